@@ -415,9 +415,9 @@ def _check(setting: Field[Any], value: Any) -> None:
     if setting.name == "port" and value > 65_535:
         raise BadSettings(f"{environment_name(setting.name)} must be at most 65535, not {value}")
     if setting.name in _LISTS:
-        is_one, wanted = _LISTS[setting.name]
+        is_entry, wanted = _LISTS[setting.name]
         for entry in _listed(value):
-            if not is_one(entry):
+            if not is_entry(entry):
                 raise BadSettings(
                     f"{environment_name(setting.name)} must list {wanted}; {'one of them' if '@' in entry else repr(entry)} is none"
                 )

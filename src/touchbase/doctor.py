@@ -273,10 +273,10 @@ async def _erasures(store: Store, now: Micros) -> Results:
     if cleaning := [erasure for erasure in late if erasure.searched_us is not None]:
         detail = f"the store's files may still have bytes of {len(cleaning)} erased people"
         yield PROBLEM, detail, "`touchbase vacuum` with the server stopped: the file is too large to be rewritten meanwhile, or was in use"
-    if asked := await store.read(asked_erasures()):
-        detail = f"{len(asked)} people that a CRM asked to erase wait to be confirmed, the first since {_time(asked[0][2])}"
+    if requested := await store.read(asked_erasures()):
+        detail = f"{len(requested)} people that a CRM asked to erase wait to be confirmed, the first since {_time(requested[0][2])}"
         yield NOTE, detail, "`touchbase persons requests` lists them; erase or restore each"
-    if not late and not asked:
+    if not late and not requested:
         yield OK, "every erasure is done", None
 
 

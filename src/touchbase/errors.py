@@ -74,7 +74,7 @@ class TouchbaseError(Exception):
         self.data = data or {}
 
     def __reduce__(self) -> tuple[object, ...]:
-        """Pickle what the error has, and not what made it: constructors differ."""
+        """Pickle the error's attributes instead of its arguments: constructors differ."""
         return _restored, (type(self), self.args, vars(self))
 
 
@@ -93,7 +93,7 @@ def response_errors(of: type[TouchbaseError] = TouchbaseError) -> Iterator[type[
 
 
 def meaning(of: type[TouchbaseError]) -> str:
-    """Return what an error means: the first paragraph of its docstring."""
+    """Return an error's meaning: the first paragraph of its docstring."""
     return " ".join((of.__doc__ or "").partition("\n\n")[0].split())
 
 

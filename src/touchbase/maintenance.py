@@ -1,4 +1,4 @@
-"""Maintenance in the background: store what the process has recorded, find silent tools, count stored bytes, delete clients' data."""
+"""Maintenance in the background: store the process's records, find silent tools, count stored bytes, delete clients' data."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ class Maintenance(Worker):
         super().__init__(outage)
         self._store = store
         self._installation = installation or store
-        """The store over all cells: what a process records is about clients of all of them, and a removed client leaves the directory."""
+        """The store over all cells: a process has records about clients of all cells, and a removed client leaves the directory."""
         self._clock = clock
         self._uses = uses or KeyUsage()
         self._refused = refused or RefusedWebhooks(clock)
@@ -68,7 +68,7 @@ class Maintenance(Worker):
         self._forgot_us: Micros = 0
 
     async def run(self) -> None:
-        """Run rounds until stopped; then store what the process has recorded."""
+        """Run rounds until stopped; then store the process's records."""
         await super().run()
         for name, recorded in (("last uses of keys", self._uses), ("refused webhooks", self._refused), ("calls", self._calls)):
             try:

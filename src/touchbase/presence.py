@@ -62,7 +62,7 @@ def list_servers(at: Micros) -> Plan[list[ServerFacts]]:
 
 
 def facts_of(version: str, listener: socket.socket, *, open_mode: bool, pid: int | None, at: Micros) -> ServerFacts:
-    """Return the facts of a server that listens; `pid` is that of the process which started its processes, if there are several."""
+    """Return the facts of a server that listens; `pid`: of the process that started its processes, if there are several."""
     host, port = listener.getsockname()[:2]
     address = f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
     return ServerFacts(version, address, open_mode, socket.gethostname(), pid or os.getpid(), at)

@@ -81,7 +81,7 @@ class Dependencies(HttpDependencies):
     webhook_allowed: Collection[str] = ()
     """Origins to which webhooks may be sent although they are not public or not https."""
     installation: Installation = NOWHERE
-    """What the operator sets for messages to people."""
+    """The operator's settings for messages to people."""
     refused: RefusedWebhooks | None = None
     """Collects refused webhooks, which `Maintenance` stores; None: they are only counted."""
     failed_calls: WebhookThrottle = field(default_factory=WebhookThrottle)

@@ -158,10 +158,10 @@ def test_clients_delete__removes_the_client_and_all_its_rows(store: Run, monkeyp
 
 
 def test_clients_delete__shows_its_progress(capsys: pytest.CaptureFixture[str]) -> None:
-    from touchbase.cli.clients import Progress
+    from touchbase.cli.clients import RemovalProgress
 
     seconds = [0.0]
-    progress = Progress(lambda: seconds[0])
+    progress = RemovalProgress(lambda: seconds[0])
     for seconds[0], removal in (
         (0.5, Removal(False, 500, 1200, (0, ()))), (1.0, Removal(False, 1000, None, (0, ()))), (1.5, Removal(False, 1200, 1200)),
         (2.0, Removal(False, 1200, 1200, wait_us=8_500_000)), (3.0, Removal(True, 1200, 1200)),

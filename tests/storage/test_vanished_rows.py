@@ -53,7 +53,7 @@ def test_creation__asks_for_a_retry_when_its_duplicate_was_just_removed(plan: An
 
 def test_ensure_client__is_retried_when_the_client_disappears_during_the_command() -> None:
     with pytest.raises(SerializationConflict):
-        finished(ensure_client.operation.one(ensure_client("acme", 5), ids(), None))
+        finished(ensure_client.operation.plan_of(ensure_client("acme", 5), ids(), None))
 
 
 def test_ensure_client__of_many_at_once_takes_as_many_statements_as_of_one() -> None:

@@ -43,7 +43,7 @@ class CatalogueTool:
     title: str
     channel: str
     recognised: list[str]
-    """What identifies the tool's webhooks: keys that occur together in a body, or a header; for a CRM, single keys that
+    """Marks of the tool's webhooks: keys that occur together in a body, or a header; for a CRM, single keys that
     make the adapter a candidate.
     """
     proofs: list[str]
@@ -52,7 +52,7 @@ class CatalogueTool:
     sure: str
     """The evidence for the facts: marks, or a sentence with marks."""
     messages: str
-    """What its webhooks say of a sent message and of a reply; empty for a CRM, whose webhooks name no mails."""
+    """Members of its webhooks for a sent message and for a reply; empty for a CRM, whose webhooks name no mails."""
     guide: str
     """Path of the tool's README, relative to the repository root."""
 
@@ -97,13 +97,13 @@ def _messages(adapter: Adapter) -> str:
     """Describe the members of messages, from the adapter's paths; an adapter without a table reads them by their usual keys."""
     if not isinstance(adapter, TableAdapter):
         return "every member, by its usual keys"
-    described = [f"of a {kind}: {', '.join(members)}" for kind, members in _known_members(adapter) if members]
+    described = [f"of a {kind}: {', '.join(members)}" for kind, members in _members_of(adapter) if members]
     if adapter.usual_messages:
         described.append("any other member by its usual keys" if described else "every member, by its usual keys")
     return "; ".join(described) or "none"
 
 
-def _known_members(adapter: TableAdapter) -> Iterator[tuple[str, list[str]]]:
+def _members_of(adapter: TableAdapter) -> Iterator[tuple[str, list[str]]]:
     yield "sent message", adapter.sent.members
     yield "reply", adapter.received.members
 

@@ -78,4 +78,4 @@ class ParsedWebhook:
     settings: ConnectionSettings = NO_SETTINGS
     """The client's settings for the tool that reads the webhook."""
     subjects: dict[int, tuple[object, list[Any]]] = field(default_factory=dict, compare=False, repr=False)
-    """Cache of what `recognise` found in a body, by `id(body)`; the body is stored with it, so that its id is not reused."""
+    """Cache of the results of `recognise` for a body, by `id(body)`; the body is stored with it, so that its id is not reused."""

@@ -147,9 +147,9 @@ async def load(call: Call) -> Response:
     connected, parts = await _connection(call), call.api.dependencies
     call.parameters().done()
     job = new_load(connected, parts.clock(), call.scope.get("touchbase.key_id"))
-    for other in await parts.store.read(list_jobs(client.number, 100, kind=KIND)):
-        if other.settings == job.settings and other.state in DUE:
-            raise WrongState(f"job {other.id} loads the history of {connected.tool} already: wait for it, or cancel it")
+    for running in await parts.store.read(list_jobs(client.number, 100, kind=KIND)):
+        if running.settings == job.settings and running.state in DUE:
+            raise WrongState(f"job {running.id} loads the history of {connected.tool} already: wait for it, or cancel it")
     job = await parts.store.write(create_job(job))
     parts.on_job()
     return job_response(call, job, {}, 201)
@@ -180,7 +180,7 @@ def _changed(
     settings = patched(current.settings, change.settings)
     secrets = None if change.secrets is UNSET else trim_secrets(change.secrets or [])
     token = current.access_token if change.access_token is UNSET else change.access_token
-    faults = token_fault(current, settings, token_given=change.access_token is not UNSET)
+    faults = token_fault(current, settings, has_new_token=change.access_token is not UNSET)
     _check(call, current.channel, current.tool, secrets or [], change.generate_secret, settings, token, faults)
     if new_secret is not None:
         # The previous secret stays valid until it is removed.
@@ -190,16 +190,16 @@ def _changed(
 
 
 def _check(
-    call: Call, channel: str, tool: str, secrets: list[str], one_more: bool, settings: ConnectionSettings, token: str | None,
+    call: Call, channel: str, tool: str, secrets: list[str], generated: bool, settings: ConnectionSettings, token: str | None,
     more: Sequence[Fault] = (),
 ) -> None:  # fmt: skip
-    """Raise `Invalid` with all faults of a new or changed connection; `one_more`: a secret is generated in addition."""
+    """Raise `Invalid` with all faults of a new or changed connection; `generated`: a secret is generated in addition."""
     tools = call.api[TOOLS]
     faults = [
         *connection_faults(channel, tool, settings, tools.tools(channel), tools.kinds(channel, tool, settings)),
         *more,
     ]
-    faults += secret_faults(tools, channel, tool, secrets, settings, more=int(one_more))
+    faults += secret_faults(tools, channel, tool, secrets, settings, more=int(generated))
     has_blocklist = tool in BLOCKLISTS if channel == EMAIL_CAMPAIGN else None
     faults += fetch_faults(tool, token, settings, tools.fetcher(channel, tool), call.api[FETCH_ALLOWED], has_blocklist=has_blocklist)
     raise_if_any(faults)

@@ -44,7 +44,7 @@ class Session:
 
     @property
     def digest(self) -> bytes:
-        """What the store has of a session that was ended."""
+        """The stored mark of an ended session."""
         return sha256(self.nonce.encode()).digest()
 
 

@@ -42,7 +42,7 @@ def key_row(k: ApiKey) -> Row:
     )  # fmt: skip
 
 
-_ONE = KEY[:1]
+_ID = KEY[:1]
 INSERT_KEY = Statement(
     "insert_key",
     KEY,
@@ -50,7 +50,7 @@ INSERT_KEY = Statement(
     "OR EXISTS (SELECT 1 FROM client c WHERE c.id = p.client AND c.state <> 'deleting') ON CONFLICT DO NOTHING RETURNING key_id",
 )
 LOCK_KEY = Statement(
-    "lock_key", _ONE, body=f"SELECT {names(KEY, 't.')} FROM p JOIN api_key t ON t.key_id = p.key_id", lock=" FOR UPDATE OF t", by_row=True
+    "lock_key", _ID, body=f"SELECT {names(KEY, 't.')} FROM p JOIN api_key t ON t.key_id = p.key_id", lock=" FOR UPDATE OF t", by_row=True
 )
 LOCK_FIRST_KEY = Statement(
     "lock_first_key",
@@ -61,14 +61,14 @@ LOCK_FIRST_KEY = Statement(
 )
 END_KEY = Statement(
     "end_key",
-    (*_ONE, ("expires_us", "bigint"), ("revoked_us", "bigint"), ("replaced_by", "text")),
+    (*_ID, ("expires_us", "bigint"), ("revoked_us", "bigint"), ("replaced_by", "text")),
     body="UPDATE api_key AS t SET expires_us = p.expires_us, revoked_us = p.revoked_us, replaced_by = p.replaced_by "
     "FROM p WHERE t.key_id = p.key_id",
     by_row=True,
 )
 STORE_KEY_USE = Statement(
     "note_key_use",
-    (*_ONE, ("at", "bigint")),
+    (*_ID, ("at", "bigint")),
     body="UPDATE api_key AS t SET last_used_us = p.at FROM p WHERE t.key_id = p.key_id "
     "AND (t.last_used_us IS NULL OR t.last_used_us < p.at)",
     by_row=True,

@@ -27,7 +27,7 @@ class Cell:
     state: str
     created_us: Micros
     clients: int = 0
-    """The number of clients that live in it, as of when this was read; all that are being created count as one."""
+    """Number of its clients when this was read; all that are being created count as one."""
 
     @property
     def first_id(self) -> int:

@@ -139,7 +139,7 @@ class Commands(click.Group):
 
 
 def _instead(name: str | None) -> str:
-    """Return what to do in place of a command with `--url`."""
+    """Return the advice for a command that does not accept `--url`."""
     if name in NEEDS_NO_STORE:
         return "it needs neither a server nor a store, leave out --url"
     return ON_THE_HOST

@@ -142,7 +142,7 @@ class AirtableBase:
 
 
 def _answer(status: int, body: bytes) -> dict[str, Any]:
-    """Return a response's JSON; raise what its error means."""
+    """Return a response's JSON; raise an error with a next step for an error response."""
     try:
         value = json.loads(body)
     except ValueError:

@@ -54,13 +54,13 @@ def backup(database: str | None, force: bool, cell: str | None, as_json: bool, f
     written = back_up(source, file, touchbase.__version__, now_us(), _show_progress)
     cells = said_of_cells(cell_names_of(f"sqlite:///{source}"), NOT_IN_IT)
     if as_json:
-        made_at = to_text(written.made_us or 0)
+        backup_time = to_text(written.made_us or 0)
         print_json(
             {
                 "file": str(file),
                 "bytes": written.bytes,
                 "schema": written.schema,
-                "made_time": made_at,
+                "made_time": backup_time,
                 "checksum": written.checksum,
                 **cells,
             }
@@ -73,7 +73,7 @@ def backup(database: str | None, force: bool, cell: str | None, as_json: bool, f
 
 
 def _dump(address: str, file: Path, as_json: bool) -> None:
-    """Dump a PostgreSQL store, and say what the dump has."""
+    """Dump a PostgreSQL store, and print its contents."""
     from touchbase.storage import check_address
     from touchbase.storage.postgres.backup import dump
 

@@ -205,7 +205,7 @@ async def _remove(store: CellRouter, client_id: str) -> int:
 
     from touchbase.clients.removal import removal_of
 
-    removed, progress = 0, Progress()
+    removed, progress = 0, RemovalProgress()
     async for removal in removal_of(store, now_us, await find_client(store, client_id)):
         removed = max(removed, removal.removed)
         progress.show(removal)
@@ -214,7 +214,7 @@ async def _remove(store: CellRouter, client_id: str) -> int:
     return removed
 
 
-class Progress:
+class RemovalProgress:
     """Prints how far a deletion is: in one line that changes on a terminal, else in a line a second."""
 
     def __init__(self, seconds: Callable[[], float] = time.monotonic) -> None:

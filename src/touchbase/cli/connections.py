@@ -98,7 +98,7 @@ def silences(tb: Touchbase, client_id: str, channel: str | None, tool: str, as_j
 @click.option("--no-wait", is_flag=True, help="Only start the job: a running server, or `touchbase worker`, does its work.")
 @json_option()
 def load(tb: Touchbase, client_id: str, channel: str | None, tool: str, no_wait: bool, as_json: bool) -> None:
-    """Load what a campaign tool knows from before it was connected, through its API.
+    """Load the history of a campaign tool, from before its connection, through its API.
 
     Leads with their states, messages and replies with their times, and the blocklist, which comes on the do-not-contact list. It waits
     for the job; Ctrl+C leaves it at work, and `touchbase jobs show` shows it. What a webhook brought already is not repeated.
@@ -233,7 +233,7 @@ def _print_connection(connected: Values, address: str, new: str | None, secrets:
 
 @dataclass(frozen=True)
 class _Changes:
-    """What to set; None: not changed."""
+    """Settings to change; None: unchanged."""
 
     secrets: list[str] | None
     settings: tuple[str, ...]

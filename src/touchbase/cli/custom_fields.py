@@ -156,7 +156,7 @@ def _without_id(field: Values) -> Values:
 
 
 def _change(tb: Touchbase, method: Any, dry_run: bool, as_json: bool, *arguments: Any, **more: str) -> None:
-    """Run a change as a job, or show what it would do."""
+    """Run a change as a job, or preview it."""
     if dry_run:
         _print({**method.dry_run(*arguments, **more)}, as_json)
         return

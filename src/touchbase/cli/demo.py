@@ -113,7 +113,7 @@ def _serve(settings: Settings) -> None:
 
 @contextmanager
 def _quiet() -> Iterator[None]:
-    """Log errors only: what the demo is meant to have, such as a tool that falls silent, is no news."""
+    """Log errors only: the demo has faults on purpose, such as a tool that falls silent."""
     log = logging.getLogger("touchbase")
     before = log.level
     log.setLevel(logging.ERROR)

@@ -157,7 +157,7 @@ async def _store_findings(settings: Settings, silent_after: Micros) -> list[Find
 
 
 def _server_findings(servers: Sequence[ServerFacts], settings: Settings) -> Iterator[Finding]:
-    """Yield what the running servers say of themselves in the store."""
+    """Yield findings about the running servers, from their rows in the store."""
     from touchbase.doctor import NOTE, OK, Finding
 
     if not servers:
@@ -245,7 +245,7 @@ async def _of_cell(
 
 
 async def _disagreements(cell: Cell, store: ProcessingStore, places: Sequence[ClientPlace]) -> list[tuple[str, str]]:
-    """Return what the directory and the cell do not agree about, each with the next step."""
+    """Return differences between the directory and the cell, each with the next step."""
     from touchbase.clients.sql.clients import list_clients
 
     here = {client.number: client.client_id for client in await store.read(list_clients())}

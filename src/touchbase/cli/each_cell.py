@@ -1,4 +1,4 @@
-"""Commands on an installation with cells: the stores one by one, and what a command about one store says of the others."""
+"""Commands on an installation with cells: the stores in turn, and notes of a command about one store on the others."""
 
 from __future__ import annotations
 
@@ -93,7 +93,7 @@ def cell_names_of(address: str) -> list[str]:
 
 
 def said_of_cells(names: Sequence[str], what: str) -> Mapping[str, object]:
-    """Print what a command about one store says of its cells, if there are any; return it as values for JSON."""
+    """Print a note about the cells, if there are any; return them as values for JSON."""
     if names:
         click.echo(f"its cells ({', '.join(names)}) {what}", err=True)
     return {"other_cells": list(names)} if names else {}

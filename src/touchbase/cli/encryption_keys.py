@@ -145,7 +145,7 @@ async def _check(database: str | None) -> tuple[EncryptionState, list[str], dict
 
 @asynccontextmanager
 async def _every_store(database: str | None) -> AsyncIterator[tuple[list[tuple[str, Store]], dict[str, str]]]:
-    """Open all stores, also without their keys; yield each with what to write before its secrets, and why a cell cannot be used."""
+    """Open all stores, also without their keys; yield each with a heading for its secrets, and the reason if a cell cannot be used."""
     from touchbase.encryption.encrypted_columns import check_encryption
     from touchbase.storage.cell_names import cell_names
 
@@ -203,14 +203,14 @@ async def _rotate(database: str | None) -> tuple[int, list[str], list[Path]]:
             raise click.ClickException("this store has no encrypted secret: there is nothing to rotate")
         encrypted, retired, aside = 0, set[str](), list[Path]()
         for address, store in stores:
-            rotated, no_longer, file = await _rotate_one(address, store)
+            rotated, no_longer, file = await _rotate_store(address, store)
             encrypted += rotated
             retired |= set(no_longer)
             aside += [file] if file is not None else []
     return encrypted, sorted(retired), aside
 
 
-async def _rotate_one(address: str, store: Store) -> tuple[int, list[str], Path | None]:
+async def _rotate_store(address: str, store: Store) -> tuple[int, list[str], Path | None]:
     """Encrypt the secrets of one store again; return how many, the keys that it needs no longer, and the file of the previous key."""
     from touchbase.encryption.encrypted_columns import check_encryption, reencrypt_batch, retire_keys
     from touchbase.encryption.key_file import KeyFile

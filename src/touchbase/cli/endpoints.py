@@ -51,7 +51,7 @@ def one_endpoint(function: Any) -> Any:
 @click.option("--client", "client_id", help="Only this client's.")
 @json_option("Print JSON, with filters and fields.")
 def list_(tb: Touchbase, client_id: str | None, as_json: bool) -> None:
-    """List endpoints with their state and what waits for them; secrets are not shown."""
+    """List endpoints with their state and number of waiting events; secrets are not shown."""
     endpoints = _endpoints(tb, client_id)
     if as_json:
         print_json(endpoints)
@@ -66,7 +66,7 @@ def list_(tb: Touchbase, client_id: str | None, as_json: bool) -> None:
 @one_endpoint
 @json_option()
 def remove(tb: Touchbase, endpoint_id: int, as_json: bool) -> None:
-    """Remove an endpoint with its attempts; what waits is not sent."""
+    """Remove an endpoint with its attempts; waiting events are not sent."""
     tb.webhook_endpoints.remove(endpoint_id)
     _done(as_json, endpoint_id, "removed", "is removed")
 
@@ -151,7 +151,7 @@ def _pair(text: str) -> tuple[str, str]:
 @json_option("Print JSON, for e-mails with their source.")
 @click.argument("endpoint_id", type=ID, metavar="ENDPOINT")
 def preview(tb: Touchbase, client_id: str | None, event: str | None, endpoint_id: int, as_json: bool) -> None:
-    """Show what an endpoint would be sent about an event, and send nothing.
+    """Show the message to an endpoint about an event, and send nothing.
 
     Without --event it is about a test's fictitious person. Standard error says if the endpoint does not get the event.
 
@@ -182,7 +182,7 @@ def preview(tb: Touchbase, client_id: str | None, event: str | None, endpoint_id
 
 
 async def _preview(store: CellRouter, client_id: str, endpoint_id: int, event: str | None) -> tuple[dict[str, Any], str]:
-    """Return what the endpoint would be sent, and why it is not; the API previews endpoints that need not exist, so it knows no why."""
+    """Return the message, and why it is not sent: the API, which previews endpoints that need not exist, gives no reason."""
     import msgspec
 
     from touchbase.cli.options import read_settings
@@ -211,7 +211,7 @@ async def _preview(store: CellRouter, client_id: str, endpoint_id: int, event: s
 
 
 def _shown_at_server(tb: Touchbase, endpoint_id: int, event: str | None) -> dict[str, Any]:
-    """Return what an endpoint would be sent about an event."""
+    """Return the message to an endpoint about an event."""
     endpoint: dict[str, Any] = {**tb.webhook_endpoints.get(endpoint_id)}
     names = ("kind", "to", "template", "template_subject", "values", "tool")
     body: Any = {name: endpoint[name] for name in names if endpoint.get(name)} | ({} if event is None else {"event": event})
@@ -262,7 +262,7 @@ def replay(
 @one_endpoint
 @json_option()
 def resume(tb: Touchbase, endpoint_id: int, as_json: bool) -> None:
-    """Make a paused or disabled endpoint active: what waited is sent, in order."""
+    """Make a paused or disabled endpoint active: waiting events are sent, in order."""
     tb.webhook_endpoints.resume(endpoint_id)
     _done(as_json, endpoint_id, "state", "is active", "active")
 
@@ -287,7 +287,7 @@ def _done(as_json: bool, endpoint_id: int, name: str, text: str, value: object =
 
 
 def _endpoints(tb: Touchbase, client_id: str | None) -> list[Values]:
-    """Return the endpoints of a client; for an administrator's key without a client those of all clients."""
+    """Return the endpoints of a client; of all clients for an administrator's key without a client."""
     from touchbase_client import Forbidden
 
     if client_id is not None:

@@ -102,7 +102,7 @@ def one_line_errors(ctx: click.Context) -> Iterator[None]:
 
 
 def _sentence_of(error: Exception) -> str | None:
-    """Return what happened and what to do, for an error with a cause outside of this program."""
+    """Return cause and next step of an error with a cause outside of this program."""
     if isinstance(error, ModuleNotFoundError) and not (error.name or "").startswith("touchbase"):
         return f"the package {error.name} is not installed; install what this version needs: `make install`, or the wheel with pip again"
     state = getattr(error, "sqlstate", None)

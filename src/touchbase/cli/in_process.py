@@ -163,7 +163,7 @@ class InProcess:
             raise
 
     def _message(self, response: _InProcessResponse) -> Message:
-        """Return the next message of a response; raise what has failed in the application."""
+        """Return the next message of a response; raise the application's exception."""
         message = self._run(response.next())
         self._failures.raise_first()
         return message
@@ -200,7 +200,7 @@ class _LazyAdapters:
         return getattr(self._loaded, name)
 
     def protocol_answer(self, body: bytes) -> ProtocolResponse | None:
-        """Return what the adapters do."""
+        """Return the adapters' response to a tool's handshake."""
         return self._loaded.protocol_answer(body)
 
 

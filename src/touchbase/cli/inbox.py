@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from touchbase_client import Touchbase
     from touchbase_client.models import DeliveryDetail
 
-SOME = 3
+MOST_SHOWN = 3
 """Events and people of one delivery in a table."""
 COLUMNS = (
     "id",
@@ -203,9 +203,9 @@ def _row(row: Any) -> tuple[object, ...]:
 
 def _joined(texts: list[str], more: bool) -> str | None:
     """Return the first texts, and whether there are others; None for none."""
-    left = len(texts) - SOME
+    left = len(texts) - MOST_SHOWN
     tail = [f"and {left}{' or more' if more else ''} more"] if left > 0 else ["and more"] if more else []
-    return ", ".join([*texts[:SOME], *tail]) or None
+    return ", ".join([*texts[:MOST_SHOWN], *tail]) or None
 
 
 def _person(person: Any) -> str:

@@ -22,7 +22,7 @@ from touchbase.history.events import CHANNELS
 
 if TYPE_CHECKING:
     from touchbase.deliveries.work import DryRunResult, ProcessingStore
-    from touchbase.inbox.replay import Cursor, Page
+    from touchbase.inbox.replay import Cursor, ReplayPage
     from touchbase.inbox.service import DeliveryFilter
     from touchbase.routing.router import CellRouter
     from touchbase_client import Touchbase
@@ -34,7 +34,7 @@ def filter_options(function: F) -> F:
     """Add the options that choose deliveries, the same as the admin API's."""
     for option in (
         click.option("--state", type=click.Choice(STATES), help="Only deliveries in this state."),
-        click.option("--tool", callback=_known_tool, help="Only this tool's deliveries, such as instantly or hubspot."),
+        click.option("--tool", callback=_check_tool, help="Only this tool's deliveries, such as instantly or hubspot."),
         click.option("--channel", type=click.Choice(CHANNELS), help="Only this channel's deliveries."),
         click.option("--client", "client_id", help="Only this client's deliveries."),
     ):
@@ -42,7 +42,7 @@ def filter_options(function: F) -> F:
     return function
 
 
-def _known_tool(context: click.Context, parameter: click.Parameter, name: str | None) -> str | None:
+def _check_tool(context: click.Context, parameter: click.Parameter, name: str | None) -> str | None:
     """Refuse an unknown tool: it would choose no delivery, as if none had been received."""
     from touchbase.adapters.registry import load_adapters
 
@@ -77,7 +77,7 @@ class _ReplayProgress:
 
     cursor: Cursor | None = None
     results: list[dict[str, object]] | None = None
-    """What a dry run would do with each delivery, collected for JSON; None: it is printed at once."""
+    """Results of a dry run for each delivery, collected for JSON; None: it is printed at once."""
     total: int = 0
     done: int = 0
     queued: int = 0
@@ -191,9 +191,9 @@ async def _replay(store: CellRouter, ids: tuple[int, ...], filters: dict[str, An
             click.echo(f"\r{progress.done} of {progress.total}", err=True, nl=progress.done >= progress.total)
 
 
-async def _by_id(store: ProcessingStore, ids: tuple[int, ...]) -> AsyncIterator[Page]:
+async def _by_id(store: ProcessingStore, ids: tuple[int, ...]) -> AsyncIterator[ReplayPage]:
     from touchbase.clients.sql.clients import list_clients
-    from touchbase.inbox.replay import Page
+    from touchbase.inbox.replay import ReplayPage
     from touchbase.inbox.service import get_delivery, require_body
 
     clients = {client.number: client for client in await store.read(list_clients())}
@@ -202,7 +202,7 @@ async def _by_id(store: ProcessingStore, ids: tuple[int, ...]) -> AsyncIterator[
     for delivery in deliveries:
         require_body(delivery)
     for delivery in deliveries:
-        yield Page(clients[delivery.client], [delivery], None)
+        yield ReplayPage(clients[delivery.client], [delivery], None)
 
 
 def _record_dry_run(result: DryRunResult, progress: _ReplayProgress) -> None:

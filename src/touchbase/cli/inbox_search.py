@@ -63,7 +63,7 @@ until_option = click.option(
 
 
 def split_options(options: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Return the options of a search, and those of a list."""
+    """Divide options into search options and list options."""
     sought = {name: options[name] for name in (*SOUGHT, "cursor")}
     return sought, {name: value for name, value in options.items() if name not in sought}
 
@@ -94,7 +94,7 @@ class Result:
 
 
 def read_deliveries(tb: Touchbase, limit: int, sought: dict[str, Any], filters: dict[str, Any]) -> Result:
-    """Return up to `limit` deliveries, those of a search that are there before its time is up."""
+    """Return up to `limit` deliveries; a search ends early when its time is up."""
     ends, result, query = time.monotonic() + SECONDS, Result(), {**filters, **sought}
     for name in ("since", "until"):
         at = query.pop(f"received_{name}_us")

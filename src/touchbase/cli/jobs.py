@@ -65,7 +65,7 @@ def show(tb: Touchbase, client_id: str | None, job_id: int, as_json: bool) -> No
 @click.argument("job_id", type=ID)
 @json_option()
 def cancel(tb: Touchbase, client_id: str | None, job_id: int, as_json: bool) -> None:
-    """Cancel a job after its current step; what it has written stays."""
+    """Cancel a job after its current step; its writes stay."""
     api, before = _find(tb, client_id, job_id)
     job = _with_owner(api.jobs.cancel(job_id), before.get("client_id"))
     if as_json:

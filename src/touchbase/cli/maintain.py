@@ -186,7 +186,7 @@ async def _clients(store: ProcessingStore, client_id: str | None) -> list[Client
 @setting_options("database")
 @json_option()
 def vacuum(database: str | None, as_json: bool) -> None:
-    """Remove every trace of deleted rows from the store's files, and from those of all cells.
+    """Remove every trace of deleted rows from the files of the store and of all cells.
 
     SQLite: rewrites the file, which needs as much free space again, and empties its log; writes are blocked, so stop the server
     first. A server does it by itself while the file is small. PostgreSQL: vacuums the tables while servers run.

@@ -113,7 +113,7 @@ def connection_options(function: F) -> F:
 
 
 def find_channel(channel: str | None, tool: str | None) -> str:
-    """Return the given channel, or else the only one that this tool is on."""
+    """Return the given channel, or else the tool's only channel."""
     from touchbase.adapters.registry import load_adapters
 
     if channel is not None:

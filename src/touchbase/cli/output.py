@@ -19,7 +19,7 @@ from typing import IO, Any
 
 import click
 
-WHOLE = "whole"
+UNCUT = "whole"
 """A column that is never shortened: ids, states, times."""
 SHORT = "short"
 """A column that may be shortened to `MIN_SHORT` cells: names."""
@@ -43,10 +43,10 @@ _TIME = re.compile(r"(\d{4}-\d\d-\d\d)T(\d\d:\d\d)(:\d\d)(\.\d+)?Z")
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """One column: its title, and what happens to it where the table does not fit."""
+    """One column: its title, and how it is shortened where the table does not fit."""
 
     title: str
-    fit: str = WHOLE
+    fit: str = UNCUT
 
 
 @contextmanager
@@ -112,7 +112,7 @@ def print_list(
     empty: str = "nothing to list",
     more: str = "",
 ) -> None:
-    """Print items as JSON or in columns; `row`: the members of an item that are shown, or what returns its cells; `more`: how to go on."""
+    """Print items as JSON or in columns; `row`: the shown members of an item, or a function of its cells; `more`: how to go on."""
     if as_json:
         print_json(items)
         return

@@ -170,7 +170,7 @@ class _SearchProgress:
 
     stopped: str = "stopped; nothing was erased"
     outstanding: str = ""
-    """What is left to do after the command."""
+    """Work that is left after the command."""
 
 
 async def _count(store: CellRouter, client_id: str, contact_id: int | None, refs: list[Ref]) -> dict[str, int]:
@@ -301,7 +301,7 @@ class ExportText:
         return f"{self._begin(len(LISTS) - 1)}\n]}}\n"
 
     def _begin(self, position: int) -> str:
-        """Return what begins a list and ends the ones before it; nothing within it."""
+        """Return the heading of a new list, after the end of the list before; blank within a list."""
         text = ""
         while self._list < position:
             text += "" if self._list < 0 else "]"

@@ -132,12 +132,12 @@ def _import(tb: Touchbase, record: Record, options: Mapping[str, Any], as_json: 
     import msgspec
 
     from touchbase.imports.file_tasks import preview_file
-    from touchbase.imports.preview import Reading
+    from touchbase.imports.preview import ReadOptions
 
     stored = None if options["mapping"] is None else _chosen(options["mapping"], _mappings(tb, record))
     read = {name: options[name] for name in ("delimiter", "encoding", "sheet", "header_row") if options[name]}
     with options["file"].open("rb") as file:
-        preview = preview_file(file, record, Reading(**{**read, "delimiter": DELIMITERS.get(text := read.get("delimiter", ""), text)}))
+        preview = preview_file(file, record, ReadOptions(**{**read, "delimiter": DELIMITERS.get(text := read.get("delimiter", ""), text)}))
     settings = _settings(record, preview, options, stored)
     if options["only_preview"]:
         _print_preview(preview, settings, as_json)

@@ -49,7 +49,7 @@ def relay(**options: Any) -> None:
     """
     from touchbase.server.logs import set_up_logging
 
-    chosen = _Given(options)
+    chosen = _RelayOptions(options)
     settings = read_settings(**{name: options[name] for name in ("database", "log_level", "log_format")})
     set_up_logging(settings.log_level, settings.log_format)
     sent, cursor = run_fast(_relay(chosen))
@@ -60,7 +60,7 @@ def relay(**options: Any) -> None:
             print_json({"events": sent, "cursor": cursor})
 
 
-class _Given:
+class _RelayOptions:
     """The options, checked together before anything is opened."""
 
     def __init__(self, options: dict[str, Any]) -> None:
@@ -99,7 +99,7 @@ class _Given:
 
 
 def _text(file: Path | None, variable: str) -> str | None:
-    """Return what a file or a variable of the environment has."""
+    """Return the text of a file or of an environment variable."""
     if file is not None and os.environ.get(variable):
         raise click.UsageError(f"give the file or {variable}, not both")
     return (read_text(file) if file is not None else os.environ.get(variable, "").strip()) or None
@@ -116,7 +116,7 @@ def _secret(text: str | None) -> str | None:
     raise click.UsageError(f"the secret must be {PREFIX} and base64, such as `openssl rand -base64 32` makes it")
 
 
-async def _relay(chosen: _Given) -> tuple[int, str | None]:
+async def _relay(chosen: _RelayOptions) -> tuple[int, str | None]:
     """Relay until stopped; return the number of events and the cursor."""
     from touchbase.relay.service import CheckpointFile, Relay
 
@@ -142,7 +142,7 @@ async def _relay(chosen: _Given) -> tuple[int, str | None]:
     return work.sent, work.cursor
 
 
-def _sink(chosen: _Given) -> Sink:
+def _sink(chosen: _RelayOptions) -> Sink:
     from touchbase.relay.sinks import sink_of
 
     try:
@@ -151,7 +151,7 @@ def _sink(chosen: _Given) -> Sink:
         raise click.BadParameter(str(error), param_hint="--to") from None
 
 
-async def _source(chosen: _Given, stack: AsyncExitStack) -> EventLogSource:
+async def _source(chosen: _RelayOptions, stack: AsyncExitStack) -> EventLogSource:
     from touchbase.enrichment.http_client import HttpClient
     from touchbase.outgoing.api.event_objects import envelopes
     from touchbase.relay.sources import ServerSource, StoreSource

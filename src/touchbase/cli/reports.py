@@ -1,4 +1,4 @@
-"""`touchbase reports`: records by status over time; mails and what came of them by campaign, tool and time."""
+"""`touchbase reports`: records by status over time; mails and their outcomes by campaign, tool and time."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def campaigns(tb: Touchbase, **options: Any) -> None:
 
 
 def _print(tb: Touchbase, columns: dict[str, Any], report: str, *, client_id: str | None, as_json: bool, **parameters: str | None) -> None:
-    """Print the rows of a client; without one those of all clients, for which a key must be an administrator's."""
+    """Print the rows of a client; without a client, of all clients, which needs an administrator's key."""
     if client_id is None:
         rows = [*getattr(tb.admin.reports, f"iterate_{report}")(**parameters)]
     else:

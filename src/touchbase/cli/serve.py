@@ -62,10 +62,10 @@ def serve_with(settings: Settings) -> None:
             click.echo(warning, err=True)
         if settings.workers > 1:
             sys.exit(_serve_processes(settings, listener))
-        run_fast(_serve_one(settings, listener))
+        run_fast(_serve_alone(settings, listener))
 
 
-async def _serve_one(settings: Settings, listener: socket.socket) -> None:
+async def _serve_alone(settings: Settings, listener: socket.socket) -> None:
     from touchbase import app
 
     await app.serve(settings, listener, on_ready=lambda key: click.echo(banner(settings, listener, key)))
@@ -126,7 +126,7 @@ def open_mode_warning(settings: Settings, address: str) -> str:
 
 
 def banner(settings: Settings, listener: socket.socket, key: str | None) -> str:
-    """Return what is printed when the server listens: address, store, mode, and a request to try."""
+    """Return the text that is printed when the server listens: address, store, mode, and a request to try."""
     host, port = listener.getsockname()[:2]
     address = f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
     outside = settings.public_url.rstrip("/") or address

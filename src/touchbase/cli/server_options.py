@@ -24,7 +24,7 @@ KEY_OPTION = click.option(
 
 
 ON_THE_HOST = "run it on the server's host, without --url, and name the store with --database"
-"""What to do about a command that does not work through the API."""
+"""Advice about a command that does not work through the API."""
 
 
 def url_given() -> str | None:

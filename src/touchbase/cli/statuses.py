@@ -70,7 +70,7 @@ def add(tb: Touchbase, many: str, name: str, start_set: bool, as_json: bool) -> 
 @click.argument("new_name")
 @json_option()
 def rename(tb: Touchbase, many: str, name: str, new_name: str, dry_run: bool, no_wait: bool, as_json: bool) -> None:
-    """Give a status another name, everywhere and from now on; also one that Touchbase sets.
+    """Rename a status, everywhere and from now on, also a status that Touchbase sets.
 
     It waits for the job, which looks at all records once more when no earlier request can write, some ten seconds later. Ctrl+C leaves the
     job to a running server or `touchbase worker`.

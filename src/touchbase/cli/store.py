@@ -1,4 +1,4 @@
-"""What commands share when they run: the open store, files, and errors with the next step."""
+"""Shared by commands: the open store, files, and errors with the next step."""
 
 from __future__ import annotations
 

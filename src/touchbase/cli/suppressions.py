@@ -163,20 +163,20 @@ def export(
     tb: Touchbase, client_id: str | None, installation: bool, kind: str | None, reason: str | None, source: str | None,
     active: bool | None, out: Path | None, as_json: bool,
 ) -> None:  # fmt: skip
-    """Write the active entries of a list as CSV, for other tools and for `import`; --over writes those of the past."""
+    """Write the active entries of a list as CSV, for other tools and for `import`; --over writes expired ones."""
     filters = {"kind": kind, "reason": reason, "source": source, "active": True if active is None else active}
     _export(_list_of(tb, client_id, installation), filters, out, as_json)
 
 
 def _list_of(tb: Touchbase, client_id: str | None, installation: bool) -> Any:
-    """Return the operations on the client's list, or on that of the installation."""
+    """Return the operations on the list of the client or of the installation."""
     if installation == (client_id is not None) and (installation or here() is not None):  # a key may be of one client
         raise click.UsageError("name the list: --client CLIENT_ID, or --installation")
     return tb.admin.suppressions if installation else tb.suppressions
 
 
 def _key_of(text: str) -> tuple[str, str]:
-    """Return the kind and the normal form of an address; those of an id are empty."""
+    """Return the kind and the normal form of an address; both are empty for an id."""
     return ("", "") if text.isascii() and text.isdigit() else _address(text, None)
 
 
@@ -212,7 +212,7 @@ def _address(text: str, kind: str | None) -> tuple[str, str]:
 
 
 def _save(group: Any, entries: list[NewEntry]) -> list[Values]:
-    """Store entries; return each as it is now, with what became of it."""
+    """Store entries; return each as it is now, with its outcome."""
     bodies = [
         {
             "kind": entry.kind, "value": entry.value, "reason": entry.reason, "source": entry.source, "note": entry.note,

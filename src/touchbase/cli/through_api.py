@@ -1,4 +1,4 @@
-"""Commands as clients of the API: that of a server with `--url`, else that of the application in the command's own process."""
+"""Commands as clients of the API: of a server with `--url`, else of the application inside the command's process."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ CLIENT_ID = "touchbase.client"
 PAGE = 200
 """Items that are read at once."""
 ADVICE = {"send misfits=keep": "add --keep-misfits", "send values=delete": "add --values"}
-"""What problems advise programs -> what to do on the command line."""
+"""Advice of problems to programs -> advice on the command line."""
 NO_CLIENT = "there is no client "
 CLIENT_OPTION = click.option("--client", "client_id", help=CLIENT)
 

@@ -102,7 +102,7 @@ class Clients:
         return client
 
     async def find_or_placeholder(self, client_id: str) -> Client:
-        """Return the client of this `client_id`; if there is none, an empty one that is not stored. `NotFound` as `ensure`."""
+        """Return the client of this `client_id`; if there is none, an empty client that is not stored. `NotFound` as `ensure`."""
         client = await self.find(client_id)
         if client is not None:
             return client

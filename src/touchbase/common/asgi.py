@@ -1,4 +1,4 @@
-"""ASGI 3: types, what the application and the server share about requests, and requests from within this process."""
+"""ASGI 3: types, scope members that application and server share, and requests from within this process."""
 
 from __future__ import annotations
 

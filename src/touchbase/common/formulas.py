@@ -12,7 +12,7 @@ import re
 FIRST = "=+-@\t\r\uff1d\uff0b\uff0d\uff20"
 """Characters at which a spreadsheet begins a formula; the last four are the full-width forms of the first, which some read as them."""
 INVISIBLE = "\ufeff\u00ad\u034f\u061c\u180e" + "".join(map(chr, (*range(0x200B, 0x2010), *range(0x202A, 0x202F), *range(0x2060, 0x2070))))
-"""Characters without a width that some spreadsheets drop, so that what follows them is the beginning of the cell."""
+"""Characters without a width that some spreadsheets drop, so that the following text becomes the beginning of the cell."""
 _BEGIN = f"[{INVISIBLE}]*[{re.escape(FIRST)}]"
 _FORMULA = re.compile(f"'*{_BEGIN}")
 _QUOTED = re.compile(f"'+{_BEGIN}")

@@ -9,7 +9,7 @@ import html
 import re
 
 _HIDDEN = {name: re.compile(f"</{name}(?![a-z0-9])", re.IGNORECASE) for name in ("script", "style", "title", "template", "noscript")}
-"""Elements whose content is left out, with what ends them."""
+"""Elements whose content is left out, with their end tags."""
 _BLOCKS = frozenset(
     ("address", "blockquote", "br", "div", "h1", "h2", "h3", "h4", "h5", "h6", "hr", "li", "ol", "p", "pre", "table", "tr", "ul")
 )

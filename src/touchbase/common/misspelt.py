@@ -10,7 +10,7 @@ from itertools import islice
 
 LONGEST_COMPARED = 60
 """Characters of a name that are compared with the known ones."""
-MOST_KNOWN = 1_000
+MOST_NAMES = 1_000
 """Known names among which the nearest is looked for."""
 MOST_COMPARED = 20
 """Known names that are compared thoroughly: the ones with the most letters and pairs of letters in common."""
@@ -29,13 +29,13 @@ def suggest(name: str, names: Iterable[str], cutoff: float = 0.6) -> str | None:
     """Return the known name that is most like this one; None if none is. It costs milliseconds: call it for faults that are listed."""
     cut = name[:LONGEST_COMPARED]
     parts = _parts(cut)
-    by_cut = {name[:LONGEST_COMPARED]: name for name in islice(names, MOST_KNOWN)}
+    by_cut = {name[:LONGEST_COMPARED]: name for name in islice(names, MOST_NAMES)}
     alike = nlargest(MOST_COMPARED, by_cut, lambda name: len(parts & _parts(name)))
     near = get_close_matches(cut, alike, 1, cutoff)
     return by_cut[near[0]] if near else None
 
 
-@lru_cache(2 * MOST_KNOWN)
+@lru_cache(2 * MOST_NAMES)
 def _parts(name: str) -> frozenset[str]:
     """Return the letters and pairs of neighbouring letters of a name."""
     return frozenset(name).union(map(str.__add__, name, name[1:]))

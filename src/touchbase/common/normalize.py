@@ -50,7 +50,7 @@ _NOTHING = frozenset(
         "missing", "tbd", "#n/a", "no email", "no email found", "email not found", "private profile", "linkedin member",
     }
 )  # fmt: skip
-"""What exports write for an unknown value. Two contacts with "n/a" are not one person."""
+"""Texts that exports write for an unknown value. Two contacts with "n/a" are not one person."""
 _NO_PROFILE = _NOTHING | {"me", "edit", "unavailable", "linkedin", "false", "true", "0", "[object object]"}
 """Names below `/in/` that are no person's."""
 _SCHEMES = re.compile(r"\A(?:https?(?::|(?=/))|/)+", re.IGNORECASE)
@@ -64,7 +64,7 @@ def is_nothing(text: str) -> bool:
 
 
 def email_text(text: str) -> str:
-    """Return the address in a text, without what people and programs write around it, in the letters that it has there.
+    """Return the address in a text, without the text around it, in its letters.
 
     `Ann Lee <ann@example.com>`, `mailto:ann@example.com?subject=x`, quotes, brackets, a dot or comma at the end, characters without a
     width. Other text is only trimmed, also several addresses: none of them may be dropped in silence.

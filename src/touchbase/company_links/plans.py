@@ -45,7 +45,7 @@ from touchbase.sql.statement import Execute, Plan, Row, Select, Statement, delet
 
 @dataclass(frozen=True, slots=True)
 class Linked:
-    """What linking some contacts changed."""
+    """Changes made by linking some contacts."""
 
     contacts: int = 0
     """Contacts whose company changed."""
@@ -231,7 +231,7 @@ _CONTACT_EVENTS = ("created", "updated", "merged", "deleted", "restored", "erase
 _COMPANY_EVENTS = ("created", "updated", "merged", "restored")
 FOLLOWED = [EventType(f"contact.{what}") for what in _CONTACT_EVENTS] + [EventType(f"company.{what}") for what in _COMPANY_EVENTS]
 DECISIVE = {CONTACT: ('"email":', '"company_id":'), COMPANY: ('"domain":',)}
-"""What the changes of an `updated` event must name for it to matter, as text of their JSON."""
+"""Fields that the changes of an `updated` event must name for it to matter, as text of their JSON."""
 # As in the index of migration 0003.
 _DOMAIN = "replace(t.email_key, rtrim(t.email_key, replace(t.email_key, '@', '')), '')"
 _DERIVED = f'%"company_id":{encode(DERIVED)}%'

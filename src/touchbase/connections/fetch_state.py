@@ -34,7 +34,7 @@ class ClaimedFetch:
 
 @dataclass(slots=True)
 class FetchResult:
-    """What a fetch changes in its queue."""
+    """Changes of a queue by a fetch."""
 
     next_us: Micros
     """The queue is paused until then."""

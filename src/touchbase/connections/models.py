@@ -53,7 +53,7 @@ DECLARED_EVENTS = (
     "linkedin_invite_sent", "linkedin_invite_accepted", "linkedin_other", "meeting_booked", "meeting_canceled", "meeting_rescheduled",
     "meeting_no_show", "other",
 )  # fmt: skip
-"""What the names in `events` may mean."""
+"""Meanings that names in `events` may have."""
 CACHE_TTL: Micros = SECOND
 """How long cached connections are used; a change by another process shows after this time at the latest."""
 
@@ -93,7 +93,7 @@ class ConnectionSettings:
     allow_v1_signatures: bool = False
     """HubSpot: whether a version 1 signature, which covers neither the URL nor a time, is accepted."""
     written_property: str | None = None
-    """HubSpot: the contacts' property that statuses are written to; what Touchbase has written there is not read back."""
+    """HubSpot: the contacts' property that statuses are written to; values that Touchbase has written there are not read back."""
     signature_max_age: int | None = None
     """Greatest age of a signature's timestamp in seconds; None: the tool's own window."""
     silence_alarm: bool = True

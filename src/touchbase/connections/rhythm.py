@@ -15,7 +15,7 @@ HOUR: Micros = 3600 * SECOND
 WEEK = 168
 """Hours of a week."""
 WEEKS = 6
-"""Weeks that count: what a connection did before is forgotten."""
+"""Weeks that count: older calls of a connection are forgotten."""
 MIN_WEEKS = 2
 """Weeks of calls before a silence can be recognised."""
 MISSING = 20
@@ -49,7 +49,7 @@ class Rhythm:
         object.__setattr__(self, "last", max(self.calls, default=0))
 
     @property
-    def is_known(self) -> bool:
+    def has_pattern(self) -> bool:
         """Whether there are calls of at least `MIN_WEEKS`."""
         return self.last - self.first >= MIN_WEEKS * WEEK
 
@@ -58,7 +58,7 @@ class Rhythm:
 
         Without the highest, a single large import does not become a habit.
         """
-        if not self.is_known:
+        if not self.has_pattern:
             return 0.0
         if not self._usual:
             self._usual.extend(self._average(self.last + offset) for offset in range(1, WEEK + 1))
@@ -74,7 +74,7 @@ class Rhythm:
         """Return when a connection without calls after `since_us` is silent; None if it calls too rarely or is not known yet."""
         at, missing = since_us + MARGIN, 0.0
         first = at // HOUR
-        for hour in range(first, first + HORIZON if self.is_known else first):
+        for hour in range(first, first + HORIZON if self.has_pattern else first):
             usual, end = self.usual(hour), (hour + 1) * HOUR
             more = usual * (end - at) / HOUR
             if missing + more >= MISSING:
@@ -95,7 +95,7 @@ class Rhythm:
 
 @dataclass(frozen=True, slots=True)
 class CallStatistics:
-    """What is known of a connection's calls."""
+    """Statistics of a connection's calls."""
 
     channel: str
     tool: str

@@ -64,7 +64,7 @@ class Connections:
         return {state.tool: state for state in await self._store.read(list_fetching(client))}
 
     async def calls(self, client: int) -> dict[tuple[str, str], CallStatistics]:
-        """Return what is known of the calls of connections, by channel and tool."""
+        """Return the call statistics of connections, by channel and tool."""
         return {
             (statistics.channel, statistics.tool): statistics for statistics in await self._store.read(list_calls(client, self._clock()))
         }

@@ -36,7 +36,7 @@ class CallCounts:
             self._last[key] = max(at, self._last.get(key, at))
 
     def take(self) -> list[ClientCalls]:
-        """Take what waits, by client."""
+        """Take the waiting calls, by client."""
         by_client: dict[int, ClientCalls] = {}
         for (client, channel, tool, hour), count in self._waiting.items():
             by_client.setdefault(client, ClientCalls(client)).hours[channel, tool, hour] = count
@@ -46,13 +46,13 @@ class CallCounts:
         return list(by_client.values())
 
     async def flush_if_due(self, store: Store) -> None:
-        """Write what waits, every `FLUSH_INTERVAL`."""
+        """Write the waiting calls, every `FLUSH_INTERVAL`."""
         if self._waiting and has_passed(FLUSH_INTERVAL, self._flushed_us, self.clock()):
             self._flushed_us = self.clock()
             await self.flush(store)
 
     async def flush(self, store: Store) -> None:
-        """Write what waits; what could not be written stays for the next time."""
+        """Write the waiting calls; calls that could not be written stay for the next time."""
         counts = self.take()
         try:
             outcomes = await asyncio.gather(*(store.write(count_calls(calls)) for calls in counts), return_exceptions=True)
@@ -80,7 +80,7 @@ class CallCounts:
 
 
 def usual_text(rhythm: Silence | CallStatistics) -> str:
-    """Return what is usual: the interval at the hour of the silence, or else the calls of a day."""
+    """Return the usual rhythm: the interval at the hour of the silence, or else the calls of a day."""
     if rhythm.usual_interval_seconds is None:
         return f"{per_day(rhythm.week):g} calls a day"
     return f"every {_span(rhythm.usual_interval_seconds)} at this hour"

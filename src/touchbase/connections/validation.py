@@ -56,8 +56,8 @@ def secret_faults(
     if len(secrets) + more > most:
         where, count = ("/generate_secret", f"{len(secrets)} are given in addition") if more else ("/secrets", f"{len(secrets)} are given")
         faults.append(Fault(where, "too_long", f"a connection of {tool} has at most {most} secrets, and {count}"))
-    given_key = any(senders.is_public(channel, tool, secret) for secret in secrets)
-    if tool == _ONLY_OF["location_id"] and given_key and settings.location_id is None:
+    has_public_key = any(senders.is_public(channel, tool, secret) for secret in secrets)
+    if tool == _ONLY_OF["location_id"] and has_public_key and settings.location_id is None:
         detail = "must name the location: all customers share the public key, which proves only that GoHighLevel sent the webhook"
         faults.append(Fault("/settings/location_id", "required", detail))
     if settings.signature_max_age is not None and not senders.has_window(channel, tool):
@@ -65,9 +65,9 @@ def secret_faults(
     return faults
 
 
-def token_fault(connection: Connection, settings: ConnectionSettings, *, token_given: bool) -> list[Fault]:
-    """Return a fault when the stored access token would be sent to another API address than the one that it was given for."""
-    if not connection.access_token or token_given or settings.api_base == connection.settings.api_base:
+def token_fault(connection: Connection, settings: ConnectionSettings, *, has_new_token: bool) -> list[Fault]:
+    """Return a fault when the stored access token would be sent to another API address than the address that it was set for."""
+    if not connection.access_token or has_new_token or settings.api_base == connection.settings.api_base:
         return []
     detail = "must be given again when api_base changes: the stored token was given for the previous address"
     return [Fault("/access_token", "required", detail)]

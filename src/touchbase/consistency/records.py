@@ -84,7 +84,7 @@ def differences(
         yield Difference(subject, "emails", _text(" ".join(further) or None), _text(" ".join(rows) or None))
     yield from _repeats(subject, history)
     for untrue in wrong_values(record, history, companies):
-        yield Difference(subject, untrue.field, _text(untrue.found), untrue.wanted)
+        yield Difference(subject, untrue.field, _text(untrue.stored), untrue.wanted)
     for ref, why in wrong_links(record, history, links):
         yield Difference(subject, "link", " ".join(filter(None, ref)), f"absent, because {why}")
     if has_several_objects(history):
@@ -186,7 +186,7 @@ def _custom(subject: str, record: Record, history: Sequence[StoredEvent]) -> Ite
 
 
 def _fitting(subject: str, record: Record, history: Sequence[StoredEvent]) -> Iterator[Difference]:
-    """Compare the custom fields of a record that cannot have all of its history with the ones that fit."""
+    """Compare the custom fields of a record, whose history has more than fit, with the fields that fit."""
     fitting, stored = (
         fitting_fields(record, record.custom_fields, history),
         {custom_field.name: custom_field.value for custom_field in record.custom_fields},

@@ -136,7 +136,7 @@ async def front(call: Call) -> Response:
 
 
 async def shown_page(call: Call) -> Response:
-    """`GET` of the page, which is the same for all addresses below the console's; its script shows what belongs to the address."""
+    """`GET` of the page, which is the same for all addresses below the console's; its script shows the screen of the address."""
     depth = str(call.scope["path"]).count("/") - 1
     return _response(call, page(depth), b"no-cache")
 

@@ -18,7 +18,7 @@ from touchbase.event_log.sql.log import log_events
 from touchbase.history.events import CONTACT, NO_AUTHOR, Author
 from touchbase.messages.sql.plans import event_of_copy
 from touchbase.records.sql import statements as records_sql
-from touchbase.sql.builders import ONE, RECORD
+from touchbase.sql.builders import RECORD, ROW_KEY
 from touchbase.sql.cell_answers import Answers, CellOf, Division
 from touchbase.sql.filters import Where
 from touchbase.sql.operation import command, query
@@ -110,7 +110,7 @@ DETAILS = Statement(
 )
 CONTACTS = Statement(
     "contacts_of_conversations",
-    ONE,
+    ROW_KEY,
     body="SELECT p.client, p.id, c.email, c.first_name, c.last_name, c.status, k.name FROM p CROSS JOIN contact c "
     "LEFT JOIN company k ON k.client = c.client AND k.id = c.company_id WHERE c.client = p.client AND c.id = p.id",
 )

@@ -1,4 +1,4 @@
-"""The changes of a custom field that concern records, and what each does to the values of one record."""
+"""The changes of a custom field that concern records, applied to the values of one record."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ class FieldUse:
 
 @dataclass(frozen=True, slots=True)
 class FieldValue:
-    """The value of one record, and that of the field into which it may be merged."""
+    """The value of one record, and the value of the field into which it may be merged."""
 
     record_id: int
     value: str | None

@@ -1,4 +1,4 @@
-"""What there is of custom fields, and what a change would do; nothing here writes."""
+"""Lists of custom fields, and previews of changes; nothing here writes."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class ClientField:
 
 @dataclass(slots=True)
 class ChangePreview:
-    """What a change would do: how many records have a value that it concerns, and some of them before and after."""
+    """Preview of a change: how many records have a value that it concerns, and some of them before and after."""
 
     records: int
     samples: list[tuple[int, Values, Values]] = field(default_factory=list)
@@ -70,7 +70,7 @@ async def list_fields(
 
 
 async def preview_change(store: Store, client: Client, kind: int, what: FieldJob) -> ChangePreview:
-    """Return what a change would do; raise the error that it would have."""
+    """Preview a change; raise the error that it would have."""
     preview, fields = ChangePreview(await store.read(count_values(client.number, kind, what))), Fields(client, kind)
     if what.action == REMOVE and what.field in fields.names and not preview.records:
         return preview
@@ -101,7 +101,7 @@ async def check_type(store: Store, client: int, kind: int, name: str, declared: 
 
 
 async def check_merge(store: Store, client: Client, kind: int, name: str, into: str) -> None:
-    """Raise `WrongState` if values of a field are not of the type of the one that it is to be merged into."""
+    """Raise `WrongState` if values of a field are not of the type of the target field."""
     declared = RECORD_TYPES[kind].field_types(client.settings).get(into)
     if declared is not None and (misfits := (await check_type(store, client.number, kind, name, declared)).misfits):
         detail = f"{misfits} values of {name!r} are not of the type of {into!r}, which is {declared.type}; change them first"

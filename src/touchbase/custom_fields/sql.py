@@ -138,7 +138,7 @@ def _missing(fields: Fields, name: str) -> NotFound:
 
 @command
 def define_field(client: int, kind: int, name: str, type: FieldType, is_new: bool) -> Plan[TouchbaseError | None]:
-    """Declare a field with a type, or change its type. `Conflict` for a new one that exists, `NotFound` for another that does not."""
+    """Declare a field with a type, or change its type. `Conflict` if a new field exists, `NotFound` if an old one does not."""
     fields = yield from _locked(client, kind)
     if isinstance(fields, NotFound):
         return fields

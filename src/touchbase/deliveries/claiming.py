@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from touchbase.common.timestamps import Micros
 from touchbase.deliveries.delivery import Delivery
 from touchbase.deliveries.sql.rows import DELIVERY, delivery_of
-from touchbase.sql.builders import ONE
+from touchbase.sql.builders import ROW_KEY
 from touchbase.sql.dialect import only_row
 from touchbase.sql.rows import Columns, names
 from touchbase.sql.statement import Execute, Plan, Row, Statement
@@ -28,7 +28,7 @@ def _first(client: str, now: str, most: str, further: str = "") -> str:
     )
 
 
-def _first_one_by_one(client: str, now: str, most: str, further: str = "", lock: str = "") -> str:
+def _first_with_bodies(client: str, now: str, most: str, further: str = "", lock: str = "") -> str:
     """The same for PostgreSQL, in no guaranteed order: the deliveries first, then the body of each.
 
     A plain join let the planner read all bodies of a client before the limit while statistics existed for one table only.
@@ -49,13 +49,13 @@ CLAIM = Statement(
     _CLAIM,
     sqlite=_first("?1", "?2", "?3"),
     # SKIP LOCKED works within one client only, also where the tables are sharded.
-    postgres=_first_one_by_one(_OF_CLIENT, _BY, _MOST, lock=" FOR UPDATE OF d SKIP LOCKED"),
+    postgres=_first_with_bodies(_OF_CLIENT, _BY, _MOST, lock=" FOR UPDATE OF d SKIP LOCKED"),
 )
 PEEK = Statement(
     "peek",
     _PEEK,
     sqlite=_first("?1", "?2", "?3", _AFTER_DELIVERY.format("?4", "?5")),
-    postgres=_first_one_by_one(_OF_CLIENT, _BY, _MOST, _AFTER_DELIVERY.format(*_AFTER)),
+    postgres=_first_with_bodies(_OF_CLIENT, _BY, _MOST, _AFTER_DELIVERY.format(*_AFTER)),
 )
 WAITS = "state || '' = 'received'"
 """The condition that a delivery found by its primary key waits.
@@ -65,7 +65,7 @@ With `state = 'received'`, and statistics older than the backlog, PostgreSQL wou
 _NAMED_WAITS = f"d.client = p.client AND d.id = p.id AND d.{WAITS}"
 CLAIM_IF_UNCHANGED = Statement(
     "claim_if_unchanged",
-    ONE,
+    ROW_KEY,
     body="SELECT d.id, d.attempts, d.next_attempt_us FROM p CROSS JOIN delivery d JOIN client c ON c.id = d.client "
     f"WHERE {_NAMED_WAITS} AND c.state = 'active'",
     lock=" FOR UPDATE OF d SKIP LOCKED",
@@ -73,14 +73,14 @@ CLAIM_IF_UNCHANGED = Statement(
 # Without SKIP LOCKED: wait for the batch that has them locked, then take the deliveries that still wait.
 CLAIM_NAMED = Statement(
     "claim_named",
-    ONE,
+    ROW_KEY,
     body=f"SELECT {_WAITING}, {_GUARDED} FROM p CROSS JOIN delivery d JOIN client c "
     f"ON c.id = d.client JOIN delivery_body b ON b.client = d.client AND b.id = d.id WHERE {_NAMED_WAITS}",
     lock=" ORDER BY d.id FOR UPDATE OF d SKIP LOCKED",
 )
 DELIVERIES_WITH_BODIES = Statement(
     "deliveries_with_bodies",
-    ONE,
+    ROW_KEY,
     body=f"SELECT {_WAITING} FROM p JOIN delivery d ON d.client = p.client AND d.id = p.id "
     "JOIN client c ON c.id = d.client JOIN delivery_body b ON b.client = d.client AND b.id = d.id",
 )

@@ -65,7 +65,7 @@ class Delivery:
     dated: int | None = None
     """1 if each of its events has a time or an id, so that equal bytes are a repeat; None before it was read."""
     problems: dict[str, str] = field(default_factory=dict)
-    """Problems of what was applied (`history/problems.py`)."""
+    """Problems of the applied events (`history/problems.py`)."""
     trace: str | None = None
     """The span of its receipt, as `tracing` writes it; None if that was not recorded."""
     headers: dict[str, str] = field(default_factory=dict)

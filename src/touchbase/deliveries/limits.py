@@ -13,7 +13,7 @@ from touchbase.errors import UnrecognisedPayload
 BASE_SECONDS = 2.0
 """CPU seconds to read one delivery; a usual one takes a ten-thousandth of it."""
 SECONDS_PER_MIB = 8.0
-"""Further CPU seconds for each MiB of its decoded body: four times what the densest body was measured to take."""
+"""Further CPU seconds for each MiB of its decoded body: four times the measurement of the densest body."""
 MAX_SECONDS = 30.0
 """CPU seconds to read one delivery, however large."""
 MAX_EVENTS = 256

@@ -32,7 +32,7 @@ END = from_text("2026-11-29T00:00:00Z")
 JITTER: Micros = 2 * 3_600 * SECOND
 """Time by which the hours of people with the same life differ at most; their lives also begin on other working days of the week."""
 REPEAT = "repeat"
-"""What is expected of a repeat: counted at its first call if that is applied, else stored and ignored (decision 0005)."""
+"""Expected outcome of a repeat: counted at its first call if that is applied, else stored and ignored (decision 0005)."""
 Values = Mapping[str, Any]
 
 
@@ -76,7 +76,7 @@ def lives_of(client: str) -> list[dict[str, Any]]:
 
 
 def people_of(account: Values, contacts: int) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
-    """Return a client's companies and people, by their members; `contacts` are those of all clients together."""
+    """Return a client's companies and people, by their members; `contacts` has all clients' contacts."""
     words, chance = agency()["words"], Random(f"touchbase demo {account['id']}")  # noqa: S311
     count = max(FEWEST, round(account["contacts"] * contacts / SHARES))
     names = [(f"{name} {word}", trade) for name in words["firms"] for trade, trades in words["trades"].items() for word in trades]
@@ -108,7 +108,7 @@ def people_of(account: Values, contacts: int) -> tuple[list[dict[str, Any]], lis
 
 def setup_calls(now: Micros, *, has_secrets: bool) -> list[RecordedCall]:
     """Return the requests that make the clients and their connections, before the three weeks."""
-    return [_call(line, {}, now) for line in _other_calls(has_secrets) if SECOND * line["at"] < -WEEKS]
+    return [_call(line, {}, now) for line in _calls(has_secrets) if SECOND * line["at"] < -WEEKS]
 
 
 def calls_of(account: Values, people: Sequence[Values], now: Micros, *, has_secrets: bool = True) -> Iterator[RecordedCall]:
@@ -123,7 +123,7 @@ def calls_of(account: Values, people: Sequence[Values], now: Micros, *, has_secr
             shift += chance.randint(-begin.weekday(), 4 - begin.weekday()) * DAY
         common = {**person, **_own(account, life["campaign"]), "copies": copies, "weekday": f"{begin:%A}"}
         yield from _life(account, life["calls"], common, end + shift, now)
-    for line in _other_calls(has_secrets):
+    for line in _calls(has_secrets):
         if line.get("client", SILENT_TOOL[0]) == account["id"] and SECOND * line["at"] >= -WEEKS:
             yield _call(line, {**people[line["person"] % len(people)], **_own(account, 0)} if "person" in line else {}, now)
 
@@ -209,7 +209,7 @@ def _call(line: Values, values: Values, now: Micros) -> RecordedCall:
     return RecordedCall(at, line["path"], body, expected, client, line["method"], "text/csv" if "csv" in line else "application/json")
 
 
-def _other_calls(has_secrets: bool) -> Iterator[dict[str, Any]]:
+def _calls(has_secrets: bool) -> Iterator[dict[str, Any]]:
     return (line for line in _lines("calls.jsonl") if line.get("needs_secrets", has_secrets) == has_secrets)
 
 

@@ -225,7 +225,7 @@ def _fields(values: dict[str, str]) -> list[dict[str, str]]:
 
 
 def is_of_the_demo(names: dict[str, str]) -> bool:
-    """Return whether clients, by id, are those of the demo."""
+    """Return whether clients, by id, are the demo's."""
     return set(names) <= {account["id"] for account in accounts()}
 
 

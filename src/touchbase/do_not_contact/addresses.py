@@ -23,7 +23,7 @@ KIND_OF_REF = {EMAIL_REF: EMAIL, LINKEDIN_REF: LINKEDIN_URL}
 
 
 def normal_form(kind: str, value: str) -> str:
-    """Return the normal form of an address. Raises `InvalidText` with the reason, and what to send instead."""
+    """Return the normal form of an address. Raises `InvalidText` with the reason and the next step."""
     if (why := why_not_storable(value)) is not None:
         raise InvalidText("unusable_text", why)
     if kind == EMAIL:

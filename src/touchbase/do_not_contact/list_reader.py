@@ -25,7 +25,7 @@ _DELIMITERS = ",;\t|"
 
 @dataclass(frozen=True, slots=True)
 class BadRow:
-    """A row that cannot be imported: its line in the file, and what to correct."""
+    """A row that cannot be imported: its line in the file, and the correction to make."""
 
     line: int
     detail: str

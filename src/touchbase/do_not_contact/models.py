@@ -26,7 +26,7 @@ STATUS = "status"
 REASONS = (COMPLAINED, UNSUBSCRIBED, REQUESTED, STATUS, "legal", "competitor", "customer", "other", HARD_BOUNCED)
 """All reasons. Of several causes of equal duration the entry shows the reason that comes first here."""
 RESUBSCRIBED = "resubscribed"
-"""The reason of a cause that ends what the same tool has said before, but for complaints and bounces; no entry shows it."""
+"""The reason of a cause that ends earlier causes of the same tool, except complaints and bounces; no entry shows it."""
 
 EVENT = "event"
 IMPORT = "import"
@@ -43,7 +43,7 @@ INSTALLATION_LIST = "installation"
 LISTS = (CLIENT_LIST, INSTALLATION_LIST)
 
 WRITTEN = ""
-"""The key of the cause that a request made; those of events are not empty."""
+"""The key of a cause by request; keys of causes by events are not empty."""
 MAX_ENTRIES = 1_000
 """Entries of one request, and addresses of one check."""
 NOTE_LENGTH = 1_000
@@ -105,7 +105,7 @@ class NewEntry:
 
 @dataclass(frozen=True, slots=True)
 class Saved:
-    """An entry as it is after a request, and what the request did: `created`, `updated` or `unchanged`."""
+    """An entry after a request, and the outcome: `created`, `updated` or `unchanged`."""
 
     outcome: str
     entry: Entry
@@ -172,7 +172,7 @@ def live_causes(causes: Iterable[Cause], removed_us: Micros) -> list[Cause]:
 
 
 def _has_ended(cause: Cause, resubscribed: Micros) -> bool:
-    """Return whether a re-subscription ends a cause: only what an event of the same tool said, not what a person or a program has set."""
+    """Return whether a re-subscription ends a cause: only causes by events of the same tool, none set by a person or program."""
     if cause.reason == RESUBSCRIBED:
         return True
     return cause.reason in (UNSUBSCRIBED, STATUS) and cause.source == EVENT and cause.at_us < resubscribed

@@ -174,7 +174,7 @@ def _replace_secrets(cipher: Cipher, table: EncryptedTable, column: str, rows: S
 
 @command(cipher=True, scope=ALL_CLIENTS)
 def retire_keys(cipher: Cipher) -> Plan[list[str]]:
-    """Remove the records of all encryption keys but the present one, re-encrypting what they encrypted; returns the removed ids."""
+    """Remove the records of all encryption keys except the present one, re-encrypting their values; return the removed ids."""
     forgotten = yield Execute(FORGET_KEYS, [(cipher.current_id(),)])
     yield from reencrypt(cipher)
     return sorted(key_id for (key_id,) in forgotten)

@@ -23,7 +23,7 @@ _FileState = tuple[int, int, int]
 
 
 class KeyFile:
-    """The keys of the settings, then those of a file."""
+    """The keys of the settings, then the keys of a file."""
 
     def __init__(self, path: Path, keys: Sequence[Key] = ()) -> None:
         self.path = path

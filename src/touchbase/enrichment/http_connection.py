@@ -38,13 +38,13 @@ class ReceivedResponse:
 
 
 class OutgoingConnection(asyncio.Protocol):
-    """An open connection; asyncio calls the methods of the protocol, httptools the ones that begin with `on_`."""
+    """An open connection; asyncio calls the protocol's methods, httptools the methods that begin with `on_`."""
 
     def __init__(self) -> None:
         self._transport: asyncio.Transport | None = None
         self._parser = HttpResponseParser(self)
         self._response: asyncio.Future[ReceivedResponse] | None = None
-        self._is_kept = True
+        self._stays_open = True
         self._expect()
 
     def _expect(self) -> None:
@@ -58,7 +58,7 @@ class OutgoingConnection(asyncio.Protocol):
     @property
     def is_usable(self) -> bool:
         """Whether another request can be sent."""
-        return self._is_kept and self._response is None and self._transport is not None and not self._transport.is_closing()
+        return self._stays_open and self._response is None and self._transport is not None and not self._transport.is_closing()
 
     async def request(self, data: bytes, most: int) -> ReceivedResponse:
         """Send a request and return its response, cut after about `most` bytes or very many pieces. Raises `ConnectionLost`.
@@ -88,13 +88,13 @@ class OutgoingConnection(asyncio.Protocol):
     def data_received(self, data: bytes) -> None:
         """Parse a piece of a response."""
         if self._response is None:  # nothing was asked, so whose response would it be?
-            self._is_kept = False
+            self._stays_open = False
             self.close()
             return
         for start in range(0, len(data), PARSED_BYTES):
             self._parse(data[start : start + PARSED_BYTES])
             if self._response is None or self._response.done():
-                self._is_kept = self._is_kept and start + PARSED_BYTES >= len(data)
+                self._stays_open = self._stays_open and start + PARSED_BYTES >= len(data)
                 break
 
     def _parse(self, data: bytes) -> None:
@@ -102,19 +102,19 @@ class OutgoingConnection(asyncio.Protocol):
         try:
             self._parser.feed_data(data)
         except HttpParserUpgrade:
-            self._is_kept = False
+            self._stays_open = False
             self._finish()
         except HttpParserError as error:
             self._fail(f"the response is not HTTP: {error}")
         if not self._has_head and self._received > HEAD_BYTES:
             self._fail(f"the head of the response is longer than {HEAD_BYTES} bytes")
         elif self._received > HEAD_BYTES + self._most or self._pieces > self._most // PIECE_BYTES:
-            self._is_kept = False
+            self._stays_open = False
             self._finish(is_cut=True)
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """End a response whose end is that of the connection; fail one that is cut."""
-        self._is_kept = False
+        """End a response that ends with the connection; fail a cut response."""
+        self._stays_open = False
         has_length = "content-length" in self._headers or "transfer-encoding" in self._headers
         if self._has_head and not has_length and exc is None:
             self._finish()
@@ -124,7 +124,7 @@ class OutgoingConnection(asyncio.Protocol):
     def on_message_begin(self) -> None:
         """Note a response that follows the one to the request."""
         if self._response is None or self._response.done():
-            self._is_kept, self._headers = False, {}
+            self._stays_open, self._headers = False, {}
 
     def on_header(self, name: bytes, value: bytes) -> None:
         """Take a header."""
@@ -144,7 +144,7 @@ class OutgoingConnection(asyncio.Protocol):
         if not self._has_head:
             self._headers = {}
             return
-        self._is_kept = self._is_kept and self._parser.should_keep_alive()
+        self._stays_open = self._stays_open and self._parser.should_keep_alive()
         self._finish()
 
     def _finish(self, *, is_cut: bool = False) -> None:
@@ -152,6 +152,6 @@ class OutgoingConnection(asyncio.Protocol):
             self._response.set_result(ReceivedResponse(self._parser.get_status_code(), self._headers, bytes(self._body), is_cut))
 
     def _fail(self, why: str) -> None:
-        self._is_kept = False
+        self._stays_open = False
         if self._response is not None and not self._response.done():
             self._response.set_exception(ConnectionLost(why, has_begun=self._received > 0))

@@ -16,9 +16,9 @@ from touchbase.enrichment.http_connection import ConnectionLost
 SECONDS = 5.0
 """How long a request waits for the addresses of a name."""
 SLOW_SECONDS = 60.0
-"""How long a name that took longer is not looked up again; what came in the end is used meanwhile."""
+"""A name whose look-up took longer is not looked up again for so long; its late result is used meanwhile."""
 MAX_LOOKUPS = 256
-"""Look-ups at once, each on a thread of its own."""
+"""Look-ups at once, each on its own thread."""
 
 
 @dataclass(slots=True)

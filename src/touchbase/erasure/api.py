@@ -180,12 +180,12 @@ async def erase_contact(call: Call) -> Response:
 
 async def delete_contact(call: Call) -> Response:
     """Handle `DELETE` of one contact: move it into the bin, or with `erase` erase the person."""
-    asked = call.parameters()
-    if not asked[ERASE]:
+    query = call.parameters()
+    if not query[ERASE]:
         return await CONTACT_BIN.delete(call)
     call.needed = ADMIN
     client = await call.client()
-    if asked[DRY_RUN]:
+    if query[DRY_RUN]:
         raise Invalid([Fault("?dry_run", "contradiction", "is not possible with erase=true; GET .../export shows what is stored")])
     await if_updated_us(call, lambda: CONTACT_BIN.get(call, client, call.id("contact")))
     return await erase_contact(call)
@@ -193,35 +193,35 @@ async def delete_contact(call: Call) -> Response:
 
 async def list_erasures(call: Call) -> Response:
     """Handle `GET` of a page of a client's erasures."""
-    client, asked = await call.client(), call.parameters()
-    before: int | None = asked.cursor("erasures", int)
-    asked.done()
-    found = await call.api.dependencies.store.read(list_requests(client.number, asked[LIMIT] + 1, before))
-    page = found[: asked[LIMIT]]
-    cursor = cursor_text("erasures", page[-1].id) if len(found) > len(page) else None
-    return Response(body=encode(ErasurePage([_request_out(each) for each in page], cursor)))
+    client, query = await call.client(), call.parameters()
+    before: int | None = query.cursor("erasures", int)
+    query.done()
+    erasures = await call.api.dependencies.store.read(list_requests(client.number, query[LIMIT] + 1, before))
+    page = erasures[: query[LIMIT]]
+    cursor = cursor_text("erasures", page[-1].id) if len(erasures) > len(page) else None
+    return Response(body=encode(ErasurePage([_request_out(erasure) for erasure in page], cursor)))
 
 
-def _request_out(one: Erasure) -> ErasureRequestOut:
-    done = None if one.done_us is None else to_text(one.done_us)
-    searched = None if one.searched_us is None else to_text(one.searched_us)
-    share = 1.0 if searched else max(0, one.swept_to) / max(1, one.sweep_until)
-    return ErasureRequestOut(one.id, to_text(one.asked_us), searched, done, one.removed, min(1.0, round(share, 3)))
+def _request_out(erasure: Erasure) -> ErasureRequestOut:
+    done = None if erasure.done_us is None else to_text(erasure.done_us)
+    searched = None if erasure.searched_us is None else to_text(erasure.searched_us)
+    share = 1.0 if searched else max(0, erasure.swept_to) / max(1, erasure.sweep_until)
+    return ErasureRequestOut(erasure.id, to_text(erasure.asked_us), searched, done, erasure.removed, min(1.0, round(share, 3)))
 
 
 async def export_contact(call: Call) -> Response:
     """Handle `GET` of everything that is stored about one contact."""
     client = await call.client()
-    asked, number = call.parameters(), call.id("contact")
+    query, number = call.parameters(), call.id("contact")
     listing = f"export {number}"
-    place: Place | None = asked.cursor(listing, PLACE)
-    asked.done()
+    place: Place | None = query.cursor(listing, PLACE)
+    query.done()
     api, parts = call.api, call.api.dependencies
     translate = translator(api[READ], await api[CONNECTIONS].of(client.number))
-    pages = PersonPages(parts.store, translate, client, number, asked[LIMIT], await call.page_bytes(), parts.clock)
-    made, following = await pages.page(place)
-    made.next_cursor = None if following is None else cursor_text(listing, following)
-    return Response(body=encode(made))
+    pages = PersonPages(parts.store, translate, client, number, query[LIMIT], await call.page_bytes(), parts.clock)
+    export, following = await pages.page(place)
+    export.next_cursor = None if following is None else cursor_text(listing, following)
+    return Response(body=encode(export))
 
 
 Place = int | tuple[str, Micros, str | int]
@@ -248,42 +248,42 @@ class PersonPages:
 
     async def page(self, place: Place | None) -> tuple[PersonExport, Place | None]:
         """Return the page from a place on, and where the next one begins; None: there is none. Raises `NotFound`."""
-        made, self.left = PersonExport([], None), self.page_bytes
+        export, self.left = PersonExport([], None), self.page_bytes
         contact = await exported_contact(self.store, self.client.number, self.contact_id)
         if place is None:
-            _with_person(made, await export_person(self.store, self.client.number, contact), self.client, self.clock())
-            self.left -= len(encode(made))
+            _with_person(export, await export_person(self.store, self.client.number, contact), self.client, self.clock())
+            self.left -= len(encode(export))
         if place is None or (isinstance(place, tuple) and place[0] == TIMELINE):
             before = None if place is None else (place[1], str(place[2]))
-            place = await self._add_events(made, contact, before)
+            place = await self._add_events(export, contact, before)
         if isinstance(place, tuple) and place[0] == MESSAGES and self.left > 0:
-            place = await self._add_messages(made, contact, (place[1], int(place[2])))
+            place = await self._add_messages(export, contact, (place[1], int(place[2])))
         if isinstance(place, int) and self.left > 0:
-            return made, await self._add_deliveries(made, place)
-        return made, place
+            return export, await self._add_deliveries(export, place)
+        return export, place
 
-    async def _add_events(self, made: PersonExport, contact: Contact, before: EffectiveTime | None) -> Place:
+    async def _add_events(self, export: PersonExport, contact: Contact, before: EffectiveTime | None) -> Place:
         words = self.client.settings.words(CONTACT)
         entries, place, _ = await timeline(self.store, contact, MAX_HISTORY, before, words)
         fit = self._fitting(map(_event, entries))
-        made.timeline = fit
+        export.timeline = fit
         if len(fit) < len(entries):
             place = entries[len(fit) - 1].event.effective_time
         return _FIRST_MESSAGE if place is None else (TIMELINE, *place)
 
-    async def _add_messages(self, made: PersonExport, contact: Contact, after: tuple[Micros, int]) -> Place:
-        found = await self.store.read(messages_of_contact(self.client.number, contact.id, after, self.left))
-        fit = self._fitting(message_out(each, contact_email=contact.email) for each in found)
-        made.messages = fit
-        if len(fit) < len(found) or isinstance(found, Cut):
-            last = found[len(fit) - 1]
+    async def _add_messages(self, export: PersonExport, contact: Contact, after: tuple[Micros, int]) -> Place:
+        messages = await self.store.read(messages_of_contact(self.client.number, contact.id, after, self.left))
+        fit = self._fitting(message_out(message, contact_email=contact.email) for message in messages)
+        export.messages = fit
+        if len(fit) < len(messages) or isinstance(messages, Cut):
+            last = messages[len(fit) - 1]
             return MESSAGES, last.occurred_us, last.id
         return 0
 
-    async def _add_deliveries(self, made: PersonExport, after: int) -> int | None:
-        found, following = await export_deliveries(self.store, self.translate, self.client.number, self.contact_id, self.limit, after)
-        made.deliveries = self._fitting(map(_delivery, found))
-        return following if len(made.deliveries) == len(found) else found[len(made.deliveries) - 1].delivery.id
+    async def _add_deliveries(self, export: PersonExport, after: int) -> int | None:
+        deliveries, following = await export_deliveries(self.store, self.translate, self.client.number, self.contact_id, self.limit, after)
+        export.deliveries = self._fitting(map(_delivery, deliveries))
+        return following if len(export.deliveries) == len(deliveries) else deliveries[len(export.deliveries) - 1].delivery.id
 
     def _fitting(self, items: Iterable[object]) -> list[Any]:
         """Encode the items that the page may still have."""
@@ -292,16 +292,16 @@ class PersonPages:
         return fit
 
 
-def _with_person(made: PersonExport, exported: Exported, client: Client, now: Micros) -> None:
-    """Add what only the first page has."""
+def _with_person(export: PersonExport, exported: Exported, client: Client, now: Micros) -> None:
+    """Add the members that only the first page has."""
     contact = contact_out(exported.contact, False, client.settings)
-    made.contact, made.created_at = contact, to_text(exported.contact.created_us)
-    made.identities = [IdentityOut(*ref) for ref in exported.identities]
-    made.sources = [
+    export.contact, export.created_at = contact, to_text(exported.contact.created_us)
+    export.identities = [IdentityOut(*ref) for ref in exported.identities]
+    export.sources = [
         SourceOut(source.channel, source.tool, source.events, to_text(source.first_us), to_text(source.last_us))
         for source in exported.sources
     ]
-    made.suppressions = [entry_out(suppression, now) for suppression in exported.suppressions]
+    export.suppressions = [entry_out(suppression, now) for suppression in exported.suppressions]
 
 
 def _event(entry: TimelineEntry) -> ExportedEvent:
@@ -313,11 +313,11 @@ def _event(entry: TimelineEntry) -> ExportedEvent:
     )  # fmt: skip
 
 
-def _delivery(found: ContactDelivery) -> ExportedDelivery:
-    one, hidden = found.delivery, found.shared
+def _delivery(listed: ContactDelivery) -> ExportedDelivery:
+    delivery, hidden = listed.delivery, listed.shared
     return ExportedDelivery(
-        one.id, one.channel, one.tool, one.state, to_text(one.received_us), hidden, None if hidden else one.headers,
-        None if hidden else one.query, None if hidden else raw_body(one.body),
+        delivery.id, delivery.channel, delivery.tool, delivery.state, to_text(delivery.received_us), hidden,
+        None if hidden else delivery.headers, None if hidden else delivery.query, None if hidden else raw_body(delivery.body),
     )  # fmt: skip
 
 

@@ -54,8 +54,8 @@ class PendingDeliveries:
 
     async def page(self, client: int, search: int, translate: Translate, until: int | None = None) -> PendingPage:
         """Search the next page of the deliveries up to the id `until`."""
-        found = await self._store.read(find_client_by_number(client))
-        if found is None or found.state == DELETING:
+        current_client = await self._store.read(find_client_by_number(client))
+        if current_client is None or current_client.state == DELETING:
             self._passes.pop((client, search), None)
             return PendingPage(0, done=True)
         current = self._passes.setdefault((client, search), _Pass())
@@ -75,9 +75,9 @@ class PendingDeliveries:
     async def _naming_erased(self, client: int, deliveries: Sequence[Delivery], translate: Translate) -> list[int]:
         """Return the ids of the deliveries that name an erased person, or may name one."""
         named = await scan_deliveries(deliveries, translate)
-        direct = await self._erased(client, [each.refs for each in named.values()], derived=False)
-        derived = await self._erased(client, [each.objects for each in named.values()], derived=True)
-        return [number for number, one in named.items() if one.refs & direct or one.objects & derived or one.unsearchable]
+        direct = await self._erased(client, [ids.refs for ids in named.values()], derived=False)
+        derived = await self._erased(client, [ids.objects for ids in named.values()], derived=True)
+        return [number for number, ids in named.items() if ids.refs & direct or ids.objects & derived or ids.unsearchable]
 
     async def _erased(self, client: int, refs: Sequence[set[Ref]], *, derived: bool) -> set[Ref]:
         every = sorted(set[Ref]().union(*refs))

@@ -14,7 +14,7 @@ RECORDS_FIRST = -1
 
 @dataclass(slots=True)
 class Erasure:
-    """One erasure: what it has removed so far, by kind, and how far the inbox has been searched."""
+    """One erasure: number of removed rows by kind, and how far the inbox has been searched."""
 
     client: int
     id: int
@@ -28,7 +28,7 @@ class Erasure:
     searched_us: Micros | None = None
     """When the search was complete; `done_us` follows when the store's files have been cleaned."""
     waits_for: str = ""
-    """What the search waited for at its last step, which changed nothing; not stored."""
+    """The work that the search waited for at its last step, which changed nothing; not stored."""
 
 
 @dataclass(slots=True)
@@ -77,7 +77,7 @@ class BodyPage:
 
 
 @dataclass(frozen=True, slots=True)
-class Source:
+class PersonSource:
     """One tool that sent events about the person: their number, and the times of the first and the last."""
 
     channel: str

@@ -10,7 +10,7 @@ from touchbase.deliveries.work import Translate
 from touchbase.do_not_contact.addresses import addresses_of_refs
 from touchbase.do_not_contact.models import Entry
 from touchbase.do_not_contact.sql.lookup import find_entries
-from touchbase.erasure.models import Source
+from touchbase.erasure.models import PersonSource
 from touchbase.erasure.sql.persons import find_person, find_sources, read_bodies, read_links
 from touchbase.history.events import CONTACT
 from touchbase.history.identity_links import Ref
@@ -32,7 +32,7 @@ class Exported:
 
     contact: Contact
     identities: list[Ref]
-    sources: list[Source]
+    sources: list[PersonSource]
     suppressions: list[Entry]
 
 
@@ -47,8 +47,8 @@ class ContactDelivery:
 async def exported_contact(store: Store, client: int, contact_id: int) -> Contact:
     """Return the contact to export, also one in the bin. `NotFound`."""
     deleted = await store.read(get_deleted(client, CONTACT, contact_id))
-    found = None if deleted is None else deleted.record
-    return found if isinstance(found, Contact) else await get_record(store, CONTACT_TYPE, client, contact_id)
+    record = None if deleted is None else deleted.record
+    return record if isinstance(record, Contact) else await get_record(store, CONTACT_TYPE, client, contact_id)
 
 
 async def export_person(store: Store, client: int, contact: Contact) -> Exported:
@@ -66,12 +66,13 @@ async def export_deliveries(
     """Return a page of the deliveries with events of a contact, and the cursor of the next page; those without a body are left out."""
     person = await store.read(find_person(client, contact_id))
     page = await store.read(read_bodies(client, after, limit, contact=contact_id))
-    found: list[ContactDelivery] = []
+    deliveries: list[ContactDelivery] = []
     for delivery in page.deliveries:
         caused = await store.read(delivery_events(client, delivery.id))
         shared = any((event.record_kind, event.record_id) != (CONTACT, contact_id) for event in caused)
-        found.append(ContactDelivery(delivery, shared or await on_thread("translate", _names_others, delivery, translate, person.refs)))
-    return found, page.last
+        shared = shared or await on_thread("translate", _names_others, delivery, translate, person.refs)
+        deliveries.append(ContactDelivery(delivery, shared))
+    return deliveries, page.last
 
 
 def _names_others(delivery: Delivery, translate: Translate, own: set[Ref]) -> bool:

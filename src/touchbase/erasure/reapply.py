@@ -15,7 +15,7 @@ from touchbase.sql.store import Store
 PAGE = 500
 
 
-async def reapply_erasures(restored: Store, known: Store, now: Micros) -> int:
+async def reapply_erasures(restored: Store, source: Store, now: Micros) -> int:
     """Copy erased keys from another store to a restored one; return how many are new to it.
 
     `known`: the replaced store, or any that was in use after the backup was taken. Clients missing in the restored store are skipped.
@@ -24,9 +24,9 @@ async def reapply_erasures(restored: Store, known: Store, now: Micros) -> int:
     added = 0
     # Number and creation time identify a client: its id may have been rotated, and its number belong to another one in the restored store.
     restored_clients = {(client.number, client.created_us) for client in await restored.read(list_clients())}
-    for number, created_us in await known.read(clients_with_erasures()):
+    for number, created_us in await source.read(clients_with_erasures()):
         if (number, created_us) in restored_clients:
-            added += await _copy(restored, known, number, now)
+            added += await _copy(restored, source, number, now)
     return added
 
 
@@ -41,12 +41,12 @@ async def finish_erasures(restored: Store, eraser: Eraser) -> None:
     await eraser.clean(searched)  # once for all erasures: it may rewrite the whole file
 
 
-async def _copy(restored: Store, known: Store, client: int, now: Micros) -> int:
+async def _copy(restored: Store, source: Store, client: int, now: Micros) -> int:
     added, secret = 0, b""
     after: bytes | None = b""
     erasures: dict[int, list[ErasedKey]] = {}
     while after is not None:
-        page = await known.read(list_erasures(client, PAGE, after))
+        page = await source.read(list_erasures(client, PAGE, after))
         secret, after = page.secret or secret, page.last
         for key in page.keys:
             erasures.setdefault(key.erasure, []).append(key)

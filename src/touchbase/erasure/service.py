@@ -51,10 +51,10 @@ def identities(email: str | None, linkedin_url: str | None) -> list[Ref]:
         except InvalidText as refused:
             raise Invalid([Fault("email", refused.code, refused.detail)]) from None
     if linkedin_url is not None:
-        found = linkedin_refs(linkedin_url)
-        if not found:
+        profile_refs = linkedin_refs(linkedin_url)
+        if not profile_refs:
             raise Invalid([Fault("linkedin_url", "linkedin_url", "is not the address of a LinkedIn profile")])
-        refs += found
+        refs += profile_refs
     return refs
 
 
@@ -69,17 +69,17 @@ class Eraser:
         self._pending = PendingDeliveries(store, clock)
         self._texts = TextSearch(store, self._erased)
         self._stages: dict[tuple[int, int], int] = {}
-        """What is searched behind the inbox, by client and erasure; after a restart it begins again."""
+        """The stage of the search behind the inbox, by client and erasure; after a restart it begins again."""
 
     async def would_erase(self, client: int, contact_id: int | None, refs: Sequence[Ref]) -> dict[str, int]:
-        """Return what an erasure would remove, by kind. Reads the whole inbox; changes nothing."""
+        """Count the rows that an erasure would remove, by kind. Reads the whole inbox; changes nothing."""
         person = await self._store.read(find_person(client, contact_id, list(refs)))
         after: int | None = 0
         bodies = unsearchable = 0
         while after is not None:
-            found, after = await self._page(client, after, None)
-            unsearchable += sum(named.unsearchable is not None for named in found.values())
-            bodies += sum(not named.unsearchable and not person.refs.isdisjoint(named.refs) for named in found.values())
+            identities, after = await self._page(client, after, None)
+            unsearchable += sum(named.unsearchable is not None for named in identities.values())
+            bodies += sum(not named.unsearchable and not person.refs.isdisjoint(named.refs) for named in identities.values())
         return person.counts | {"deliveries": bodies} | ({"unsearchable": unsearchable} if unsearchable else {})
 
     async def erase(self, client: int, contact_id: int | None = None, refs: Iterable[Ref] = (), *, search: bool = True) -> Erasure:
@@ -119,16 +119,16 @@ class Eraser:
         client = erasure.client
         if erasure.swept_to < 0:
             await self._erase_records(client)
-            found, last = dict[int, Identities](), 0
+            identities, last = dict[int, Identities](), 0
         else:
-            found, after = await self._page(client, erasure.swept_to, erasure.sweep_until)
+            identities, after = await self._page(client, erasure.swept_to, erasure.sweep_until)
             last = erasure.sweep_until if after is None else after
         done, applied, waits_for = erasure.swept_to >= 0 and last >= erasure.sweep_until, 0, ""
         if done:
             done, applied, waits_for = await self._search_behind(erasure)
-        unsearchable = [number for number, named in found.items() if named.unsearchable is not None]
-        erased = await self._erased(client, set().union(*(named.refs for named in found.values())))
-        clear = [number for number, named in found.items() if not named.unsearchable and not erased.isdisjoint(named.refs)]
+        unsearchable = [number for number, named in identities.items() if named.unsearchable is not None]
+        erased = await self._erased(client, set().union(*(named.refs for named in identities.values())))
+        clear = [number for number, named in identities.items() if not named.unsearchable and not erased.isdisjoint(named.refs)]
         await self._store.write(sweep_erasure(client, erasure.id, clear, last, done, self._clock(), applied, unsearchable))
         now = await self._store.read(get_erasure(client, erasure.id))
         if now is None:
@@ -137,7 +137,7 @@ class Eraser:
         return now
 
     async def _search_behind(self, erasure: Erasure) -> tuple[bool, int, str]:
-        """Search a page of what follows the inbox; return whether all is searched, deliveries applied, and what it waits for."""
+        """Search a page behind the inbox; return whether all is searched, the deliveries applied, and the work that it waits for."""
         client, key = erasure.client, (erasure.client, erasure.id)
         stage = self._stages.setdefault(key, 0)
         if stage == 0:
@@ -181,9 +181,9 @@ class Eraser:
         """Remove the bodies of refused webhooks that name an erased person, or that cannot be searched."""
         after, translate = "", await self._translate(client)
         while page := await self._store.read(read_refused_bodies(client, after, REFUSED_PAGE)):
-            found = await scan_deliveries([refused.as_delivery(number) for number, refused in enumerate(page)], translate)
-            erased = await self._erased(client, set().union(*(named.refs for named in found.values())))
-            digests = [page[number].digest for number, named in found.items() if named.unsearchable or not erased.isdisjoint(named.refs)]
+            named = await scan_deliveries([refused.as_delivery(number) for number, refused in enumerate(page)], translate)
+            erased = await self._erased(client, set().union(*(ids.refs for ids in named.values())))
+            digests = [page[number].digest for number, ids in named.items() if ids.unsearchable or not erased.isdisjoint(ids.refs)]
             if digests:
                 await self._store.write(drop_refused(client, digests=digests))
             after = page[-1].digest
@@ -202,7 +202,7 @@ class Eraser:
         """Replace erased addresses on the do-not-contact list by their hashes."""
         after = ("", "")
         while page := await self._store.read(list_clear_addresses(client, PAGE, after)):
-            for ref in sorted(await self._erased(client, {ref for each in page if (ref := ref_of(each)) is not None})):
+            for ref in sorted(await self._erased(client, {ref for entry in page if (ref := ref_of(entry)) is not None})):
                 await self.erase(client, refs=[ref], search=False)
             after = page[-1]
 

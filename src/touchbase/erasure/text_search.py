@@ -25,7 +25,7 @@ from touchbase.suppression.suppression_keys import EMAIL
 
 PAGE = 100
 STRUCK = "[erased]"
-"""What stands in place of an address, or of a text in which it cannot be replaced alone."""
+"""Replacement of an address, or of a text in which it cannot be replaced alone."""
 Changes = dict[str, str | bytes]
 """New values by column."""
 FindErasedRefs = Callable[[int, set[Ref]], Awaitable[set[Ref]]]
@@ -59,12 +59,12 @@ class TextSearch:
     async def _strike(self, client: int, table: TextTable, rows: list[StoredTexts], translate: Translate) -> bool:
         """Strike erased people from these rows; return False if a row has changed since it was read."""
         named = await scan_deliveries([_as_delivery(client, number, row) for number, row in enumerate(rows)], translate)
-        erased = await self._find_erased(client, set[Ref]().union(*(one.refs for one in named.values())))
-        naming = [rows[number] for number, one in named.items() if one.unsearchable or not erased.isdisjoint(one.refs)]
+        erased = await self._find_erased(client, set[Ref]().union(*(identities.refs for identities in named.values())))
+        naming = [rows[number] for number, identities in named.items() if identities.unsearchable or not erased.isdisjoint(identities.refs)]
         if not naming:
             return True
-        found = await on_thread("translate", _struck_rows, table, naming, erased)
-        changes = [(row, values) for row, values in found if values != {}]
+        struck = await on_thread("translate", _struck_rows, table, naming, erased)
+        changes = [(row, values) for row, values in struck if values != {}]
         return not changes or await self._store.write(strike_texts(client, table.table, changes)) == len(changes)
 
 

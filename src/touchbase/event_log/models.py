@@ -22,7 +22,7 @@ ORIGINS = {
     ERASURE: "the erasure of a person",
     SERVICE: "Touchbase itself, for example a connection that it judges to be silent",
 }
-"""What an event's cause can be."""
+"""Origins of an event's cause."""
 
 
 class EventType(StrEnum):
@@ -100,9 +100,9 @@ class LoggedEvent:
     record_id: int | None = None
     changed: Changed = field(default_factory=dict)
     cause: Mapping[str, Any] = field(default_factory=dict)
-    """`origin`, one of ORIGINS, and what identifies it."""
+    """`origin`, one of ORIGINS, and its ids."""
     data: Mapping[str, Any] = field(default_factory=dict)
-    """What the event says about something that is no record."""
+    """Data of an event about something that is no record."""
     sequence: int = 0
 
 
@@ -154,7 +154,7 @@ LOOKED_AT = 10_000
 
 @dataclass(frozen=True, slots=True)
 class Subjects:
-    """What events about no record are about, as it is now."""
+    """Subjects of events about no record, in their present state."""
 
     suppressions: dict[int, tuple[str, str | None]]
     """Id -> kind and address; None for the address of an erased person."""

@@ -38,7 +38,7 @@ RECORD_KINDS = {"contact": CONTACT, "company": COMPANY}
 
 
 class ExportSettings(msgspec.Struct):
-    """What an export does, as its job stores it."""
+    """Settings of an export, as its job stores them."""
 
     format: ExportFormat
     filters: dict[str, Any] = {}
@@ -144,7 +144,7 @@ class ExportKind:
 
 
 async def _begin(run: JobRun, position: ExportPosition) -> ExportPosition:
-    """Remove what an interrupted run has written of a Parquet file; return the position before the first page."""
+    """Remove the parts of a Parquet file that an interrupted run has written; return the position before the first page."""
     if position.begun >= BEGINNINGS:
         detail = f"was interrupted {position.begun} times, and a Parquet file cannot be continued; start it again, or export CSV or NDJSON"
         raise WrongState(f"the export {detail}")

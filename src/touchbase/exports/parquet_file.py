@@ -91,7 +91,7 @@ class ParquetWriter:
 
 
 class _Sink:
-    """What the library writes to: bytes until they are taken."""
+    """File object for the library: buffers bytes until they are taken."""
 
     closed = False
 

@@ -77,7 +77,7 @@ class PropertyChange:
 
 @dataclass(slots=True)
 class MessageContent:
-    """What a webhook tells of a mail or LinkedIn message beyond its event: of a sent one, or of a reply."""
+    """Content of a mail or LinkedIn message in a webhook: a sent message or a reply."""
 
     subject: str | None = None
     text: str | None = None

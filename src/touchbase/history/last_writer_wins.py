@@ -43,7 +43,7 @@ LEFT_OUT = "custom_fields_left_out"
 
 
 def effective_time(occurred_us: Micros, received_us: Micros, key: str, position: int | None = None) -> EffectiveTime:
-    """Return the effective time of an event: of events with equal times the one that was received last is later.
+    """Return the effective time of an event: of events with equal times the last received is later.
 
     `position`: of a webhook's event, its place among the events of its delivery with equal times; None for an API write, which is later
     than events of webhooks with its time. Events whose times are after one receipt stay in the order of their own times.

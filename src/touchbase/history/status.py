@@ -59,12 +59,12 @@ class HasStatus(Protocol):
 
 @dataclass(slots=True)
 class StatusWalk:
-    """The state of a fold of the whole history, in addition to the record; its `status_path` is that of the record afterwards."""
+    """The state of a fold of the whole history, in addition to the record, which gets its `status_path` afterwards."""
 
     cause: str | None = None
     """The record's `status_cause`, but `CRM_STATUS` for a CRM's, and after a re-subscription the cause of the restored status."""
     previous_cause: str | None = None
-    """The same of the record's `previous_status`."""
+    """Cause of the record's `previous_status`."""
     path: dict[str, str | None] = field(default_factory=dict)
     """As `with_status` extends it."""
 
@@ -127,11 +127,11 @@ def why_ignored(record: HasStatus, effect: str, status: str | None, walk: Status
             None if record.status_cause == UNSUBSCRIBE else f"a re-subscription reverts an unsubscribe only; {present!r} was set otherwise"
         )
     if not _may_replace(record, effect, walk.cause, words):
-        return _KEPT[effect].format(present)
+        return _UNCHANGED[effect].format(present)
     return f"the status was {present!r} already" if words.of(status) == record.status else None
 
 
-_KEPT = {
+_UNCHANGED = {
     SENT: "a sent mail sets a status only on somebody who was not contacted yet; {!r} is further along",
     REPLY: "a reply does not replace {!r}: a person, a CRM or an opt-out has set it, or it is further along",
     BOUNCE: "a bounce does not replace {!r}",

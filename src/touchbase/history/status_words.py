@@ -65,7 +65,7 @@ class HasWords(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class StatusRename:
-    """One rename: from its time on, `before` is called `after`. A merge has a target that was a status of its own."""
+    """One rename: from its time on, `before` is called `after`. The target of a merge was another status before."""
 
     before: str
     after: str
@@ -77,7 +77,7 @@ class StatusRename:
 
 @dataclass(frozen=True, slots=True)
 class StatusWords:
-    """The renames of one client's contacts or companies up to a time, and what follows from them."""
+    """The renames of one client's contacts or companies up to a time, and their consequences."""
 
     renames: tuple[StatusRename, ...] = ()
     names: dict[str, str] = field(default_factory=dict)
@@ -87,7 +87,7 @@ class StatusWords:
     guarding: frozenset[str] = frozenset()
     """Present names that protect like "do_not_contact", because it was merged into them."""
     opt_outs: frozenset[str] = frozenset()
-    """Present names that opt out: the ones that the client declared, and names of words that do (`OPT_OUT_WORDS` do without this)."""
+    """Present names that opt out: names that the client declared, and names of words that opt out (`OPT_OUT_WORDS` do without this)."""
 
     def opts_out(self, name: str | None) -> bool:
         """Return whether a status opts the person out."""
@@ -146,7 +146,7 @@ PLAIN = StatusWords()
 
 
 def words_after(renames: Sequence[StatusRename], opt_outs: Sequence[str] = ()) -> StatusWords:
-    """Return what follows from these renames, which are in their order, and from the names that are declared to opt out."""
+    """Return the status words after these renames, in their order, with the names that are declared to opt out."""
     return _words(tuple(renames), tuple(opt_outs)) if renames or opt_outs else PLAIN
 
 

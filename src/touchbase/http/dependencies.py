@@ -1,4 +1,4 @@
-"""What handlers of all rooms use; `web.py` provides it."""
+"""Dependencies of handlers in all rooms; `web.py` provides them."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ class RequestLimits:
     import_previews: int = _DEFAULTS.max_import_previews
     """Imports of one client that wait for their start; 0: no limit."""
     stored_bytes: int = _DEFAULTS.max_stored_bytes
-    """Of a client without a limit of its own; 0: no limit."""
+    """Default for clients; 0: no limit."""
     file_seconds: float = _DEFAULTS.import_timeout
     """From the first byte of an imported file to its last."""
     nesting: int = 64
@@ -81,7 +81,7 @@ def new_sandbox() -> Sandbox:
 
 @dataclass(frozen=True, slots=True)
 class HttpDependencies:
-    """The parts that every handler may use; those of single rooms are found by an `AppKey`."""
+    """The parts that every handler may use; parts of single rooms are found by an `AppKey`."""
 
     store: Store
     clock: Clock

@@ -68,7 +68,7 @@ _LINK = re.compile(r"\]\(((?:[\w-]+/)?[\w-]+\.md)\)")
 
 
 async def llms(call: Call) -> Response:
-    """`GET /llms.txt`: what this is, and a line for each page."""
+    """`GET /llms.txt`: a summary, and a line for each page."""
     return Response(200, _index_for_agents(), b"text/plain; charset=utf-8", [CACHED])
 
 
@@ -91,7 +91,7 @@ def _page(path: str) -> Response:
 
 
 def folder() -> Traversable:
-    """Return the folder of the documentation: in the package if it was installed, else what `make docs` built, else its sources."""
+    """Return the folder of the documentation: in the package if it was installed, else built by `make docs`, else its sources."""
     tree = Path(__file__).parents[3]
     folders = (resources.files("touchbase") / "docs", tree / "build" / "docs", tree / "docs")
     return next((folder for folder in folders if folder.is_dir()), folders[-1])

@@ -1,4 +1,4 @@
-"""What all handlers share: dependencies, authentication, parameters and bodies, and error handling."""
+"""Shared by all handlers: dependencies, authentication, parameters and bodies, and error handling."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ KEY_ID = "touchbase.key_id"
 CLIENT_ID = CLIENT_HEADER.lower().encode()
 IDEMPOTENCY_KEY = b"idempotency-key"
 PAGE = "touchbase.page"
-"""Key in a request's scope: what `PageTurns.release` needs, while its page is in the making."""
+"""Key in a request's scope: the argument of `PageTurns.release`, while its page is in the making."""
 OPERATOR = 0
 """The number under which requests of administrators of all clients count as in progress; no client has it."""
 
@@ -197,7 +197,7 @@ class Call:
     declared: tuple[Parameter[Any], ...] = ()
     """The query parameters, by the route table."""
     large: bool = False
-    """Whether the body may be as long as that of a batch, by the route table."""
+    """Whether the body may be as long as a batch, by the route table."""
     recorder: ResponseRecorder | None = None
     """Set if the request has an idempotency key and its route supports it (`http/idempotency.py`)."""
 
@@ -333,7 +333,7 @@ def _decoder(wanted: type[msgspec.Struct]) -> msgspec.json.Decoder[Any]:
 
 @dataclass(frozen=True, slots=True)
 class Method:
-    """One method of a resource: its handler, its name in logs, and what the route table says of it."""
+    """One method of a resource: its handler, its name in logs, and its row of the route table."""
 
     handler: Handler
     name: str = ""
@@ -361,7 +361,7 @@ class Resource:
     def add(self, method: str, operation: Method | None) -> None:
         """Add an operation; None: the method is handled before routing."""
         methods = [method, "HEAD"] if method == "GET" else [method]
-        self._allowed = sorted([*self._allowed, *methods])
+        self._allowed += methods
         if operation is not None:
             self._operations |= dict.fromkeys(methods, operation)
 
@@ -375,7 +375,7 @@ class Resource:
         return run_handler(self._api, scope, receive, send, operation)
 
     async def _method_not_allowed(self, call: Call) -> Response:
-        raise MethodNotAllowed(call.scope["method"], self._allowed)
+        raise MethodNotAllowed(call.scope["method"], sorted(self._allowed))
 
 
 async def run_handler(api: Api, scope: Scope, receive: Receive, send: Send, operation: Method) -> None:

@@ -1,4 +1,4 @@
-"""Headers of requests and responses: `Prefer` (RFC 7240), and those of rate limits (draft-ietf-httpapi-ratelimit-headers).
+"""Headers of requests and responses: `Prefer` (RFC 7240), and rate limits (draft-ietf-httpapi-ratelimit-headers).
 
 A preference that an operation does not know is ignored.
 """

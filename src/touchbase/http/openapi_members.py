@@ -27,7 +27,7 @@ LIKE: dict[str, tuple[str, ...]] = {
     "WebhookEndpointChange": ("WebhookEndpointRequest",),
     "WebhookEndpointOut": ("WebhookEndpointRequest",),
 }
-"""Types whose members mean what those of another type do."""
+"""Types whose members have the descriptions of another type."""
 
 ONLY = {
     "BatchProblem.errors": "What is wrong with the command.",
@@ -153,7 +153,7 @@ ONLY = {
     "WebhooksReplayed.events": "Number of events that will be sent.",
     "WouldRefuse.calls": "Number of these webhooks.",
 }
-"""What a member means in one type: `Type.member`."""
+"""Meaning of a member in one type: `Type.member`."""
 
 COMMON = {
     "computed_since": "Only for a record with a long history: values were computed from the events since then.",
@@ -308,7 +308,7 @@ COMMON = {
     "webhook_bytes": "Bytes of bodies of webhooks.",
     "webhooks": "Webhooks.",
 }
-"""What a member of this name means, in every type that has nothing of its own for it."""
+"""Meaning of a member of this name, in every type without an entry in `ONLY`."""
 
 FORMS = ("RFC 3339, UTC.", "White space around it is removed; blank means unset.")
 """Descriptions of the form of a value; what the member means stands before it."""
@@ -332,7 +332,7 @@ def members(schemas: Json) -> Iterator[tuple[str, str, Json]]:
 
 
 def _own(schema: Json) -> str:
-    """Return a member's description; that of the value's type for a member that may be null."""
+    """Return a member's description; for a member that may be null, the description of the value's type."""
     text = schema.get("description") or next(
         (variant["description"] for variant in schema.get("anyOf", ()) if "description" in variant), ""
     )

@@ -41,7 +41,7 @@ PATH_PARAMETERS: dict[str, Json] = {
     "tool": {"schema": {"type": "string", "pattern": "^[a-z0-9_]{1,40}$"}, "description": "The tool's name.", "example": "hubspot"},
     "name": {"schema": {"type": "string"}},
 }
-"""The parameters in paths, by name; what an `id` or a `name` is of is said by the segments before it."""
+"""The parameters in paths, by name; the segments before an `id` or a `name` say whose it is."""
 NOUNS = {
     "contacts": "contact",
     "companies": "company",
@@ -55,13 +55,13 @@ NOUNS = {
     "{client_id}": "contact",
     "deliveries": "delivery",
 }
-"""What an `id` behind this segment is of."""
+"""The object of an `id` behind this segment."""
 NAMES: dict[str, Json] = {
     "custom-fields": {"description": "The field's name, with `~` as `~0` and `/` as `~1`.", "example": "Industry"},
     "import-mappings": {"description": "The mapping's name.", "example": "apollo"},
     "statuses": {"description": "The status; a `/` in it is sent as `%2F`.", "example": "new"},
 }
-"""What a `name` behind this segment and the kind of record is."""
+"""The meaning of a `name` behind this segment and the kind of record."""
 CLIENT: Json = {
     "name": CLIENT_HEADER,
     "in": "header",
@@ -228,7 +228,7 @@ _PROBLEMS: dict[str, tuple[str, str, dict[str, Any]]] = {
 
 
 def problem_meaning(status: int) -> str:
-    """Return what problems with this status mean and what to do, with their codes if there are several."""
+    """Return meaning and remedy of problems with this status, with their codes if there are several."""
     errors = [response_error for response_error in response_errors() if response_error.status == status]
     texts = [f"{meaning(error)} {error.remedy}" for error in errors]
     return texts[0] if len(errors) == 1 else " ".join(f"`{entry.code}`: {text}" for entry, text in zip(errors, texts, strict=True))

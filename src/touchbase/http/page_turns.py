@@ -13,13 +13,13 @@ from touchbase.common.fair_quota import FairTurns
 
 PLACES = 12
 """Pages that are made at once in one process; further requests wait for their turn."""
-WHOLE_PLACES = 2
-"""The same of numbered pages, which may not end early."""
+NUMBERED_PLACES = 2
+"""Numbered pages made at once, which may not end early."""
 LEAST_BYTES = 512 * 1024
 STREAM_BYTES = 1024 * 1024
 """Bytes of a page of a stream, whose receiver sees no pages."""
 UNREAD_SHARE = 4
-"""A page gets at most this part of what responses may still take in memory until their receivers read them."""
+"""A page gets at most this part of the memory left for responses that their receivers have not read yet."""
 
 
 def _unlimited() -> int:
@@ -30,7 +30,7 @@ class PageTurns:
     """Gives out the places, fairly between clients, and the bytes; one event loop owns it."""
 
     def __init__(self) -> None:
-        self._turns = {False: FairTurns(PLACES), True: FairTurns(WHOLE_PLACES)}
+        self._turns = {False: FairTurns(PLACES), True: FairTurns(NUMBERED_PLACES)}
         self._bytes = 0
         """Of the pages in the making."""
         self.unread_left: Callable[[], int] = _unlimited

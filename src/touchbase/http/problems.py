@@ -24,7 +24,7 @@ from touchbase.http.headers import refusal_headers
 
 # As RFC 9110 names them; Python's own names differ between its versions.
 TITLES = {413: "Content Too Large", 422: "Unprocessable Content"}
-_WHOLE = {"": "the body", "?": "the query"}
+_ROOTS = {"": "the body", "?": "the query"}
 """The names of pointers to a whole body or query."""
 PROBLEM_JSON = b"application/problem+json"
 
@@ -132,7 +132,7 @@ def with_request_id(body: bytes, request_id: str) -> bytes:
 
 def _summary(error: Invalid) -> str:
     faults = error.faults
-    first = f"{_WHOLE.get(faults[0].pointer, faults[0].pointer)} {faults[0].detail}" if faults else "the request is not valid"
+    first = f"{_ROOTS.get(faults[0].pointer, faults[0].pointer)} {faults[0].detail}" if faults else "the request is not valid"
     if error.more:
         return f"{first} ({len(faults) + error.more:,} faults; errors has the first {len(faults)})"
     return first if len(faults) < 2 else f"{first} (and {len(faults) - 1} more, see errors)"

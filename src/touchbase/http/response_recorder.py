@@ -59,7 +59,7 @@ class ResponseRecorder:
         self._unstored = True
 
     async def store(self, response: Response) -> None:
-        """Store the response of a handler without a write, in a transaction of its own; raises `ReplayedResponse`."""
+        """Store the response of a handler without a write, in a separate transaction; raises `ReplayedResponse`."""
         if self._response is None and not self._unstored:
             await store_response(self._store, self._request, to_stored(response))
 

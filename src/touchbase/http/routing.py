@@ -6,8 +6,10 @@ modules. To add a route: a handler, and a `Route` next to it.
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import KW_ONLY, dataclass
+from functools import lru_cache
 from typing import Any
 
 import msgspec
@@ -54,7 +56,7 @@ class Success:
         return self.body if isinstance(self.body, tuple) else () if self.body is None else (self.body,)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Route:
     """One operation. Without `operation_id` it is served and not described."""
 
@@ -70,7 +72,7 @@ class Route:
     tag: Tag | None = None
     summary: str = ""
     description: str = ""
-    """What the operation does beyond its summary; the scope is added."""
+    """Details of the operation beyond its summary; the scope is added."""
     query: tuple[Parameter[Any], ...] = ()
     headers: tuple[Json, ...] = ()
     """Request headers, as the OpenAPI document has them."""
@@ -84,7 +86,7 @@ class Route:
     keyed: bool | None = None
     """Whether the request may have an idempotency key; None: if it is a `POST`."""
     large: bool = False
-    """Whether the body may be as long as that of a batch."""
+    """Whether the body may be as long as a batch."""
     is_file: bool = False
     """Whether the body is a file of any size, which the handler reads piece by piece; an idempotency key does not compare it."""
     of_all_clients: bool = False
@@ -129,7 +131,7 @@ class Route:
         return sorted(statuses)
 
     def operation(self) -> Method | None:
-        """Return the operation with what the table says: its body arrives before it runs, and a `POST` honours idempotency keys."""
+        """Return the operation with its row of the table: its body arrives before it runs, and a `POST` honours idempotency keys."""
         if self.handler is None:
             return None
         handler, owner = self.handler, of_client if self.of_client else of_administrator
@@ -141,20 +143,24 @@ class Route:
         return Method(handler, self.operation_id, self.scope, self.query, self.large, with_key)
 
 
+_operation_of = lru_cache(maxsize=1_024)(Route.operation)
+"""Cached, because tests and commands build many applications."""
+
+
 class _Node:
     """The routes below one path."""
 
     __slots__ = ("literals", "parameter", "resource")
 
     def __init__(self) -> None:
-        self.literals: dict[str, _Node] = {}
+        self.literals: defaultdict[str, _Node] = defaultdict(_Node)
         self.parameter: _Node | None = None
         self.resource: Resource | None = None
 
     def child(self, segment: str) -> _Node:
         """Return the node of a segment of a template."""
         if not segment.startswith("{"):
-            return self.literals.setdefault(segment, _Node())
+            return self.literals[segment]
         if self.parameter is None:
             self.parameter = _Node()
         return self.parameter
@@ -181,8 +187,9 @@ class Router:
         self._root = _Node()
         resources: dict[str, Resource] = {}
         for route in routes:
-            resource = resources.setdefault(route.path, Resource(api, route.path))
-            resource.add(route.method, route.operation())
+            if (resource := resources.get(route.path)) is None:
+                resource = resources[route.path] = Resource(api, route.path)
+            resource.add(route.method, _operation_of(route))
         for path, resource in resources.items():
             node = self._root
             for segment in path.split("/"):

@@ -60,7 +60,7 @@ encode = msgspec.json.Encoder().encode
 
 
 def fitting(items: Iterable[object], page_bytes: int) -> list[msgspec.Raw]:
-    """Encode items until a page would have more bytes than it may have; return the ones that fit, at least one.
+    """Encode items until the page has its bytes; return the items that fit, at least one.
 
     The page's cursor is then the place of the last of them: an item is not made, nor read, only to be left out.
     """

@@ -13,7 +13,7 @@ from typing import Any
 from touchbase.common.cipher import Cipher
 from touchbase.errors import KeyReused, TouchbaseError
 from touchbase.idempotency.models import RequestKey, StoredResponse
-from touchbase.idempotency.sql import STORE_RESPONSE, known_responses, response_row
+from touchbase.idempotency.sql import STORE_RESPONSE, response_row, stored_responses
 from touchbase.sql.ids import Ids
 from touchbase.sql.operation import LIGHT, Command, Weight, command, needs_of, plan_of, weight_of
 from touchbase.sql.scope import ALL_CLIENTS
@@ -29,7 +29,7 @@ def _weight(call: Any) -> Weight:
 
 
 def _clients(call: Any) -> Iterable[int | None]:
-    """Return the client whose response is stored, and those of the inner command; None if it may access others."""
+    """Return the client whose response is stored, and the inner command's clients; None if it may access others."""
     yield call.request.client
     if call.command is not None:
         inner = call.command.operation
@@ -38,12 +38,12 @@ def _clients(call: Any) -> Iterable[int | None]:
         yield from (client for client in inner.clients(call.command) if client is not None or inner.unnamed == ALL_CLIENTS)
 
 
-def _execute_each(commands: Sequence[Any], ids: Ids, cipher: Cipher) -> Plan[list[object]]:
+def _execute_in_turn(commands: Sequence[Any], ids: Ids, cipher: Cipher) -> Plan[list[object]]:
     """Return one result for each command, as if they were executed one after the other."""
     results: list[object] = [None] * len(commands)
     waiting = list(range(len(commands)))
     while waiting:
-        stored = yield from known_responses([commands[index].request for index in waiting])
+        stored = yield from stored_responses([commands[index].request for index in waiting])
         first: dict[tuple[int, str], int] = {}
         for index in waiting:
             request = commands[index].request
@@ -68,7 +68,7 @@ def _execute_new(commands: Sequence[Any], ids: Ids, cipher: Cipher) -> Plan[list
     results = [None if command.command is None else next(outcomes) for command in commands]
     failed = [index for index, result in enumerate(results) if isinstance(result, TouchbaseError)]
     if failed:  # an equal request of another process may have made the change for which a command waited
-        responses = yield from known_responses([commands[index].request for index in failed])
+        responses = yield from stored_responses([commands[index].request for index in failed])
         for index in failed:
             request = commands[index].request
             if (response := responses.get((request.client, request.key))) is not None:
@@ -85,7 +85,7 @@ def _execute_new(commands: Sequence[Any], ids: Ids, cipher: Cipher) -> Plan[list
     return results
 
 
-@command(batch=_execute_each, ids=_needs, cipher=True, client="request.client", clients=_clients, unnamed=ALL_CLIENTS, weight=_weight)
+@command(batch=_execute_in_turn, ids=_needs, cipher=True, client="request.client", clients=_clients, unnamed=ALL_CLIENTS, weight=_weight)
 def execute_once(
     request: RequestKey, command: Command[Any] | None, make_response: Callable[[object], StoredResponse | None]
 ) -> Plan[Any | StoredResponse | TouchbaseError]:

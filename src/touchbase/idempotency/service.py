@@ -111,7 +111,7 @@ async def store_response(store: Store, request: RequestKey, response: StoredResp
 
 
 class ResponseCleanup:
-    """Deletes expired responses, one batch per call, with a pause once there are no more.
+    """Deletes expired responses, one batch per call, with a pause once none is left.
 
     An expired response has no effect any more; deleting it only frees its space.
     """

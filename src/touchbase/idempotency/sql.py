@@ -16,13 +16,13 @@ RESPONSE: Columns = (
     ("created_us", "bigint"), ("expires_us", "bigint"), ("response", "bytea"),
 )  # fmt: skip
 _KEY_AT: Columns = (("client", "bigint"), ("key", "text"), ("now_us", "bigint"))
-_FOUND: Columns = tuple(column for column in RESPONSE if not column[0].endswith("_us"))
+_STORED: Columns = tuple(column for column in RESPONSE if not column[0].endswith("_us"))
 _THEN = ", ".join(f"{name} = excluded.{name}" for name, _ in RESPONSE[2:])
 
 FIND_RESPONSE = Statement(
     "find_response",
     _KEY_AT,
-    body=f"SELECT {names(_FOUND, 't.')} FROM p CROSS JOIN idempotency_key t "
+    body=f"SELECT {names(_STORED, 't.')} FROM p CROSS JOIN idempotency_key t "
     "WHERE t.client = p.client AND t.key = p.key AND t.expires_us > p.now_us",
 )
 # Returns no row for a key that a concurrent request has used since we searched for it.
@@ -55,7 +55,7 @@ def response_row(request: RequestKey, response: StoredResponse) -> Row:
     return (request.client, request.key, request.fingerprint, *record, request.at, request.at + LIFETIME, response.encoded)
 
 
-def known_responses(requests: Sequence[RequestKey]) -> Plan[dict[tuple[int, str], KnownResponse]]:
+def stored_responses(requests: Sequence[RequestKey]) -> Plan[dict[tuple[int, str], KnownResponse]]:
     """Return the stored responses of these requests' keys, by client and key."""
     rows = yield Execute(FIND_RESPONSE, list({(r.client, r.key): (r.client, r.key, r.at) for r in requests}.values()))
     return {(row[0], row[1]): KnownResponse(row[2], StoredResponse(row[5], row[3], row[4])) for row in rows}
@@ -64,7 +64,7 @@ def known_responses(requests: Sequence[RequestKey]) -> Plan[dict[tuple[int, str]
 @query(client="request.client", quick=True)
 def find_response(request: RequestKey) -> Plan[KnownResponse | None]:
     """The stored response of a request's key, whichever request it belongs to; None when it has expired."""
-    stored = yield from known_responses([request])
+    stored = yield from stored_responses([request])
     return stored.get((request.client, request.key))
 
 
@@ -78,6 +78,6 @@ def expired_responses(now_us: Micros, limit: int) -> Plan[list[tuple[int, str]]]
 
 @command(background=True)
 def delete_responses(client: int, keys: list[str], now_us: Micros) -> Plan[int]:
-    """Delete those of these responses that have expired by `now_us`; returns how many."""
+    """Delete these responses if they have expired by `now_us`; return how many."""
     rows = yield Execute(DELETE_EXPIRED, [(client, key, now_us) for key in sorted(keys)])
     return len(rows)

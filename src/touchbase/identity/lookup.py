@@ -178,7 +178,7 @@ def add_records(kind: int, resolver: Resolver, rows: Sequence[Row]) -> None:
 
 
 def load_owners(client: int, kind: int, resolver: Resolver, name: str, values: Iterable[str | None]) -> Plan[None]:
-    """Load the owners of these addresses, also those that have them as further ones."""
+    """Load the owners of these addresses, also of further addresses."""
     owners = resolver.by_linkedin if name == "linkedin_url" else resolver.by_primary
     keys = {key for value in values if value is not None and (key := ADDRESS_KEYS[name](value)) is not None}
     if unread := {former_key_of(name, key) for key in keys} - resolver.links.by_ref.keys():

@@ -60,7 +60,7 @@ class Claims:
     merged_into: dict[Ref, Ref] = field(default_factory=dict)
     """Objects that were merged into another one in their CRM."""
     absorbed: set[Ref] = field(default_factory=set)
-    """Those of them whose claims count only if the other one has none."""
+    """Objects of `merged_into` whose claims count only if the other one has none."""
 
     def add(self, record_id: int, ref: Ref, claim: Claim) -> None:
         """Add a claim of an object of this record."""
@@ -75,7 +75,7 @@ class Claims:
             self.add(record_id, ref, claim)
 
     def merge(self, merged: Ref, survivor: Ref, *, is_absorbed: bool = False) -> None:
-        """Join an object with the one that it was merged into in its CRM."""
+        """Join an object with its survivor of a merge in the CRM."""
         if is_absorbed:
             self.absorbed.add(merged)
             for claims in self.latest.values():

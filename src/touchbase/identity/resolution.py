@@ -132,7 +132,7 @@ class Resolver:
         owner = self._owner(subject.primary, subject.stamp[1]) if subject.primary is not None else None
         linked = self._linked(subject.ref) if subject.ref is not None else None
         if owner is None and linked is None:
-            return self._known_by_linkedin(subject)
+            return self._contact_by_linkedin(subject)
         if owner is None:
             assert linked is not None
             if subject.primary is not None:
@@ -157,7 +157,7 @@ class Resolver:
         self.doubtful.append({owner.id, linked.id})
         return owner if claim is None else linked
 
-    def _known_by_linkedin(self, subject: EventSubject) -> Record | None:
+    def _contact_by_linkedin(self, subject: EventSubject) -> Record | None:
         linked = self._linkedin_owner(subject.linkedin, subject.stamp[1]) if subject.linkedin is not None else None
         # Another address with the same LinkedIn profile is another person, until an event says otherwise.
         if linked is None or (subject.primary is not None and primary_key(linked) is not None):
@@ -312,7 +312,7 @@ class Resolver:
         return survivor
 
     def absorb(self, survivor: Record, absorbed: Record) -> None:
-        """Unite a record with the one that survives."""
+        """Merge a record into its survivor."""
         self._join_keys(survivor, absorbed)
         external_ids = [record.external_id for record in (survivor, absorbed)]
         merge_fields(survivor, absorbed)

@@ -151,34 +151,34 @@ def upload(kind: str) -> Callable[[Call], Awaitable[Response]]:
     async def handle(call: Call) -> Response:
         client = await call.client()
         check_space(client, call.api.dependencies.limits.stored_bytes)
-        asked = call.parameters()
-        asked.done()
-        match = asked[MATCH] or ""
+        query = call.parameters()
+        query.done()
+        match = query[MATCH] or ""
         _check_match(record, match, "?match")
         parts = call.api.dependencies
-        named = asked[MAPPING]
-        given = None if named is None else await _mapping_of(call, client, record, named, "?mapping")
+        named = query[MAPPING]
+        chosen = None if named is None else await _mapping_of(call, client, record, named, "?mapping")
         settings = ImportSettings(
-            given or Mapping(record), cast("Mode", asked[MODE] or "upsert"), match, asked[DRY_RUN],
-            _delimiter(asked[DELIMITER] or ""), asked[ENCODING] or "", asked[SHEET] or "", asked[HEADER_ROW] or 0,
+            chosen or Mapping(record), cast("Mode", query[MODE] or "upsert"), match, query[DRY_RUN],
+            _delimiter(query[DELIMITER] or ""), query[ENCODING] or "", query[SHEET] or "", query[HEADER_ROW] or 0,
         )  # fmt: skip
         with call.api[PREVIEWS].uploading(client.number):
             at = parts.clock()
             job = Job(client.number, 0, kind, UPLOADING, at, at, msgspec.to_builtins(settings), files_until_us=at + DAY)
             job.made_by = call.scope.get("touchbase.key_id")
-            job = await parts.store.write(create_job(job, most_uploads=0 if asked[START] else parts.limits.import_previews))
+            job = await parts.store.write(create_job(job, most_uploads=0 if query[START] else parts.limits.import_previews))
             try:
-                seen = await _read_upload(call, client, job, record, settings)
-                settings.mapping = given or seen.mapping
-                if given is not None or asked[START]:
-                    resolve(settings.mapping, seen.header)
+                preview = await _read_upload(call, client, job, record, settings)
+                settings.mapping = chosen or preview.mapping
+                if chosen is not None or query[START]:
+                    resolve(settings.mapping, preview.header)
             except Exception as error:
                 detail = error.detail if isinstance(error, TouchbaseError) else "the upload was interrupted"
                 at = parts.clock()
                 await parts.store.write(change_job(job.client, job.id, (UPLOADING,), FAILED, at, error=detail, files_until_us=at))
                 raise
             try:
-                return await _uploaded(call, job, settings, seen, starts=asked[START])
+                return await _uploaded(call, job, settings, preview, starts=query[START])
             except ReplayedResponse:
                 detail = "another process received the file with the same Idempotency-Key first"
                 await parts.store.write(change_job(job.client, job.id, (UPLOADING,), FAILED, at, error=detail, files_until_us=at))
@@ -219,10 +219,10 @@ async def _receive(call: Call, client: Client, job: Job, copied: BinaryIO) -> No
         await store.write(append_to_file(job.client, job.id, INPUT, bytes(waiting), call.api.dependencies.clock()))
 
 
-async def _uploaded(call: Call, job: Job, settings: ImportSettings, seen: FilePreview, *, starts: bool) -> Response:
+async def _uploaded(call: Call, job: Job, settings: ImportSettings, preview: FilePreview, *, starts: bool) -> Response:
     parts = call.api.dependencies
     at = parts.clock()
-    progress = {} if starts else {"preview": _shown(seen)}
+    progress = {} if starts else {"preview": _shown(preview)}
     change = change_job(
         job.client, job.id, (UPLOADING,), QUEUED if starts else PREVIEW, at, settings=msgspec.to_builtins(settings), progress=progress,
         files_until_us=None if starts else at + parts.keep_job_files_us,
@@ -233,8 +233,8 @@ async def _uploaded(call: Call, job: Job, settings: ImportSettings, seen: FilePr
     return response
 
 
-def _shown(seen: FilePreview) -> dict[str, Any]:
-    shown: dict[str, Any] = msgspec.to_builtins(seen)
+def _shown(preview: FilePreview) -> dict[str, Any]:
+    shown: dict[str, Any] = msgspec.to_builtins(preview)
     del shown["mapping"]["record"]
     return shown
 
@@ -255,22 +255,21 @@ async def read_again(call: Call) -> Response:
     """Handle `POST` that reads an uploaded file in another way, for a new preview."""
     client = await call.client()
     call.parameters().done()
-    asked = await call.body(ReadAgain)
+    request = await call.body(ReadAgain)
     parts, job = call.api.dependencies, await find_job(call, client.number)
     if job.kind not in KINDS or job.state != PREVIEW:
         raise WrongState(f"job {job.id} is {job.state}; only an import in the state preview can be read again")
     record, _ = KINDS[job.kind]
     settings = msgspec.convert(job.settings, ImportSettings)
-    settings.delimiter, settings.encoding = _delimiter(asked.delimiter), asked.encoding
-    settings.sheet, settings.header_row = asked.sheet, asked.header_row
+    settings.delimiter, settings.encoding = _delimiter(request.delimiter), request.encoding
+    settings.sheet, settings.header_row = request.sheet, request.header_row
     with call.api[PREVIEWS].uploading(client.number), cast("BinaryIO", tempfile.SpooledTemporaryFile(MEMORY)) as copied:
         async for piece in pieces_of(parts.store, job.client, job.id, INPUT):
             copied.write(piece)
-        seen = await _preview(call, client, copied, record, settings)
-    settings.mapping = seen.mapping
-    change = change_job(
-        job.client, job.id, (PREVIEW,), PREVIEW, parts.clock(), settings=msgspec.to_builtins(settings), progress={"preview": _shown(seen)}
-    )
+        preview = await _preview(call, client, copied, record, settings)
+    settings.mapping = preview.mapping
+    progress = {"preview": _shown(preview)}
+    change = change_job(job.client, job.id, (PREVIEW,), PREVIEW, parts.clock(), settings=msgspec.to_builtins(settings), progress=progress)
     return job_response(call, await parts.store.write(change), {}, 200)
 
 
@@ -279,24 +278,24 @@ async def start(call: Call) -> Response:
     client = await call.client()
     check_space(client, call.api.dependencies.limits.stored_bytes)
     call.parameters().done()
-    asked = await call.body(StartImport)
+    request = await call.body(StartImport)
     parts, job = call.api.dependencies, await find_job(call, client.number)
     if job.kind not in KINDS or job.state != PREVIEW:
         raise WrongState(f"job {job.id} is {job.state}; only an import in the state preview can be started")
     record, _ = KINDS[job.kind]
     settings = msgspec.convert(job.settings, ImportSettings)
-    if asked.mapping_name:
-        settings.mapping = await _stored(call, client, record, asked.mapping_name, "/mapping_name")
-    elif asked.mapping is not UNSET:
-        settings.mapping = asked.mapping.mapping(record)
-    settings.mode = settings.mode if asked.mode is UNSET else asked.mode
-    settings.match = settings.match if asked.match is UNSET else asked.match
-    settings.dry_run = settings.dry_run if asked.dry_run is UNSET else asked.dry_run
+    if request.mapping_name:
+        settings.mapping = await _stored(call, client, record, request.mapping_name, "/mapping_name")
+    elif request.mapping is not UNSET:
+        settings.mapping = request.mapping.mapping(record)
+    settings.mode = settings.mode if request.mode is UNSET else request.mode
+    settings.match = settings.match if request.match is UNSET else request.match
+    settings.dry_run = settings.dry_run if request.dry_run is UNSET else request.dry_run
     _check_match(record, settings.match, "/match")
     _resolve(settings.mapping, job.progress["preview"]["header"])
     at = parts.clock()
-    if asked.save_as.strip():
-        stored = StoredMapping(record, _name(asked.save_as), _without_record(settings.mapping), at)
+    if request.save_as.strip():
+        stored = StoredMapping(record, _name(request.save_as), _without_record(settings.mapping), at)
         await parts.store.write(save_mapping(client.number, stored))
     change = change_job(job.client, job.id, (PREVIEW,), QUEUED, at, settings=msgspec.to_builtins(settings), progress={})
     response = await call.write_and_respond(lambda writes: writes.write(change), lambda changed: job_response(call, changed, {}, 200))
@@ -319,9 +318,9 @@ def _name(text: str) -> str:
 
 
 def _without_record(mapping: Mapping) -> dict[str, Any]:
-    made: dict[str, Any] = msgspec.to_builtins(mapping)
-    del made["record"]
-    return made
+    members: dict[str, Any] = msgspec.to_builtins(mapping)
+    del members["record"]
+    return members
 
 
 def _check_match(record: RecordName, match: str, pointer: str) -> None:
@@ -330,10 +329,10 @@ def _check_match(record: RecordName, match: str, pointer: str) -> None:
 
 
 def _delimiter(text: str) -> str:
-    made = {"tab": "\t", "\\t": "\t"}.get(text, text)
-    if len(made) > 1:
+    delimiter = {"tab": "\t", "\\t": "\t"}.get(text, text)
+    if len(delimiter) > 1:
         raise Invalid([Fault("?delimiter", "choice", "must be one character, such as ';', or tab")])
-    return made
+    return delimiter
 
 
 async def _mapping_of(call: Call, client: Client, record: RecordName, text: str, pointer: str) -> Mapping:
@@ -346,12 +345,12 @@ async def _mapping_of(call: Call, client: Client, record: RecordName, text: str,
 
 
 async def _stored(call: Call, client: Client, record: RecordName, name: str, pointer: str) -> Mapping:
-    found = await call.api.dependencies.store.read(imports_sql.list_mappings(client.number, record))
-    for one in found:
-        if one.name == name.strip():
-            return msgspec.convert({**one.mapping, "record": record}, Mapping)
-    known = ", ".join(repr(one.name) for one in found[:10]) or "none"
-    raise Invalid([Fault(pointer, "unknown_mapping", f"there is no stored mapping {name[:NAME]!r}; there are: {known}")])
+    mappings = await call.api.dependencies.store.read(imports_sql.list_mappings(client.number, record))
+    for mapping in mappings:
+        if mapping.name == name.strip():
+            return msgspec.convert({**mapping.mapping, "record": record}, Mapping)
+    names = ", ".join(repr(mapping.name) for mapping in mappings[:10]) or "none"
+    raise Invalid([Fault(pointer, "unknown_mapping", f"there is no stored mapping {name[:NAME]!r}; there are: {names}")])
 
 
 def list_mappings(record: RecordName) -> Callable[[Call], Awaitable[Response]]:
@@ -360,8 +359,9 @@ def list_mappings(record: RecordName) -> Callable[[Call], Awaitable[Response]]:
     async def handle(call: Call) -> Response:
         client = await call.client()
         call.parameters().done()
-        found = await call.api.dependencies.store.read(imports_sql.list_mappings(client.number, record))
-        return Response(body=encode(MappingList([StoredMappingOut(one.name, msgspec.convert(one.mapping, MappingBody)) for one in found])))
+        mappings = await call.api.dependencies.store.read(imports_sql.list_mappings(client.number, record))
+        listed = [StoredMappingOut(mapping.name, msgspec.convert(mapping.mapping, MappingBody)) for mapping in mappings]
+        return Response(body=encode(MappingList(listed)))
 
     return handle
 

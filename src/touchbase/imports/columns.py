@@ -28,7 +28,7 @@ COMPANY_FIELDS = (*COMPANY_TYPE.names, COMPANY_TYPE.status)
 CONTACT_FIELDS = (*CONTACT_TYPE.names, "emails", CONTACT_TYPE.status)
 COMPANY_TARGETS = COMPANY_FIELDS
 CONTACT_TARGETS = (*CONTACT_FIELDS, FULL_NAME, *DATES, *(f"{COMPANY}{name}" for name in COMPANY_FIELDS if name != "external_id"))
-MATCHES = {each.name: tuple(field.name for field in each.keys) for each in (CONTACT_TYPE, COMPANY_TYPE)}
+MATCHES = {record_type.name: tuple(field.name for field in record_type.keys) for record_type in (CONTACT_TYPE, COMPANY_TYPE)}
 """The fields by which records are found, by type of record."""
 MOST_LISTED = 5
 """Columns with the same target that a fault names."""
@@ -89,8 +89,8 @@ def _no_column(name: str, header: Sequence[str]) -> str:
 
 
 def _target_fault(target: str, record: str, *, hints: bool = True) -> str | None:
-    known = CONTACT_TARGETS if record == "contact" else COMPANY_TARGETS
-    if not target or target in known:
+    targets = CONTACT_TARGETS if record == "contact" else COMPANY_TARGETS
+    if not target or target in targets:
         return None
     bare = target.removeprefix(COMPANY) if record == "contact" else target
     if bare.startswith(CUSTOM):
@@ -100,7 +100,7 @@ def _target_fault(target: str, record: str, *, hints: bool = True) -> str | None
         if len(name) > field_limits.NAME:
             return f"the name of a custom field must have at most {field_limits.NAME} characters, and has {len(name)}"
         return None
-    near = suggest(target[: 2 * LONGEST_COMPARED].lower(), known, 0.5) if hints else None
+    near = suggest(target[: 2 * LONGEST_COMPARED].lower(), targets, 0.5) if hints else None
     return (
         f"{target[:100]!r} is no field of a {record}"
         + (f"; did you mean {near!r}?" if near else ".")

@@ -31,7 +31,7 @@ DELIMITERS = ",;\t|"
 """Delimiters that are detected; any other one has to be stated."""
 _SEPARATOR_LINE = re.compile(r'"?sep=(.)"?[\r\n]*', re.IGNORECASE)
 """Excel reads the delimiter from such a first line, and does not show it as a row."""
-ONE_COLUMN = "\x1f"
+NO_DELIMITER = "\x1f"
 """Divides nothing: the commas of a file with one column belong to its cells."""
 _SAMPLE_ROWS = 50
 _NARROW = 3
@@ -80,10 +80,10 @@ class _Raw(io.RawIOBase):
 
 def _separator_line(file: BinaryIO, encoding: str) -> str | None:
     try:
-        found = _SEPARATOR_LINE.fullmatch(_open(file, encoding).readline(20))
+        match = _SEPARATOR_LINE.fullmatch(_open(file, encoding).readline(20))
     except UnicodeError as error:
         raise _undecodable(error, encoding, 1) from None
-    return None if found is None else found[1]
+    return None if match is None else match[1]
 
 
 def _detect_delimiter(file: BinaryIO, encoding: str, limits: TableLimits) -> str:
@@ -91,7 +91,7 @@ def _detect_delimiter(file: BinaryIO, encoding: str, limits: TableLimits) -> str
 
     A header without any is one column.
     """
-    best, most = ONE_COLUMN, (0.0, 0)
+    best, most = NO_DELIMITER, (0.0, 0)
     any_width = replace(limits, columns=limits.row_characters, blank_rows=_SAMPLE_BLANK_ROWS)
     for delimiter in DELIMITERS:
         sample: list[Row] = []

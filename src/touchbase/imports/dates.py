@@ -98,21 +98,21 @@ def _moment(text: str, day_order: str) -> datetime:
 
 
 def _year_month_day(match: re.Match[str], text: str, day_order: str) -> tuple[int, int, int]:
-    one, two, three = match["one"], match["two"], match["three"]
-    if len(one) == 4:
-        return int(one), int(two), int(three)
-    if len(one) == 3 or len(three) not in (2, 4):
+    first, second, third = match["one"], match["two"], match["three"]
+    if len(first) == 4:
+        return int(first), int(second), int(third)
+    if len(first) == 3 or len(third) not in (2, 4):
         raise BadDate(f"{text!r} is not a date; write it as 2026-11-25")
     if match["mark"] == ".":
         day_order = DAY_FIRST
     if not day_order:
-        day_order = DAY_FIRST if one == two else shown_order(f"{one}/{two}/{three}") or ""
+        day_order = DAY_FIRST if first == second else shown_order(f"{first}/{second}/{third}") or ""
     if not day_order:
         raise BadDate(f"{text!r} may have the day or the month first; state the day order of the file, {DAY_FIRST} or {MONTH_FIRST}")
-    day, month = (int(one), int(two)) if day_order == DAY_FIRST else (int(two), int(one))
+    day, month = (int(first), int(second)) if day_order == DAY_FIRST else (int(second), int(first))
     if month > 12 >= day:
         raise BadDate(f"{text!r} has no month {month}: the import states {day_order}, and this date has the other order")
-    return _year(three), month, day
+    return _year(third), month, day
 
 
 def _year(digits: str) -> int:
@@ -129,21 +129,21 @@ def _with_time(match: re.Match[str], year: int, month: int, day: int) -> datetim
             raise ValueError
         hour = hour % 12 + (12 if match["half"][0] in "Pp" else 0)
     micros = int(f"{match['fraction'] or ''}000000"[:6])
-    made = datetime(year, month, day, hour, int(match["minute"]), int(match["second"] or 0), micros)
+    local = datetime(year, month, day, hour, int(match["minute"]), int(match["second"] or 0), micros)
     zone = match["zone"]
     if zone is None:
-        return made
-    return datetime.fromisoformat(f"{made.isoformat()}{'Z' if zone in ('UTC', 'GMT') else zone}")
+        return local
+    return datetime.fromisoformat(f"{local.isoformat()}{'Z' if zone in ('UTC', 'GMT') else zone}")
 
 
 def _from_number(text: str) -> datetime:
     number = float(text)
-    whole = int(number)
-    if whole in _SERIALS:
-        return _SERIAL_START + timedelta(days=whole, milliseconds=round((number - whole) * 86_400_000))
-    if whole in _SECONDS:
+    units = int(number)
+    if units in _SERIALS:
+        return _SERIAL_START + timedelta(days=units, milliseconds=round((number - units) * 86_400_000))
+    if units in _SECONDS:
         return datetime.fromtimestamp(0, UTC) + timedelta(seconds=number)
-    if whole in _MILLIS:
+    if units in _MILLIS:
         return datetime.fromtimestamp(0, UTC) + timedelta(milliseconds=number)
     if len(text) == 8 and text.isdigit():
         return datetime.fromisoformat(text)

@@ -92,15 +92,15 @@ def _guess(sample: bytes) -> str:
     lines = sample.splitlines()
     if sum(1 for line in lines if _is_utf8(line)) * 2 > len(lines):
         return "utf-8"  # most lines are, so the others are damaged: reading names their row
-    found: dict[str, float] = {}
+    noises: dict[str, float] = {}
     for match in charset_normalizer.from_bytes(sample, cp_isolation=_LIKELY):
         noise = match.chaos + _symbols_in_words(str(match))
         for name in (match.encoding, *match.could_be_from_charset):  # the others read the sample as the same text
-            found.setdefault(name, noise)
-    likely = [name for name in _LIKELY if name in found]
+            noises.setdefault(name, noise)
+    likely = [name for name in _LIKELY if name in noises]
     if not likely:
         raise UnreadableFile("the file's encoding is not known; save the file as UTF-8, or state its encoding")
-    return min(likely, key=lambda name: found[name] // _TIE)
+    return min(likely, key=lambda name: noises[name] // _TIE)
 
 
 def _symbols_in_words(text: str) -> float:

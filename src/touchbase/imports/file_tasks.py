@@ -14,7 +14,7 @@ from touchbase.clients.models import Client
 from touchbase.common.timestamps import Micros
 from touchbase.imports.guessing import guess
 from touchbase.imports.job import BATCH, Batch, ImportSettings
-from touchbase.imports.preview import FilePreview, Reading
+from touchbase.imports.preview import FilePreview, ReadOptions
 from touchbase.imports.reading import read_table
 from touchbase.imports.repeats import Repeats
 from touchbase.imports.rows import InvalidRow, LeftOutCell, RowChecker
@@ -49,16 +49,18 @@ def preload() -> None:
     gc.set_threshold(GARBAGE)
 
 
-def preview_steps(file: BinaryIO, record: Literal["contact", "company"], reading: Reading, spellings: list[str]) -> Iterator[FilePreview]:
+def preview_steps(
+    file: BinaryIO, record: Literal["contact", "company"], reading: ReadOptions, spellings: list[str]
+) -> Iterator[FilePreview]:
     """Yield the preview of a file."""
     yield preview_file(file, record, reading, spellings)
 
 
 def preview_file(
-    file: BinaryIO, record: Literal["contact", "company"], reading: Reading | None = None, spellings: Sequence[str] = ()
+    file: BinaryIO, record: Literal["contact", "company"], reading: ReadOptions | None = None, spellings: Sequence[str] = ()
 ) -> FilePreview:
     """Read the beginning of a file; raise `UnreadableFile` if it is no table. `spellings` are the statuses in use."""
-    table = _table(file, reading or Reading())
+    table = _table(file, reading or ReadOptions())
     sample = [row.cells for row in islice(table.rows, SAMPLE)]
     guessed = guess(table.header, record, sample)
     rows = [[_shown(cell) for cell in cells] for cells in sample[:SHOWN]]
@@ -73,7 +75,7 @@ def preview_file(
     return preview
 
 
-def _table(file: BinaryIO, reading: Reading, limits: TableLimits | None = None) -> Table:
+def _table(file: BinaryIO, reading: ReadOptions, limits: TableLimits | None = None) -> Table:
     return read_table(
         file, limits, delimiter=reading.delimiter, encoding=reading.encoding, sheet=reading.sheet, header_row=reading.header_row
     )

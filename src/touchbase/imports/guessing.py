@@ -145,16 +145,16 @@ def guess(header: Sequence[str], record: Literal["contact", "company"], sample: 
         if exact is not None and (not exact or exact not in targets.values()):
             targets[index] = exact
     columns = [[text for row in sample if index < len(row) and (text := row[index].strip()) not in _BLANK] for index in range(len(header))]
-    for target, known in _WORDS[record].items():
-        found = [names.index(word) for word in known if word in names and word not in _NO_STATUS.get(source, ())]
-        free = [index for index in found if index not in targets]
+    for target, words in _WORDS[record].items():
+        indexes = [names.index(word) for word in words if word in names and word not in _NO_STATUS.get(source, ())]
+        free = [index for index in indexes if index not in targets]
         if free and target not in targets.values() and (best := _best(target, free, columns)) is not None:
             targets[best] = target
     _divide_names(names, columns, targets)
     _by_values(names, columns, targets, record)
     day_order = day_order_of(text for index, target in targets.items() if target in DATES for text in columns[index])
     _without_doubts(columns, targets)
-    made: dict[str, str] = {}
+    columns_by_name: dict[str, str] = {}
     for index, name in enumerate(header):
         target = targets.get(index, "-")
         if target == "-":
@@ -162,8 +162,8 @@ def guess(header: Sequence[str], record: Literal["contact", "company"], sample: 
             while target in targets.values():
                 target += " (2)"
             targets[index] = target
-        made[name] = target
-    return Guess(Mapping(record, made, day_order=day_order), source)  # type: ignore[arg-type]
+        columns_by_name[name] = target
+    return Guess(Mapping(record, columns_by_name, day_order=day_order), source)  # type: ignore[arg-type]
 
 
 def _exact(name: str, words: str, record: str, source: str) -> str | None:
@@ -206,12 +206,12 @@ def _is_profile(text: str) -> bool:
 def _divide_names(names: Sequence[str], columns: Sequence[Sequence[str]], targets: dict[int, str]) -> None:
     """Decide whether a column such as `Name`, `Nom` or `Nombre` has whole names, or the part that no other column has."""
     by_target = {target: index for index, target in targets.items()}
-    first, last, whole = (by_target.get(name) for name in ("first_name", "last_name", FULL_NAME))
-    if whole is not None and names[whole] in _EITHER and first is not None and last is None:
-        repeats = [one for one, name in zip(columns[first], columns[whole], strict=False) if name.startswith(one)]
+    first, last, full = (by_target.get(name) for name in ("first_name", "last_name", FULL_NAME))
+    if full is not None and names[full] in _EITHER and first is not None and last is None:
+        repeats = [first_name for first_name, name in zip(columns[first], columns[full], strict=False) if name.startswith(first_name)]
         if len(repeats) * 2 < len(columns[first]) or not columns[first]:
-            targets[whole] = "last_name"
-    elif whole is None and (first is None) != (last is None):
+            targets[full] = "last_name"
+    elif full is None and (first is None) != (last is None):
         only = first if last is None else last
         if only is not None and names[only] in _EITHER:
             targets[only] = FULL_NAME

@@ -19,7 +19,7 @@ from touchbase.common.timestamps import Micros
 from touchbase.errors import NotFound
 from touchbase.history.events import COMPANY, CONTACT, Author
 from touchbase.imports.columns import Mapping
-from touchbase.imports.preview import READING_SECONDS, Reading, too_costly
+from touchbase.imports.preview import READING_SECONDS, ReadOptions, too_costly
 from touchbase.imports.report import (
     CELLS_LEFT_OUT,
     DUPLICATE,
@@ -67,9 +67,9 @@ class ImportSettings(msgspec.Struct):
     """The statuses in use when the import began."""
 
     @property
-    def reading(self) -> Reading:
+    def reading(self) -> ReadOptions:
         """How the file is read."""
-        return Reading(self.delimiter, self.encoding, self.sheet, self.header_row)
+        return ReadOptions(self.delimiter, self.encoding, self.sheet, self.header_row)
 
 
 class ImportPosition(msgspec.Struct):
@@ -188,10 +188,10 @@ class _Reached:
     def checkpoint(self, at: ImportPosition, progress: dict[str, Any], outcomes: Sequence[RowOutcome]) -> Checkpoint:
         """Return the checkpoint after the batch: counts, and pieces of the files of bad rows and of the report."""
         batch, report = self._batch, msgspec.convert(progress, Report)
-        for one in batch.invalid:
-            self._refused(one.row, INVALID if one.is_row else NOT_A_ROW, one.reason)
-            report.invalid += one.is_row
-            report.not_a_row += not one.is_row
+        for bad_row in batch.invalid:
+            self._refused(bad_row.row, INVALID if bad_row.is_row else NOT_A_ROW, bad_row.reason)
+            report.invalid += bad_row.is_row
+            report.not_a_row += not bad_row.is_row
         for row, first in batch.repeated:
             self._lines.append(report_line(row, DUPLICATE, reason=same_as(self._record, first)))
         for cell in batch.left_out:
@@ -207,8 +207,8 @@ class _Reached:
             files.append((BAD_ROWS, _csv(self._header, self._bad, with_header=not at.has_bad_rows)))
         files.append((REPORT, report_lines(self._lines, with_header=not at.has_report).encode()))
         position = ImportPosition(at.rows + batch.rows, at.has_bad_rows or bool(self._bad), has_report=True)
-        made = {**msgspec.to_builtins(report), "rows": position.rows, "percent": batch.percent}
-        return Checkpoint(msgspec.to_builtins(position), made, files)
+        counts = {**msgspec.to_builtins(report), "rows": position.rows, "percent": batch.percent}
+        return Checkpoint(msgspec.to_builtins(position), counts, files)
 
     def _list(self, report: Report, index: int, valid: ValidRow, outcome: RowOutcome) -> None:
         number = valid.row.number
@@ -242,7 +242,7 @@ def _csv(header: Sequence[str], bad: list[tuple[Row, str]], *, with_header: bool
     text = io.StringIO()
     writer = BadRows(text, header)
     start = 0 if with_header else text.tell()
-    for row, reason in sorted(bad, key=lambda each: each[0].number):
+    for row, reason in sorted(bad, key=lambda pair: pair[0].number):
         writer.add(row, reason)
     text.seek(start)
     return text.read().encode()

@@ -58,14 +58,14 @@ def _objects(file: BinaryIO, limits: TableLimits) -> Iterator[tuple[int, dict[st
             raise UnreadableFile(f"is not JSON: {error}. Each line must be one JSON object", number) from None
         if not isinstance(value, dict):
             raise UnreadableFile("is not a JSON object; each line must be one", number)
-        yield number, {name: value_text(each) for name, each in _flat(value)}
+        yield number, {name: value_text(member) for name, member in _flat(value)}
 
 
 def _flat(members: dict[str, Any]) -> Iterator[tuple[str, Any]]:
     """Return the members of an object, and of the objects in it; a list of custom fields is an object of them, too."""
     for name, value in members.items():
-        if isinstance(value, list) and value and all(isinstance(each, dict) and "field_name" in each for each in value):
-            value = {str(each["field_name"]): each.get("field_value") for each in value}  # noqa: PLW2901
+        if isinstance(value, list) and value and all(isinstance(item, dict) and "field_name" in item for item in value):
+            value = {str(item["field_name"]): item.get("field_value") for item in value}  # noqa: PLW2901
         if isinstance(value, dict):
             for inner, below in value.items():
                 yield f"{name}.{inner}", below

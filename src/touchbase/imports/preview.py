@@ -34,7 +34,7 @@ MAX_UPLOADS = 8
 RETRY_SECONDS = 5
 
 
-class Reading(msgspec.Struct, frozen=True):
+class ReadOptions(msgspec.Struct, frozen=True):
     """How a file is read; what is left out is detected."""
 
     delimiter: str = ""
@@ -100,7 +100,7 @@ class FilePreview(msgspec.Struct):
     """Columns whose rows go on the do-not-contact list: `opt_outs` chooses others."""
 
 
-PREVIEW_FILE: Task[[BinaryIO, Literal["contact", "company"], Reading, list[str]], Iterator[FilePreview]] = Task(
+PREVIEW_FILE: Task[[BinaryIO, Literal["contact", "company"], ReadOptions, list[str]], Iterator[FilePreview]] = Task(
     "touchbase.imports.file_tasks:preview_steps", READING_SECONDS
 )
 
@@ -149,7 +149,7 @@ class Previews:
         client: int,
         file: BinaryIO,
         record: Literal["contact", "company"],
-        reading: Reading,
+        reading: ReadOptions,
         spellings: list[str],
     ) -> FilePreview:
         """Read the beginning of a file that is `uploading`; raise `UnreadableFile` if it is no table, `Invalid` if it is too costly."""

@@ -20,8 +20,8 @@ class Repeats:
 
     def __init__(self, names: Mapping[int, tuple[str, ...]], *, keeps_first: bool) -> None:
         self._names, self._keeps_first = names, keeps_first
-        self._all = frozenset(name for some in names.values() for name in some)
-        self._seen = SeenKeys()
+        self._all = frozenset(name for targets in names.values() for name in targets)
+        self._rows_by_key = SeenKeys()
         self._sets, self._numbers = [self._all], {self._all: 0}
         self._by_columns: dict[tuple[bool, ...], frozenset[str]] = {}
         self._filled = array("H")
@@ -38,27 +38,27 @@ class Repeats:
         if row.notice:
             own -= {"linkedin_url"}
         keys = keys_of(row.creation)
-        first = self._seen.first_row(keys, number)
+        first = self._rows_by_key.first_row(keys, number)
         if first is None:
             self._remember(number, own)
             return []
         had = self._sets[self._filled[first]]
-        row.same_as, kept, left_out = first, set(had) if self._keeps_first else set(), list[tuple[str, str]]()
+        row.same_as, stays, left_out = first, set(had) if self._keeps_first else set(), list[tuple[str, str]]()
         for prefix, column in KEYS[type(record)]:
             key, name = getattr(record, column), prefix[:-1]
-            owner = self._seen.find(prefix + key) if key else first
+            owner = self._rows_by_key.find(prefix + key) if key else first
             if owner is None and self._keeps_first and name in had:
                 left_out.append((name, f"row {first} is about the same record and has another one, which is taken"))
             elif owner is None:
-                self._seen.first_row([prefix + key], first)
+                self._rows_by_key.first_row([prefix + key], first)
             elif owner != first:
                 left_out.append((name, f"row {owner} has it, and row {first} is the same record by another address"))
-                kept.add(name)
-        if row.company is not None and "company.domain" in own - kept and "company.name" in kept and row.company.record.name is None:
+                stays.add(name)
+        if row.company is not None and "company.domain" in own - stays and "company.name" in stays and row.company.record.name is None:
             left_out.append(("company.domain", f"row {first} is about the same record and names a company without it"))
-            kept.add("company.domain")
-        row.kept = frozenset(kept)
-        row.adds = bool(own - kept) or bool(row.opt_out)
+            stays.add("company.domain")
+        row.filled_before = frozenset(stays)
+        row.adds = bool(own - stays) or bool(row.opt_out)
         self._remember(first, had | own)
         return left_out
 

@@ -114,7 +114,7 @@ class ValidRow:
     """Why the person must not be contacted (`do_not_contact.models.REASONS`), as the file says; blank: it does not."""
     same_as: int = 0
     """The first row of the file about the same record; 0: this one."""
-    kept: frozenset[str] = frozenset()
+    filled_before: frozenset[str] = frozenset()
     """The targets that earlier rows about the record have filled, which stay."""
     adds: bool = True
     """Whether it has anything that the earlier rows about its record lack."""
@@ -145,12 +145,12 @@ class _Part:
 
     def column(self, pointer: str, cells: Sequence[str]) -> int | None:
         """Return the column that a fault's JSON pointer is about; of all custom fields together the longest."""
-        name, _, rest = pointer[1:].partition("/")
+        name, _, below = pointer[1:].partition("/")
         if name == "emails":  # also of a cell of `email` with several addresses
             return self.fields.get("emails", self.fields.get("email"))
         if "custom_fields" not in name:
             return self.fields.get(name)
-        number = rest.partition("/")[0]
+        number = below.partition("/")[0]
         filled = [index for _, index, _ in self.custom if cells[index].strip()]
         if number.isdigit():
             return filled[int(number)] if int(number) < len(filled) else None
@@ -304,18 +304,18 @@ class RowChecker:
 
         def request() -> Any:
             nonlocal notice
-            asked = ContactCells()
+            person = ContactCells()
             for name, index in own.items():
-                setattr(asked, name, _integer(cells[index]) if name in _NUMBERS else cells[index])
+                setattr(person, name, _integer(cells[index]) if name in _NUMBERS else cells[index])
             if self._full_name is not None:
-                asked.first_name, asked.last_name = split_name(cells[self._full_name])
-            asked.custom_fields = self._custom_fields(self._own, cells)
-            if "@" in (asked.emails or "") or asked.email.count("@") > 1:
-                _read_emails(asked)
+                person.first_name, person.last_name = split_name(cells[self._full_name])
+            person.custom_fields = self._custom_fields(self._own, cells)
+            if "@" in (person.emails or "") or person.email.count("@") > 1:
+                _read_emails(person)
             else:
-                asked.emails = None
-            notice = self._set_aside_linkedin(asked)
-            return asked
+                person.emails = None
+            notice = self._set_aside_linkedin(person)
+            return person
 
         command = self._command(CONTACT_TYPE, request, self._own, checked, at, "update")
         if command is None:
@@ -334,11 +334,11 @@ class RowChecker:
         """Take the address of another column of the person where the own one has none."""
         if addresses_in(checked.cells[index]):
             return
-        for other in self._more_addresses:
-            addresses = addresses_in(checked.cells[other]) or [checked.cells[other]]
+        for column in self._more_addresses:
+            addresses = addresses_in(checked.cells[column]) or [checked.cells[column]]
             if find_email_key(addresses[0]) is not None:
                 if checked.cells[index]:
-                    checked.leave_out(index, "email", f"is not an e-mail address; that of {self._header[other]!r} is taken")
+                    checked.leave_out(index, "email", f"is not an e-mail address; that of {self._header[column]!r} is taken")
                 checked.cells[index] = addresses[0]
                 return
 
@@ -361,15 +361,15 @@ class RowChecker:
                     return reason
         return ""
 
-    def _set_aside_linkedin(self, asked: Any) -> str:
+    def _set_aside_linkedin(self, person: Any) -> str:
         """Move a LinkedIn address that identifies nobody to a custom field named by its column; return the notice, blank for none."""
-        text = asked.linkedin_url.strip()
+        text = person.linkedin_url.strip()
         if not text or linkedin_key(text) is not None or is_nothing(text):
             return ""
         column = self._header[self._own.fields["linkedin_url"]][:_LONGEST_CUSTOM]
-        if column not in {cell.field_name for cell in asked.custom_fields}:
-            asked.custom_fields.append(CustomCell(column, text))
-        asked.linkedin_url = ""
+        if column not in {cell.field_name for cell in person.custom_fields}:
+            person.custom_fields.append(CustomCell(column, text))
+        person.linkedin_url = ""
         return LINKEDIN_OF_NOBODY
 
     def _own_company(self, checked: _Checked, at: Micros) -> ValidRow | None:
@@ -387,18 +387,18 @@ class RowChecker:
         values = tuple([cells[index] for index in self._company_columns])
         if not any(values):
             return None
-        known = self._companies.get(values)
-        if known is None:
+        company = self._companies.get(values)
+        if company is None:
             before = len(checked.left_out)
-            made = self._company_command(self._company, checked, at, "return")
-            known = made, [(self._header.index(cell.column), cell.reason) for cell in checked.left_out[before:]]
+            creation = self._company_command(self._company, checked, at, "return")
+            company = creation, [(self._header.index(cell.column), cell.reason) for cell in checked.left_out[before:]]
             if len(self._companies) >= _COMPANIES:
                 self._companies.clear()
-            self._companies[values] = known
+            self._companies[values] = company
         else:
-            for index, detail in known[1]:
+            for index, detail in company[1]:
                 checked.leave_out(index, "company", detail)
-        return known[0]
+        return company[0]
 
     def _company_command(self, part: _Part, checked: _Checked, at: Micros, on_duplicate: str) -> Creation[Company] | None:
         cells = checked.cells
@@ -409,13 +409,13 @@ class RowChecker:
             return None
 
         def request() -> Any:
-            asked = CompanyCells(custom_fields=self._custom_fields(part, cells))
+            company = CompanyCells(custom_fields=self._custom_fields(part, cells))
             for name, index in part.fields.items():
-                setattr(asked, name, cells[index])
-            return asked
+                setattr(company, name, cells[index])
+            return company
 
-        made: Creation[Company] | None = self._command(COMPANY_TYPE, request, part, checked, at, on_duplicate)
-        return made
+        creation: Creation[Company] | None = self._command(COMPANY_TYPE, request, part, checked, at, on_duplicate)
+        return creation
 
     def _command(
         self, kind: RecordType[Any], request: Callable[[], Any], part: _Part, checked: _Checked, at: Micros, on_duplicate: str
@@ -500,14 +500,14 @@ def fold_status(status: str) -> str:
     return " ".join(status.casefold().replace("_", " ").split())
 
 
-def _read_emails(asked: Any) -> None:
+def _read_emails(person: Any) -> None:
     """Divide cells with several addresses, such as `ann@example.com; a.lee@example.org`: the first one is primary."""
-    first, further = _addresses(asked.email), _addresses(asked.emails or "")
-    known = {key for text in further if (key := find_email_key(text)) is not None}
-    if first and known and find_email_key(first[0]) in known:  # also if a column of all addresses has them in another order
+    first, further = _addresses(person.email), _addresses(person.emails or "")
+    further_keys = {key for text in further if (key := find_email_key(text)) is not None}
+    if first and further_keys and find_email_key(first[0]) in further_keys:  # also if a column of all addresses has them in another order
         further = [text for text in further if find_email_key(text) != find_email_key(first[0])]
-    asked.emails = [*first, *further]
-    asked.email = first[0] if first else ""
+    person.emails = [*first, *further]
+    person.email = first[0] if first else ""
 
 
 def _addresses(cell: str) -> list[str]:

@@ -87,7 +87,7 @@ COMPANY_HAVING_NAME = Statement(
     body=f"SELECT {names(COMPANY_COLUMNS, 't.')} FROM p CROSS JOIN company t WHERE t.client = p.client AND lower(t.name) = p.name "
     "AND t.name IS NOT NULL",
 )
-_KEYS = {each.name: {field.name: field.key for field in each.keys} for each in (CONTACT_TYPE, COMPANY_TYPE)}
+_KEYS = {record_type.name: {field.name: field.key for field in record_type.keys} for record_type in (CONTACT_TYPE, COMPANY_TYPE)}
 """By type of record, the column of each field by which records are found."""
 OPTED_OUT = frozenset({UNSUBSCRIBED, COMPLAINED, REQUESTED})
 """Reasons that are a person's own; a status of a file does not lift them."""
@@ -162,17 +162,17 @@ class _ImportBatch:
         """The rows of this pass without an outcome."""
         return [index for index in self.pending if self.outcomes[index] is None]
 
-    def kept(self, index: int) -> frozenset[str]:
+    def filled_before(self, index: int) -> frozenset[str]:
         """Return the targets of a row that earlier rows about its record have filled, and that stay."""
-        kept = self.rows[index].kept
+        names = self.rows[index].filled_before
         if index in self.first and self.options.keeps_first:
-            kept |= _filled(self.rows[self.first[index]], self.record) | self.kept(self.first[index])
-        return kept
+            names |= _filled(self.rows[self.first[index]], self.record) | self.filled_before(self.first[index])
+        return names
 
 
 def _filled(row: ValidRow, record: str) -> frozenset[str]:
     kind = CONTACT_TYPE if record == "contact" else COMPANY_TYPE
-    filled = {each.name for each in kind.fields if getattr(row.creation.record, each.name)}
+    filled = {field_.name for field_ in kind.fields if getattr(row.creation.record, field_.name)}
     filled |= {f"{CUSTOM}{name}" for name, _ in row.creation.custom} | row.dates.keys()
     if row.creation.record.status is not None:
         filled.add(kind.status)
@@ -251,11 +251,11 @@ def _find(batch: _ImportBatch, ids: Ids) -> Plan[None]:
     """Find the records of the rows, and set the outcomes that the mode decides."""
     kind: Any = Contact if batch.record == "contact" else Company
     mode, pending = batch.options.mode, batch.pending
-    batch.owners, found = yield from find_existing([batch.rows[index].creation for index in pending], kind)
+    batch.owners, records = yield from find_existing([batch.rows[index].creation for index in pending], kind)
     if (yield from _join(batch, ids)):
-        batch.owners, found = yield from find_existing([batch.rows[index].creation for index in pending], kind)
-    batch.records.update(found)
-    yield from _load_first(batch, found.keys())
+        batch.owners, records = yield from find_existing([batch.rows[index].creation for index in pending], kind)
+    batch.records.update(records)
+    yield from _load_first(batch, records.keys())
     if batch.record == "company":
         yield from _find_named(batch, [batch.rows[index].creation for index in pending])
     taken: dict[int, int] = {}
@@ -268,10 +268,10 @@ def _find(batch: _ImportBatch, ids: Ids) -> Plan[None]:
             owner = batch.ids.get(batch.first[index])  # which got the address that they share from a row between them
         if owner is None or owner not in batch.records:
             if batch.outcomes[index] is None and mode == "update":
-                known = [batch.options.match] if batch.options.match else [*_KEYS[batch.record]]
-                detail = f"no {batch.record} has this {' or '.join(known)}, and mode=update creates none"
+                fields = [batch.options.match] if batch.options.match else [*_KEYS[batch.record]]
+                detail = f"no {batch.record} has this {' or '.join(fields)}, and mode=update creates none"
                 batch.outcomes[index] = RowOutcome(INVALID, detail)
-            elif batch.outcomes[index] is None and (first := _new_one(batch, index, numbers, by_name)) is not None:
+            elif batch.outcomes[index] is None and (first := _first_row(batch, index, numbers, by_name)) is not None:
                 _postpone(batch, index, first)
         elif owner in taken:
             _postpone(batch, index, taken[owner])
@@ -297,7 +297,7 @@ def _load_first(batch: _ImportBatch, loaded: Collection[int]) -> Plan[None]:
         batch.records.update({record.id: record for record in records})
 
 
-def _new_one(batch: _ImportBatch, index: int, numbers: Mapping[int, int], by_name: dict[str, int]) -> int | None:
+def _first_row(batch: _ImportBatch, index: int, numbers: Mapping[int, int], by_name: dict[str, int]) -> int | None:
     """Return the row of this pass that creates the record which a later row is about; None if there is none."""
     row = batch.rows[index]
     if row.same_as in numbers and index not in batch.first:
@@ -305,8 +305,8 @@ def _new_one(batch: _ImportBatch, index: int, numbers: Mapping[int, int], by_nam
     record = row.creation.record
     if isinstance(record, Company) and record.name:
         first = by_name.setdefault(fold_name(record.name), index)
-        other = batch.rows[first].creation.record
-        if first != index and isinstance(other, Company) and not (record.domain and other.domain):
+        first_record = batch.rows[first].creation.record
+        if first != index and isinstance(first_record, Company) and not (record.domain and first_record.domain):
             return first
     return None
 
@@ -318,7 +318,7 @@ def _postpone(batch: _ImportBatch, index: int, first: int) -> None:
     else:
         batch.later.append(index)
         batch.first[index] = first
-        batch.pending = [each for each in batch.pending if each != index]
+        batch.pending = [number for number in batch.pending if number != index]
 
 
 def _owner(batch: _ImportBatch, index: int) -> int | None:
@@ -326,8 +326,8 @@ def _owner(batch: _ImportBatch, index: int) -> int | None:
     record, match = batch.rows[index].creation.record, batch.options.match
     if not batch.owners and not match and isinstance(record, Contact):
         return None
-    known = _KEYS[batch.record]
-    for column in [known[match]] if match else known.values():
+    keys_by_name = _KEYS[batch.record]
+    for column in [keys_by_name[match]] if match else keys_by_name.values():
         keys = keys_of(record, column)
         if not keys and match:
             batch.outcomes[index] = RowOutcome(INVALID, f"has no {match}, by which records are matched")
@@ -335,12 +335,12 @@ def _owner(batch: _ImportBatch, index: int) -> int | None:
         if owner is not None:
             return owner
     if match:
-        for name, column in known.items():
-            other = batch.owners.get((batch.client, column, getattr(record, column)))
-            if other is not None and getattr(batch.records[other], known[match]) is None:
-                return other
-            if other is not None and batch.options.mode != "update":
-                batch.outcomes[index] = RowOutcome(INVALID, f"{batch.record} {other} has this {name}, and another {match}")
+        for name, column in keys_by_name.items():
+            existing = batch.owners.get((batch.client, column, getattr(record, column)))
+            if existing is not None and getattr(batch.records[existing], keys_by_name[match]) is None:
+                return existing
+            if existing is not None and batch.options.mode != "update":
+                batch.outcomes[index] = RowOutcome(INVALID, f"{batch.record} {existing} has this {name}, and another {match}")
     elif isinstance(record, Company) and (named := _named(batch, record)) is not None:
         return named.id
     return None
@@ -387,15 +387,15 @@ def _set_companies(batch: _ImportBatch, ids: Ids) -> Plan[None]:
         company = batch.rows[index].company
         if company is None:
             continue
-        kept = batch.kept(index)
+        stays = batch.filled_before(index)
         # A row may give the company that an earlier row names its domain.
-        if not kept or not kept & (_COMPANY_BY_DOMAIN if company.record.domain else _COMPANY_OF_CONTACT):
+        if not stays or not stays & (_COMPANY_BY_DOMAIN if company.record.domain else _COMPANY_OF_CONTACT):
             identity = wanting[index] = _identity(company)
             of_rows.setdefault(identity, company)
     if not of_rows:
         return
-    known = yield from find_owners(list(of_rows.values()), Company)
-    owners: dict[tuple[str, str], int] = {(str(key), ""): owner for (_, _, key), owner in known.items()}
+    existing = yield from find_owners(list(of_rows.values()), Company)
+    owners: dict[tuple[str, str], int] = {(str(key), ""): owner for (_, _, key), owner in existing.items()}
     unknown = {identity: company for identity, company in of_rows.items() if identity not in owners}
     if any(company.record.name for company in unknown.values()):
         yield from _find_named(batch, unknown.values())
@@ -464,9 +464,9 @@ def _create(batch: _ImportBatch, indexes: Sequence[int], ids: Ids) -> Plan[None]
     if not indexes or batch.options.dry_run:
         return
     creations: list[Any] = [batch.rows[index].creation for index in indexes]
-    for each in creations:
-        each.on_duplicate, each.by = "error", batch.by
-        each.record.created_us = each.record.updated_us = batch.at
+    for new in creations:
+        new.on_duplicate, new.by = "error", batch.by
+        new.record.created_us = new.record.updated_us = batch.at
     run: Callable[..., Plan[list[object]]] = create_contacts if batch.record == "contact" else create_companies
     results = yield from run(creations, ids)
     for index, creation, result in zip(indexes, creations, results, strict=True):
@@ -582,26 +582,26 @@ def _change(batch: _ImportBatch, index: int, existing: _Record) -> RecordUpdate[
 
     A value that the record has is written too, unless it is a key: an older event that arrives later must not replace it.
     """
-    creation, kept = batch.rows[index].creation, batch.kept(index)
+    creation, stays = batch.rows[index].creation, batch.filled_before(index)
     new, kind = creation.record, CONTACT_TYPE if batch.record == "contact" else COMPANY_TYPE
-    if kept & _COMPANY_OF_CONTACT:
-        kept |= _COMPANY_OF_CONTACT
+    if stays & _COMPANY_OF_CONTACT:
+        stays |= _COMPANY_OF_CONTACT
     changes: dict[str, str | int | None] = {}
     is_changed = False
-    for each in kind.fields:
-        value = getattr(new, each.name)
-        is_other = value != getattr(existing, each.name)
-        if value and (is_other or not each.key) and each.name not in kept:
-            other = batch.owners.get((batch.client, each.key, getattr(new, each.key))) if each.key else None
-            if other is not None and other != existing.id:
-                batch.cells.setdefault(index, []).append((each.name, str(value), f"{batch.record} {other} has it"))
+    for field_ in kind.fields:
+        value = getattr(new, field_.name)
+        differs = value != getattr(existing, field_.name)
+        if value and (differs or not field_.key) and field_.name not in stays:
+            owner = batch.owners.get((batch.client, field_.key, getattr(new, field_.key))) if field_.key else None
+            if owner is not None and owner != existing.id:
+                batch.cells.setdefault(index, []).append((field_.name, str(value), f"{batch.record} {owner} has it"))
                 continue
-            changes[each.name], is_changed = value, is_changed or is_other
-            if each.key:
-                changes[each.key] = getattr(new, each.key)
+            changes[field_.name], is_changed = value, is_changed or differs
+            if field_.key:
+                changes[field_.key] = getattr(new, field_.key)
     words, transitions = batch.settings.words(kind.kind), kind.transitions(batch.settings)
     present = words.of(existing.status)
-    if new.status is not None and kind.status not in kept and not (new.status == present and words.opts_out(existing.status)):
+    if new.status is not None and kind.status not in stays and not (new.status == present and words.opts_out(existing.status)):
         allowed = None if transitions is None else transitions.get(present or "")
         if _keeps_opt_out(batch, creation, existing):
             batch.kept_opt_outs.add(index)
@@ -611,7 +611,7 @@ def _change(batch: _ImportBatch, index: int, existing: _Record) -> RecordUpdate[
         else:
             changes["status"], is_changed = new.status, is_changed or new.status != present
     values = {custom_field.name: custom_field.value for custom_field in existing.custom_fields}
-    custom: dict[str, str | None] = {name: value for name, value in creation.custom if f"{CUSTOM}{name}" not in kept}
+    custom: dict[str, str | None] = {name: value for name, value in creation.custom if f"{CUSTOM}{name}" not in stays}
     is_changed = is_changed or any(values.get(name) != value for name, value in custom.items())
     added = by_key(further_emails(new))
     if isinstance(existing, Contact):
@@ -641,9 +641,9 @@ def _add_dates(batch: _ImportBatch) -> Plan[None]:
     for index in batch.pending:
         outcome, row, contact_id = batch.outcomes[index], batch.rows[index], batch.ids.get(index)
         if row.dates and contact_id is not None and (outcome is None or outcome.word in (CREATED, UPDATED)):
-            made = _events(batch, index, batch.records.get(contact_id), contact_id)
-            if made:
-                dated[contact_id], events[contact_id] = index, made
+            new_events = _events(batch, index, batch.records.get(contact_id), contact_id)
+            if new_events:
+                dated[contact_id], events[contact_id] = index, new_events
     changed = set(events)
     if events and not batch.options.dry_run:
         changed = yield from add_history(batch.client, events, batch.at, batch.settings.words(CONTACT_KIND), batch.by)
@@ -654,22 +654,22 @@ def _add_dates(batch: _ImportBatch) -> Plan[None]:
 
 def _events(batch: _ImportBatch, index: int, existing: Contact | None, contact_id: int) -> list[StoredEvent]:
     """Return the events that the dates of a row are, except facts that the contact shows already."""
-    kept = batch.kept(index)
-    dates = {name: when for name, when in batch.rows[index].dates.items() if name not in kept}
+    stays = batch.filled_before(index)
+    dates = {name: when for name, when in batch.rows[index].dates.items() if name not in stays}
     shown = set() if existing is None else {(SENT, existing.first_sent_us), (SENT, existing.last_sent_us), (REPLY, existing.last_reply_us)}
     facts = {(REPLY if name == LAST_REPLY else SENT, when) for name, when in dates.items()} - shown
-    made: list[StoredEvent] = []
+    events: list[StoredEvent] = []
     for effect, when in sorted(facts):
         status, detail = _status(batch, effect), Detail({"by": batch.by} if any(batch.by) else {})
-        if status is None and (asked := status_word(Event(_EVENTS[effect]), effect)):
-            detail["problems"] = {STATUS_REFUSED: asked}
-        made.append(
+        if status is None and (word := status_word(Event(_EVENTS[effect]), effect)):
+            detail["problems"] = {STATUS_REFUSED: word}
+        events.append(
             StoredEvent(
                 CONTACT_KIND, contact_id, when, f"{IMPORT}:{effect}", _EVENTS[effect], effect, status, IMPORT, IMPORT,
                 None, None, batch.at, VIA_API, detail,
             )
         )  # fmt: skip
-    return made
+    return events
 
 
 def _status(batch: _ImportBatch, effect: str) -> str | None:
@@ -698,16 +698,16 @@ def named_twins(client: int) -> Plan[list[tuple[int, int]]]:
 @command
 def save_mapping(client: int, mapping: StoredMapping) -> Plan[TouchbaseError | None]:
     """Store a mapping, or replace the one of this name. `Invalid` if it is too long, `WrongState` above `MOST_MAPPINGS`."""
-    one, text = mapping, encode(mapping.mapping)
+    text = encode(mapping.mapping)
     if (size := len(text.encode())) > MAPPING_BYTES:
         detail = f"stores a mapping of at most {MAPPING_BYTES:,} bytes, and this one has {size:,}; leave save_as out"
         return Invalid([Fault("/save_as", "too_long", detail)])
     others = "SELECT count(*) FROM import_mapping WHERE client = ? AND record = ? AND name <> ?"
-    [(count,)] = yield Select(others, (client, one.record, one.name))
+    [(count,)] = yield Select(others, (client, mapping.record, mapping.name))
     if count >= MOST_MAPPINGS:
-        path = "/public/v2/import-mappings/" + {"contact": "contacts", "company": "companies"}[one.record]
+        path = "/public/v2/import-mappings/" + {"contact": "contacts", "company": "companies"}[mapping.record]
         return WrongState(f"this client has {count} stored mappings, and may have {MOST_MAPPINGS}; remove one (DELETE {path}/NAME)")
-    yield Execute(SAVE_MAPPING, [(client, one.record, one.name, text, one.updated_us)])
+    yield Execute(SAVE_MAPPING, [(client, mapping.record, mapping.name, text, mapping.updated_us)])
     return None
 
 

@@ -56,15 +56,15 @@ def _imported(row: ValidRow, existing: Contact | Company | None) -> _Imported | 
     record = row.creation.record
     if isinstance(record, Company):
         return _ImportedCompany(record.client, record.domain)
-    made = _Imported(record.client, record.id, record.email_key, record.linkedin_key, record.company_id, record.status)
+    imported = _Imported(record.client, record.id, record.email_key, record.linkedin_key, record.company_id, record.status)
     if isinstance(existing, Contact):
-        made = replace(
-            made,
+        imported = replace(
+            imported,
             id=existing.id,
-            status=made.status or existing.status,
-            email_key=made.email_key or existing.email_key,
-            linkedin_key=made.linkedin_key or existing.linkedin_key,
-            company_id=made.company_id or existing.company_id,
+            status=imported.status or existing.status,
+            email_key=imported.email_key or existing.email_key,
+            linkedin_key=imported.linkedin_key or existing.linkedin_key,
+            company_id=imported.company_id or existing.company_id,
         )
-    made.domain = None if row.company is None else row.company.record.domain
-    return made
+    imported.domain = None if row.company is None else row.company.record.domain
+    return imported

@@ -94,8 +94,8 @@ def column_letters(index: int) -> str:
     letters = ""
     index += 1
     while index:
-        index, rest = divmod(index - 1, 26)
-        letters = chr(ord("A") + rest) + letters
+        index, letter = divmod(index - 1, 26)
+        letters = chr(ord("A") + letter) + letters
     return letters
 
 
@@ -189,7 +189,7 @@ def value_text(value: Any) -> str:
         return value
     if value is None:
         return ""
-    if isinstance(value, list) and all(isinstance(each, str) for each in value):
+    if isinstance(value, list) and all(isinstance(item, str) for item in value):
         return ", ".join(value)
     return msgspec.json.encode(value).decode()
 

@@ -44,7 +44,7 @@ def read_workbook(file: BinaryIO, limits: TableLimits, sheet: str = "", header_r
     try:
         book = calamine.load_workbook(file)
         visible = calamine.SheetVisibleEnum.Visible
-        names = [each.name for each in book.sheets_metadata if each.visible == visible and each.typ == calamine.SheetTypeEnum.WorkSheet]
+        names = [entry.name for entry in book.sheets_metadata if entry.visible == visible and entry.typ == calamine.SheetTypeEnum.WorkSheet]
         if len(names) > limits.workbook_sheets or any(len(name) > limits.name_characters for name in names):
             raise UnreadableFile(f"the workbook has {len(names)} sheets; it may have {limits.workbook_sheets} with names of usual length")
         if sheet and sheet not in names:
@@ -161,12 +161,12 @@ class _Extent:
         if not self.is_sheet:
             return
         end = 0
-        for found in self._place.finditer(text):
+        for match in self._place.finditer(text):
             if end >= 0:
-                end = text.find(b">", found.end())  # after the last one there is none to look for: it would take quadratic time
+                end = text.find(b">", match.end())  # after the last one there is none to look for: it would take quadratic time
             if end < 0 or text[end - 1 : end] != b"/":  # else it has a format and no value
-                self.rows = max(self.rows, int(found[2]))
-                self.columns = max(self.columns, _column(found[1]))
+                self.rows = max(self.rows, int(match[2]))
+                self.columns = max(self.columns, _column(match[1]))
         self._unplaced += text.count(b"<c") - text.count(b"<c r=") + text.count(b":c")
         if self._unplaced <= _FEW:
             return

@@ -1,4 +1,4 @@
-"""Dry run: apply deliveries again in a transaction that the engine rolls back, and report what would change."""
+"""Dry run: apply deliveries again in a transaction that the engine rolls back, and report the changes."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def load_deliveries(client: int, ids: Sequence[int]) -> Plan[list[Delivery]]:
 
 
 def dry_run(client: int, batch: InboxBatch, now_us: Micros) -> Plan[DryRun]:
-    """Apply deliveries again, in any state, and read what changes; the engine must not commit the transaction."""
+    """Apply deliveries again, in any state, and read the changes; the engine must not commit the transaction."""
     if sum(normalized.cost for normalized in batch.claimed) > MAX_DRY_RUN_EVENTS:
         raise TooManyEvents(f"more than {MAX_DRY_RUN_EVENTS} events, the limit of a dry run; replay the delivery to see what it changes")
     ids = Ids()
@@ -97,7 +97,7 @@ def _values(record: Record) -> dict[str, object]:
 
 
 def compare(batch: InboxBatch, outcome: DryRun, before: Snapshot) -> DryRunResult:
-    """Compare the records before and after, and return what would change."""
+    """Return the differences between the records before and after."""
     result = DryRunResult()
     for delivery in (normalized.delivery for normalized in batch.claimed):
         state, error = outcome.endings.get(delivery.id, (delivery.state, delivery.error))

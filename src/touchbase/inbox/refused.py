@@ -218,7 +218,7 @@ class RefusedWebhooks:
 async def page_of_refusals(
     store: Store, limit: int, client: int | None = None, **filters: Any
 ) -> tuple[list[RefusedWebhook], tuple[Micros, int] | None]:
-    """Return a page of refused webhooks, newest first, and the cursor of the next page; `filters` are those of `list_refusals`."""
+    """Return a page of refused webhooks, newest first, and the cursor of the next page; `filters` as of `list_refusals`."""
     refusals = await store.read(list_refusals(limit + 1, client, **filters))
     page = refusals[:limit]
     return page, place_of(page[-1]) if len(refusals) > limit else None

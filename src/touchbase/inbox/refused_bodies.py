@@ -20,7 +20,7 @@ MAX_BODY_BYTES = 256 * 1024
 MAX_WAITING_BYTES = 4 * 1024 * 1024
 """Bytes that wait in memory for a flush, of all clients."""
 MAX_CLIENT_BYTES = 1024 * 1024
-"""The same of one client: the flood of one leaves room for others."""
+"""Bytes of one client: a flood leaves room for others."""
 MAX_BODIES = 1_000
 """Bodies stored of each client; the oldest are deleted."""
 SECRET_WORDS = ("signature", "hash", "token", "secret", "authorization", "api-key", "apikey", "password", "hmac")
@@ -29,7 +29,7 @@ SAFE_SUFFIXES = ("-event", "-topic", "-version", "timestamp", "webhook-id")
 
 @dataclass(slots=True)
 class RefusedContent:
-    """What was received, without headers and query parameters in which a secret is sent."""
+    """A received request, without headers and query parameters in which a secret is sent."""
 
     headers: dict[str, str]
     query: str
@@ -77,7 +77,7 @@ class RefusedBody:
 
 
 def content_of(headers: Iterable[tuple[bytes, bytes]], query: str, body: bytes) -> RefusedContent | None:
-    """Return what to store of a refused webhook; None if it is too long."""
+    """Return the content to store of a refused webhook; None if it is too long."""
     if len(body) > MAX_BODY_BYTES:
         return None
     stored, _ = stored_headers(headers)

@@ -31,7 +31,7 @@ Cursor = tuple[str, int | None]
 
 
 @dataclass(frozen=True, slots=True)
-class Page:
+class ReplayPage:
     """Deliveries of one client that are replayed together, and the cursor after them; None at the end."""
 
     client: Client
@@ -48,7 +48,7 @@ async def count(store: Store, filters: DeliveryFilter, cursor: Cursor | None = N
     return total
 
 
-async def pages(store: Store, filters: DeliveryFilter, cursor: Cursor | None = None, size: int = PAGE) -> AsyncIterator[Page]:
+async def pages(store: Store, filters: DeliveryFilter, cursor: Cursor | None = None, size: int = PAGE) -> AsyncIterator[ReplayPage]:
     """Yield the matching deliveries by client, each client's newest first.
 
     One client at a time keeps a page cheap in a store of any size. Empty pages are skipped.
@@ -62,22 +62,22 @@ async def pages(store: Store, filters: DeliveryFilter, cursor: Cursor | None = N
             before = end if isinstance(end, int) else None  # of one client it is one id
             more = before is not None
             if page:
-                yield Page(client, page, (client.client_id, before) if more else following)
+                yield ReplayPage(client, page, (client.client_id, before) if more else following)
 
 
-async def replay_page(store: Store, page: Page, now: Micros) -> int:
+async def replay_page(store: Store, page: ReplayPage, now: Micros) -> int:
     """Set a page's deliveries to be applied again; return how many could be."""
     return await store.write(replay_deliveries(page.client.number, [delivery.id for delivery in page.deliveries], now))
 
 
-async def replay_pages(store: Writes, chosen: Sequence[Page], now: Micros) -> int:
+async def replay_pages(store: Writes, chosen: Sequence[ReplayPage], now: Micros) -> int:
     """Set the deliveries of several pages to be applied again, all or none; return how many could be."""
     return await store.write(replay_many([(page.client.number, delivery.id) for page in chosen for delivery in page.deliveries], now))
 
 
 @dataclass(frozen=True, slots=True)
 class Proposed:
-    """Settings that a dry run uses in place of those of a client's connection."""
+    """Settings that a dry run uses in place of the connection's settings."""
 
     channel: str
     tool: str
@@ -85,7 +85,7 @@ class Proposed:
 
 
 class DryRunner:
-    """Reports what a replay would change, without storing anything."""
+    """Previews replays, without storing anything."""
 
     def __init__(self, store: ProcessingStore, read: Read, clock: Clock) -> None:
         self._store = store
@@ -93,7 +93,7 @@ class DryRunner:
         self._clock = clock
 
     async def dry_run(self, client: int, ids: Sequence[int], proposed: Proposed | None = None) -> DryRunResult:
-        """Return what applying these deliveries again would change; each group of `DRY_RUN_SIZE` ignores the changes of the others."""
+        """Preview the replay of these deliveries; each group of `DRY_RUN_SIZE` ignores the changes of the others."""
         connections: Sequence[Connection] = await self._store.read(list_connections(client))
         if proposed is not None:
             connections = _under(connections, proposed, client, self._clock())

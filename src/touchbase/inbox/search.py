@@ -51,7 +51,7 @@ START: Place = (LARGEST_ID, LARGEST_ID)
 
 @dataclass(frozen=True, slots=True)
 class DeliverySearch:
-    """What to search for; None means any. The filter names a client; there is one address or contact id at most."""
+    """Filter of a search; None means any. The filter names a client; there is one address or contact id at most."""
 
     filters: DeliveryFilter
     address: Ref | None = None
@@ -219,7 +219,7 @@ class _DeliverySearch:
         return None
 
     async def _match(self, deliveries: Sequence[Delivery], addresses: Collection[Ref] | None) -> list[bool | None]:
-        """Return for the first of these deliveries, at least one, whether it matches; None for one that cannot be searched."""
+        """Return for the first of these deliveries, at least one, whether it matches; None if it cannot be searched."""
         if deliveries[0].body_removed is not None:
             return [None]
         several = [*takewhile(lambda delivery: delivery.body_removed is None, deliveries)]

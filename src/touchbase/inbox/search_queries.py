@@ -1,4 +1,4 @@
-"""Values of the inbox's search: the person, steps through deliveries, and what the deliveries of a page did."""
+"""Values of the inbox's search: the person, steps through deliveries, and effects of the deliveries of a page."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class DeliveryStep:
     """The matching ones, newest first."""
     examined: int
     below: int
-    """The id below which the next step begins; 0: there are no more."""
+    """The id below which the next step begins; 0: none is left."""
     oldest_us: Micros | None
     """When the last examined one was received."""
 

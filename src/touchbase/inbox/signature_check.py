@@ -69,5 +69,5 @@ class SenderChecks:
         for connection in guarded:
             if tools.is_test_webhook(connection, arrival, now):
                 return connection.tool, DROPPED, False
-        tool, is_other = tools.guess_tool(arrival, {connection.tool for connection in guarded})
-        return (None, ACCEPTED, False) if is_other and not required else (tool, REFUSED, False)
+        tool, is_foreign = tools.guess_tool(arrival, {connection.tool for connection in guarded})
+        return (None, ACCEPTED, False) if is_foreign and not required else (tool, REFUSED, False)

@@ -30,13 +30,13 @@ def load() -> Adapters:
 
 
 def translate(request: WebhookRequest) -> Translation:
-    """Translate one webhook; raises what its adapter raises."""
+    """Translate one webhook; raise the adapter's error."""
     limit_seconds(seconds_for(len(request.body)))
     return load().translate(request)
 
 
 def read_deliveries(connections: Sequence[Connection], deliveries: Sequence[Delivery]) -> list[ReadResult]:
-    """Read each delivery, within the limit of its own size."""
+    """Read each delivery, within the limit for its size."""
 
     def translated(delivery: Delivery) -> Translation:
         return load().translate(request_of_delivery(delivery, connections))

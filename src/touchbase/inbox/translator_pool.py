@@ -30,7 +30,7 @@ SCAN_DELIVERIES: Task[[Sequence[Connection], Sequence[Delivery], bool], list[Ide
 )
 PRELOAD = "touchbase.inbox.translation:load"
 HIDDEN = "hidden"
-"""Placeholder for secrets in what a process gets."""
+"""Placeholder for secrets in the arguments of a process."""
 
 
 class TranslatorPool:
@@ -40,7 +40,7 @@ class TranslatorPool:
         self.sandbox = sandbox or Sandbox("translator", preload=[PRELOAD])
 
     def __call__(self, request: WebhookRequest) -> Translation:
-        """Translate one webhook; raises what its adapter raises, or `TaskStopped` if it exceeds its budget."""
+        """Translate one webhook; raises the adapter's error, or `TaskStopped` if it exceeds its budget."""
         return self.sandbox.run(TRANSLATE, replace(request, connections=without_secrets(request.connections)))
 
     def for_client(self, connections: Sequence[Connection]) -> ClientTranslator:
@@ -64,7 +64,7 @@ class ClientTranslator:
         return self.sandbox.run(TRANSLATE, request_of_delivery(delivery, self.connections))
 
     async def read_many(self, deliveries: Sequence[Delivery]) -> list[ReadResult]:
-        """Read each delivery; one that ends its process has the reason in its result."""
+        """Read each delivery; a delivery that ends its process has the reason in its result."""
         try:
             return await self.sandbox.call(READ_DELIVERIES, self.connections, deliveries)
         except TaskStopped as stopped:
@@ -84,7 +84,7 @@ class ClientTranslator:
         return result
 
     async def scan_many(self, deliveries: Sequence[Delivery]) -> list[Identities]:
-        """Return the identities in each delivery; of one that ends its process only the addresses, or that it is unsearchable."""
+        """Return the identities in each delivery; of a delivery that ends its process only addresses, or that it is unsearchable."""
         try:
             return await self.sandbox.call(SCAN_DELIVERIES, self.connections, deliveries, False)
         except TaskStopped:

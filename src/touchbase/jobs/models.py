@@ -38,7 +38,7 @@ class Job:
     created_us: Micros
     updated_us: Micros
     settings: Json = field(default_factory=dict)
-    """What it is to do, by its kind."""
+    """Settings of its kind."""
     position: Json = field(default_factory=dict)
     """Its last checkpoint, by its kind; empty before the first."""
     progress: Json = field(default_factory=dict)

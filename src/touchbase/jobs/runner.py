@@ -1,4 +1,4 @@
-"""One run of a job: what its kind may do, and the protocol of kinds.
+"""One run of a job: tools for its kind, and the protocol of kinds.
 
 A kind reads `run.job.position`, the last checkpoint, and continues from there in steps. Each step's commands and its checkpoint
 are one transaction, so that a crash between two steps neither repeats nor loses anything. To add a kind: a class

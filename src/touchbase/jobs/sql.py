@@ -10,7 +10,7 @@ import msgspec
 from touchbase.common.timestamps import Micros
 from touchbase.errors import NotFound, TouchbaseError, WrongState
 from touchbase.jobs.models import DUE, ENDED, FAILED, PREVIEW, RUNNING, SUCCEEDED, UPLOADING, Checkpoint, Job, Json
-from touchbase.sql.builders import ONE, ONE_MATCH, find, insert, update
+from touchbase.sql.builders import ROW_KEY, ROW_MATCH, find, insert, update
 from touchbase.sql.cell_answers import FIRST, Before, page_by_id
 from touchbase.sql.filters import Where
 from touchbase.sql.ids import Ids
@@ -31,7 +31,7 @@ _LONG = [place for place, (name, _) in enumerate(JOB) if name in ("settings", "p
 _OF_CLIENTS = f"{names(JOB, 'j.')} FROM client c JOIN job j ON j.client = c.id"
 _PIECE: Columns = (("client", "bigint"), ("job_id", "bigint"), ("name", "text"), ("body", "bytea"))
 INSERT_JOB = insert("job", JOB)
-JOB_BY_ID = find("job_by_id", "job", JOB, ONE, ONE_MATCH, lock=True)
+JOB_BY_ID = find("job_by_id", "job", JOB, ROW_KEY, ROW_MATCH, lock=True)
 UPDATE_JOB = update("update_job", "job", JOB)
 REMOVE_FILE = delete("remove_job_file", "job_file", (("client", "bigint"), ("job_id", "bigint"), ("name", "text")))
 APPEND_PIECE = Statement(
@@ -233,7 +233,7 @@ def get_job(client: int | None, id: int) -> Plan[Job | None]:
 def list_jobs(
     client: int | None, limit: int, before: Before | None = None, kind: str | None = None, state: str | None = None, page_bytes: int = 0
 ) -> Plan[list[Job]]:
-    """Jobs, newest first, before the id `before`; None: no filter. Without a client those of all, for an operator.
+    """List jobs, newest first, before the id `before`; None: no filter. Without a client, jobs of all clients, for an operator.
 
     With `page_bytes` the first ones that have so many bytes, at least one, as a `Cut` if there are more.
     """

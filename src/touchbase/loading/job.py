@@ -59,7 +59,7 @@ class Position(msgspec.Struct):
     """Requests that failed since the last page."""
 
 
-class Progress(msgspec.Struct):
+class LoadProgress(msgspec.Struct):
     """The counts of a load."""
 
     requests: int = 0
@@ -116,7 +116,7 @@ async def _store(run: JobRun, connection: Connection, at: Position, todo: Sequen
         raise Conflict(
             f"the page {kind} of {BLOCKLISTS[tool].name} cannot be read: is the setting api_base of the connection its API?"
         ) from None
-    progress = msgspec.convert(run.job.progress, Progress)
+    progress = msgspec.convert(run.job.progress, LoadProgress)
     entries, left_out = _entries(page.blocked, BLOCKLISTS[tool].name)
     now = run.clock()
     bodies = _batches(page.webhooks)

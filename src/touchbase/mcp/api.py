@@ -56,7 +56,7 @@ async def _holder(call: Call) -> Holder:
 
 
 async def _ask(call: Call, request: InnerRequest) -> InnerAnswer:
-    """Send a request of a tool through the whole application, as the caller: keys, scopes, limits and logs are those of any request."""
+    """Send a request of a tool through the whole application, as the caller: keys, scopes, limits and logs apply as to any request."""
     own = [(name, value) for name, value in call.scope["headers"] if name in PASSED_ON and not (name == CLIENT_ID and request.client_id)]
     if request.client_id is not None:
         own.append((CLIENT_ID, request.client_id.encode("latin-1", "replace")))

@@ -57,7 +57,7 @@ class Find(OfClient, kw_only=True):
 
 
 class Which(OfClient, kw_only=True):
-    """One record, by its id or by what identifies it."""
+    """One record, by its id or another identifier."""
 
     kind: Kind = "contacts"
     id: Id = None

@@ -187,12 +187,12 @@ def _is_stateless(message: Any) -> bool:
 
 
 def _without_nulls(arguments: Any) -> Any:
-    """Return the arguments without those that are null: some agents name each argument of a tool."""
+    """Return the arguments that are not null: some agents name each argument of a tool."""
     return {name: value for name, value in arguments.items() if value is not None} if isinstance(arguments, dict) else arguments
 
 
 def _correction(error: str, properties: Json) -> str:
-    """Return what to send instead of an argument that was refused."""
+    """Return the correction of a refused argument."""
     name = error.rpartition("`$.")[2].partition("`")[0]
     described = properties.get(name, {})
     choices = next((choice["enum"] for choice in [described, *described.get("anyOf", ())] if "enum" in choice), None)

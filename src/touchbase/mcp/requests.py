@@ -81,7 +81,7 @@ NEXT: Mapping[int, str] = {
     422: "Correct what `errors` names; `describe` has the names of fields, statuses and operators.",
     429: "Wait as long as the text says, then call again.",
 }
-"""What to do after a refusal, by its status."""
+"""Next step after a refusal, by its status."""
 UNAVAILABLE = "Call `health`; the same call may be repeated later."
 
 

@@ -95,7 +95,7 @@ class _Walk:
     """Compares the records of one read with their neighbours."""
 
     def __init__(self, number: int, block: str, placed: Sequence[Placed], limit: int, least: float, place: Place | None) -> None:
-        self._number, self._block, self._found, self._limit, self._least = number, block, placed, limit, least
+        self._number, self._block, self._placed, self._limit, self._least = number, block, placed, limit, least
         self._place = place
         """The place of the last record that is done."""
         self.scanned = 0
@@ -108,15 +108,15 @@ class _Walk:
     def pairs(self, most: int, done: int) -> list[Pair]:
         """Return the pairs of the first `most` records, without the first `done` neighbours of the first one."""
         pairs_: list[Pair] = []
-        for index, (place, record) in enumerate(self._found[:most]):
-            neighbours = self._found[index + 1 : index + 1 + NEIGHBOURS]
+        for index, (place, record) in enumerate(self._placed[:most]):
+            neighbours = self._placed[index + 1 : index + 1 + NEIGHBOURS]
             for offset, (near, neighbour) in enumerate(neighbours[done:], done):
                 if not self._is_in_block(place, near):
                     break
                 if self._was_found_before(record, neighbour):
                     continue
                 if (score := similarity(record, neighbour)).score >= self._least:
-                    after = (self._number, self._found[index - 1][0] if index else self._place, offset + 1)
+                    after = (self._number, self._placed[index - 1][0] if index else self._place, offset + 1)
                     first, second = (record, neighbour) if record.id < neighbour.id else (neighbour, record)
                     pairs_.append(Pair(first, second, score, after))
                     if len(pairs_) == self._limit:

@@ -75,9 +75,9 @@ def _companies(first: Company, second: Company) -> Similarity:
     return result
 
 
-def _name(result: Similarity, one: str, other: str) -> float | None:
+def _name(result: Similarity, left: str, right: str) -> float | None:
     """Return the similarity of two names, in any order of their words; None if one is blank."""
-    first, second = (" ".join(_NO_WORD.sub(" ", each.casefold()).split()) for each in (one, other))
+    first, second = (" ".join(_NO_WORD.sub(" ", text.casefold()).split()) for text in (left, right))
     if not first or not second:
         return None
     ratio: float = fuzz.token_sort_ratio(first, second) / 100

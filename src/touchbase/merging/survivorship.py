@@ -109,14 +109,14 @@ def _set_keys(record: Record, records: Sequence[Record]) -> None:
             setattr(record, key_field.key, next((getattr(merged, key_field.key) for merged in same), None))
     if isinstance(record, Contact):
         contacts = [merged for merged in records if isinstance(merged, Contact)]
-        set_further_emails(record, by_key(chain.from_iterable(all_emails(each.email, each.further_emails) for each in contacts)))
+        set_further_emails(record, by_key(chain.from_iterable(all_emails(contact.email, contact.further_emails) for contact in contacts)))
 
 
 def _merge_custom(outcome: MergedRecord, ranked: Sequence[Record], policy: Policy, survivor: Record) -> None:
-    of_record = {each.id: {custom_field.name: custom_field for custom_field in each.custom_fields} for each in ranked}
+    of_record = {record.id: {custom_field.name: custom_field for custom_field in record.custom_fields} for record in ranked}
     own = of_record[survivor.id]
-    for name in dict.fromkeys(custom_field.name for each in (survivor, *ranked) for custom_field in each.custom_fields):
-        values = [_custom(of_record[each.id].get(name), each, survivor) for each in ranked]
+    for name in dict.fromkeys(custom_field.name for record in (survivor, *ranked) for custom_field in record.custom_fields):
+        values = [_custom(of_record[record.id].get(name), record, survivor) for record in ranked]
         chosen, newest = _chosen(values, policy, f"{CUSTOM}{name}", survivor.id), _newest(values)
         for cleared in _cleared(ranked):
             if beats(cleared.stamp, newest.stamp):

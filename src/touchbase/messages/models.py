@@ -82,7 +82,7 @@ class Message:
 
     @property
     def copy_key(self) -> str | None:
-        """What all copies of a message have in common; None: no other copy can be recognised.
+        """Key that all copies of a message share; None: no other copy can be recognised.
 
         The Message-ID of a mail (RFC 5322) is the same in all tools; any other id says something only within its tool.
         """
@@ -96,7 +96,7 @@ class Message:
 _FILLED = (
     "mailbox", "subject", "text", "html", "campaign_id", "campaign_name", "step", "message_id", "thread_id", "category", "interested",
 )  # fmt: skip
-"""What a copy may leave out."""
+"""Members that a copy may leave out."""
 
 
 def united(copies: Iterable[Message]) -> Message:

@@ -180,7 +180,7 @@ class Outbox:
             return None
         if item.record is not None and not await wants(self._store, endpoint, item.record, self._clock()):
             return None
-        if await self._is_told(endpoint, event):
+        if await self._is_in_message(endpoint, event):
             return None
         message = await self._message(endpoint, client_id, event)
         if self._tracing is None or message.answer is not None:
@@ -234,7 +234,7 @@ class Outbox:
                 return "its filter does not match the record as it is now"
         except UnreadableFilter as error:
             return f"its filter is not valid now: {error}"
-        return "it gets the reply with its text, as message.received" if await self._is_told(endpoint, event) else ""
+        return "it gets the reply with its text, as message.received" if await self._is_in_message(endpoint, event) else ""
 
     async def _event_objects(self, endpoint: Endpoint, event: LoggedEvent) -> EventObjects:
         """Return an event's object; for people also the records of its person and company."""
@@ -249,8 +249,8 @@ class Outbox:
         firm = None if company is None else await self._show.record(self._store, client, (COMPANY, company))
         return EventObjects(shown, person, firm)
 
-    async def _is_told(self, endpoint: Endpoint, event: LoggedEvent) -> bool:
-        """Return whether people get a reply with its text, as an event of its own of the same transaction."""
+    async def _is_in_message(self, endpoint: Endpoint, event: LoggedEvent) -> bool:
+        """Return whether people get a reply with its text, by another event of the same transaction."""
         if endpoint.kind == WEBHOOK or event.type != EventType.CONTACT_REPLIED or EventType.MESSAGE_RECEIVED not in endpoint.types:
             return False
         page = await self._store.read(

@@ -40,7 +40,7 @@ class OutgoingMessage:
     target: str = ""
     """Where it is sent, in place of the endpoint's own URL."""
     answer: Answer | None = None
-    """What becomes of it without a request: why nothing can or need be sent."""
+    """Outcome without a request: why nothing can or need be sent."""
 
     def signed(self, endpoint: Endpoint, now: Micros) -> dict[str, str]:
         """Return all headers; a message to people has no signature."""
@@ -122,7 +122,7 @@ CUT = "\n… (cut)"
 
 
 def mail_source(
-    message_id: str, made_us: Micros, sender: str, to: Sequence[str], notice: Notice, templates: tuple[str, str], values: Mapping[str, Any]
+    message_id: str, new_us: Micros, sender: str, to: Sequence[str], notice: Notice, templates: tuple[str, str], values: Mapping[str, Any]
 ) -> bytes:
     """Return the source of a mail; `templates`: of its subject and its text, "" for the usual ones. The same for each attempt."""
     subject, text = templates
@@ -132,7 +132,7 @@ def mail_source(
     mail["Subject"] = one_line(render(subject, values) if subject else _subject(notice))
     mail["Date"] = format_datetime(datetime.fromisoformat(values["timestamp"]))
     # An id of an endpoint is unique within an installation only; its time of creation tells installations with the same sender apart.
-    mail["Message-ID"] = f"<{message_id}.{made_us:x}@{parseaddr(sender)[1].rpartition('@')[2]}>"
+    mail["Message-ID"] = f"<{message_id}.{new_us:x}@{parseaddr(sender)[1].rpartition('@')[2]}>"
     # RFC 3834: vacation notices and other automatic responders do not answer; the second is Microsoft's word for it.
     mail["Auto-Submitted"] = "auto-generated"
     mail["X-Auto-Response-Suppress"] = "All"

@@ -143,8 +143,8 @@ class Dispatcher(SignalledWorker):
 
     async def _lead(self) -> None:
         now = self._clock()
-        given_back = frozenset() if any(self._is_surplus(key) for key in (*self._lines, *self._closing)) else self._surplus
-        lead = await self._store.write(lead_shards(self._token, now, now + LEASE, given_back))
+        returned = frozenset() if any(self._is_surplus(key) for key in (*self._lines, *self._closing)) else self._surplus
+        lead = await self._store.write(lead_shards(self._token, now, now + LEASE, returned))
         self._until, self._next_lead = now + LEASE - MARGIN, time.monotonic() + RENEW_SECONDS
         self._shards = lead.shards
         self._surplus = frozenset(sorted(lead.shards)[lead.fair :])
@@ -259,7 +259,7 @@ class Dispatcher(SignalledWorker):
     async def _send(self, line: EndpointQueue, item: WaitingEvent) -> None:
         with self._slots.taken():
             try:
-                attempt_made = await self._outbox.send(line.endpoint, line.client_id, item)
+                attempt = await self._outbox.send(line.endpoint, line.client_id, item)
             except asyncio.CancelledError:
                 line.give_back(item)
                 raise
@@ -278,7 +278,7 @@ class Dispatcher(SignalledWorker):
                 line.give_back(item, self._clock() + SECOND)
                 return
         self._outage.works("sending webhooks")
-        self._note(line, item, attempt_made)
+        self._note(line, item, attempt)
         if line.has_news or line.may_advance(self._clock()):
             self._results.of(line)
         self.hasten(self._pump(line, self._clock()))

@@ -20,7 +20,7 @@ READ_BYTES = 65_536
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What became of a request: a response, or why there is none."""
+    """Outcome of a request: a response, or why there is none."""
 
     latency_us: int
     status: int | None = None

@@ -17,7 +17,7 @@ TOOL, OBJECT = "hubspot", "contact"
 API = "https://api.hubapi.com"
 SCHEME = "hubspot:"
 SHOWN = f"{SCHEME}contacts"
-"""The URL of an endpoint of this kind: it says what is written to, and nothing is sent to it."""
+"""The URL of an endpoint of this kind: it names the written records, and nothing is sent to it."""
 _CONTACTS = "/crm/v3/objects/contacts"
 _OBJECTS, _PROPERTY = "contacts", "properties"
 _ID = re.compile(r"[0-9]{1,20}")

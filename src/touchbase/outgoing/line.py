@@ -130,18 +130,18 @@ class EndpointQueue:
         if served.progress.failing_since_us is None:
             self.failures, self.failing_since_us, self._not_before = 0, None, 0
         for pending in served.pending:
-            item_known = self._items.get(pending.sequence)
-            if item_known is None:
+            waiting = self._items.get(pending.sequence)
+            if waiting is None:
                 self._add(
                     WaitingEvent(pending.sequence, pending.record, pending.attempts, pending.first_us, pending.next_us, is_stored=True)
                 )
                 continue
-            item_known.is_stored = True
-            if pending.next_us is not None and (item_known.next_us is None or pending.next_us < item_known.next_us):
-                item_known.attempts, item_known.next_us = pending.attempts, pending.next_us
-        for item in self._items.values():
-            if item.sequence not in self.in_flight:
-                self._offer(item)  # the ordering may have changed
+            waiting.is_stored = True
+            if pending.next_us is not None and (waiting.next_us is None or pending.next_us < waiting.next_us):
+                waiting.attempts, waiting.next_us = pending.attempts, pending.next_us
+        for known in self._items.values():
+            if known.sequence not in self.in_flight:
+                self._offer(known)  # the ordering may have changed
 
     @property
     def undone(self) -> int:

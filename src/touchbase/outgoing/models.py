@@ -19,7 +19,7 @@ KINDS = (WEBHOOK, SLACK, EMAIL, HUBSPOT, BLOCKLIST)
 """Signed requests for programs; a message in a Slack channel; an e-mail; the status of a contact, written to its HubSpot contact; an
 entry of the do-not-contact list, put on the blocklist of a campaign tool."""
 KIND_SETTINGS = ("to", "template", "template_subject", "values", "tool")
-"""What endpoints of other kinds than `webhook` may have besides."""
+"""Further settings of endpoints of other kinds than `webhook`."""
 DELIVERED, REFUSED, TIMEOUT, UNREACHABLE, SKIPPED = "delivered", "refused", "timeout", "unreachable", "skipped"
 OUTCOMES = (DELIVERED, REFUSED, TIMEOUT, UNREACHABLE, SKIPPED)
 """Outcomes of an attempt: a 2xx, another status, no response in time, no connection, nothing to send (hubspot, blocklist)."""
@@ -36,7 +36,7 @@ MAX_VALUES = 200
 """Statuses that an endpoint of the kind hubspot may translate."""
 LONGEST_VALUE = 255
 LONGEST_TEMPLATE, LONGEST_SUBJECT = 3_000, 200
-"""Characters of a template: what Slack accepts in one section; of a subject."""
+"""Characters of a template, as many as Slack accepts in one section; of a subject."""
 RESPONSE_BYTES = 2_000
 """Bytes of a response body that an attempt keeps."""
 MAX_UNDONE = 10_000
@@ -50,7 +50,7 @@ Record = tuple[int, int]
 
 @dataclass(frozen=True, slots=True)
 class Secret:
-    """A signing secret; one that was replaced signs too until `until_us`."""
+    """A signing secret; a replaced one signs too until `until_us`."""
 
     value: str = field(repr=False)
     until_us: Micros | None = None
@@ -58,7 +58,7 @@ class Secret:
 
 @dataclass(frozen=True, slots=True)
 class Installation:
-    """What the operator sets for messages to people."""
+    """The operator's settings for messages to people."""
 
     public_url: str = ""
     """Where people reach this server; empty: messages contain no link."""
@@ -101,7 +101,7 @@ class Endpoint:
     version: int = 1
     kind: str = WEBHOOK
     settings: Mapping[str, Any] = field(default_factory=dict)
-    """Those of `KIND_SETTINGS` that it has."""
+    """Its settings of `KIND_SETTINGS`."""
 
     @property
     def target(self) -> str:
@@ -129,7 +129,7 @@ class EndpointProgress:
 
 @dataclass(slots=True)
 class Pending:
-    """An event that is not delivered: one up to the position, or a later one that failed."""
+    """An event that is not delivered: up to the position, or later and failed."""
 
     sequence: int
     record: Record | None
@@ -212,7 +212,7 @@ class MailEndpoint:
 
 @dataclass(frozen=True, slots=True)
 class WriteBack:
-    """What decides whether a contact's status is written to a tool."""
+    """Facts that decide whether a contact's status is written to a tool."""
 
     objects: list[str]
     """Ids of the tool's objects that are this contact."""

@@ -28,7 +28,7 @@ class Results(Worker):
 
     log, label, failure = LOG, STORING, f"{STORING} failed and will be retried"
     poll_seconds = longest_retry = 0.05
-    """Pause before unsaved results are stored, such as those that follow a request in progress."""
+    """Pause before unsaved results are stored, such as results during a request in progress."""
 
     def __init__(
         self, store: Store, token: str, clock: Clock, leave: Callable[[EndpointQueue], None], outage: Outage | None = None
@@ -50,12 +50,12 @@ class Results(Worker):
         return IDLE_SECONDS if await self.flush() else self.poll_seconds
 
     async def flush(self) -> bool:
-        """Store results; return whether none is left: those that follow a request in progress are."""
+        """Store results; return whether none is left: results during a request in progress are."""
         async with self._storing:
             waiting, self._dirty = [*self._dirty.items()], {}
             while waiting:
                 batch, waiting = waiting[:AT_ONCE], waiting[AT_ONCE:]
-                stored = await asyncio.gather(*(self._store_one(line) for _, line in batch), return_exceptions=True)
+                stored = await asyncio.gather(*(self._store_endpoint(line) for _, line in batch), return_exceptions=True)
                 for (key, line), result in zip(batch, stored, strict=True):
                     if isinstance(result, BaseException) or (result and line.has_news):
                         self._dirty.setdefault(key, line)
@@ -65,7 +65,7 @@ class Results(Worker):
                         raise result
             return not self._dirty
 
-    async def _store_one(self, line: EndpointQueue) -> bool:
+    async def _store_endpoint(self, line: EndpointQueue) -> bool:
         """Store the progress of one endpoint; return False if this process does not serve it any more."""
         endpoint, now, new = line.endpoint, self._clock(), line.unstored(self._clock())
         state, rows = line.state, [row for _, row in new.save]
@@ -73,10 +73,10 @@ class Results(Worker):
             endpoint.client, endpoint.id, self._token, now, new.position, rows, new.remove, new.attempts,
             line.failing_since_us, line.delivered_us, state, line.reason or None,
         )  # fmt: skip
-        is_kept = await self._store.write(command)
-        if not is_kept or state != ACTIVE:
+        is_stored = await self._store.write(command)
+        if not is_stored or state != ACTIVE:
             self._leave(line)
-        if not is_kept:
+        if not is_stored:
             line.forget()
             return False
         line.was_stored(new, now)

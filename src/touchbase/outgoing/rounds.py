@@ -18,7 +18,7 @@ POLL_SECONDS = 0.25
 UNUSED_POLL_SECONDS = 1.0
 """How often to look for an endpoint that another process has added, while there is none; every cell of a process does."""
 LONGEST_PAUSE = 0.25
-"""Seconds without a round after one that took very long, such as the first of a process, which reads all endpoints."""
+"""Seconds without a round after a very long one, such as the first of a process, which reads all endpoints."""
 
 
 def shortest(took: float) -> float:

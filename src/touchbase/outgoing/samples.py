@@ -35,7 +35,7 @@ _OBJECTS: dict[str, dict[str, Any]] = {
     "connection.silent": _SILENCE, "connection.resumed": {**_SILENCE, "ended_at": _AT},
     "client.storage_warning": {"stored_bytes": 912_680_550, "limit_bytes": 1_073_741_824, "percent": 85, "counted_at": _AT},
 }  # fmt: skip
-"""What events about no record are about."""
+"""Subjects of events about no record."""
 _CAUSE = {"origin": "delivery", "tool": "smartlead", "channel": "email_campaign", "deliveries": [4711]}
 
 

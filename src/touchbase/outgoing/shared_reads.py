@@ -19,12 +19,12 @@ class Shown:
     """Reads a client's records for sending, in the form of the API."""
 
     objects: Callable[[Store, int, Sequence[LoggedEvent]], Awaitable[list[Any]]]
-    """Returns what each event is about, as it is now; None if it is gone."""
+    """Return the subject of each event in its present state; None if it is gone."""
     record: Callable[[Store, int, Record], Awaitable[dict[str, Any] | None]]
     """Returns a record; None if there is none any more."""
 
 
-Asked = tuple[LoggedEvent, asyncio.Future[Any]]
+Waiting = tuple[LoggedEvent, asyncio.Future[Any]]
 
 
 class ObjectReader:
@@ -33,7 +33,7 @@ class ObjectReader:
     def __init__(self, store: Store, show: Shown) -> None:
         self._store = store
         self._show = show
-        self._waiting: dict[int, list[Asked]] = {}
+        self._waiting: dict[int, list[Waiting]] = {}
         self._reads: dict[int, asyncio.Task[None]] = {}
 
     async def of(self, client: int, event: LoggedEvent) -> Any:
@@ -52,7 +52,7 @@ class ObjectReader:
         finally:
             del self._reads[client]
 
-    async def _answer(self, client: int, requests: list[Asked]) -> None:
+    async def _answer(self, client: int, requests: list[Waiting]) -> None:
         try:
             objects = await self._show.objects(self._store, client, [event for event, _ in requests])
         except BaseException as error:

@@ -40,7 +40,7 @@ Slack accepts one of a webhook, HubSpot 10 to 19 of all that use the token, Smar
 
 
 _TYPES = {HUBSPOT: TYPES, BLOCKLIST: BLOCKLIST_TYPES}
-"""By kind, the types of an endpoint that names none, and the only ones that it may have."""
+"""By kind, the default types of an endpoint, and the only types that it may have."""
 
 
 def completed(endpoint: Endpoint, url: str | None) -> Endpoint:
@@ -166,15 +166,15 @@ def _url_faults(url: str, allowed: Collection[str]) -> list[Fault]:
     return []
 
 
-def _unknown(types: Sequence[str], name: str, known_types: Sequence[str]) -> list[Fault]:
+def _unknown(types: Sequence[str], name: str, event_types: Sequence[str]) -> list[Fault]:
     faults: list[Fault] = []
     types_before: set[str] = set()
     for index, event_type in enumerate(types):
         if len(faults) >= MOST_FAULTS:
-            faults += [COUNTED] * (event_type in types_before or event_type not in known_types)
-        elif event_type not in known_types:
-            near = suggest(event_type, known_types, cutoff=0.5)
-            hint = f"did you mean {near!r}?" if near else f"there are {', '.join(known_types)}"
+            faults += [COUNTED] * (event_type in types_before or event_type not in event_types)
+        elif event_type not in event_types:
+            near = suggest(event_type, event_types, cutoff=0.5)
+            hint = f"did you mean {near!r}?" if near else f"there are {', '.join(event_types)}"
             faults.append(Fault(f"/{name}/{index}", "unknown", f"there is no {event_type[:100]!r} among {name}; {hint}"))
         elif event_type in types_before:
             faults.append(Fault(f"/{name}/{index}", "repeated", f"{event_type!r} is given twice"))

@@ -34,9 +34,9 @@ from touchbase.messages.sql.plans import ID, first_copies, insert_copies, log_me
 from touchbase.projection.address_book import settle_further_emails
 from touchbase.projection.batch import ApplyBatch, EventKey, Target, target_of
 from touchbase.projection.companies import link_companies, relink_companies
-from touchbase.projection.delete import delete_asked
+from touchbase.projection.delete import delete_requested
 from touchbase.projection.deleted_records import set_aside_events_of_deleted
-from touchbase.projection.delivery_outcomes import KNOWN_ALREADY, mark
+from touchbase.projection.delivery_outcomes import ALL_REPEATED, mark
 from touchbase.projection.delivery_parts import DeliveryInParts, end_part
 from touchbase.projection.inbox_batch import merge_reports
 from touchbase.projection.known_events import by_receipt, drop_known_facts, drop_repeats, position_in, split_at_repeats
@@ -199,7 +199,7 @@ def _apply_part(
         new = yield from _apply_subjects(batch, subjects, outcomes, ids)
     yield from update_suppressions(batch, listed, new, ids)
     yield from store_messages(batch, named, new, ids)
-    yield from delete_asked(batch, new)
+    yield from delete_requested(batch, new)
     oldest = min(
         (waiting_since(normalized.delivery.received_us, normalized.delivery.next_attempt_us) for normalized in claimed), default=None
     )
@@ -257,7 +257,7 @@ def project_events(batch: ApplyBatch, new: list[StoredEvent], ids: Ids) -> Plan[
     if batch.unparked:
         yield Execute(inbox_sql.UNPARK_DELIVERY, [(batch.client, number, batch.now_us) for number in sorted(batch.unparked)])
     if batch.emptied:
-        yield Execute(inbox_sql.IGNORE_EMPTIED, [(batch.client, number, KNOWN_ALREADY, batch.now_us) for number in sorted(batch.emptied)])
+        yield Execute(inbox_sql.IGNORE_EMPTIED, [(batch.client, number, ALL_REPEATED, batch.now_us) for number in sorted(batch.emptied)])
 
 
 def _resolve_all(batch: ApplyBatch, outcomes: list[DeliveryOutcome]) -> None:

@@ -19,7 +19,7 @@ from touchbase.records.models import Contact
 from touchbase.records.projection import Folded, write_field
 from touchbase.records.sql import statements as records_sql
 from touchbase.records.sql.rows import CONTACT as CONTACT_COLUMNS
-from touchbase.sql.builders import ONE, RECORD
+from touchbase.sql.builders import RECORD, ROW_KEY
 from touchbase.sql.rows import Columns, names
 from touchbase.sql.statement import Execute, Plan, Statement, delete
 
@@ -42,7 +42,7 @@ DELETE_CLAIMS_OF = delete("delete_claims_of", "pending_company_link", RECORD)
 DELETE_CLAIMS_OF_OBJECT = delete("delete_claims_of_object", "pending_company_link", history_sql.REF)
 CONTACTS_OF_COMPANY = Statement(
     "contacts_of_company",
-    ONE,
+    ROW_KEY,
     body=f"SELECT {names(CONTACT_COLUMNS, 't.')} FROM p CROSS JOIN contact t WHERE t.client = p.client AND t.company_id = p.id",
     lock=" ORDER BY t.client, t.id FOR UPDATE OF t",
 )

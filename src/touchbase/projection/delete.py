@@ -87,10 +87,10 @@ def delete_record(
     return record
 
 
-def delete_asked(batch: ApplyBatch, new: Iterable[StoredEvent]) -> Plan[None]:
+def delete_requested(batch: ApplyBatch, new: Iterable[StoredEvent]) -> Plan[None]:
     """Move contacts into the bin that a CRM's new events ask to erase; there they wait until a person erases or restores them."""
-    asked: dict[int, StoredEvent] = {event.record_id: event for event in new if event.record_kind == CONTACT and event.asks_erasure}
-    for number, event in sorted(asked.items()):
+    requests: dict[int, StoredEvent] = {event.record_id: event for event in new if event.record_kind == CONTACT and event.asks_erasure}
+    for number, event in sorted(requests.items()):
         rows = yield Execute(BY_ID[CONTACT], [(batch.client, number)])
         for contact in (yield from with_custom_fields(CONTACT, [contact_of(row) for row in rows])):
             cause = cause_of(batch, (CONTACT, number))

@@ -36,10 +36,10 @@ ANY_DELETED = Statement(
     (("client", "bigint"),),
     body="SELECT 1 FROM p WHERE EXISTS (SELECT 1 FROM deleted_record d WHERE d.client = p.client)",
 )
-_ASKED: Columns = (*RECORD, ("asked_us", "bigint"))
+_ERASURE_REQUEST: Columns = (*RECORD, ("asked_us", "bigint"))
 ASK_ERASURE = Statement(
     "ask_erasure",
-    _ASKED,
+    _ERASURE_REQUEST,
     body=f"UPDATE deleted_record AS t SET erasure_asked_us = p.asked_us FROM p WHERE {RECORD_MATCH} AND t.erasure_asked_us IS NULL",
 )
 DELETED_BY_REF = Statement(
@@ -151,9 +151,9 @@ def _insert(client: int, stored: Sequence[tuple[StoredEvent, DeliveryOutcome]]) 
         else:
             first[key] = (event, outcome)
     inserted = set((yield Execute(history_sql.INSERT_EVENT, [event_row(client, event) for event, _ in first.values()])))
-    asked = [(*key[:2], event) for key, (event, _) in first.items() if key in inserted and event.asks_erasure]
-    if asked:
-        yield Execute(ASK_ERASURE, [(client, kind, record_id, event.occurred_us) for kind, record_id, event in asked])
+    requests = [(*key[:2], event) for key, (event, _) in first.items() if key in inserted and event.asks_erasure]
+    if requests:
+        yield Execute(ASK_ERASURE, [(client, kind, record_id, event.occurred_us) for kind, record_id, event in requests])
     for key, (_, outcome) in first.items():
         if key in inserted:
             outcome.applied += 1

@@ -38,7 +38,7 @@ from touchbase.event_log.sql.log import log_events
 from touchbase.projection.batch import ApplyBatch
 from touchbase.projection.normalization import DeliveryOutcome
 from touchbase.projection.suppression_guard import names_erased
-from touchbase.sql.builders import ONE, ONE_MATCH
+from touchbase.sql.builders import ROW_KEY, ROW_MATCH
 from touchbase.sql.rows import Columns
 from touchbase.sql.statement import Execute, Plan, Row, Statement
 from touchbase.suppression.suppression_keys import WHY_IGNORED
@@ -46,11 +46,11 @@ from touchbase.tracing.interface import AppliedDelivery
 
 _LOGGED = {FAILED: EventType.DELIVERY_FAILED, UNRECOGNISED: EventType.DELIVERY_UNRECOGNISED}
 """States that the log has an event of."""
-KNOWN_ALREADY = "all events in it were already known"
+ALL_REPEATED = "all events in it were already known"
 NO_IDENTITY = "waits until a webhook names the e-mail address or domain of this object"
 CREATION_DISABLED = "about an unknown record, and the settings do not create records: replay this webhook once the record exists"
 _MARK: Columns = (
-    *ONE, ("state", "text"), ("tool", "text"), ("attempts", "bigint"), ("error", "text"), ("applied_us", "bigint"),
+    *ROW_KEY, ("state", "text"), ("tool", "text"), ("attempts", "bigint"), ("error", "text"), ("applied_us", "bigint"),
     ("next_attempt_us", "bigint"), ("shape", "text"), ("dated", "bigint"), ("problems", "text"),
 )  # fmt: skip
 _MARKED = ", ".join(f"{column} = p.{column}" for column, _ in _MARK[2:])
@@ -58,16 +58,16 @@ _MARKED = ", ".join(f"{column} = p.{column}" for column, _ in _MARK[2:])
 MARK_DELIVERY = Statement(
     "mark_delivery",
     _MARK,
-    body=f"UPDATE delivery AS t SET {_MARKED} FROM p WHERE {ONE_MATCH} AND t.{WAITS} RETURNING t.id",
+    body=f"UPDATE delivery AS t SET {_MARKED} FROM p WHERE {ROW_MATCH} AND t.{WAITS} RETURNING t.id",
 )
 # The common case, with fewer parameters per row.
-_APPLIED: Columns = (*ONE, ("tool", "text"), ("applied_us", "bigint"), ("dated", "bigint"), ("problems", "text"))
+_APPLIED: Columns = (*ROW_KEY, ("tool", "text"), ("applied_us", "bigint"), ("dated", "bigint"), ("problems", "text"))
 MARK_APPLIED = Statement(
     "mark_applied",
     _APPLIED,
     body="UPDATE delivery AS t SET state = 'applied', tool = p.tool, attempts = t.attempts + 1, error = NULL, applied_us = p.applied_us, "
     "next_attempt_us = 0, shape = NULL, dated = p.dated, problems = p.problems "
-    f"FROM p WHERE {ONE_MATCH} AND t.{WAITS} RETURNING t.id",
+    f"FROM p WHERE {ROW_MATCH} AND t.{WAITS} RETURNING t.id",
 )
 MAX_PARSED_BODY = 32 * 1024
 """Bytes that are parsed within the transaction; the fingerprint of a longer body has only the event's name."""
@@ -172,7 +172,7 @@ def _ending(outcome: DeliveryOutcome) -> tuple[str, str | None]:
 
 def _why_ignored(outcome: DeliveryOutcome) -> str:
     if outcome.repeated:
-        return KNOWN_ALREADY
+        return ALL_REPEATED
     if outcome.unknown:
         return "about an unknown record, and this client's settings do not create records"
     name = outcome.normalized.unused_event

@@ -16,18 +16,18 @@ from touchbase.history.events import EXTERNAL
 from touchbase.projection.batch import ApplyBatch
 from touchbase.projection.delivery_outcomes import mark
 from touchbase.projection.normalization import DeliveryOutcome, NormalizedDelivery
-from touchbase.sql.builders import ONE, ONE_MATCH
+from touchbase.sql.builders import ROW_KEY, ROW_MATCH
 from touchbase.sql.statement import Execute, Plan, Statement
 
 STORE_ATTEMPT = Statement(
     "store_attempt",
-    (*ONE, ("before", "bigint"), ("attempts", "bigint"), ("error", "text"), ("next_attempt_us", "bigint")),
+    (*ROW_KEY, ("before", "bigint"), ("attempts", "bigint"), ("error", "text"), ("next_attempt_us", "bigint")),
     body="UPDATE delivery AS t SET attempts = p.attempts, error = p.error, next_attempt_us = p.next_attempt_us FROM p "
-    f"WHERE {ONE_MATCH} AND t.state = 'received' AND t.attempts = p.before RETURNING t.id",
+    f"WHERE {ROW_MATCH} AND t.state = 'received' AND t.attempts = p.before RETURNING t.id",
 )
 EVENTS_BY_KIND = Statement(
     "events_by_kind",
-    ONE,
+    ROW_KEY,
     body="SELECT e.record_kind, count(*) FROM p JOIN event e ON e.client = p.client AND e.delivery_id = p.id GROUP BY e.record_kind",
 )
 

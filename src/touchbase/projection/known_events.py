@@ -28,7 +28,7 @@ from touchbase.identity.event_subject import EventSubject
 from touchbase.messages.sql.plans import DELETE_OF_EVENT, RETIME_MESSAGE
 from touchbase.projection.batch import ApplyBatch
 from touchbase.projection.normalization import DeliveryOutcome, NormalizedDelivery, is_undated
-from touchbase.sql.builders import ONE, ONE_MATCH, RECORD
+from touchbase.sql.builders import RECORD, ROW_KEY, ROW_MATCH
 from touchbase.sql.rows import Columns, names
 from touchbase.sql.statement import Execute, Plan, Row, Statement, delete
 
@@ -47,7 +47,7 @@ FACT_BY_TIME = Statement(
 )
 FACTS_OF_DELIVERY = Statement(
     "facts_of_delivery",
-    ONE,
+    ROW_KEY,
     body=f"SELECT {names(_FACT, 't.')} FROM p CROSS JOIN event t WHERE t.client = p.client AND t.delivery_id = p.id",
 )
 _MOVE: Columns = (*RECORD, *_KEY_AND_TIME[1:], ("to_us", "bigint"), ("delivery_id", "bigint"), ("received_us", "bigint"))
@@ -195,10 +195,12 @@ MAX_BETWEEN = 1000
 """Limit of webhooks to read between two equal ones; beyond it, the second counts as a new fact."""
 
 EARLIER_DELIVERY = Statement(
-    "earlier_delivery", ONE, body=f"SELECT t.id, t.received_us, t.duplicate_of FROM p JOIN delivery t ON {ONE_MATCH}"
+    "earlier_delivery", ROW_KEY, body=f"SELECT t.id, t.received_us, t.duplicate_of FROM p JOIN delivery t ON {ROW_MATCH}"
 )
 SET_TWIN = Statement(
-    "set_twin", (*ONE, ("duplicate_of", "bigint")), body=f"UPDATE delivery AS t SET duplicate_of = p.duplicate_of FROM p WHERE {ONE_MATCH}"
+    "set_twin",
+    (*ROW_KEY, ("duplicate_of", "bigint")),
+    body=f"UPDATE delivery AS t SET duplicate_of = p.duplicate_of FROM p WHERE {ROW_MATCH}",
 )
 DELIVERIES_ABOUT = Statement(
     "calls_about",

@@ -75,7 +75,7 @@ def _save_contacts(resolver: Resolver, old: list[Record], new: list[Record]) -> 
             folded.append(fold_of(row))
         else:
             moved.append(fold_status_of(row))
-    yield from _update_whole(records_sql.UPDATE_CONTACT, resolver, full_rows)
+    yield from _update_rows(records_sql.UPDATE_CONTACT, resolver, full_rows)
     for op, rows in ((records_sql.FOLD_CONTACT, folded), (records_sql.FOLD_CONTACT_STATUS, moved)):
         if rows:
             yield Execute(op, rows)
@@ -83,13 +83,13 @@ def _save_contacts(resolver: Resolver, old: list[Record], new: list[Record]) -> 
 
 
 def _save_companies(resolver: Resolver, old: list[Record], new: list[Record]) -> Plan[None]:
-    yield from _update_whole(
+    yield from _update_rows(
         records_sql.UPDATE_COMPANY, resolver, [(record, company_row(record)) for record in old if isinstance(record, Company)]
     )
     yield from _insert(records_sql.INSERT_COMPANY, [company_row(record) for record in new if isinstance(record, Company)])
 
 
-def _update_whole(op: Statement, resolver: Resolver, rows: list[tuple[Record, Row]]) -> Plan[None]:
+def _update_rows(op: Statement, resolver: Resolver, rows: list[tuple[Record, Row]]) -> Plan[None]:
     """Update whole rows; rows that take an address which another of them still has in the store come last."""
     had = {key: number for number, keys in resolver.loaded_keys.items() for key in keys if key is not None}
     ids = {external_id: number for number, external_id in resolver.external_ids.items() if external_id is not None}

@@ -117,14 +117,14 @@ def _resubscribed(batch: ApplyBatch, new: Sequence[StoredEvent]) -> Plan[list[Li
     if not events or not batch.settings.suppress_on.unsubscribed:
         return []
     further = yield from further_addresses((batch.client, event.record_id) for event in events)
-    found: list[Listed] = []
+    listed: list[Listed] = []
     for event in events:
         record = batch.resolvers[CONTACT].by_id.get(event.record_id)
         addresses = list(further.get((batch.client, event.record_id), ()))
         if isinstance(record, Contact):
             addresses += addresses_of(record)
-        found += [(address, cause_of(event, RESUBSCRIBED)) for address in addresses]
-    return found
+        listed += [(address, cause_of(event, RESUBSCRIBED)) for address in addresses]
+    return listed
 
 
 def _ended_by_events(batch: ApplyBatch, words: StatusWords) -> list[StatusOptOut]:
@@ -133,7 +133,7 @@ def _ended_by_events(batch: ApplyBatch, words: StatusWords) -> list[StatusOptOut
     They have an entry, but for those without an e-mail address, or from before statuses made entries.
     """
     resolver = batch.resolvers[CONTACT]
-    found: list[StatusOptOut] = []
+    opt_outs: list[StatusOptOut] = []
     for number, status in resolver.statuses.items():
         if status is None or not words.opts_out(status):
             continue
@@ -143,8 +143,8 @@ def _ended_by_events(batch: ApplyBatch, words: StatusWords) -> list[StatusOptOut
         since = opted_out_at(contact, words.opts_out)
         if since is not None:
             note = f"status {since[1]!r}"
-            found.append(StatusOptOut(batch.client, number, addresses_of(contact), since[0], note, EVENT, if_unlisted=True))
-    return found
+            opt_outs.append(StatusOptOut(batch.client, number, addresses_of(contact), since[0], note, EVENT, if_unlisted=True))
+    return opt_outs
 
 
 def is_wanted(reason: str, setting: SuppressOn) -> bool:

@@ -128,7 +128,7 @@ async def create_or_merge(store: Writes, create: Command[Created[T]], merge: Cal
 
 
 def in_one_step(creation: Creation[R], client: Client) -> Creation[R] | RecordUpsert[R]:
-    """Return the write that creates the record or merges it into the one that exists, as `on_duplicate` says, in one transaction."""
+    """Return the write that creates the record or merges it into the existing record, by `on_duplicate`, in one transaction."""
     if creation.on_duplicate != "update":
         return creation
     return RecordUpsert(replace(creation, on_duplicate="error"), merge_of(creation, 0, client), None)

@@ -18,7 +18,7 @@ from touchbase.records.models import CustomField, Record
 
 @dataclass(slots=True)
 class FittingFields:
-    """The winning writes of a history by field name, and the names of those that do not fit."""
+    """The winning writes of a history by field name, and the names of fields that do not fit."""
 
     writes: dict[str, Written] = field(default_factory=dict)
     left_out: set[str] = field(default_factory=set)
@@ -38,16 +38,16 @@ def fitting_fields(
             if value is not None and (name not in first or event.effective_time < first[name]):
                 first[name] = event.effective_time
     room = CUSTOM_FIELD_BYTES
-    with_value = [(name, each) for name, each in result.writes.items() if each.value is not None]
+    with_value = [(name, write) for name, write in result.writes.items() if write.value is not None]
     in_order = sorted(with_value, key=lambda pair: (not _is_by_request(pair[1]), first.get(pair[0], (0, "")), pair[0]))
     count = 0
-    for name, each in in_order:
-        size = custom_bytes([(name, each.value)])
+    for name, write in in_order:
+        size = custom_bytes([(name, write.value)])
         if size > room or count == MAX_CUSTOM_FIELDS:
             result.left_out.add(name)
         else:
             room, count = room - size, count + 1
-    removed_names = sorted(name for name, each in result.writes.items() if each.value is None)
+    removed_names = sorted(name for name, write in result.writes.items() if write.value is None)
     result.left_out |= set(removed_names[MAX_CUSTOM_FIELDS - count :])
     return result
 
@@ -68,11 +68,11 @@ def _winning_writes(
     for event in history:
         for name, value in event.detail.get("custom", {}).items():
             writes.setdefault(name, []).append(objects.written(value, event))
-    for one in fields:
-        stamp = (one.priority, one.stamped_us, one.stamp_key)
-        entries = writes.setdefault(one.name, [])
+    for stored in fields:
+        stamp = (stored.priority, stored.stamped_us, stored.stamp_key)
+        entries = writes.setdefault(stored.name, [])
         if stamp != NEVER and stamp[1:] not in removed and all(entry.stamp != stamp for entry in entries):
-            entries.append(Written(one.value, stamp))  # of a creation that is no entry, or of a removal of all fields
+            entries.append(Written(stored.value, stamp))  # of a creation that is no entry, or of a removal of all fields
     cleared = record.stamps.get(CLEARED, NEVER)
     best: dict[str, Written] = {}
     for name, written in writes.items():
@@ -81,7 +81,7 @@ def _winning_writes(
             of_field.add(write)
         if written:
             best[name] = of_field.winner(objects)
-    return {name: Written(None, cleared) if beats(cleared, each.stamp) else each for name, each in best.items()}
+    return {name: Written(None, cleared) if beats(cleared, winner.stamp) else winner for name, winner in best.items()}
 
 
 def _is_by_request(write: Written) -> bool:

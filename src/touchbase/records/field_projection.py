@@ -60,18 +60,18 @@ class Objects:
     def of_history(cls, history: Sequence[StoredEvent], *, merges: bool = True) -> Objects:
         """Return the objects of a record's events; with `merges` a merge by request makes all objects of a kind one."""
         objects = cls()
-        named = [(one, event) for event in history if (one := object_of(event)) is not None]
+        named = [(key, event) for event in history if (key := object_of(event)) is not None]
         if merges and any(MERGE in event.detail for event in history):
             first: dict[tuple[str, str], Object] = {}
-            objects.leader = {one: leader for one in sorted({one for one, _ in named}) if (leader := first.setdefault(one[:2], one)) != one}
-        for one, event in named:
+            objects.leader = {key: leader for key in sorted({key for key, _ in named}) if (leader := first.setdefault(key[:2], key)) != key}
+        for key, event in named:
             if (survivor := event.detail.get("merged_into")) is not None:
-                pair = sorted((objects.of(one), objects.of((one[0], one[1], survivor))))
+                pair = sorted((objects.of(key), objects.of((key[0], key[1], survivor))))
                 if pair[0] != pair[1]:
                     objects.leader[pair[1]] = pair[0]
         objects.absorbed = absorptions(history)
-        for one, event in named:
-            leader, at = objects.of(one), event.effective_time
+        for key, event in named:
+            leader, at = objects.of(key), event.effective_time
             objects.first[leader] = min(objects.first.get(leader, at), at)
             removed = event.event.endswith(".deleted") and "merged_into" not in event.detail
             objects.last[leader] = max(objects.last.get(leader, (*at, removed)), (*at, removed))
@@ -79,35 +79,35 @@ class Objects:
 
     def written(self, value: str | None, event: StoredEvent) -> Written:
         """Return a value as a CRM's event or a request writes it."""
-        one = object_of(event)
-        absorbed = 0 if one is None else self.absorbed.get(one, 0)
+        object_ = object_of(event)
+        absorbed = 0 if object_ is None else self.absorbed.get(object_, 0)
         return Written(value, (DELIBERATE, *event.effective_time), self.source(event), absorbed)
 
     def source(self, event: StoredEvent) -> Object:
         """Return the object that an event's values are from."""
-        one = object_of(event)
-        if one is not None:
-            return self.of(one)
+        object_ = object_of(event)
+        if object_ is not None:
+            return self.of(object_)
         if event.via == VIA_API or "." not in event.event:
             return API
         # An event from before events stored their object: the tool's first object, because a record usually has one per tool.
-        ours = [each for each in self.first if each[0] == event.tool]
+        ours = [key for key in self.first if key[0] == event.tool]
         return min(ours, key=self.rank, default=(event.tool, "", ""))
 
-    def of(self, one: Object) -> Object:
+    def of(self, object_: Object) -> Object:
         """Return the object into which this one was merged, else itself."""
-        while self.leader.get(one, one) != one:
-            one = self.leader[one]
-        return one
+        while self.leader.get(object_, object_) != object_:
+            object_ = self.leader[object_]
+        return object_
 
-    def rank(self, one: Object) -> tuple[bool, Micros, str]:
+    def rank(self, object_: Object) -> tuple[bool, Micros, str]:
         """Return a sort key: the first object comes first, deleted ones last."""
-        return (self.last[one][2], *self.first[one])
+        return (self.last[object_][2], *self.first[object_])
 
 
 def has_several_objects(history: Iterable[StoredEvent]) -> bool:
     """Return whether a record with this history has several objects."""
-    return len({one for event in history if (one := object_of(event)) is not None}) > 1
+    return len({object_ for event in history if (object_ := object_of(event)) is not None}) > 1
 
 
 class FieldWrites:
@@ -183,14 +183,14 @@ def named_address(event: StoredEvent, name: str) -> Written | None:
 
 
 def named_addresses(record: Record, history: Iterable[StoredEvent], name: str, removed: Container[EffectiveTime] = ()) -> list[Written]:
-    """Return all addresses that were set in this field of a record, without those of an object that another one absorbed."""
+    """Return all addresses that were set in this field of a record, without addresses of absorbed objects."""
     events = list(history)
-    writes = [(event, one) for event in events if (one := named_address(event, name)) is not None]
+    writes = [(event, address) for event in events if (address := named_address(event, name)) is not None]
     present = Written(getattr(record, name), current_stamp(record, name))
-    is_in_history = present.stamp == NEVER or present.stamp[1:] in removed or any(one.stamp == present.stamp for _, one in writes)
-    ours = least_absorbed([event for event, one in writes if one.value is not None], absorptions(events))
+    is_in_history = present.stamp == NEVER or present.stamp[1:] in removed or any(address.stamp == present.stamp for _, address in writes)
+    ours = least_absorbed([event for event, address in writes if address.value is not None], absorptions(events))
     counting = {id(event) for event in ours}
-    addresses = [one for event, one in writes if one.value is None or id(event) in counting]
+    addresses = [address for event, address in writes if address.value is None or id(event) in counting]
     if not is_in_history and (record.from_api or name in record.stamps):
         addresses.append(present)
     return addresses
@@ -204,7 +204,7 @@ def last_address(writes: Sequence[Written]) -> Written:
 def projected_custom_fields(
     fields: Iterable[CustomField], history: Sequence[StoredEvent], objects: Objects, removed: Container[EffectiveTime] = ()
 ) -> Iterator[tuple[str, Written, Written]]:
-    """Yield the same of a record's custom fields, as `projected_fields`."""
+    """Yield the projected custom fields of a record, as `projected_fields`."""
     present = {field.name: Written(field.value, (field.priority, field.stamped_us, field.stamp_key)) for field in fields}
     writes: dict[str, FieldWrites] = {}
     for event in history:
@@ -221,20 +221,20 @@ def projected_custom_fields(
 
 
 def _least_absorbed(writes: Mapping[int, Written]) -> Written:
-    """Return the write of the object that absorbed the others; of one that it absorbed, if it has no value."""
+    """Return the write of the absorbing object; if it has no value, the write of an absorbed object."""
     in_order = [writes[absorbed] for absorbed in sorted(writes)]
     return next((write for write in in_order if write.value is not None), in_order[0])
 
 
 def _first_of_kind(writes: Sequence[Written], objects: Objects) -> Written:
-    return min(writes, key=lambda each: objects.rank(each.source)) if len(writes) > 1 else writes[0]
+    return min(writes, key=lambda write: objects.rank(write.source)) if len(writes) > 1 else writes[0]
 
 
 def _by_kind(writes: Iterable[Written]) -> Iterator[tuple[tuple[str, str], list[Written]]]:
-    found: dict[tuple[str, str], list[Written]] = {}
+    by_kind: dict[tuple[str, str], list[Written]] = {}
     for write in writes:
-        found.setdefault(write.source[:2], []).append(write)
-    yield from found.items()
+        by_kind.setdefault(write.source[:2], []).append(write)
+    yield from by_kind.items()
 
 
 def _last(writes: Sequence[Written]) -> Written:

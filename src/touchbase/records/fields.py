@@ -292,13 +292,13 @@ def stamped(table: tuple[Field, ...]) -> tuple[Field, ...]:
 
 
 def shown(table: tuple[Field, ...], custom_fields: str) -> tuple[Field, ...]:
-    """Return the members of a response in their order: the ones that are always there, the custom fields, the ones that may be absent."""
+    """Return the members of a response in their order: required members, custom fields, optional members."""
     always = [field for field in members(table) if field.unset != ABSENT]
     return (*always, Field(custom_fields, kind=CUSTOM), *(field for field in members(table) if field.unset == ABSENT))
 
 
 def as_shown(field: Field, value: str) -> str:
-    """Return the expression of a member in responses from that of its column, for a function that is compiled.
+    """Return the expression of a response member, made from its column's expression, for a compiled function.
 
     It uses the names `text`, which writes a time, `emails`, `blank` and `UNSET`.
     """

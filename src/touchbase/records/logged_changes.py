@@ -1,4 +1,4 @@
-"""Events of the log about records: what a write changed, field by field, as the API shows it."""
+"""Events of the log about records: changes of a write, field by field, as the API shows them."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ _REPLY = "last_reply_received"
 _IS_TIME = frozenset({*_TIMES.values(), "status_changed_at"})
 # In the order of `shown_values`.
 _NAMES = {
-    kind: (*each.names, each.status, "previous_status", "status_changed_at", *(_TIMES[name] for name in each.times), *each.lists)
-    for kind, each in RECORD_TYPES.items()
+    kind: (*type_.names, type_.status, "previous_status", "status_changed_at", *(_TIMES[name] for name in type_.times), *type_.lists)
+    for kind, type_ in RECORD_TYPES.items()
 }
-_STATUS = {kind: frozenset({each.status, "previous_status", "status_changed_at"}) for kind, each in RECORD_TYPES.items()}
+_STATUS = {kind: frozenset({type_.status, "previous_status", "status_changed_at"}) for kind, type_ in RECORD_TYPES.items()}
 CUSTOM = "cf."
 _FURTHER = "further_emails"
 
@@ -48,7 +48,7 @@ def state_of_shown(kind: int, values: Sequence[Any], words: StatusWords = PLAIN)
 
 
 def difference(before: State, after: State) -> dict[str, tuple[Any, Any]]:
-    """Return what differs between two states of a record; times as the API shows them."""
+    """Return the differences between two states of a record; times as the API shows them."""
     if before == after:
         return {}
     changed: dict[str, tuple[Any, Any]] = {}

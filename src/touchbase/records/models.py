@@ -14,7 +14,7 @@ from touchbase.history.last_writer_wins import Stamp, Stamps
 
 @dataclass(slots=True)
 class CustomField:
-    """A user-defined name and value on one record, with an id and timestamps of its own.
+    """A user-defined name and value on one record, with an id and timestamps.
 
     `priority`, `stamped_us` and `stamp_key` are the field's stamp (`history/last_writer_wins.py`).
     """
@@ -29,7 +29,7 @@ class CustomField:
     stamped_us: Micros = 0
     stamp_key: str = ""
     created_us: Micros = 0
-    """When the record got the field; responses list fields in this order, those of one write by id."""
+    """When the record got the field; responses list fields in this order, then by id."""
 
     @property
     def stamp(self) -> Stamp:
@@ -40,7 +40,7 @@ class CustomField:
 @packs_by_position
 @dataclass(slots=True)
 class Contact:
-    """One person that a client mails, and what has happened with them.
+    """One person that a client mails, with status and dates of mails.
 
     Text is as the client sent it; `email_key` and `linkedin_key` are the normal forms that match.
     The fields from `status` to `last_reply_us` are derived: a projection of the record's history

@@ -56,7 +56,7 @@ def _creation_needs(kind: str) -> Callable[[Any], Mapping[str, int]]:
 
 
 def _contact_needs(calls: Any) -> Mapping[str, int]:
-    """Return the same of contacts, with an id for each further address."""
+    """Return the needs of contacts, with an id for each further address."""
     needs = _creation_needs("contact")(calls)
     several = [call.creation.record for call in calls if call.creation.record.further_emails is not None]
     return {**needs, "link": sum(len(further_emails(record)) for record in several)} if several else needs

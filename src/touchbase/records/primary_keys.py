@@ -14,8 +14,8 @@ from touchbase.records.projection import current_stamp, write_field
 from touchbase.records.record_type import RECORD_TYPES, type_of
 
 _STATUS = ("status", "previous_status", "status_changed_us")
-_MERGED = {kind: tuple(field.name for field in each.fields if not field.link) for kind, each in RECORD_TYPES.items()}
-_SHOWN = {kind: attrgetter(*each.names, *_STATUS, *each.times, *each.lists) for kind, each in RECORD_TYPES.items()}
+_MERGED = {kind: tuple(field.name for field in type_.fields if not field.link) for kind, type_ in RECORD_TYPES.items()}
+_SHOWN = {kind: attrgetter(*type_.names, *_STATUS, *type_.times, *type_.lists) for kind, type_ in RECORD_TYPES.items()}
 
 
 def api_since(record: Record, field_name: str) -> Micros | None:

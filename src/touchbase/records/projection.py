@@ -88,7 +88,7 @@ def object_of(event: StoredEvent) -> Object | None:
 
 
 def absorptions(history: Iterable[StoredEvent]) -> dict[Object, int]:
-    """Return how many times each object was absorbed by another one, directly or by way of others; without those that never were."""
+    """Return how many times each object was absorbed by another one, directly or by way of others; without objects that never were."""
     into: dict[Object, tuple[EffectiveTime, Object, int]] = {}
     for event in history:
         if (survivor := event.detail.get("merged_into")) is not None and (absorbed := object_of(event)) is not None:
@@ -96,22 +96,22 @@ def absorptions(history: Iterable[StoredEvent]) -> dict[Object, int]:
             into[absorbed] = max(merge, into.get(absorbed, merge))
     counts: dict[Object, int] = {}
     for start in into:
-        one, passed = start, set[Object]()
-        while one in into and one not in passed:
-            passed.add(one)
-            _, one, count = into[one]
+        object_, passed = start, set[Object]()
+        while object_ in into and object_ not in passed:
+            passed.add(object_)
+            _, object_, count = into[object_]
             counts[start] = counts.get(start, 0) + count
-    return {one: count for one, count in counts.items() if count}
+    return {object_: count for object_, count in counts.items() if count}
 
 
 def status_entries(history: Iterable[StoredEvent]) -> list[StoredEvent]:
-    """Return the entries of the status history: of objects that a CRM merged, those of the object that absorbed the others."""
+    """Return the entries of the status history: of objects that a CRM merged, the absorbing object's entries."""
     events = list(history)
     return least_absorbed([event for event in events if sets_status(event)], absorptions(events))
 
 
 def least_absorbed(events: list[StoredEvent], absorbed: Mapping[Object, int]) -> list[StoredEvent]:
-    """Return these events without those of an object that another object of this kind with such events absorbed."""
+    """Return these events without events of an absorbed object, if the absorbing object has such events."""
     if not absorbed:
         return events
     objects = [object_of(event) for event in events]

@@ -1,4 +1,4 @@
-"""Record types: what differs between contacts and companies, defined once.
+"""Record types: differences between contacts and companies, defined once.
 
 Requests, merge patches, projections, plans and HTTP resources read it from here.
 """

@@ -124,14 +124,14 @@ def custom_fields(
     """Return names and values of custom fields; each name once, each value of its declared type. A former name means the present one."""
     checked: dict[str, str] = {}
     for index, field in enumerate(fields):
-        given, value = field.field_name.strip(), field.field_value.strip()
-        name = renamed.get(given, given) if renamed else given
+        sent, value = field.field_name.strip(), field.field_value.strip()
+        name = renamed.get(sent, sent) if renamed else sent
         if not name:
             faults.append(Fault(f"{pointer}/{index}/field_name", "required", "must not be blank"))
         elif name in checked:
             fault = COUNTED
             if len(faults) < MOST_FAULTS:
-                fault = Fault(f"{pointer}/{index}/field_name", "repeated", _given_twice(given, name))
+                fault = Fault(f"{pointer}/{index}/field_name", "repeated", _sent_twice(sent, name))
             faults.append(fault)
         elif declared and name in declared:
             typed_value(value, declared[name], f"{pointer}/{index}/field_value", faults)
@@ -143,8 +143,8 @@ def custom_fields(
     return list(checked.items())
 
 
-def _given_twice(given: str, name: str) -> str:
-    also = "" if given == name else f" ({given!r} is a former name of it)"
+def _sent_twice(sent: str, name: str) -> str:
+    also = "" if sent == name else f" ({sent!r} is a former name of it)"
     return f"{name!r} is given twice{also}; send each custom field once"
 
 
@@ -168,7 +168,7 @@ def json_value(value: str, declared: FieldType | None) -> str | int | float | bo
 
 
 def misfit(value: str, declared: FieldType) -> str | None:
-    """Return what the declared type expects if the value is not of it, else None."""
+    """Return the declared type's expectation if the value does not meet it, else None."""
     if declared.type == "select":
         return None if value in declared.options else f"one of {', '.join(declared.options)}"
     check = _TYPES.get(declared.type)
@@ -207,4 +207,4 @@ _TYPES: Mapping[str, tuple[Callable[[str], bool], str]] = {
     "email": (lambda value: normalize.find_email_key(value) is not None, "an e-mail address, such as jane@example.com"),
     "url": (lambda value: _URL.fullmatch(value) is not None, "an address that begins with https:// or http://"),
 }
-"""By type: whether a text is of it, and what it expects."""
+"""By type: its test of a text, and its expectation."""

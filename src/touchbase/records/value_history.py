@@ -1,4 +1,4 @@
-"""The values of a record over time: each value's history, the record as of a time, and why each value is what it is.
+"""The values of a record over time: each value's history, the record at a time, and the reason for each value.
 
 All three replay the record's events in the order of their effective times, as the timeline does, so they add up to the record.
 """
@@ -27,12 +27,12 @@ from touchbase.sql.store import Store
 CUSTOM = "cf."
 """Prefix of the names of custom fields."""
 MOST_OTHERS = 20
-"""Events that `explain` lists for each value, besides the one that set it."""
+"""Events that `explain` lists for each value, besides the event that set it."""
 LONGEST_QUOTED = 60
 """Characters of a value that a reason quotes; `value` has all."""
 FILLS_ONLY = "a value that a campaign tool carries along only fills an empty field"
 UNKNOWN_COMPANY = "its company was deleted since, or is not known any more"
-OTHER_OBJECT = "another object of the CRM, or a later request, has precedence"
+OUTRANKED = "another object of the CRM, or a later request, has precedence"
 
 R = TypeVar("R", Contact, Company)
 Change = tuple[str | None, str | None]
@@ -171,7 +171,7 @@ def _explain_derived(explained: ExplainedValue, record: Contact | Company) -> No
 
 
 def _explain(explained: ExplainedValue, walk: HistoryWalk, event: StoredEvent, before: str | None, after: str | None) -> None:
-    """Add one event to what is known of a value."""
+    """Add one event to the explanation of a value."""
     if after != before and is_rename(event):
         explained.value = after  # the event that had set the status stays its source
         return
@@ -183,7 +183,7 @@ def _explain(explained: ExplainedValue, walk: HistoryWalk, event: StoredEvent, b
     named = _named(walk, event, explained.name)
     if named is not None:
         value, is_deliberate = named
-        reason = f"it was {_cut(value)} already" if value == after else OTHER_OBJECT if is_deliberate else FILLS_ONLY
+        reason = f"it was {_cut(value)} already" if value == after else OUTRANKED if is_deliberate else FILLS_ONLY
         explained.others.append(OtherEvent(event, value, reason))
 
 

@@ -27,7 +27,7 @@ class WrongValue:
     """A value that contradicts the record's history."""
 
     field: str
-    found: Value
+    stored: Value
     wanted: str
 
 
@@ -37,7 +37,7 @@ class _Write:
 
     value: Value
     stamp: Stamp
-    is_known: bool = True
+    is_in_history: bool = True
     """Whether the history has the value."""
     by_api: bool = False
 
@@ -113,13 +113,13 @@ def _is_of(writes: Sequence[_Write], value: Value, stamp: Stamp, record: Record,
     if record.from_api and stamp == (DELIBERATE, record.created_us, ""):
         return True
     # In earlier versions a write without a change was not an entry: the value is the one before.
-    return stamp[2].startswith(API_KEY) and (any(write.value == value or not write.is_known for write in writes) or record.from_api)
+    return stamp[2].startswith(API_KEY) and (any(write.value == value or not write.is_in_history for write in writes) or record.from_api)
 
 
 def _resolved(name: str, value: Value, stamp: Stamp, writes: Sequence[_Write]) -> Iterator[WrongValue]:
     """Yield an address or a company, set by identity resolution, that differs from its event's or from a later write's."""
     for write in writes:
-        if not write.is_known:
+        if not write.is_in_history:
             continue
         is_its_own = write.stamp[1:] == stamp[1:] and not _is_same(name, write.value, value)
         is_later = write.by_api and stamp[0] >= CARRIED and beats(write.stamp, stamp)
@@ -144,13 +144,13 @@ def wrong_links(record: Record, history: Sequence[StoredEvent], links: Sequence[
     objects = {object_ for event in history if (object_ := object_of(event)) is not None}
     merged = {(event.tool, str(event.detail["merged_into"])) for event in history if event.detail.get("merged_into")}
     vague = {event.tool for event in history if event.via != VIA_API and object_of(event) is None}
-    is_whole = is_history_complete(record, history) if record.from_api else _names_all(record, history)
+    is_complete = is_history_complete(record, history) if record.from_api else _names_all(record, history)
     addresses = {name: set(_addresses(name, history)) for name in FORMER.values()}
     for ref in links:
         if _kind_of(ref) != kind:
             yield ref, f"it is a link of a {_kind_of(ref)}"
             continue
-        is_vague = ref[0] in vague if ref[0] else ref[1] not in FORMER or not is_whole
+        is_vague = ref[0] in vague if ref[0] else ref[1] not in FORMER or not is_complete
         is_named = ref in objects or (ref[0], ref[2]) in merged if ref[0] else ref[2] in addresses.get(FORMER.get(ref[1], ""), ())
         if not is_vague and not is_named:
             yield ref, "no event of the record names it"

@@ -67,7 +67,7 @@ WAIT_SECONDS = 20.0
 """How long a read waits for an event."""
 FIRST_RETRY, LONGEST_RETRY = 1.0, 60.0
 """Seconds before another attempt; each wait is twice the one before."""
-LONGEST_ASKED = 3_600.0
+LONGEST_RETRY_AFTER = 3_600.0
 """Seconds of `Retry-After` that are waited."""
 T = TypeVar("T")
 Sleep = Callable[[float], Awaitable[None]]
@@ -171,7 +171,7 @@ class Relay:
                     raise RelayStopped(f"{error}; the same command continues after {self.cursor or 'the first event'}") from None
                 if isinstance(error, SinkFailed) and error.sent:
                     wait = FIRST_RETRY
-                pause = max(wait, min(error.retry_after, LONGEST_ASKED))
+                pause = max(wait, min(error.retry_after, LONGEST_RETRY_AFTER))
                 LOG.warning("%s; the next attempt is in %.0f s", error, pause)
             await self._sleep(pause)
             wait = min(LONGEST_RETRY, wait * 2)

@@ -1,4 +1,4 @@
-"""Versions of the hours of events, by which reports know whether a stored part still says what a recount would.
+"""Versions of the hours of events, by which reports know whether a stored part is still current.
 
 A transaction that adds, moves or removes events that reports count, or the mark of a deleted record, raises the versions of their
 hours. It does so once, at its end and in order, so that transactions wait for each other and do not deadlock. No clock takes part.

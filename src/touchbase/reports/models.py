@@ -23,7 +23,7 @@ class StatusCounts:
 
 @dataclass(slots=True)
 class CampaignCounts:
-    """Mails and what came of them, of one group in one interval. People are contacts, each counted once."""
+    """Mails and their outcomes, of one group in one interval. People are contacts, each counted once."""
 
     number: int
     """The interval's, from 0."""

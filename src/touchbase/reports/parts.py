@@ -23,7 +23,7 @@ from touchbase.history.status import BOUNCE, COMPLAINT, REPLY, SENT, UNSUBSCRIBE
 from touchbase.reports.models import CampaignCounts
 
 CHUNK_BITS = 12
-"""A chunk has the ids that differ in their lowest bits only: one client's ids lie scattered among those of all clients."""
+"""A chunk has the ids that differ in their lowest bits only: one client's ids lie scattered among all clients' ids."""
 _CHUNK_BYTES = 1 << (CHUNK_BITS - 3)
 _IN_CHUNK = (1 << CHUNK_BITS) - 1
 
@@ -90,7 +90,7 @@ LEVELS = TOGETHER, BY_TOOL, BY_CAMPAIGN = range(3)
 _FORMAT = 1
 
 Group = tuple[str | None, str | None]
-"""Tool, and what identifies the campaign in it: its id, else its name."""
+"""Tool, and the campaign's id in it, else its name."""
 EventRow = tuple[int, str, str | None, str | None, Micros]
 """A contact's id, tool, campaign id, campaign name, and the time of an event."""
 

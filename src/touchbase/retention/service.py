@@ -77,7 +77,7 @@ NO_LIMITS = UnrecognisedLimits()
 
 
 class Retention(Worker):
-    """Removes what is due until it is stopped."""
+    """Removes expired data until it is stopped."""
 
     log, label, failure = LOG, "retention", "retention failed; it is tried again"
     poll_seconds = 5.0
@@ -115,8 +115,8 @@ class Retention(Worker):
         return self.poll_seconds
 
     async def run_once(self) -> None:
-        """Do what is due. A client whose work fails is retried in the next run, and does not delay the others."""
-        await self._erase_asked()
+        """Run all due work. A client whose work fails is retried in the next run, and does not delay the others."""
+        await self._erase_requested()
         await self._continue_erasures()
         has_limits = self._unrecognised != NO_LIMITS
         if has_limits and has_passed(MEASURE_INTERVAL, self._measured_us, self._clock()):
@@ -159,13 +159,13 @@ class Retention(Worker):
             self._vacuumed = self._vacuumed and not count
             await self._pause(self._pause_seconds)
 
-    async def _erase_asked(self) -> None:
+    async def _erase_requested(self) -> None:
         """Erase the people that CRMs asked to erase, where the client's settings do not leave it to a person."""
-        asked = await self._store.read(asked_erasures())
-        if not asked:
+        requests = await self._store.read(asked_erasures())
+        if not requests:
             return
         clients = {client.number for client in await self._store.read(list_clients()) if client.settings.erase_on_crm_request}
-        for client, contact, _ in asked:
+        for client, contact, _ in requests:
             if client in clients and not self._stopping.is_set():
                 await self._is_done(self._erase(client, contact))
 

@@ -1,4 +1,4 @@
-"""Numbered pages of records, read by positions: page 9,000 of a million contacts costs what page 1 does.
+"""Numbered pages of records, read by positions: page 9,000 of a million contacts costs as much as page 1.
 
 After a page the place where the next one begins is remembered for some minutes, so a reader of page after page never
 skips records, and none is left out or sent twice when others are deleted in between. Any other page begins at the

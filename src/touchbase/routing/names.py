@@ -103,7 +103,7 @@ class ClientCells(Protocol):
         ...
 
     def cell_for_new_client(self, name: str) -> int:
-        """Return the cell of this name, or with a blank one that with the fewest clients."""
+        """Return the cell of this name; for a blank name the cell with the fewest clients."""
         ...
 
 
@@ -260,7 +260,7 @@ async def route_revoke_key(cells: ClientCells, command: Command[Any], inner: Any
 
 
 async def route_store_key_uses(cells: ClientCells, command: Command[Any], inner: Any) -> None:
-    """Store when keys were used, each in its cell; those of a cell that is down are lost, which only a list of keys shows."""
+    """Store when keys were used, each in its cell; uses in a cell that is down are lost, which only a list of keys shows."""
     parts: dict[int, dict[str, int]] = {}
     for key_id, at in inner.uses.items():
         parts.setdefault(cells.placement.cell_of_key(key_id) or HOME, {})[key_id] = at

@@ -32,7 +32,7 @@ POLL_SECONDS = 0.5
 PAUSE_SECONDS = 5.0
 """Seconds between two attempts while it cannot be read."""
 CHECK_ROUNDS = 4
-"""Rounds after which each cell is checked, and one that is not open is tried again."""
+"""Rounds after which each cell is checked, and a closed cell is tried again."""
 LIST_CHANGES: frozenset[object] = frozenset({save_entries, remove_entry})
 """Commands that can change the installation's list, of which the cells have copies."""
 OnOpened = Callable[[CellStore], Awaitable[None]]
@@ -44,7 +44,7 @@ class CellRouter:
     def __init__(self, home: ProcessingStore, open_store: OpenStore) -> None:
         self.home = home
         self.outage = Outage()
-        """That of the home store."""
+        """Outage of the home store."""
         self.placement = Placement()
         self.cells: dict[int, CellStore] = {}
         self.on_opened: OnOpened | None = None
@@ -108,7 +108,7 @@ class CellRouter:
                     self._looks[number] = asyncio.create_task(cell.check() if cell.is_open else self._open(cell))
 
     async def copy_list(self) -> None:
-        """Copy the installation's do-not-contact list into the cells that have an earlier one; one that is down gets it later."""
+        """Copy the installation's do-not-contact list into the cells with an earlier version; a cell that is down gets it later."""
         cells = [cell for cell in self.cells.values() if cell.is_open]
         revision = min((cell.list_revision for cell in cells), default=None)
         listed = None if revision is None else await self.home.read(read_installation_list(revision))
@@ -220,7 +220,7 @@ class CellRouter:
         return self.store(cells.pop() if cells else HOME)
 
     async def _ask_all(self, query: Query[Any], merge: AnswerMerge) -> dict[int, Any]:
-        """Ask all cells at once. One that does not answer is left out and named, if the caller wants to know that; else it is an error."""
+        """Ask all cells at once. A cell without an answer is left out and named, if the caller wants it; else it is an error."""
         in_cell = merge.in_cell or (lambda call, _: call)
         reads = {HOME: self.home.read(in_cell(query, HOME))}
         answers: dict[int, Any] = {}

@@ -147,7 +147,7 @@ class Sandbox:
             process.end()
 
     def _return(self, process: _Process) -> None:
-        """Add a process to the idle ones, and end one that was not needed for `KEEP_SECONDS`."""
+        """Add a process to the idle ones, and end a process that was not needed for `KEEP_SECONDS`."""
         now, unneeded = self._clock(), None
         process.idle_since = now
         with self._lock:

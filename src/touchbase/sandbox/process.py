@@ -113,7 +113,7 @@ def run_session(connection: socket.socket, job: SandboxJob, used: int) -> None:
 
 
 def _most_memory() -> int:
-    """Return the most KiB of memory that this process has used so far; those of `getrusage` begin with the server's."""
+    """Return the most KiB of memory that this process has used so far; the figures of `getrusage` begin with the server's."""
     with suppress(OSError, StopIteration), open("/proc/self/status", encoding="ascii", errors="replace") as status:
         return int(next(line for line in status if line.startswith("VmHWM")).split()[1])
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss  # no Linux

@@ -1,4 +1,4 @@
-"""One change of all records that match the filters of a list: in steps, each a transaction of its own."""
+"""One change of all records that match the filters of a list: in steps, each in a separate transaction."""
 
 from __future__ import annotations
 
@@ -31,14 +31,14 @@ MAX_LISTED = 100
 
 @dataclass(slots=True)
 class Step:
-    """What became of the records of one step."""
+    """Outcomes of the records of one step."""
 
     matched: int = 0
     changed: int = 0
     failed: list[tuple[int, TouchbaseError]] = field(default_factory=list)
     """Ids and errors."""
     last: tuple[Micros, int] | None = None
-    """The place of the last record; None: there are no more."""
+    """The place of the last record; None: none is left."""
 
 
 Matching = Listing[Any] | RecordSearch[Any]

@@ -33,9 +33,9 @@ class FieldKind(Enum):
     TIME = "time"
     """Microseconds."""
     CUSTOM = "custom"
-    """Text of a custom field, in a row of its own."""
+    """Text of a custom field, in a separate row."""
     FLAG = "flag"
-    """True or false, by a condition of its own (`Flag`)."""
+    """True or false, by a special condition (`Flag`)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,7 +150,7 @@ class SearchFields:
 
 
 def folded(text: str) -> str:
-    """Return the text with the ASCII letters in lower case: what both engines can do alike, in a statement."""
+    """Return the text with the ASCII letters in lower case: both engines can do the same in a statement."""
     return text.lower() if text.isascii() else "".join(char.lower() if char.isascii() else char for char in text)
 
 

@@ -113,7 +113,7 @@ class Parser:
         return too_many
 
     def _named(self, name: str, pointer: str) -> tuple[SearchField | None, Op | None]:
-        """Return field and operator of `name[op]`; None for one that does not exist."""
+        """Return field and operator of `name[op]`; None if there is none."""
         match = _NAME.fullmatch(name)
         field_name, op_name = (match["field"], match["op"]) if match else (name, None)
         field = self.fields.find(field_name)

@@ -1,4 +1,4 @@
-"""Search as a use case: checks what is given, asks the store, and names faults all at once."""
+"""Search as a use case: check the request, read the store, and report all faults at once."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ CUSTOM_FIELDS = {"contact": "contact_custom_fields", "company": "company_custom_
 
 @dataclass(frozen=True, slots=True)
 class SearchRequest:
-    """What an HTTP client asks for, not checked yet. Both filters, of the address and of the body, must hold."""
+    """An HTTP client's request, not checked yet. Both filters, of the address and of the body, must hold."""
 
     parameters: Sequence[tuple[str, str]] = ()
     """Query parameters that are not members of this class, decoded."""
@@ -52,7 +52,7 @@ class SearchRequest:
     count: str = ""
     """`exact` or `estimated`; empty for none."""
     place: str = "?"
-    """What stands before a parameter's name in the pointer of a fault: `?`, or `/` for a member of a body."""
+    """Prefix of a parameter's name in the pointer of a fault: `?`, or `/` for a member of a body."""
     also: Collection[str] = ()
     """Other parameters that the address may have, for the hint at a misspelt one."""
 
@@ -66,9 +66,9 @@ class PreparedSearch:
     """None for all. The id is always shown."""
 
 
-def prepare(kind: RecordType[R], client: Client, request: SearchRequest, now: Micros, known_faults: Sequence[Fault] = ()) -> PreparedSearch:
+def prepare(kind: RecordType[R], client: Client, request: SearchRequest, now: Micros, earlier: Sequence[Fault] = ()) -> PreparedSearch:
     """Check a search; raise `Invalid` with all faults, the known ones first."""
-    faults = [*known_faults]
+    faults = [*earlier]
     fields = SearchFields(kind, client.settings)
     parser = Parser(fields, now, faults, request.also)
     nodes = [parser.query(request.parameters)]

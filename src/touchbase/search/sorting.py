@@ -79,7 +79,7 @@ def position_of(record: Record, sort: Sequence[SortKey]) -> Position:
 
 
 def listing_of(sort: Sequence[SortKey]) -> str:
-    """Return the name of an order: a cursor belongs to one. Two orders are those of lists without a search, and named as there."""
+    """Return the name of an order: a cursor belongs to one. Two orders are the orders of lists without a search, with the same names."""
     kind = "contacts" if sort[0].field.record_kind == CONTACT else "companies"
     if len(sort) == 1 and not sort[0].descending and sort[0].field.column in _OF_LISTS:
         return f"{kind} by {_OF_LISTS[sort[0].field.column]}"

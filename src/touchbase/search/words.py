@@ -53,7 +53,7 @@ def _folded(text: str, most: int) -> str:
 
 
 def prefix(client: int, kind: int) -> str:
-    """Return what stands before each word of a client's records of one kind."""
+    """Return the prefix of each word of a client's records of one kind."""
     return f"{client}{'p' if kind == CONTACT else 'c'}"
 
 

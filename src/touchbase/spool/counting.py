@@ -20,7 +20,7 @@ class SpoolCounts:
     """Counts of a spool, of all processes that use its folder."""
 
     webhooks: int = 0
-    """Webhooks that wait for their store; those of a file that is being read count until it is read to its end."""
+    """Webhooks that wait for their store; the webhooks of a file count until it is read to its end."""
     bytes: int = 0
     oldest_us: Micros | None = None
     """About when the oldest of them came: when its file was begun."""
@@ -59,7 +59,7 @@ class SpoolCounter:
 
 
 def _records(path: Path, size: int, records: int, end: int) -> tuple[int, int]:
-    """Count on from the end of the last record; one that is not written whole is not there."""
+    """Count on from the end of the last record; an incomplete record does not count."""
     if size == end:
         return records, end
     if size < end:

@@ -11,7 +11,7 @@ from touchbase.common.timestamps import Micros
 from touchbase.encryption.cipher import is_encrypted
 
 _PLACE = ("spool", "webhook")
-"""What the ciphertext is bound to."""
+"""Location that the ciphertext is bound to."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -55,7 +55,7 @@ class KnownClients:
             self._hashes[name] = None
             self._unsaved.append(name)
 
-    def is_known(self, client_id: str) -> bool:
+    def has(self, client_id: str) -> bool:
         """Return whether a webhook of this client was stored, by any process that uses this folder."""
         name = _hash(client_id)
         if name not in self._hashes:
@@ -110,7 +110,7 @@ Receives = Callable[[SpooledWebhook], Awaitable[None]]
 
 
 class Spool(Worker):
-    """The spool of one process: a folder for each cell, so that one that is down holds up no other's.
+    """The spool of one process: a folder for each cell, so that a cell that is down holds up no other.
 
     While a store is down, clients cannot be looked up. Those whose webhooks were stored before share most of the room; ids that are not
     known have little of it, in a folder of their own.
@@ -139,8 +139,8 @@ class Spool(Worker):
     async def add(self, cell: int, webhook: SpooledWebhook) -> None:
         """Spool a webhook; return when it is on disk. Raises `StoreUnavailable` if it cannot be: then it is not there."""
         done = asyncio.get_running_loop().create_future()
-        is_known = self.clients.is_known(webhook.client_id)
-        folder, owner = (str(cell), webhook.client_id) if is_known else (f"{cell}{UNKNOWN}", "")
+        has_client = self.clients.has(webhook.client_id)
+        folder, owner = (str(cell), webhook.client_id) if has_client else (f"{cell}{UNKNOWN}", "")
         self._waiting.append((folder, owner, to_bytes(webhook, self._cipher), done))
         if self._flushing is None or self._flushing.done():
             # A task of its own, which a request that is cancelled does not end.
@@ -149,7 +149,7 @@ class Spool(Worker):
         self._metrics.count(SPOOLED)
 
     async def _write_waiting(self) -> None:
-        """Write all waiting records; those that come during the flush share the next one."""
+        """Write all waiting records; records that come during the flush share the next one."""
         while self._waiting:
             batch, self._waiting = self._waiting, []
             for name in dict.fromkeys(name for name, *_ in batch):
@@ -176,11 +176,11 @@ class Spool(Worker):
 
     async def _round(self) -> float:
         """Store waiting webhooks, the oldest first, also of processes before this one."""
-        await self._save_known()
+        await self._save_clients()
         await self.drain()
         return self.poll_seconds
 
-    async def _save_known(self) -> None:
+    async def _save_clients(self) -> None:
         """Write the ids of clients that have become known."""
         if self.clients.has_unsaved:
             try:

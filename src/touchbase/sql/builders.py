@@ -5,7 +5,7 @@ from __future__ import annotations
 from touchbase.sql.rows import Columns, names
 from touchbase.sql.statement import Statement
 
-ONE: Columns = (("client", "bigint"), ("id", "bigint"))
+ROW_KEY: Columns = (("client", "bigint"), ("id", "bigint"))
 RECORD: Columns = (("client", "bigint"), ("record_kind", "bigint"), ("record_id", "bigint"))
 
 
@@ -15,7 +15,7 @@ def insert(table: str, columns: Columns, returning: str = "") -> Statement:
     return Statement(f"insert_{table}", columns, body=f"INSERT INTO {table} ({names(columns)}) SELECT * FROM p WHERE true {tail}")
 
 
-ONE_MATCH = "t.client = p.client AND t.id = p.id"
+ROW_MATCH = "t.client = p.client AND t.id = p.id"
 RECORD_MATCH = "t.client = p.client AND t.record_kind = p.record_kind AND t.record_id = p.record_id"
 
 
@@ -34,7 +34,7 @@ def key_columns(column: str) -> Columns:
 def update(name: str, table: str, columns: Columns) -> Statement:
     """Build an update of the columns after client and id."""
     pairs = ", ".join(f"{column} = p.{column}" for column, _ in columns[2:])
-    return Statement(name, columns, body=f"UPDATE {table} AS t SET {pairs} FROM p WHERE {ONE_MATCH}")
+    return Statement(name, columns, body=f"UPDATE {table} AS t SET {pairs} FROM p WHERE {ROW_MATCH}")
 
 
 RESERVE_IDS = Statement(

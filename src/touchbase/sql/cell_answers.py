@@ -56,21 +56,21 @@ class MergedPage(list[T]):
 def merged(pages: Mapping[int, Sequence[T]], before: Before | None, newer: Callable[[T], Any], limit: int) -> MergedPage[T]:
     """Merge pages of cells, each in its own order, by the values of `newer`, the greatest first; rows have an `id`."""
     page: MergedPage[T] = MergedPage()
-    seen = dict(before) if isinstance(before, Mapping) else {}
+    last_ids = dict(before) if isinstance(before, Mapping) else {}
     # A cell's rows stay in the order of its ids, though a row may have been stored a little later than one with a higher id.
     streams = [[(cell, row) for row in rows] for cell, rows in sorted(pages.items())]
-    for cell, row in merge(*streams, key=lambda each: newer(each[1]), reverse=True):
+    for cell, row in merge(*streams, key=lambda pair: newer(pair[1]), reverse=True):
         if len(page) == limit:
             break
-        seen[cell] = row.id  # type: ignore[attr-defined]
+        last_ids[cell] = row.id  # type: ignore[attr-defined]
         page.append(row)
-        page.ends.append(dict(seen))
+        page.ends.append(dict(last_ids))
     return page
 
 
-def end_of(found: Sequence[Any], index: int) -> Before:
+def end_of(rows: Sequence[Any], index: int) -> Before:
     """Return where the list goes on behind the row at this index."""
-    return found.ends[index] if isinstance(found, MergedPage) else int(found[index].id)
+    return rows.ends[index] if isinstance(rows, MergedPage) else int(rows[index].id)
 
 
 def before_in(cell: int, before: Before | None) -> int | None:
@@ -102,7 +102,7 @@ UNITED = AnswerMerge(union)
 SUMMED = AnswerMerge(sum_of)
 """Counts by key."""
 FIRST = AnswerMerge(lambda call, answers: next((answer for answer in answers.values() if answer is not None), None), needs_all=True)
-"""What one cell has."""
+"""The answer of the first cell that has one."""
 
 
 def sorted_page(key: Callable[[Any], Any], *, newest: bool = False) -> AnswerMerge:

@@ -1,4 +1,4 @@
-"""What SQLite and PostgreSQL spell in different ways: parameters, statements over the parameter table `p`, the schema.
+"""Spellings that differ between SQLite and PostgreSQL: parameters, statements over the parameter table `p`, the schema.
 
 A statement is written as PostgreSQL has it, the schema as SQLite has it; both are rewritten for the other engine.
 """
@@ -33,7 +33,7 @@ _WORDS: dict[Engine, dict[str, str]] = {
         "letter()": f"substr('{_LETTERS}', floor(random() * 32)::int + 1, 1)",
     },
 }
-"""By engine: what stands in the schema's text -> what the engine gets. `letter()` is a random character."""
+"""By engine: word of the schema's text -> the engine's word. `letter()` is a random character."""
 _TIME = re.compile(r"\biso\(([a-z_.]+)\)")
 _ISO: dict[Engine, str] = {
     # The large number is the seconds from the year 1 to 1970: times before 1970 are below zero.
@@ -41,7 +41,7 @@ _ISO: dict[Engine, str] = {
     r"|| printf('.%06dZ', (\1 + 62135596800000000) % 1000000)",
     "postgres": r"""to_char(timestamp '1970-01-01' + \1 * interval '1 microsecond', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"')""",
 }
-"""By engine: what `iso(column)` is, a time as the API writes it."""
+"""By engine: the expression of `iso(column)`, a time as the API writes it."""
 
 
 def schema_sql(text: str, engine: Engine) -> str:

@@ -33,7 +33,7 @@ Needs = Callable[[Any], Mapping[str, int]]
 """Returns the number of ids that calls may take, by the name of their block."""
 Run = Callable[[Any, Ids, Any], Plan[list[Any]]]
 """Executes calls of one operation, given ids and the store's cipher; returns one result or error for each, in their order."""
-One = Callable[[Any, Ids, Any], Plan[Any]]
+CallPlan = Callable[[Any, Ids, Any], Plan[Any]]
 Batch = Callable[..., Plan[list[Any]]]
 """Executes calls of one operation together; its parameters are the calls, the source of ids of commands, and the cipher if it needs it."""
 Weight = tuple[int, int, int]
@@ -127,7 +127,7 @@ class Operation:
 
     run: Run
     """Executes calls of a batch."""
-    one: One
+    plan_of: CallPlan
     """Executes one call."""
     needs: Needs
     client_of: Callable[[Any], int | None]
@@ -176,7 +176,7 @@ def no_ids(calls: Any) -> Mapping[str, int]:
     return {}
 
 
-def one_id(name: str) -> Needs:
+def single_id(name: str) -> Needs:
     """Return the needs of calls that take up to one id each."""
     return lambda calls: {name: len(calls)}
 
@@ -186,11 +186,11 @@ def _field(parameter: Parameter, hidden: Container[str]) -> Any:
     return field(**default, kw_only=parameter.kind is Parameter.KEYWORD_ONLY, repr=parameter.name not in hidden)
 
 
-def _one_by_one(one: One) -> Run:
+def _in_turn(plan_of: CallPlan) -> Run:
     def run(calls: Sequence[Any], ids: Ids, cipher: Any) -> Plan[list[Any]]:
         results = []
         for call in calls:
-            results.append((yield from one(call, ids, cipher)))
+            results.append((yield from plan_of(call, ids, cipher)))
         return results
 
     return run
@@ -203,7 +203,7 @@ def _first(plan: Plan[list[Any]]) -> Plan[Any]:
 def _operation(
     base: type, plan: Callable[..., Plan[Any]], ids: str | Needs | None, cipher: bool, batch: Batch | None, options: dict[str, Any]
 ) -> Any:
-    """Return the class of an operation's calls: the plan's parameters are its attributes, but for those that the store injects."""
+    """Return the class of an operation's calls: the plan's parameters are its attributes, except the parameters that the store injects."""
     takes_ids = ids is not None if batch is None else base is Command
     injected = _INJECTED[takes_ids, cipher]
     parameters = [*signature(plan).parameters.values()][0 if batch is not None else takes_ids + cipher :]
@@ -213,7 +213,7 @@ def _operation(
     names = "".join(f"call.{parameter.name}, " for parameter in parameters)
     arguments: Callable[[Any], tuple[Any, ...]] = eval(f"lambda call: ({names})")  # noqa: S307 - twice as fast as getattr
 
-    def one(call: Any, source: Ids, key: Any) -> Plan[Any]:
+    def plan_of(call: Any, source: Ids, key: Any) -> Plan[Any]:
         return plan(*injected(source, key), *arguments(call)) if batch is None else _first(batch([call], *injected(source, key)))
 
     def run(calls: Sequence[Any], source: Ids, key: Any) -> Plan[list[Any]]:
@@ -224,8 +224,8 @@ def _operation(
     is_named = path != "client" or any(parameter.name == "client" for parameter in parameters)
     client_of: Callable[[Any], int | None] = attrgetter(path) if is_named else no_client
     options.setdefault("clients", lambda call: (client_of(call),))
-    needs = no_ids if ids is None else one_id(ids) if isinstance(ids, str) else ids
-    call_type.operation = Operation(run if batch else _one_by_one(one), one, needs, client_of, batched=batch is not None, **options)
+    needs = no_ids if ids is None else single_id(ids) if isinstance(ids, str) else ids
+    call_type.operation = Operation(run if batch else _in_turn(plan_of), plan_of, needs, client_of, batched=batch is not None, **options)
     return call_type
 
 
@@ -235,7 +235,7 @@ _INJECTED: dict[tuple[bool, bool], Callable[[Ids, Any], tuple[Any, ...]]] = {
     (False, True): lambda ids, cipher: (cipher,),
     (True, True): lambda ids, cipher: (ids, cipher),
 }
-"""What a plan gets before the arguments of a call: by whether it takes ids, and the cipher."""
+"""Arguments of a plan before the arguments of a call: by whether it takes ids, and the cipher."""
 
 
 @overload
@@ -301,14 +301,14 @@ NO_IDS = Ids()
 
 
 def plan_of_query(query: Query[T], cipher: Cipher) -> Plan[T]:
-    """Return the plan that reads what a query asks for."""
-    plan: Plan[T] = query.operation.one(query, NO_IDS, cipher)
+    """Return the plan of a query."""
+    plan: Plan[T] = query.operation.plan_of(query, NO_IDS, cipher)
     return plan
 
 
 @dataclass(slots=True)
 class CommandPreview:
-    """What a command of a dry run would do: the record before it, None for a new one, and its result or error."""
+    """Result of a command in a dry run: the record before it, None for a new one, and its result or error."""
 
     before: Any
     outcome: object

@@ -1,4 +1,4 @@
-"""Outage of a store: what the log says of it, once for all workers that have to wait."""
+"""Outage of a store: log entries, once for all workers that have to wait."""
 
 from __future__ import annotations
 

@@ -23,7 +23,7 @@ class Cut(list[T]):
 
 @dataclass(slots=True)
 class ByteBudget:
-    """What a page may still read. An engine calls `spend` after each portion of rows."""
+    """Bytes that a page may still read. An engine calls `spend` after each portion of rows."""
 
     left: int
     columns: Sequence[int]

@@ -67,7 +67,7 @@ class Statement:
 
 @dataclass(slots=True)
 class Execute:
-    """Run a statement for these rows (and, with several parameter tables, those of q and r)."""
+    """Run a statement for these rows (and, with several parameter tables, for the rows of q and r)."""
 
     statement: Statement
     rows: Sequence[Row]
@@ -102,7 +102,7 @@ SAVE, ROLL_BACK, RELEASE = (Savepoint(f"{verb} write_batch") for verb in ("SAVEP
 
 
 def follow_savepoints(step: Savepoint, noted: list[Any], marks: list[int]) -> None:
-    """Drop what was noted since a savepoint to which the transaction is rolled back; `marks` has the numbers at open savepoints."""
+    """Drop notes since a savepoint to which the transaction is rolled back; `marks` has the numbers at open savepoints."""
     if step is SAVE:
         marks.append(len(noted))
     elif step is ROLL_BACK:
@@ -117,7 +117,7 @@ class Log:
 
     events: Sequence[Any]
     forget: Collection[tuple[int, int, int]] = ()
-    """Records (client, kind, id) whose events of this transaction lose what changed."""
+    """Records (client, kind, id) whose events of this transaction lose their changes."""
 
 
 Step = Execute | Select | Savepoint | Log

@@ -42,7 +42,7 @@ class Store(Protocol):
 
     @property
     def warnings(self) -> Sequence[str]:
-        """What an operator should change about the store, a sentence each."""
+        """Advice to the operator about the store, a sentence each."""
         ...
 
     async def write(self, command: Command[T]) -> T:
@@ -62,14 +62,14 @@ class Store(Protocol):
         ...
 
     async def vacuum(self, *, whole: bool = False) -> Vacuumed:
-        """Remove what deleted rows have left in the files, as far as the engine can; the result is true if that was complete.
+        """Remove remains of deleted rows from the files, as far as the engine can; the result is true if that was complete.
 
         Work that would block writers for long is skipped, unless `whole`.
         """
         ...
 
     async def analyze(self) -> list[str]:
-        """Renew what the engine's planner knows of tables that have grown much; return their names. Does nothing where plans are fixed."""
+        """Renew the planner's statistics of tables that have grown much; return their names. Does nothing where plans are fixed."""
         ...
 
     async def check(self) -> None:
@@ -87,7 +87,7 @@ class Store(Protocol):
 
     @property
     def commands_taken(self) -> int:
-        """Number of commands accepted since the store was opened, but for those of the server itself.
+        """Number of commands accepted since the store was opened, without the server's.
 
         Its growth shows the inbox worker how busy HTTP clients are.
         """

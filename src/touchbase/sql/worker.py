@@ -52,7 +52,7 @@ class Worker(ABC):
 
     @abstractmethod
     async def _round(self) -> float:
-        """Do what is due; return the seconds until the next round."""
+        """Run all due work; return the seconds until the next round."""
 
     async def _wait(self, seconds: float) -> None:
         """Pause; `wake` ends it."""

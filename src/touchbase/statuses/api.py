@@ -225,7 +225,7 @@ def _path_name(call: Call) -> str:
 
 
 def _name(text: str, pointer: str) -> str:
-    """Return a new name; raise `Invalid` for one that no record could have."""
+    """Return a new name; raise `Invalid` if no record could have it."""
     if (why := why_not_storable(text)) is not None:
         raise Invalid([Fault(pointer, "unusable_text", why)])
     if text != text.strip() or not text:

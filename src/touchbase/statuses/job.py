@@ -33,7 +33,7 @@ class RenamePosition(msgspec.Struct):
 
 
 class RenameKind:
-    """The jobs `contacts.rename_status`, `contacts.merge_statuses`, and those of companies."""
+    """The jobs `contacts.rename_status`, `contacts.merge_statuses`, and the same for companies."""
 
     def __init__(self, name: str) -> None:
         self.name = name

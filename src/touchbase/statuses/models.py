@@ -25,7 +25,7 @@ MOST_RENAMES = 500
 """Renames and merges of a client's contacts or companies, over all time; each is a part of every history."""
 NOT_CONTACTED_YET, FURTHER_ALONG, DO_NOT_CONTACT = "not_contacted_yet", "further_along", "do_not_contact"
 ROLES = (NOT_CONTACTED_YET, FURTHER_ALONG, DO_NOT_CONTACT)
-"""What the rules of mails, replies and bounces take a status for."""
+"""Roles of a status in the rules of mails, replies and bounces."""
 EMPTY: Mapping[str, int] = MappingProxyType({})
 
 
@@ -55,7 +55,7 @@ class StatusInfo:
 
 @dataclass(frozen=True, slots=True)
 class RenamePreview:
-    """What a rename or a merge would do."""
+    """Preview of a rename or a merge."""
 
     before: str
     after: str
@@ -68,7 +68,7 @@ class RenamePreview:
 
 
 def role_of(words: StatusWords, name: str) -> str | None:
-    """Return what the rules take a status for."""
+    """Return the status's role."""
     if words.protects(name):
         return DO_NOT_CONTACT
     if words.is_untouched(name):
@@ -130,14 +130,14 @@ class OutdatedPage:
     ids: list[int]
     scanned: int
     last: int | None
-    """The last id that was looked at; None: there are no more records."""
+    """The last id of the step; None: no record is left."""
     renamed_us: Micros
     """The time of the client's last rename."""
 
 
 @dataclass(frozen=True, slots=True)
 class Rechecked:
-    """What one step of such a job has done."""
+    """Result of one step of such a job."""
 
     deliveries: int
     """Deliveries that were looked at."""
@@ -146,4 +146,4 @@ class Rechecked:
     records: int
     """Records whose status changed."""
     last: int | None
-    """The last id of the deliveries; None: there are no more."""
+    """The last id of the deliveries; None: none is left."""

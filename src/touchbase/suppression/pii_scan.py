@@ -39,7 +39,7 @@ _LINKEDIN = re.compile(r"""linkedin\.com/[^\s"'<>\\&,;()\[\]{}|]+""", re.IGNOREC
 _BASE64 = re.compile(r"[A-Za-z0-9+/_\-]{24,}")
 """Possible base64, of either alphabet; at least as long as an address with its quotes."""
 _SIGNS = ("@", "%40", "u0040", "&#", "linkedin")
-"""Decoded base64 without one of these contains no address; most of what looks like base64 is an id."""
+"""Decoded base64 without one of these contains no address; most texts that look like base64 are ids."""
 _PACKED = (b"\x1f\x8b", b"\x78\x01", b"\x78\x9c", b"\x78\xda")
 """How compressed bodies begin."""
 _ESCAPE = re.compile(r"\\(?:u([0-9a-fA-F]{4})|([/\"\\])|[bfnrt])")
@@ -65,7 +65,7 @@ def contains_text(plain: bytes, text: str) -> bool:
 
 
 def _parts(text: bytes, signs: Collection[str] = _SIGNS) -> Iterator[str]:
-    """Yield a text in windows, each in all its forms, with what it contains as base64 (only with one of `signs`, if there are any).
+    """Yield a text in windows, each in all its forms, with its base64 parts decoded (only with one of `signs`, if there are any).
 
     The forms of a whole text would take a hundred times its memory.
     """

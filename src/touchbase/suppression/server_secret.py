@@ -47,7 +47,7 @@ def make_erasure_key(value: bytes | None = None) -> Plan[bytes]:
 
 
 def replace_erasure_key(value: bytes) -> Plan[None]:
-    """Replace the key, which has hashed nothing yet, by that of another store."""
+    """Replace the key, which has hashed nothing yet, by another store's key."""
     yield Execute(REPLACE_SECRET, [(ERASURE, value)])
 
 

@@ -60,7 +60,7 @@ class Tracing(Protocol):
         """Begin the span of a request once; `trusted`: it continues the trace of its HTTP client, which has proved a key."""
 
     def end(self, scope: TracingScope, status: int, seconds: float) -> str:
-        """End the span of a request, also of one that was not begun; return the trace's id for the log, blank if there is no span."""
+        """End the span of a request, also if it was not begun; return the trace's id for the log, blank if there is no span."""
 
     def receipt(self, scope: TracingScope, channel: str, size: int) -> AbstractContextManager[Receipt]:
         """Record that a webhook is stored."""

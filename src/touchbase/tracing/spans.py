@@ -141,7 +141,7 @@ class Spans:
         return self._tracer.start_span(name, context, SpanKind.SERVER, about, links, at)
 
     def end(self, scope: TracingScope, status: int, seconds: float) -> str:
-        """End the span of a request, also of one that was not begun; return the trace's id for the log, blank if there is no span."""
+        """End the span of a request, also if it was not begun; return the trace's id for the log, blank if there is no span."""
         request_span: RequestSpan | None = scope.pop(SPAN, None)
         if request_span is None:
             if scope.get("touchbase.template") in UNTRACED:

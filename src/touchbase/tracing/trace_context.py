@@ -30,7 +30,7 @@ def current_trace_id() -> str:
 
 SAMPLED = 1
 MAX_STATE = 512
-"""Characters of a `tracestate` up to which it is passed on and stored: what the standard wants at least. A longer one is dropped."""
+"""Characters of a `tracestate` up to which it is passed on and stored, the standard's minimum. A longer one is dropped."""
 _TRACEPARENT = re.compile(r"([0-9a-f]{2})-([0-9a-f]{32})-([0-9a-f]{16})-([0-9a-f]{2})(-[!-~]*)?", re.ASCII)
 _INVALID_VERSION = "ff"
 _KNOWN_FLAGS = 3
@@ -75,7 +75,7 @@ def traceparent(name: SpanName) -> str:
 
 
 def stored_text(name: SpanName) -> str:
-    """Return the text that a delivery stores: `traceparent`, and after a space `tracestate` if there is one that is not too long."""
+    """Return the text that a delivery stores: `traceparent`, and after a space `tracestate`, if it is not too long."""
     state = name.state if len(name.state) <= MAX_STATE else ""
     return f"{traceparent(name)} {state}" if state else traceparent(name)
 

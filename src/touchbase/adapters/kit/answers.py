@@ -34,7 +34,7 @@ _MAIL = re.compile(r"\be ?mail\b|\bmail\b")
 _OF_OTHERS = re.compile(r"\b(referr?(er|ed|al)|colleague|friend|manager|assistant|partner|spouse|boss|other|second|alternative)\b")
 
 
-class Answer(NamedTuple):
+class FormAnswer(NamedTuple):
     """One answer; `kind` is the field's type in the tool's words, if it has one."""
 
     label: str
@@ -49,7 +49,7 @@ class FormAdapter(CrmAdapter):
     event = "form_response"
 
     @abstractmethod
-    def answers(self, body: Body) -> Iterable[Answer]:
+    def answers(self, body: Body) -> Iterable[FormAnswer]:
         """Return the answers of one submission."""
 
     @abstractmethod
@@ -65,7 +65,7 @@ class FormAdapter(CrmAdapter):
         return CrmItem(_PERSON, UPDATED, None, None, self.event, at, key, record).events()
 
 
-def record_of_answers(answers: Iterable[Answer]) -> dict[str, object]:
+def record_of_answers(answers: Iterable[FormAnswer]) -> dict[str, object]:
     """Return the person in a form's answers: the first e-mail address that is not another person's; other answers by their labels."""
     record: dict[str, object] = {}
     for label, value, kind in answers:

@@ -130,7 +130,7 @@ class CrmItem:
         return [*events, *self._opt_outs(head)] if self.shape.kind == CONTACT else events
 
     def _opt_outs(self, head: Event) -> Iterator[Event]:
-        """Yield what the record's opt-out members say: an opt-out, or with a change an opt-in, or a change of one topic."""
+        """Yield the meaning of the record's opt-out members: an opt-out, or with a change an opt-in, or a change of one topic."""
         changed = self.changed
         members = list(self.record.items()) if changed is None else [(name, value) for name, (value, _) in changed.items()]
         if (said := opt_out_in(members)) is not None:

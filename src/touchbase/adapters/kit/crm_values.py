@@ -219,13 +219,13 @@ def at_path(body: Mapping[str, object], path: str) -> object:
     return value
 
 
-EACH = "[]"
+IN_LIST = "[]"
 """Ends the path of a list in a declared path: `items[].Email` is the address of each of `items`."""
 
 
 def list_in(fields: Mapping[str, str]) -> str | None:
     """Return the path of the list that declared paths read for each of its elements; None if there is none."""
-    return next((path.partition(EACH)[0] for path in fields.values() if EACH in path), None)
+    return next((path.partition(IN_LIST)[0] for path in fields.values() if IN_LIST in path), None)
 
 
 def declared_elements(body: Mapping[str, object], fields: Mapping[str, str]) -> list[object]:
@@ -241,8 +241,8 @@ def declared_row(body: Mapping[str, object], fields: Mapping[str, str], element:
 
 
 def _declared(body: Mapping[str, object], path: str, element: object) -> object:
-    _, is_each, below = path.partition(EACH)
-    if not is_each:
+    _, in_list, below = path.partition(IN_LIST)
+    if not in_list:
         return at_path(body, path)
     below = below.removeprefix(".")
     return element if not below else at_path(element, below) if isinstance(element, dict) else None

@@ -82,7 +82,7 @@ def nested(fields: Iterable[tuple[str, object]]) -> dict[str, object]:
         if name[-1:] != "]":
             _put(root, name, value)
             continue
-        above, key = _path(name) if len(name) > _MAX_KNOWN_LENGTH else _known_path(name)
+        above, key = _path(name) if len(name) > _MAX_KNOWN_LENGTH else _cached_path(name)
         node = places.get(above)
         if node is None:
             node = _place(root, above)
@@ -112,7 +112,7 @@ def unflattened(data: dict[str, object]) -> dict[str, object] | None:
 
 def _levels(name: str, separator: str) -> tuple[str, ...]:
     """Split a flattened name at the separator; an empty tuple if it is not a flattened name."""
-    return _split(name, separator) if len(name) > _MAX_KNOWN_LENGTH else _known_levels(name, separator)
+    return _split(name, separator) if len(name) > _MAX_KNOWN_LENGTH else _cached_levels(name, separator)
 
 
 def _split(name: str, separator: str) -> tuple[str, ...]:
@@ -129,13 +129,13 @@ def _path(name: str) -> tuple[tuple[str, ...], str]:
     """Split `a[b][]` into a and b, with an empty last part; a malformed or too deep name is one part."""
     start, _, remainder = name.partition("[")
     path = (start, *remainder[:-1].split("]["))
-    is_whole = start and name.count("[") == name.count("]") == len(path) - 1
-    return (path[:-1], path[-1]) if is_whole and len(path) <= _MAX_DEPTH else ((), name)
+    is_well_formed = start and name.count("[") == name.count("]") == len(path) - 1
+    return (path[:-1], path[-1]) if is_well_formed and len(path) <= _MAX_DEPTH else ((), name)
 
 
 # Cached: a tool repeats the same names.
-_known_path = lru_cache(maxsize=2_000)(_path)
-_known_levels = lru_cache(maxsize=2_000)(_split)
+_cached_path = lru_cache(maxsize=2_000)(_path)
+_cached_levels = lru_cache(maxsize=2_000)(_split)
 
 
 def _place(root: dict[str, object], path: tuple[str, ...]) -> dict[str, object]:

@@ -63,7 +63,7 @@ _RULES = (
         fillers="item items line level levels draft shop store customer customers partial",
     ),
 )
-_WHOLE = {
+_REASON_NAMES = {
     "a step of a mail that has not reached anybody": ("attempted", "drafted", "converted", "held", "queued", "suspension", "suspended"),
     "a person's use of the tool's own inbox": (
         "message read", "message seen", "message reaction", "message edited", "message delivered", "mail moved", "typing started",
@@ -73,7 +73,7 @@ _WHOLE = {
         "account logged in", "account logged out", "domain dns error", "system alert", "quota exceeded",
     ),
 }  # fmt: skip
-_REASONS = {name: reason for reason, names in _WHOLE.items() for name in names}
+_REASONS = {name: reason for reason, names in _REASON_NAMES.items() for name in names}
 _MAX_NAME_LENGTH = 200
 
 

@@ -32,7 +32,7 @@ def with_linkedin_of_fields(record: Record, is_own: Callable[[str], bool]) -> di
     """
     for name, value in record.items():
         if is_own(name) and (profile := linkedin_from(value)) is not None:
-            return {key: other_value for key, other_value in record.items() if key != name} | {LINKEDIN: profile}
+            return {key: own_value for key, own_value in record.items() if key != name} | {LINKEDIN: profile}
     return dict(record)
 
 

@@ -85,6 +85,6 @@ def _said(name: str, value: object) -> object:
 
 
 def _flag(value: object) -> bool | None:
-    """Return what a member's value says; None if it is neither yes nor no."""
+    """Return a member's value as a flag; None if it is neither yes nor no."""
     plain = str(value).lower() if isinstance(value, bool) else (text(value) or "").lower()
     return True if plain in _TRUE else False if plain in _FALSE else None

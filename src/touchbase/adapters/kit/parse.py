@@ -85,7 +85,7 @@ def unwrap(webhook: ParsedWebhook) -> ParsedWebhook:
 def _unwrapped(webhook: ParsedWebhook) -> ParsedWebhook | None:
     data = webhook.data
     if isinstance(data, list):
-        return _each_unwrapped(webhook, data)
+        return _items_unwrapped(webhook, data)
     return _object_unwrapped(webhook, data) if isinstance(data, dict) else None
 
 
@@ -129,7 +129,7 @@ def unflattened(webhook: ParsedWebhook) -> ParsedWebhook | None:
     return None if deep is None else replace(webhook, data=deep)
 
 
-def _each_unwrapped(webhook: ParsedWebhook, data: list[Any]) -> ParsedWebhook | None:
+def _items_unwrapped(webhook: ParsedWebhook, data: list[Any]) -> ParsedWebhook | None:
     if any(_is_envelope(item) for item in data):
         if len(data) == 1:
             return _opened(webhook, data[0])
@@ -143,10 +143,10 @@ def _each_unwrapped(webhook: ParsedWebhook, data: list[Any]) -> ParsedWebhook | 
     inner = [_inside(item) for item in data]
     if inner and None not in inner:
         return replace(webhook, data=[event for value in inner for event in _listed(value)])
-    return _each_deep(webhook, data)
+    return _items_unflattened(webhook, data)
 
 
-def _each_deep(webhook: ParsedWebhook, data: list[Any]) -> ParsedWebhook | None:
+def _items_unflattened(webhook: ParsedWebhook, data: list[Any]) -> ParsedWebhook | None:
     """Return the webhook with flattened names expanded in every item; None if no item has such names."""
     deep = [_deep(item) if isinstance(item, dict) else None for item in data]
     if not any(deep):

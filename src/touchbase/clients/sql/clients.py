@@ -88,7 +88,7 @@ COUNT_AGAIN = Statement(
 """A new limit is compared with new bytes."""
 
 
-_ANY_MADE = f"SELECT 1 FROM client WHERE made_by = '{BY_ADMINISTRATOR}' LIMIT 1"
+_ADDED_BY_HAND = f"SELECT 1 FROM client WHERE made_by = '{BY_ADMINISTRATOR}' LIMIT 1"
 FORMER_OWNER = Statement(
     "former_owner",
     (("client_id", "text"),),
@@ -102,7 +102,7 @@ def _ensure_clients(calls: Sequence[Any], ids: Ids) -> Plan[list[Client | NotFou
     decisive = sorted(calls, key=lambda call: (call.made_by == BY_ADMINISTRATOR, not call.first_use))
     by_id = {call.client_id: call for call in decisive}
     first_uses = {client_id for client_id, call in by_id.items() if call.first_use}
-    refused = first_uses if first_uses and (yield Select(_ANY_MADE, ())) else set()
+    refused = first_uses if first_uses and (yield Select(_ADDED_BY_HAND, ())) else set()
     settings = settings_text(ClientSettings())
     new = [by_id[client_id] for client_id in sorted(by_id.keys() - refused)]
     if new:
@@ -251,26 +251,26 @@ def deleting_clients() -> Plan[list[Client]]:
     return [client_of(row) for row in rows]
 
 
-_ONE = (("id", "bigint"),)
-_MADE = (*_ONE, ("client_id", "text"), ("created_us", "bigint"), ("settings", "text"), ("name", "text"), ("handle", "text"))
+_ID = (("id", "bigint"),)
+_CREATED = (*_ID, ("client_id", "text"), ("created_us", "bigint"), ("settings", "text"), ("name", "text"), ("handle", "text"))
 ADD_CLIENT = Statement(
     "add_client",
-    _MADE,
+    _CREATED,
     body="INSERT INTO client (id, client_id, created_us, settings, name, handle, made_by) "
     f"SELECT p.*, '{BY_ADMINISTRATOR}' FROM p WHERE true ON CONFLICT DO NOTHING RETURNING id",
 )
 RENAME = Statement(
-    "rename_client", (*_ONE, ("name", "text")), body="UPDATE client AS t SET name = p.name FROM p WHERE t.id = p.id", by_row=True
+    "rename_client", (*_ID, ("name", "text")), body="UPDATE client AS t SET name = p.name FROM p WHERE t.id = p.id", by_row=True
 )
 SET_STATE = Statement(
     "set_client_state",
-    (*_ONE, ("state", "text"), ("state_us", "bigint")),
+    (*_ID, ("state", "text"), ("state_us", "bigint")),
     body="UPDATE client AS t SET state = p.state, state_us = p.state_us FROM p WHERE t.id = p.id",
     by_row=True,
 )
 SET_CLIENT_ID = Statement(
     "set_client_id",
-    (*_ONE, ("client_id", "text")),
+    (*_ID, ("client_id", "text")),
     body="UPDATE client AS t SET client_id = p.client_id FROM p WHERE t.id = p.id",
     by_row=True,
 )

@@ -13,7 +13,7 @@ from touchbase.clients.models import DELETION_DELAY, Position, Removal
 from touchbase.clients.sql.clients import locked
 from touchbase.common.timestamps import Micros
 from touchbase.errors import WrongState
-from touchbase.sql.builders import ONE
+from touchbase.sql.builders import ROW_KEY
 from touchbase.sql.operation import command, query
 from touchbase.sql.statement import Execute, Plan, Row, Select, Statement, delete
 
@@ -115,7 +115,7 @@ def remove_client_rows(
     deletion = current_client.deletion
     if deletion is None:
         return WrongState(f"client {current_client.client_id!r} is not being deleted")
-    removed, current_position = yield from _remove_some(client, position, most)
+    removed, current_position = yield from _remove_batch(client, position, most)
     wait = max(0, deletion.started_us + DELETION_DELAY - at)
     nothing_left = position is None and current_position is None and not removed
     if nothing_left and not wait:
@@ -126,7 +126,7 @@ def remove_client_rows(
     return Removal(False, deletion.removed + removed, current_total, current_position, wait if nothing_left else 0)
 
 
-def _remove_some(client: int, position: Position | None, most: int) -> Plan[tuple[int, Position | None]]:
+def _remove_batch(client: int, position: Position | None, most: int) -> Plan[tuple[int, Position | None]]:
     """Remove rows of a client table by table until the batch is full; return their number, and where to continue.
 
     The client's own row stays.
@@ -134,7 +134,7 @@ def _remove_some(client: int, position: Position | None, most: int) -> Plan[tupl
     start, after = position or (0, ())
     removed = 0
     for number, table in list(enumerate(CLIENT_TABLES))[start:]:
-        while keys := (yield from _some_keys(table, client, after, most - removed)):
+        while keys := (yield from _next_keys(table, client, after, most - removed)):
             gone = yield from _remove_keys(table, client, after, keys)
             removed, after = removed + gone, keys[-1]
             if removed >= most or table.weight:
@@ -143,7 +143,7 @@ def _remove_some(client: int, position: Position | None, most: int) -> Plan[tupl
     return removed, None
 
 
-def _some_keys(table: ClientTable, client: int, after: Row, most: int) -> Plan[list[Row]]:
+def _next_keys(table: ClientTable, client: int, after: Row, most: int) -> Plan[list[Row]]:
     """Return the keys of the next rows, in order. Continuing after the last key avoids a scan over removed rows."""
     rows = yield Select(_keys_sql(table, bool(after)), (client, *after, most))
     if not table.weight:
@@ -191,7 +191,7 @@ def _marks(table: ClientTable) -> str:
 
 @cache
 def _delete_child(name: str) -> Statement:
-    return delete(f"remove_{name}", name, ONE)
+    return delete(f"remove_{name}", name, ROW_KEY)
 
 
 @query

@@ -72,12 +72,12 @@ MEASURED = (
     MeasuredTable("custom_field", ("record_kind", "record_id", "name"), ("name", "value")),
     MeasuredTable("job_file", ("job_id", "name", "number"), ("body",)),
 )
-"""The tables that grow with what a client sends; rows' own overhead, indexes and short columns do not count."""
+"""The tables that grow with a client's data; rows' overhead, indexes and short columns do not count."""
 
 
 @query(scope=ALL_CLIENTS)
 def due_counts(at: Micros, most: int = CLIENTS_AT_ONCE) -> Plan[list[int]]:
-    """The numbers of clients whose stored bytes are to be counted now, those that wait longest first."""
+    """Return the clients whose stored bytes are due to be counted, the longest waiting first."""
     rows = yield Select(
         "SELECT c.id FROM client c LEFT JOIN client_storage s ON s.client = c.id "
         f"WHERE c.state <> '{DELETING}' AND COALESCE(s.due_us, 0) <= ? ORDER BY COALESCE(s.due_us, 0), c.id LIMIT ?",

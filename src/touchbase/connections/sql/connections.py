@@ -118,7 +118,7 @@ def change_connection(
 
 
 def _is_outdated(key: Row, before: Connection | None, cipher: Cipher) -> Plan[bool]:
-    """Return whether the connection differs from the one that the change was decided on; it is locked until the commit."""
+    """Return whether the connection has changed since the change was decided; it is locked until the commit."""
     if before is None:
         return False
     rows = yield Execute(LOCK_CONNECTION, [key])

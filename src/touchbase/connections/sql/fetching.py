@@ -48,12 +48,12 @@ FINISH_SOURCE = Statement(
     f"fetched_us = COALESCE(p.fetched_us, t.fetched_us) FROM p WHERE {_SAME_SOURCE} AND t.next_us = p.until_us RETURNING t.client",
     by_row=True,
 )
-_ONE: Columns = (*_SOURCE, ("object_type", "text"), ("object_id", "text"), ("requested_us", "bigint"))
+_REQUEST: Columns = (*_SOURCE, ("object_type", "text"), ("object_id", "text"), ("requested_us", "bigint"))
 _SAME_WANTED = f"{_SAME_SOURCE} AND t.object_type = p.object_type AND t.object_id = p.object_id AND t.requested_us = p.requested_us"
-DROP_WANTED = delete("drop_wanted", "fetch_queue", _ONE)
+DROP_WANTED = delete("drop_wanted", "fetch_queue", _REQUEST)
 RETRY_WANTED = Statement(
     "ask_later",
-    (*_ONE, ("next_us", "bigint")),
+    (*_REQUEST, ("next_us", "bigint")),
     body=f"UPDATE fetch_queue AS t SET attempts = t.attempts + 1, next_us = p.next_us FROM p WHERE {_SAME_WANTED}",
     by_row=True,
 )

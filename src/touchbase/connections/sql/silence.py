@@ -243,7 +243,7 @@ def due_judgements(at: Micros) -> Plan[list[tuple[int, str, str]]]:
 
 @query
 def list_calls(client: int, at: Micros) -> Plan[list[CallStatistics]]:
-    """What is known of the calls of a client's connections; without connections that have never called."""
+    """List call statistics of a client's connections, without connections that have never called."""
     hours: dict[tuple[str, str], dict[int, int]] = {}
     for channel, tool, hour, calls in (yield Select("SELECT channel, tool, hour, calls FROM connection_calls WHERE client = ?", (client,))):
         hours.setdefault((channel, tool), {})[hour] = calls

@@ -170,7 +170,7 @@ class FieldResource:
         return Response(body=encode(detail_of(await self._find(call, await call.api.clients.get(client.client_id)))))
 
     async def _start(self, call: Call, client: Client, what: FieldJob, *, dry_run: bool) -> Response:
-        """Start a job, or respond what it would do."""
+        """Start a job, or respond with its preview."""
         parts, at = call.api.dependencies, call.api.dependencies.clock()
         if dry_run:
             return Response(body=encode(preview_of(await preview_change(parts.store, client, self._kind, what))))

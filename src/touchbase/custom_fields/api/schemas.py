@@ -34,7 +34,7 @@ class FieldTypeBody(Struct, forbid_unknown_fields=True):
 
 
 def checked_field(field: FieldTypeBody, pointer: str, faults: list[Fault]) -> FieldType:
-    """Return the type of a custom field; `pointer` is that of its options."""
+    """Return the type of a custom field; `pointer` points to its options."""
     if (field.type == "select") != bool(field.options):
         detail = "a select needs its options" if field.type == "select" else "only a select has options"
         faults.append(Fault(pointer, "options", detail))

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from touchbase.common.timestamps import Micros
 from touchbase.deliveries.delivery import REMOVED_BY_ERASURE, REMOVED_BY_RETENTION, REMOVED_UNSEARCHABLE, UNSEARCHABLE
-from touchbase.sql.builders import ONE
+from touchbase.sql.builders import ROW_KEY
 from touchbase.sql.operation import command, query
 from touchbase.sql.rows import Columns
 from touchbase.sql.statement import Execute, Plan, Select, Statement, delete
@@ -22,7 +22,7 @@ class DroppedBodies:
     size: int
 
 
-_CLEAR: Columns = (*ONE, ("key", "bytea"), ("at", "bigint"), ("why", "text"), ("note", "text"))
+_CLEAR: Columns = (*ROW_KEY, ("key", "bytea"), ("at", "bigint"), ("why", "text"), ("note", "text"))
 _ITS_EVENTS = "SELECT 1 FROM event e WHERE e.client = t.client AND e.delivery_id = t.id"
 _HAS_PARKED = f"EXISTS ({_ITS_EVENTS} AND e.record_kind = 3)"
 
@@ -49,14 +49,14 @@ CLEAR_DELIVERY = Statement(
 )
 FORGET_CLEARED = Statement(
     "forget_cleared",
-    ONE,
+    ROW_KEY,
     sqlite="DELETE FROM dedupe_key WHERE client = ?1 AND delivery_id = ?2 "
     "AND key = (SELECT key FROM delivery WHERE client = ?1 AND id = ?2 AND state <> 'received')",
     body="DELETE FROM dedupe_key t USING p JOIN delivery d ON d.client = p.client AND d.id = p.id "
     "WHERE d.state <> 'received' AND t.client = d.client AND t.key = d.key AND t.delivery_id = d.id",
 )
-DELETE_BODY = delete("delete_body", "delivery_body", ONE, "id")
-_PRUNE: Columns = (*ONE, ("before_us", "bigint"), ("at", "bigint"))
+DELETE_BODY = delete("delete_body", "delivery_body", ROW_KEY, "id")
+_PRUNE: Columns = (*ROW_KEY, ("before_us", "bigint"), ("at", "bigint"))
 _DUE = "state IN ('applied', 'ignored') AND body_removed IS NULL"
 _PRUNED = f"SET body_removed = '{REMOVED_BY_RETENTION}', body_removed_us = p.at FROM p WHERE t.client = p.client AND t.id = p.id"
 PRUNE_DELIVERY = Statement(
@@ -68,7 +68,7 @@ PRUNE_DELIVERY = Statement(
 _UNPROVEN = "state = 'unrecognised' AND body_removed IS NULL AND (verified IS NULL OR verified = 0)"
 DROP_UNRECOGNISED = Statement(
     "drop_unrecognised",
-    (*ONE, ("at", "bigint")),
+    (*ROW_KEY, ("at", "bigint")),
     body=f"UPDATE delivery AS t {_PRUNED} AND t.state = 'unrecognised' AND t.body_removed IS NULL RETURNING t.id",
 )
 _OLD = f"FROM delivery WHERE client = ? AND applied_us IS NOT NULL AND applied_us < ? AND {_DUE}"

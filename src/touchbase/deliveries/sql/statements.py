@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from touchbase.deliveries.delivery import DEDUPE_WINDOW
 from touchbase.deliveries.sql.rows import DELIVERY
-from touchbase.sql.builders import ONE, ONE_MATCH
+from touchbase.sql.builders import ROW_KEY, ROW_MATCH
 from touchbase.sql.dialect import parameter_table
 from touchbase.sql.rows import Columns, names
 from touchbase.sql.statement import Statement
@@ -13,7 +13,7 @@ BODY: Columns = (("client", "bigint"), ("id", "bigint"), ("query", "text"), ("he
 DEDUPE_KEY: Columns = (("client", "bigint"), ("key", "bytea"))
 DELIVERIES_WITH_EVENTS = Statement(
     "deliveries_with_events",
-    ONE,
+    ROW_KEY,
     body="SELECT p.id FROM p WHERE EXISTS (SELECT 1 FROM event e WHERE e.client = p.client AND e.delivery_id = p.id)",
 )
 # `dedupe_key` decides which webhooks are new, so that `delivery`, which is large and often updated, needs no index on keys.
@@ -52,7 +52,7 @@ def _store(name: str, columns: Columns) -> Statement:
 STORE_DELIVERY = _store("keep_delivery", tuple(column for column in DELIVERY if column[0] != "trace"))
 STORE_DELIVERY_TRACED = _store("keep_delivery_traced", (*(column for column in DELIVERY if column[0] != "trace"), ("trace", "text")))
 # With whether equal bytes are always a repeat, and when the client's next webhook of any kind was received.
-_KNOWN_DELIVERY = (
+_EARLIER_DELIVERY = (
     "t.client, t.key, t.delivery_id, t.received_us, "
     "(SELECT d.dated FROM delivery d WHERE d.client = t.client AND d.id = t.delivery_id), "
     "(SELECT n.received_us FROM dedupe_key n WHERE n.client = t.client AND n.received_us >= t.received_us "
@@ -61,41 +61,41 @@ _KNOWN_DELIVERY = (
 DELIVERY_BY_KEY = Statement(
     "call_by_key",
     DEDUPE_KEY,
-    body=f"SELECT {_KNOWN_DELIVERY} FROM p JOIN dedupe_key t ON t.client = p.client AND t.key = p.key",
+    body=f"SELECT {_EARLIER_DELIVERY} FROM p JOIN dedupe_key t ON t.client = p.client AND t.key = p.key",
     by_row=True,
 )
 COUNT_REPEAT = Statement(
     "count_repeat",
-    (*ONE, ("times", "bigint")),
-    body=f"UPDATE delivery t SET repeats = t.repeats + p.times FROM p WHERE {ONE_MATCH}",
+    (*ROW_KEY, ("times", "bigint")),
+    body=f"UPDATE delivery t SET repeats = t.repeats + p.times FROM p WHERE {ROW_MATCH}",
     by_row=True,
 )
 # The condition is on the row itself: after waiting for the transaction that removes the body, another table would be read as before it.
 REPLAY_DELIVERY = Statement(
     "replay_delivery",
-    (*ONE, ("next_attempt_us", "bigint")),
+    (*ROW_KEY, ("next_attempt_us", "bigint")),
     body="UPDATE delivery t SET state = 'received', attempts = 0, error = NULL, next_attempt_us = p.next_attempt_us FROM p "
-    f"WHERE {ONE_MATCH} AND t.body_removed IS NULL RETURNING t.id",
+    f"WHERE {ROW_MATCH} AND t.body_removed IS NULL RETURNING t.id",
     by_row=True,
 )
-DELIVERY_ENDINGS = Statement("delivery_endings", ONE, body=f"SELECT t.id, t.state, t.error FROM p JOIN delivery t ON {ONE_MATCH}")
+DELIVERY_ENDINGS = Statement("delivery_endings", ROW_KEY, body=f"SELECT t.id, t.state, t.error FROM p JOIN delivery t ON {ROW_MATCH}")
 TARGETS_OF_DELIVERIES = Statement(
     "targets_of_deliveries",
-    ONE,
+    ROW_KEY,
     body="SELECT e.delivery_id, e.record_kind, e.record_id, count(*) FROM p JOIN event e ON e.client = p.client AND e.delivery_id = p.id "
     "GROUP BY e.delivery_id, e.record_kind, e.record_id",
 )
 UNPARK_DELIVERY = Statement(
     "unpark_delivery",
-    (*ONE, ("applied_us", "bigint")),
+    (*ROW_KEY, ("applied_us", "bigint")),
     body="UPDATE delivery t SET state = 'applied', error = NULL, applied_us = p.applied_us FROM p "
-    f"WHERE {ONE_MATCH} AND t.state = 'parked' AND NOT EXISTS "
+    f"WHERE {ROW_MATCH} AND t.state = 'parked' AND NOT EXISTS "
     "(SELECT 1 FROM event e WHERE e.client = t.client AND e.delivery_id = t.id AND e.record_kind = 3)",
     by_row=True,
 )
 _IGNORED = (
     "SET state = 'ignored', error = p.error, applied_us = COALESCE(t.applied_us, p.at) FROM p "
-    f"WHERE {ONE_MATCH} AND t.state IN ('applied', 'parked') "
+    f"WHERE {ROW_MATCH} AND t.state IN ('applied', 'parked') "
     "AND NOT EXISTS (SELECT 1 FROM event e WHERE e.client = t.client AND e.delivery_id = t.id)"
 )
-IGNORE_EMPTIED = Statement("ignore_emptied", (*ONE, ("error", "text"), ("at", "bigint")), body=f"UPDATE delivery AS t {_IGNORED}")
+IGNORE_EMPTIED = Statement("ignore_emptied", (*ROW_KEY, ("error", "text"), ("at", "bigint")), body=f"UPDATE delivery AS t {_IGNORED}")

@@ -196,7 +196,7 @@ _DEFAULTS = NewSuppressions()
 
 
 async def _try(call: Call, client: int, entries: Sequence[NewEntry], now: Micros) -> Sequence[Saved]:
-    """Return what a request would do, without storing it."""
+    """Return the outcome of a request, without storing it."""
     if call.recorder is not None:
         call.recorder.skip()
     [preview] = await call.api.dependencies.store.write(call.api[WRITE_BATCH](client, [save_entries(client, entries, now)], dry_run=True))

@@ -244,7 +244,7 @@ def faults_out(faults: list[Fault]) -> list[SuppressionFault]:
 
 
 def new_entry(request: NewSuppression, pointer: str, now: Micros) -> NewEntry | list[Fault]:
-    """Return the entry that a request describes, or what is wrong with it."""
+    """Return the entry that a request describes, or its faults."""
     faults: list[Fault] = []
     kind = request.kind or kind_of(request.value)
     value = _normal_form(kind, request.value, f"{pointer}/value", faults) or ""
@@ -258,7 +258,7 @@ def new_entry(request: NewSuppression, pointer: str, now: Micros) -> NewEntry | 
 
 
 def addresses_of(item: CheckedAddress, pointer: str) -> tuple[Addresses, list[Fault]]:
-    """Return the normal forms of an item's addresses, and what is wrong with the others."""
+    """Return the normal forms of an item's addresses, and the faults of the others."""
     faults: list[Fault] = []
     sent = {EMAIL: item.email, LINKEDIN_URL: item.linkedin_url, DOMAIN: item.domain}
     forms = {kind: value and _normal_form(kind, value, f"{pointer}/{kind}", faults) for kind, value in sent.items()}

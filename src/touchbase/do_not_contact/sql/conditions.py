@@ -74,7 +74,7 @@ def _opts_out(names: str) -> str:
 
 
 def contact_condition(email_domain: str, parent: Parent, now: str, names: str) -> str:
-    """Return the condition on a contact `t`: one of its addresses, the domain of the present one, or that of its company is listed.
+    """Return the condition on a contact `t`: one of its addresses, the domain of the present address, or the company's domain is listed.
 
     Or its status opts out.
     """

@@ -102,7 +102,7 @@ def add_causes(
     hidden: Collection[Address] = (),
     by: Mapping[str, object] = BY_REQUEST,
 ) -> Plan[None]:
-    """Add what events and statuses say about addresses, in the transaction that applies them; repeated causes change nothing.
+    """Add causes by events and statuses, in the transaction that applies these; repeated causes change nothing.
 
     Addresses of erased persons are stored as hashes; `hidden` are addresses that an event names together with an erased identity.
     `ids`: None: they are reserved in this transaction.
@@ -143,7 +143,7 @@ def drop_causes(client: int, addresses: Iterable[Address], is_dropped: Callable[
 
 
 def share_causes(client: int, contact: int, addresses: Sequence[Address], now: Micros) -> Plan[None]:
-    """Let what holds for some addresses of a contact hold for all, because the record that joins them is deleted.
+    """Extend the causes of some addresses of a contact to all of them, because the record that joins them is deleted.
 
     `SHARED` and the contact begin the keys of the copies: a restored contact drops them.
     """

@@ -125,7 +125,7 @@ def _present(flags: Sequence[object]) -> frozenset[str]:
 
 @query
 def find_suppressed(client: int, items: list[Addresses], now: Micros) -> Plan[list[Suppressed | None]]:
-    """For each item, why it must not be contacted now: by the client's list, by that of the installation, or by a contact's status.
+    """For each item, why it must not be contacted now: by the client's list, the installation's list, or a contact's status.
 
     Of an address that leads to a contact all that the contact has counts, also of one that it does not show.
     `client`: `INSTALLATION`: by that list alone.

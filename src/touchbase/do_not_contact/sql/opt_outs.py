@@ -41,9 +41,9 @@ class StatusOptOut:
     note: str = ""
     source: str = API
     by: Mapping[str, object] = field(default_factory=lambda: BY_REQUEST)
-    """What the event log says of the entry."""
+    """Author of the entry, for the event log."""
     if_unlisted: bool = False
-    """Whether an entry of one of its addresses is enough, also one that was removed since: what has set the status made it."""
+    """Whether an entry of one of its addresses is enough, also an entry that was removed since: the write that set the status made it."""
 
 
 def addresses_of(contact: PersonWithStatus) -> list[Address]:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from touchbase.common.timestamps import Micros
 from touchbase.do_not_contact.models import Cause, Entry
 from touchbase.do_not_contact.sql.conditions import HAS_NAMES
-from touchbase.sql.builders import ONE, ONE_MATCH, find, key_columns
+from touchbase.sql.builders import ROW_KEY, ROW_MATCH, find, key_columns
 from touchbase.sql.rows import Columns, names
 from touchbase.sql.statement import Row, Statement, delete
 
@@ -32,7 +32,7 @@ CLAIM_ENTRY = Statement(
     "SELECT p.client, p.kind, p.value, p.id, p.hashed, p.at_us, p.at_us, 0, '' FROM p WHERE true "
     f"ON CONFLICT (client, kind, value) DO UPDATE SET hashed = excluded.hashed RETURNING {names(ENTRY)}",
 )
-ENTRY_BY_ID = find("suppression_by_id", "suppression", ENTRY, ONE, ONE_MATCH, lock=True)
+ENTRY_BY_ID = find("suppression_by_id", "suppression", ENTRY, ROW_KEY, ROW_MATCH, lock=True)
 ENTRIES_OF = Statement("suppressions_of", ADDRESS, body=f"SELECT {names(ENTRY, 't.')} FROM p CROSS JOIN suppression t WHERE {_MATCH}")
 _SET = (*ADDRESS, *ENTRY[5:])
 UPDATE_ENTRY = Statement(
@@ -92,14 +92,14 @@ LISTED_KINDS = Statement(
     + " FROM p",
 )
 """Which kinds of entries a client and the installation have, so that others are not looked up; and settings with names that opt out."""
-_FOUND = "t.kind, t.value, t.reason, t.since_us, t.until_us, t.id"
+_ENTRY = "t.kind, t.value, t.reason, t.since_us, t.until_us, t.id"
 FIND_LISTED = Statement(
-    "find_listed", ADDRESS, body=f"SELECT {_FOUND}, t.client FROM p CROSS JOIN suppression t WHERE {_MATCH} AND t.reason IS NOT NULL"
+    "find_listed", ADDRESS, body=f"SELECT {_ENTRY}, t.client FROM p CROSS JOIN suppression t WHERE {_MATCH} AND t.reason IS NOT NULL"
 )
 FIND_LISTED_INSTALLATION = Statement(
     "find_listed_installation",
     ADDRESS[1:],
-    body=f"SELECT {_FOUND} FROM p CROSS JOIN installation_suppression t WHERE t.kind = p.kind AND t.value = p.value",
+    body=f"SELECT {_ENTRY} FROM p CROSS JOIN installation_suppression t WHERE t.kind = p.kind AND t.value = p.value",
 )
 _PERSON = "t.client, t.id, t.status, t.email_key, t.linkedin_key, "
 _PERSON += "(SELECT c.domain FROM company c WHERE c.client = t.client AND c.id = t.company_id)"
@@ -119,19 +119,19 @@ PERSON_BY_LINK = Statement(
 )
 FURTHER_KEYS = Statement(
     "further_keys",
-    ONE,
+    ROW_KEY,
     body="SELECT l.client, l.record_id, l.object_type, l.object_id FROM p CROSS JOIN link l WHERE l.client = p.client "
     "AND l.record_kind = 1 AND l.record_id = p.id AND l.tool = '' AND l.object_type IN ('email', 'linkedin')",
 )
-"""Addresses that lead to a contact and that it does not show: former ones, and those of contacts that were merged into it."""
+"""Addresses that lead to a contact without being shown: its former addresses, and addresses of contacts merged into it."""
 DOMAIN_OF_COMPANY = Statement(
-    "domain_of_company", ONE, body=f"SELECT t.client, t.id, t.domain FROM p CROSS JOIN company t WHERE {ONE_MATCH}"
+    "domain_of_company", ROW_KEY, body=f"SELECT t.client, t.id, t.domain FROM p CROSS JOIN company t WHERE {ROW_MATCH}"
 )
 
 
 @dataclass(slots=True)
 class EntryRow:
-    """A row of a client's list: an entry, or what is left of a removed one (`reason` is None)."""
+    """A row of a client's list: an entry, or the remains of a removed entry (`reason` is None)."""
 
     client: int
     kind: str

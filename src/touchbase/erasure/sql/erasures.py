@@ -39,7 +39,7 @@ from touchbase.jobs.sql import EXPIRE_JOB_FILES
 from touchbase.projection.suppression_guard import DELIVERIES_OF_EVENTS, erase_parked_events
 from touchbase.records.sql import statements as records_sql
 from touchbase.records.sql.rows import contact_of
-from touchbase.sql.builders import ONE
+from touchbase.sql.builders import ROW_KEY
 from touchbase.sql.ids import Ids
 from touchbase.sql.operation import command
 from touchbase.sql.rows import Columns
@@ -57,7 +57,7 @@ INSERT_ERASURE = Statement(
     ERASURE,
     body="INSERT INTO erasure (client, id, requested_us, done_us, swept_to, sweep_until, removed, searched_us) SELECT * FROM p WHERE true",
 )
-_PROGRESS: Columns = (*ONE, ("searched_us", "bigint"), ("swept_to", "bigint"), ("removed", "text"))
+_PROGRESS: Columns = (*ROW_KEY, ("searched_us", "bigint"), ("swept_to", "bigint"), ("removed", "text"))
 UPDATE_PROGRESS = Statement(
     "note_swept",
     _PROGRESS,
@@ -65,7 +65,7 @@ UPDATE_PROGRESS = Statement(
     "WHERE t.client = p.client AND t.id = p.id",
 )
 END_ERASURE = Statement(
-    "end_erasure", (*ONE, ("at", "bigint")),
+    "end_erasure", (*ROW_KEY, ("at", "bigint")),
     body="UPDATE erasure AS t SET done_us = p.at FROM p WHERE t.client = p.client AND t.id = p.id AND t.done_us IS NULL "
     "AND t.searched_us IS NOT NULL",
 )  # fmt: skip
@@ -122,8 +122,8 @@ def _identities(client: int, contact: int) -> Plan[set[Ref]]:
     # Locks the contact, so that a concurrent change either commits first or finds no contact.
     rows = yield Execute(records_sql.CONTACT_BY_ID, [(client, contact)])
     links = yield Execute(history_sql.LINKS_OF, [(client, CONTACT, contact)])
-    found = map(contact_of, rows)
-    return identities([(each.email_key, each.linkedin_key) for each in found], links) | (yield from deleted_refs(client, contact))
+    contacts = map(contact_of, rows)
+    return identities([(person.email_key, person.linkedin_key) for person in contacts], links) | (yield from deleted_refs(client, contact))
 
 
 def open_erasure(
@@ -201,15 +201,15 @@ def add_erasures(ids: Ids, client: int, secret: bytes, keys: list[ErasedKey], at
             return Conflict("this store has already erased people, with a secret of its own; add erasures before the first erasure here")
         yield from replace_erasure_key(secret)
     added = {key.digest: key for key in keys}
-    rows = (yield Execute(FIND_ERASED, [(client, each) for each in added])) if added else []
-    known = {bytes(row[0]): bool(row[2]) for row in rows}
-    incomplete = _incomplete(added.values(), known)
+    rows = (yield Execute(FIND_ERASED, [(client, digest) for digest in added])) if added else []
+    stored = {bytes(row[0]): bool(row[2]) for row in rows}
+    incomplete = _incomplete(added.values(), stored)
     numbers = {erasure: ids.take("erasure") for erasure in sorted(incomplete)}
     if numbers:
-        yield Execute(SAVE_ERASED, [_row(client, each, numbers[each.erasure]) for each in added.values() if each.erasure in numbers])
+        yield Execute(SAVE_ERASED, [_row(client, key, numbers[key.erasure]) for key in added.values() if key.erasure in numbers])
     yield Execute(EXPIRE_JOB_FILES, [(client, at)])
     yield from open_erasure(client, ids.take("erasure"), at, {}, swept_to=RECORDS_FIRST)
-    return len(added.keys() - known.keys())
+    return len(added.keys() - stored.keys())
 
 
 @command
@@ -223,9 +223,9 @@ def erase_pending(client: int, refs: list[Ref], at: Micros) -> Plan[int]:
     return parked.events
 
 
-def _incomplete(keys: Iterable[ErasedKey], known: Mapping[bytes, bool]) -> set[int]:
+def _incomplete(keys: Iterable[ErasedKey], stored: Mapping[bytes, bool]) -> set[int]:
     """Return the erasures with a key that this store lacks; the others keep their numbers here."""
-    return {key.erasure for key in keys if key.digest not in known or (known[key.digest] and not key.derived)}
+    return {key.erasure for key in keys if key.digest not in stored or (stored[key.digest] and not key.derived)}
 
 
 def _row(client: int, key: ErasedKey, erasure: int) -> tuple[object, ...]:

@@ -10,7 +10,7 @@ import msgspec
 from touchbase.common.field_limits import LARGEST_ID
 from touchbase.deliveries.claiming import DELIVERIES_WITH_BODIES
 from touchbase.deliveries.sql.rows import delivery_of
-from touchbase.erasure.models import BodyPage, ErasedKey, ErasedPage, Erasure, LinkPage, Person, Source
+from touchbase.erasure.models import BodyPage, ErasedKey, ErasedPage, Erasure, LinkPage, Person, PersonSource
 from touchbase.erasure.sql.pii_tables import count_all
 from touchbase.history import sql as history_sql
 from touchbase.history.events import CONTACT
@@ -32,20 +32,20 @@ _ERASURE = "SELECT client, id, requested_us, done_us, swept_to, sweep_until, rem
 
 def find_contacts(client: int, contact_id: int | None, refs: Iterable[Ref]) -> Plan[list[int]]:
     """Return the contacts with this id or one of these identities, also those in the bin."""
-    found: set[int] = set()
+    contacts: set[int] = set()
     if contact_id is not None:
         rows = yield Select("SELECT id FROM contact WHERE client = ? AND id = ?", (client, contact_id))
-        found |= {row[0] for row in rows}
+        contacts |= {row[0] for row in rows}
         rows = yield Select(f"SELECT record_id {_DELETED}", (client, contact_id))
-        found |= {row[0] for row in rows}
+        contacts |= {row[0] for row in rows}
     wanted = set(refs)
     for ref in wanted:
         rows = yield from _contacts_having(client, ref)
-        found |= {row[0] for row in rows}
+        contacts |= {row[0] for row in rows}
         rows = yield Execute(history_sql.LINK_BY_REF, [(client, *ref)])
-        found |= {row[6] for row in rows if row[5] == CONTACT}
+        contacts |= {row[6] for row in rows if row[5] == CONTACT}
     deleted = yield from deleted_having(client, CONTACT, wanted)
-    return sorted(found | {each.record_id for deletions in deleted.values() for each in deletions})
+    return sorted(contacts | {deletion.record_id for deletions in deleted.values() for deletion in deletions})
 
 
 def deleted_refs(client: int, contact: int) -> Plan[set[Ref]]:
@@ -58,12 +58,12 @@ def deleted_refs(client: int, contact: int) -> Plan[set[Ref]]:
 
 def identities_of_others(client: int, refs: Iterable[Ref], contacts: Container[int] = ()) -> Plan[set[Ref]]:
     """Return the addresses that now belong to another contact: the person had them formerly."""
-    found: set[Ref] = set()
+    foreign: set[Ref] = set()
     for ref in refs:
         rows = yield from _contacts_having(client, ref)
         if any(row[0] not in contacts for row in rows):
-            found.add(ref)
-    return found
+            foreign.add(ref)
+    return foreign
 
 
 def _contacts_having(client: int, ref: Ref) -> Plan[list[Row]]:
@@ -182,20 +182,20 @@ def read_bodies(
             (client, CONTACT, contact, *bounds, limit),
         )
     ids = _within(rows)
-    found = (yield Execute(DELIVERIES_WITH_BODIES, [(client, number) for number in ids])) if ids else []
-    whole = len(ids) == len(rows) < limit
-    return BodyPage(sorted(map(delivery_of, found), key=lambda each: each.id), None if whole else ids[-1])
+    bodies = (yield Execute(DELIVERIES_WITH_BODIES, [(client, number) for number in ids])) if ids else []
+    is_last = len(ids) == len(rows) < limit
+    return BodyPage(sorted(map(delivery_of, bodies), key=lambda delivery: delivery.id), None if is_last else ids[-1])
 
 
 @query
-def find_sources(client: int, contact: int) -> Plan[list[Source]]:
+def find_sources(client: int, contact: int) -> Plan[list[PersonSource]]:
     """The tools that sent events about a contact, in order."""
     rows = yield Select(
         "SELECT channel, tool, count(*), min(received_us), max(received_us) FROM event WHERE client = ? AND record_kind = ? "
         "AND record_id = ? GROUP BY channel, tool",
         (client, CONTACT, contact),
     )
-    return sorted((Source(*row) for row in rows), key=lambda source: (source.channel, source.tool))
+    return sorted((PersonSource(*row) for row in rows), key=lambda source: (source.channel, source.tool))
 
 
 def _within(rows: list[Row]) -> list[int]:
@@ -212,18 +212,18 @@ def _within(rows: list[Row]) -> list[int]:
 
 @query
 def read_links(client: int, limit: int, after: Ref = ("", "", ""), contact: int | None = None, deleted: bool = False) -> Plan[LinkPage]:
-    """Read the identity links of one client above `after`, without those of companies; or those of one contact.
+    """Read the identity links of one client above `after`, without companies' links; or the links of one contact.
 
     With `deleted` the identities of contacts in the bin.
     """
     whose = "record_kind = 1 AND record_id = ?" if contact is not None else "(record_kind IS NULL OR record_kind <> 2)"
-    known = () if contact is None else (contact,)
+    of_contact = () if contact is None else (contact,)
     if deleted:
         return (yield from _read_deleted_links(client, limit, after, contact))
     rows = yield Select(
         f"SELECT tool, object_type, object_id, record_kind, record_id FROM link WHERE client = ? AND {whose} "
         "AND (tool, object_type, object_id) > (?, ?, ?) ORDER BY tool, object_type, object_id LIMIT ?",
-        (client, *known, *after, limit),
+        (client, *of_contact, *after, limit),
     )
     links = [((row[0], row[1], row[2]), row[4] if row[3] == CONTACT else None) for row in rows]
     return LinkPage(links, links[-1][0] if len(links) == limit else None)
@@ -231,12 +231,12 @@ def read_links(client: int, limit: int, after: Ref = ("", "", ""), contact: int 
 
 def _read_deleted_links(client: int, limit: int, after: Ref, contact: int | None) -> Plan[LinkPage]:
     whose = "" if contact is None else " AND record_id = ?"
-    known = () if contact is None else (contact,)
+    of_contact = () if contact is None else (contact,)
     rows = yield Select(
         f"SELECT tool, object_type, object_id, min(record_id) FROM deleted_link WHERE client = ? AND record_kind = 1{whose} "
         "AND (tool, object_type, object_id) > (?, ?, ?) GROUP BY tool, object_type, object_id "
         "ORDER BY tool, object_type, object_id LIMIT ?",
-        (client, *known, *after, limit),
+        (client, *of_contact, *after, limit),
     )
     links: list[tuple[Ref, int | None]] = [((row[0], row[1], row[2]), row[3]) for row in rows]
     return LinkPage(links, links[-1][0] if len(links) == limit else None)
@@ -246,5 +246,5 @@ def same_in_bin(client: int, contacts: Container[int], refs: Iterable[Ref]) -> P
     """Return further contacts in the bin that had one of these addresses when they were deleted: they are the same person."""
     addresses = [ref for ref in refs if not ref[0]]
     deleted = yield from deleted_having(client, CONTACT, addresses)
-    found = {each.record_id for deletions in deleted.values() for each in deletions if not each.is_former}
-    return sorted(number for number in found if number not in contacts)
+    contact_ids = {deletion.record_id for deletions in deleted.values() for deletion in deletions if not deletion.is_former}
+    return sorted(number for number in contact_ids if number not in contacts)

@@ -14,7 +14,7 @@ from touchbase.messages.sql.plans import COUNT_OF_RECORD, DELETE_OF_RECORD
 from touchbase.outgoing.sql.statements import FORGET_RESPONSES
 from touchbase.records.sql.statements import DELETE_CONTACT
 from touchbase.search.sql.index import forget_words
-from touchbase.sql.builders import ONE, RECORD
+from touchbase.sql.builders import RECORD, ROW_KEY
 from touchbase.sql.statement import Execute, Plan, Statement, delete
 
 
@@ -83,7 +83,7 @@ PII_TABLES = (
     PiiTable("webhook_attempt", "", _ATTEMPTS, FORGET_RESPONSES),
 )
 COUNT_CONTACT = Statement(
-    "count_contact", ONE, body="SELECT count(*) FROM p CROSS JOIN contact t WHERE t.client = p.client AND t.id = p.id"
+    "count_contact", ROW_KEY, body="SELECT count(*) FROM p CROSS JOIN contact t WHERE t.client = p.client AND t.id = p.id"
 )
 
 

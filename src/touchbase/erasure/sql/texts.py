@@ -36,8 +36,8 @@ def _table(table: str, key: Sequence[str], texts: Sequence[str] = (), json: Sequ
 
 
 TEXT_TABLES = {
-    each.table: each
-    for each in (
+    text_table.table: text_table
+    for text_table in (
         _table("job", ["id"], ["error"], ["settings", "position", "progress"]),
         _table("import_mapping", ["record", "name"], ["mapping"], is_deleted=True),
         _table("idempotency_key", ["key"], ["response"], is_deleted=True),
@@ -97,16 +97,16 @@ def strike_texts(client: int, table: str, changes: list[tuple[StoredTexts, dict[
     as it is.
     """
     current_table, changed = TEXT_TABLES[table], 0
-    one = "client = ?" + "".join(f" AND {column} = ?" for column in current_table.key)
+    matching = "client = ?" + "".join(f" AND {column} = ?" for column in current_table.key)
     for row, values in changes:
         key = (client, *row.key)
         if values is None:
-            changed += len((yield Select(f"DELETE FROM {current_table.table} WHERE {one} RETURNING {current_table.key[0]}", key)))
+            changed += len((yield Select(f"DELETE FROM {current_table.table} WHERE {matching} RETURNING {current_table.key[0]}", key)))
             continue
         columns = [*values]
         unchanged = "".join(f" AND {column} = ?" for column in columns)
         setting = ", ".join(f"{column} = ?" for column in columns)
         params = (*values.values(), *key, *(row.values[column] for column in columns))
-        sql = f"UPDATE {current_table.table} SET {setting} WHERE {one}{unchanged} RETURNING {current_table.key[0]}"
+        sql = f"UPDATE {current_table.table} SET {setting} WHERE {matching}{unchanged} RETURNING {current_table.key[0]}"
         changed += len((yield Select(sql, params)))
     return changed

@@ -27,14 +27,14 @@ def forget_changes(client: int, records: Sequence[Row]) -> Plan[None]:
 
     The events of a merge have values of all its records, also after it was undone.
     """
-    known_records = {*records}
+    joined_records = {*records}
     merges = [
         {(kind, number), *((kind, merged_id) for merged_id in _merged(data).merged)} for kind, number, data in (yield from _all(client))
     ]
-    while joined := [merge for merge in merges if not known_records.isdisjoint(merge)]:
-        known_records |= {record for merge in joined for record in merge}
+    while joined := [merge for merge in merges if not joined_records.isdisjoint(merge)]:
+        joined_records |= {record for merge in joined for record in merge}
         merges = [merge for merge in merges if merge not in joined]
-    rows = [(client, kind, number) for kind, number in sorted(known_records)]
+    rows = [(client, kind, number) for kind, number in sorted(joined_records)]
     yield Execute(FORGET_CHANGES, rows)
     yield Log([], rows)  # also from events of this transaction, which are stored at its end
 

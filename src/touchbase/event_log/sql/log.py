@@ -19,7 +19,7 @@ import msgspec
 
 from touchbase.event_log.models import LoggedEvent
 from touchbase.event_log.signal import LOGGED
-from touchbase.sql.builders import ONE, ONE_MATCH, RECORD, RECORD_MATCH
+from touchbase.sql.builders import RECORD, RECORD_MATCH, ROW_KEY, ROW_MATCH
 from touchbase.sql.dialect import parameter_table
 from touchbase.sql.rows import Columns, encode, names
 from touchbase.sql.statement import Execute, Log, Plan, Row, Savepoint, Statement, follow_savepoints
@@ -57,9 +57,11 @@ FORGET_CHANGES = Statement(
     "forget_changes", RECORD, body=f"UPDATE logged_event t SET changed = '{{}}' FROM p WHERE {RECORD_MATCH}", by_row=True
 )
 SUPPRESSIONS_OF = Statement(
-    "suppressions_of_events", ONE, body=f"SELECT t.id, t.kind, t.value, t.hashed FROM p CROSS JOIN suppression t WHERE {ONE_MATCH}"
+    "suppressions_of_events", ROW_KEY, body=f"SELECT t.id, t.kind, t.value, t.hashed FROM p CROSS JOIN suppression t WHERE {ROW_MATCH}"
 )
-DELIVERIES_OF = Statement("deliveries_of_events", ONE, body=f"SELECT t.id, t.state, t.error FROM p CROSS JOIN delivery t WHERE {ONE_MATCH}")
+DELIVERIES_OF = Statement(
+    "deliveries_of_events", ROW_KEY, body=f"SELECT t.id, t.state, t.error FROM p CROSS JOIN delivery t WHERE {ROW_MATCH}"
+)
 TRIM = Statement(
     "trim_log",
     (("client", "bigint"), ("sequence", "bigint")),
@@ -67,7 +69,7 @@ TRIM = Statement(
     by_row=True,
 )
 CREATION: Columns = (("changed", "text"), ("cause", "text"))
-"""What a statement that creates records takes for the event of each, next to the columns of `creation_log`."""
+"""Columns that a statement which creates records takes for the event of each, next to the columns of `creation_log`."""
 
 
 def creation_log(table: str, kind: int) -> str:

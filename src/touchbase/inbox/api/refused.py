@@ -22,7 +22,7 @@ from touchbase.inbox.refused_bodies import RefusedBody
 from touchbase.inbox.refused_replays import get_refused_body, replay_refused
 
 LISTING = "refusals"
-_ONE = "/admin/v1/clients/{client_id}/refused-webhooks/{refused_id}"
+_PATH = "/admin/v1/clients/{client_id}/refused-webhooks/{refused_id}"
 CAUSE = query.choice("cause", tuple(CAUSES), "Webhooks that were refused for this cause.", member="cause")
 _CAUSE = named_enum("RefusalCause", ". ".join(f"`{cause}`: {about}" for cause, about in CAUSES.items()) + ".", tuple(CAUSES))
 
@@ -148,13 +148,13 @@ ROUTES = [
         query=(*PAGE, CLIENT, TOOL, CHANNEL, CAUSE), success=(Success(200, "A page.", RefusalPage),),
     ),
     Route(
-        "GET", f"{_ONE}", refused_webhook, scope=ADMIN, operation_id="get_refused_webhook", tag=INBOX,
+        "GET", f"{_PATH}", refused_webhook, scope=ADMIN, operation_id="get_refused_webhook", tag=INBOX,
         summary="Get one refused webhook with its body",
         description="Returns what was received, by the `body_id` of the list. Headers and parameters with secrets are left out.",
         success=(Success(200, "The webhook.", RefusedWebhookOut),), problems=(404,),
     ),
     Route(
-        "POST", f"{_ONE}/replay", replay_refused_webhook, scope=ADMIN, operation_id="replay_refused_webhook", tag=INBOX,
+        "POST", f"{_PATH}/replay", replay_refused_webhook, scope=ADMIN, operation_id="replay_refused_webhook", tag=INBOX,
         summary="Receive a refused webhook after all",
         description="Stores the webhook as a delivery, at the time of its first call. Its proof is not checked again: the request vouches "
         "for it, and is recorded. `tool` says whose it is, if it does not look like it.",

@@ -154,9 +154,11 @@ async def replay_many(call: Call) -> Response:
     return response
 
 
-async def _chosen(call: Call, filters: DeliveryFilter, position: service.Cursor | None) -> tuple[list[service.Page], service.Cursor | None]:
+async def _chosen(
+    call: Call, filters: DeliveryFilter, position: service.Cursor | None
+) -> tuple[list[service.ReplayPage], service.Cursor | None]:
     """Return as many pages as one request may replay, and the cursor after them; None if nothing is left."""
-    chosen: list[service.Page] = []
+    chosen: list[service.ReplayPage] = []
     count = 0
     async for page in service.pages(call.api.dependencies.store, filters, position, PAGE):
         chosen.append(page)
@@ -166,7 +168,7 @@ async def _chosen(call: Call, filters: DeliveryFilter, position: service.Cursor 
     return chosen, None
 
 
-async def _dry_run(call: Call, chosen: Sequence[service.Page], proposed: ProposedConnection | None) -> DryRunResult:
+async def _dry_run(call: Call, chosen: Sequence[service.ReplayPage], proposed: ProposedConnection | None) -> DryRunResult:
     runner = service.DryRunner(call.api[PROCESSING], call.api[READ], call.api.dependencies.clock)
     settings = None if proposed is None else service.Proposed(proposed.channel, proposed.tool, settings_of(proposed.settings))
     result = DryRunResult()

@@ -218,7 +218,7 @@ class Receiver:
         return client
 
     def _failed_calls(self, scope: Scope) -> WebhookThrottle:
-        """Return the throttle of failures; for a spooled webhook without a limit: one that waits would hold up all behind it."""
+        """Return the throttle of failures; for a spooled webhook without a limit: a waiting webhook would hold up all behind it."""
         return UNLIMITED if SPOOLED in scope else self._failed_webhooks
 
     async def _body(self, client: Client, scope: Scope, receive: Receive, headers: Headers, at: Micros) -> bytes:

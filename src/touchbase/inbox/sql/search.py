@@ -11,7 +11,7 @@ from touchbase.history import sql as history_sql
 from touchbase.history.events import CONTACT
 from touchbase.history.identity_links import Ref
 from touchbase.inbox.search_queries import DeliveryEffects, DeliveryPerson, DeliveryStep, SoughtPerson
-from touchbase.sql.builders import ONE
+from touchbase.sql.builders import ROW_KEY
 from touchbase.sql.cell_answers import clients_of_deliveries, divided_deliveries, union
 from touchbase.sql.dialect import parameter_table
 from touchbase.sql.filters import Where
@@ -27,13 +27,13 @@ STEP_BYTES = 2 * 1024 * 1024
 MOST_EVENTS = 100
 """Events of one delivery of which a list shows the names and people."""
 _KEYS = {EMAIL: "email_key", LINKEDIN: "linkedin_key"}
-_FOUND = f"SELECT c.client_id, {names(DELIVERY[:-1], 'd.')}"
+_SELECT = f"SELECT c.client_id, {names(DELIVERY[:-1], 'd.')}"
 _FROM = "FROM p JOIN client c ON c.id = p.client JOIN delivery d ON d.client = p.client AND d.id = p.id"
-DELIVERIES_OF = Statement("found_deliveries", ONE, body=f"{_FOUND} {_FROM}")
+DELIVERIES_OF = Statement("found_deliveries", ROW_KEY, body=f"{_SELECT} {_FROM}")
 BODIES_OF = Statement(
     "found_bodies",
-    ONE,
-    body=f"{_FOUND}, COALESCE(b.query, ''), b.headers, b.body, d.body_removed, d.body_removed_us "
+    ROW_KEY,
+    body=f"{_SELECT}, COALESCE(b.query, ''), b.headers, b.body, d.body_removed, d.body_removed_us "
     f"{_FROM} LEFT JOIN delivery_body b ON b.client = p.client AND b.id = p.id",
 )
 _EFFECTS = "few.delivery_id, few.event, few.record_kind, few.record_id, c.email, c.linkedin_url"
@@ -42,10 +42,10 @@ _OF_EVENT = "t.client, t.delivery_id, t.event, t.record_kind, t.record_id"
 # Run for each delivery apart: the limit is its own.
 EFFECTS_OF_DELIVERY = Statement(
     "effects_of_delivery",
-    ONE,
+    ROW_KEY,
     sqlite=f"SELECT {_EFFECTS} FROM (SELECT {_OF_EVENT} FROM event t WHERE t.client = ?1 AND t.delivery_id = ?2 "
     f"LIMIT {MOST_EVENTS + 1}) few {_ABOUT}",
-    postgres=f"WITH {parameter_table('p', ONE)} SELECT {_EFFECTS} FROM p CROSS JOIN LATERAL (SELECT {_OF_EVENT} FROM event t "
+    postgres=f"WITH {parameter_table('p', ROW_KEY)} SELECT {_EFFECTS} FROM p CROSS JOIN LATERAL (SELECT {_OF_EVENT} FROM event t "
     f"WHERE t.client = p.client AND t.delivery_id = p.id LIMIT {MOST_EVENTS + 1}) few {_ABOUT}",
 )
 
@@ -168,7 +168,7 @@ def _of_inbox(client: int, below: int, state: str | None, problems: bool) -> tup
 
 
 def _of_history(client: int, below: int, state: str | None, problems: bool, event: str | None, contacts: list[int]) -> tuple[str, Row]:
-    """Return the deliveries to examine: those of the contacts' histories."""
+    """Return the deliveries of the contacts' histories, to be examined."""
     caused = Where(f"e.client = ? AND e.record_kind = {CONTACT} AND e.delivery_id IS NOT NULL", client)
     caused.add(f"e.record_id IN ({_places(contacts)})", *contacts)
     caused.equal("e.event", event)

@@ -117,7 +117,7 @@ class BatchResource(Generic[A, C, R]):
     def _response(self, prepared: Sequence[PreparedCommand], done: Sequence[object], options: _Options) -> Response:
         outcomes = iter(done)
         ends = [(item, item.error or next(outcomes)) for item in prepared]
-        results: list[Any] = [self._one(item, end, options) for item, end in ends]
+        results: list[Any] = [self._result_of(item, end, options) for item, end in ends]
         _limit_faults(results)
         left_out = self._add_records(results, [end for _, end in ends], options) if options.records else 0
         failed = sum(result.problem is not UNSET for result in results)
@@ -125,7 +125,7 @@ class BatchResource(Generic[A, C, R]):
         stored = encode(_BatchResponse([*_without_values(results)], len(results) - failed, failed))
         return Response(body=body, headers=options.headers, stored_body=stored)
 
-    def _one(self, item: PreparedCommand, outcome: object, options: _Options) -> Any:
+    def _result_of(self, item: PreparedCommand, outcome: object, options: _Options) -> Any:
         settings = options.client.settings
         changed: Any = UNSET
         if isinstance(outcome, CommandPreview):

@@ -107,12 +107,12 @@ class BatchCommands(Generic[A, C, R]):
                 fields += command.count(b'"field_name"')
             if fields > MOST_FIELDS:
                 raise Invalid([Fault("/commands", "too_many", TOO_MANY_FIELDS)])
-        named = [(item, item.read.asked) for item in prepared if item.read is not None and names_company(item.read.asked)]
+        named = [(item, item.read.request) for item in prepared if item.read is not None and names_company(item.read.request)]
         if named:
-            companies = await find_companies(store, sender.client.number, [asked for _, asked in named])
-            for item, asked in named:
+            companies = await find_companies(store, sender.client.number, [request for _, request in named])
+            for item, request in named:
                 try:
-                    _link(item.write, company_of(asked, companies))
+                    _link(item.write, company_of(request, companies))
                 except NotFound as error:
                     item.command, item.error = None, error
         return prepared
@@ -135,7 +135,7 @@ class BatchCommands(Generic[A, C, R]):
 
     def _create(self, item: Item, body: bytes, sender: BatchSender) -> PreparedCommand:
         read = self._bodies.creation(body, sender.client, sender.at, strict=sender.strict, thorough=sender.thorough)
-        creation = creation_of(self._kind.type, read.asked, sender.client, sender.at, item.on_duplicate or None)
+        creation = creation_of(self._kind.type, read.request, sender.client, sender.at, item.on_duplicate or None)
         creation.by = sender.by
         return self._prepared(in_one_step(creation, sender.client), read)
 
@@ -148,12 +148,12 @@ class BatchCommands(Generic[A, C, R]):
             return self._upserts.upsert(partly, match, sender.client, sender.at, sender.by)
 
         read = self._bodies.change(body, sender.client, sender.at, strict=sender.strict, rules=of, thorough=sender.thorough)
-        return self._prepared(of(read.asked), read)
+        return self._prepared(of(read.request), read)
 
     def _update(self, item: Item, body: bytes, sender: BatchSender) -> PreparedCommand:
         read = self._bodies.change(body, sender.client, sender.at, strict=sender.strict, thorough=sender.thorough)
         assert isinstance(item.id, int)
-        update = update_of(self._kind.type, sender.client, item.id, self._bodies.change_of(read.asked), sender.at)
+        update = update_of(self._kind.type, sender.client, item.id, self._bodies.change_of(read.request), sender.at)
         update.by = sender.by
         return self._prepared(update, read)
 

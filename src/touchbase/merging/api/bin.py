@@ -137,9 +137,9 @@ class BinResource:
         values["deleted_at"] = to_text(deleted.deleted_us)
         values["gone_at"] = to_text(gone_us(deleted.deleted_us, client.settings.keep_deleted_days))
         if self._kind is CONTACTS:
-            asked_us = deleted.erasure_asked_us
-            values["erasure_requested_at"] = None if asked_us is None else to_text(asked_us)
-            values["gone_at"] = values["gone_at"] if asked_us is None else None
+            erasure_us = deleted.erasure_asked_us
+            values["erasure_requested_at"] = None if erasure_us is None else to_text(erasure_us)
+            values["gone_at"] = values["gone_at"] if erasure_us is None else None
         in_bin: msgspec.Struct = self._shown(**values)
         return in_bin
 
@@ -160,9 +160,9 @@ def bin_routes(handlers: BinResource, kind: ResourceType[Any, Any, Any], tag: Ta
     name, many, by_id = kind.type.name, kind.type.plural, f"{kind.path}/{{id}}"
     record, shown = partial(Success, 200, headers=("ETag",)), (kind.response, DryRunResponse)
     filters = (TO_ERASE,) if kind is CONTACTS else ()
-    asked = ""
+    erasure = ""
     if kind is CONTACTS:
-        asked = (
+        erasure = (
             " A contact with `erasure_requested_at` is there because a CRM asked to erase the person: it is not removed until you erase "
             "it (`DELETE` with `erase=true`) or restore it."
         )
@@ -180,7 +180,7 @@ def bin_routes(handlers: BinResource, kind: ResourceType[Any, Any, Any], tag: Ta
             "GET", f"{kind.path}/deleted", handlers.list, scope=READ, operation_id=f"list_deleted_{many}", tag=tag,
             summary=f"List deleted {many}, the last deleted first",
             description=f"The {many} in the bin, as they were. `gone_at` is when each is removed for good: `keep_deleted_days` after its "
-            f"deletion.{asked}",
+            f"deletion.{erasure}",
             query=(FLAT, *filters, *PAGE), success=(Success(200, "A page.", page),),
         ),
         Route(

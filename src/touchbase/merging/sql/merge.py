@@ -40,32 +40,32 @@ from touchbase.records.sql import statements as records_sql
 from touchbase.records.sql.address_book import word_of
 from touchbase.records.sql.rows import company_of, contact_of, custom_field_row
 from touchbase.records.writes import changed_since
-from touchbase.sql.builders import ONE, ONE_MATCH, find
+from touchbase.sql.builders import ROW_KEY, ROW_MATCH, find
 from touchbase.sql.ids import Ids
 from touchbase.sql.operation import command, query
 from touchbase.sql.rows import Columns, names
 from touchbase.sql.statement import Execute, Plan, Statement, delete
 
 MERGE_ROW: Columns = (
-    *ONE, ("record_kind", "bigint"), ("record_id", "bigint"), ("merged_us", "bigint"), ("undone_us", "bigint"), ("content", "text"),
+    *ROW_KEY, ("record_kind", "bigint"), ("record_id", "bigint"), ("merged_us", "bigint"), ("undone_us", "bigint"), ("content", "text"),
 )  # fmt: skip
 INSERT_MERGE = Statement("insert_merge", MERGE_ROW, body=f"INSERT INTO record_merge ({names(MERGE_ROW)}) SELECT * FROM p WHERE true")
-FIND_MERGE = find("find_merge", "record_merge", MERGE_ROW, ONE, ONE_MATCH)
+FIND_MERGE = find("find_merge", "record_merge", MERGE_ROW, ROW_KEY, ROW_MATCH)
 # Without the records as they were: erasing one of them does not find the row any more.
 END_MERGE = Statement(
     "end_merge",
-    (*ONE, ("undone_us", "bigint")),
-    body=f"UPDATE record_merge AS t SET undone_us = p.undone_us, content = '' FROM p WHERE {ONE_MATCH}",
+    (*ROW_KEY, ("undone_us", "bigint")),
+    body=f"UPDATE record_merge AS t SET undone_us = p.undone_us, content = '' FROM p WHERE {ROW_MATCH}",
 )
 RETURN_MERGE = Statement(
     "return_merge",
-    (*ONE, ("record_id", "bigint")),
-    body=f"UPDATE record_merge AS t SET record_id = p.record_id FROM p WHERE {ONE_MATCH}",
+    (*ROW_KEY, ("record_id", "bigint")),
+    body=f"UPDATE record_merge AS t SET record_id = p.record_id FROM p WHERE {ROW_MATCH}",
 )
-DELETE_MERGE = delete("delete_merge", "record_merge", ONE, "id")
+DELETE_MERGE = delete("delete_merge", "record_merge", ROW_KEY, "id")
 CONTACT_IDS_OF_COMPANY = Statement(
     "contact_ids_of_company",
-    ONE,
+    ROW_KEY,
     body="SELECT t.id FROM p CROSS JOIN contact t WHERE t.client = p.client AND t.company_id = p.id",
 )
 
@@ -147,21 +147,23 @@ def merge_records(
 
 def _opted_out(records: Sequence[Record], parts: Sequence[Part], words: StatusWords, by: Author) -> list[StatusOptOut]:
     """Return the contacts whose status opts out, with all their addresses: the survivor may have another status afterwards."""
-    found: list[StatusOptOut] = []
+    opt_outs: list[StatusOptOut] = []
     for record, part in zip(records, parts, strict=True):
         if not isinstance(record, Contact) or not words.opts_out(record.status):
             continue
         if (since := opted_out_at(record, words.opts_out)) is not None:
             addresses = [*addresses_of(record), *addresses_of_refs(part.links)]
             note = f"status {since[1]!r}"
-            found.append(StatusOptOut(record.client, record.id, addresses, since[0], note, by=by_request(by), if_unlisted=True))
-    return found
+            opt_outs.append(StatusOptOut(record.client, record.id, addresses, since[0], note, by=by_request(by), if_unlisted=True))
+    return opt_outs
 
 
 def _list_opt_outs(opted_out: Sequence[StatusOptOut], survivor: Record, at: Micros) -> Plan[None]:
     """Put these contacts on the list, those without an address under that of the survivor."""
     assert isinstance(survivor, Contact)
-    yield from list_opt_outs([each if each.addresses else replace(each, addresses=addresses_of(survivor)) for each in opted_out], at)
+    yield from list_opt_outs(
+        [person if person.addresses else replace(person, addresses=addresses_of(survivor)) for person in opted_out], at
+    )
 
 
 @query

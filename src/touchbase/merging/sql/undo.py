@@ -183,8 +183,8 @@ def _divide_opt_outs(batch: ApplyBatch, numbers: Sequence[int]) -> Plan[None]:
     for number in numbers:
         contact = contacts[number]
         assert isinstance(contact, Contact)
-        others = [other for other in numbers if other != number]
-        foreign = set[str]().union(*(keys[other] for other in others)) - keys[number]
+        others = [contact_id for contact_id in numbers if contact_id != number]
+        foreign = set[str]().union(*(keys[contact_id] for contact_id in others)) - keys[number]
         addresses = [*further.get((batch.client, number), ()), *addresses_of(contact)]
         yield from drop_causes(batch.client, addresses, partial(_is_foreign, foreign, others), batch.now_us)
         if contact.email_key is not None:

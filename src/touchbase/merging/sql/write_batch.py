@@ -144,11 +144,11 @@ def _set(commands: Commands, ids: Ids, cipher: Cipher, budget: _ReadBudget) -> P
         return [(yield from _join(commands[0], outcomes[0], ids, cipher, budget))]
     yield SAVE
     outcomes = yield from plan_of(commands, ids, cipher)
-    one_by_one = _interfere(outcomes) or any(map(_may_join, commands, outcomes))
-    if one_by_one:
+    in_turn = _interfere(outcomes) or any(map(_may_join, commands, outcomes))
+    if in_turn:
         yield ROLL_BACK
     yield RELEASE
-    if one_by_one:
+    if in_turn:
         outcomes = []
         for inner in commands:
             outcomes += yield from _set([inner], ids, cipher, budget)

@@ -1,4 +1,4 @@
-"""HTTP resource of a record's timeline: its events, those of mail with the messages."""
+"""HTTP resource of a record's timeline: its events, mail events with their messages."""
 
 from __future__ import annotations
 

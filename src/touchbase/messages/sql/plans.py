@@ -22,7 +22,7 @@ from touchbase.history.sql import event_row
 from touchbase.messages.models import HANDLED_AGE, MADE_EVENTS, MOST_CUSTOM_FIELDS, RECEIVED, EventKey, Message, united
 from touchbase.records.sql import statements as records_sql
 from touchbase.records.sql.address_book import add_filters
-from touchbase.sql.builders import ONE, ONE_MATCH, RECORD, find
+from touchbase.sql.builders import RECORD, ROW_KEY, ROW_MATCH, find
 from touchbase.sql.filters import Where
 from touchbase.sql.ids import Ids
 from touchbase.sql.operation import command, query
@@ -31,7 +31,7 @@ from touchbase.sql.rows import Columns, encode, names
 from touchbase.sql.statement import Execute, Plan, Row, Select, Statement
 
 MESSAGE: Columns = (
-    *ONE, ("direction", "text"), ("channel", "text"), ("occurred_us", "bigint"), ("event_key", "text"), ("delivery_id", "bigint"),
+    *ROW_KEY, ("direction", "text"), ("channel", "text"), ("occurred_us", "bigint"), ("event_key", "text"), ("delivery_id", "bigint"),
     ("received_us", "bigint"), ("tool", "text"), ("mailbox", "text"), ("subject", "text"), ("text", "text"), ("html", "text"),
     ("campaign_id", "text"), ("campaign_name", "text"), ("step", "text"), ("message_id", "text"), ("thread_id", "text"),
     ("category", "text"), ("interested", "bigint"), ("custom", "text"), ("updated_us", "bigint"), ("copy_key", "text"),
@@ -42,7 +42,7 @@ _SHOWN = MESSAGE[1:22]
 LONG_COLUMNS = [place for place, (name, _) in enumerate(_SHOWN) if name in ("subject", "text", "html", "custom")]
 """Positions of the columns of a shown copy that can be long."""
 _CONTENT = (*MESSAGE[6:19], ("copy_key", "text"), ("has_body", "bigint"))
-"""What an earlier receipt of the same event replaces."""
+"""Columns that an earlier receipt of the same event replaces."""
 _INDEXED = "({0}.delivery_id IS NOT NULL OR {0}.event IN ('message.received', 'message.sent'))"
 """Must match the condition of the index `event_key` literally."""
 
@@ -68,7 +68,7 @@ INSERT_MESSAGE = Statement(
 )
 COPIES_BY_ID = Statement(
     "message_copies_by_id",
-    ONE,
+    ROW_KEY,
     sqlite_set=f"SELECT {names(_SHOWN, 'm.')}, e.record_id, c.email FROM p CROSS JOIN message m CROSS JOIN event e CROSS JOIN contact c "
     f"WHERE m.client = p.client AND m.id = p.id AND {event_of_copy('e', 'm')} AND c.client = e.client AND c.id = e.record_id "
     "AND m.deleted = 0",
@@ -76,19 +76,19 @@ COPIES_BY_ID = Statement(
     "AND t.id = p.id AND t.deleted = 0 OFFSET 0) m CROSS JOIN LATERAL (SELECT e.record_id, c.email FROM event e "
     f"JOIN contact c ON c.client = e.client AND c.id = e.record_id WHERE {event_of_copy('e', 'm')} OFFSET 0) x",
 )
-_OTHER = "o.client = m.client AND o.copy_key = m.copy_key AND o.direction = m.direction AND (o.deleted = 1 OR o.id < m.id)"
+_COPY = "o.client = m.client AND o.copy_key = m.copy_key AND o.direction = m.direction AND (o.deleted = 1 OR o.id < m.id)"
 _BEFORE = "o.id < m.id OR NOT EXISTS (SELECT 1 FROM p n WHERE n.id = o.id)"
 NEW_MESSAGES = Statement(
     "new_messages",
-    ONE,
+    ROW_KEY,
     sqlite_set="SELECT m.id, e.record_id FROM p CROSS JOIN message m CROSS JOIN event e CROSS JOIN contact c WHERE m.client = p.client "
     f"AND m.id = p.id AND m.deleted = 0 AND {event_of_copy('e', 'm')} AND c.client = e.client AND c.id = e.record_id "
-    f"AND NOT EXISTS (SELECT 1 FROM message o JOIN event f ON {event_of_copy('f', 'o')} WHERE {_OTHER} AND f.record_id = e.record_id)",
+    f"AND NOT EXISTS (SELECT 1 FROM message o JOIN event f ON {event_of_copy('f', 'o')} WHERE {_COPY} AND f.record_id = e.record_id)",
     body="SELECT m.id, x.record_id FROM p CROSS JOIN LATERAL (SELECT * FROM message t WHERE t.client = p.client AND t.id = p.id "
     "AND t.deleted = 0 OFFSET 0) m CROSS JOIN LATERAL (SELECT e.record_id FROM event e "
     f"JOIN contact c ON c.client = e.client AND c.id = e.record_id WHERE {event_of_copy('e', 'm')} OFFSET 0) x "
     f"WHERE NOT EXISTS (SELECT 1 FROM message o CROSS JOIN LATERAL (SELECT f.record_id FROM event f WHERE {event_of_copy('f', 'o')} "
-    f"OFFSET 0) y WHERE {_OTHER.replace('o.id < m.id', _BEFORE)} AND y.record_id = x.record_id OFFSET 0)",
+    f"OFFSET 0) y WHERE {_COPY.replace('o.id < m.id', _BEFORE)} AND y.record_id = x.record_id OFFSET 0)",
 )
 """The copies that are the first ones of their message, with its contact, which is not deleted. Without texts: it runs for
 every batch with messages. Ids say which copy of one batch is the first; on PostgreSQL another process may have stored an earlier copy
@@ -111,7 +111,7 @@ PLACES_OF_RECORD = Statement(
     f"WHERE {_OF_RECORD} AND {_OF_EVENT}",
 )
 """The copies of a contact's messages, without their texts."""
-COPIES_BY_NUMBER = find("message_copies_by_number", "message", _SHOWN, ONE, ONE_MATCH)
+COPIES_BY_NUMBER = find("message_copies_by_number", "message", _SHOWN, ROW_KEY, ROW_MATCH)
 COUNT_OF_RECORD = Statement(
     "count_messages", RECORD, body=f"SELECT count(*) FROM p CROSS JOIN event e CROSS JOIN message t WHERE {_OF_RECORD} AND {_OF_EVENT}"
 )
@@ -141,20 +141,20 @@ RETIME_MESSAGE = Statement(
 _REMOVED = "subject = NULL, text = NULL, html = NULL, has_body = 0"
 MARK_DELETED = Statement(
     "mark_message_deleted",
-    ONE,
+    ROW_KEY,
     body=f"UPDATE message t SET {_REMOVED}, custom = '{{}}', category = NULL, mailbox = NULL, deleted = 1 "
     "FROM p WHERE t.client = p.client AND t.id = p.id",
     by_row=True,
 )
 SET_INTERESTED = Statement(
     "set_message_interested",
-    (*ONE, ("interested", "bigint"), ("updated_us", "bigint")),
+    (*ROW_KEY, ("interested", "bigint"), ("updated_us", "bigint")),
     body="UPDATE message t SET interested = p.interested, updated_us = p.updated_us FROM p WHERE t.client = p.client AND t.id = p.id",
     by_row=True,
 )
 LOCK_CONTACT_OF = Statement(
     "lock_contact_of_message",
-    ONE,
+    ROW_KEY,
     sqlite_set="SELECT c.id FROM p CROSS JOIN message m CROSS JOIN event e CROSS JOIN contact c WHERE m.client = p.client AND m.id = p.id "
     f"AND m.deleted = 0 AND {event_of_copy('e', 'm')} AND c.client = e.client AND c.id = e.record_id",
     body="SELECT c.id FROM p CROSS JOIN LATERAL (SELECT * FROM message t WHERE t.client = p.client AND t.id = p.id AND t.deleted = 0 "
@@ -165,22 +165,22 @@ LOCK_CONTACT_OF = Statement(
 _SIBLING = "o.client = t.client AND o.copy_key = t.copy_key AND o.direction = t.direction AND o.id <> t.id"
 INHERIT_MARK = Statement(
     "inherit_mark_of_message",
-    ONE,
+    ROW_KEY,
     body="UPDATE message t SET handled_us = received_us FROM p WHERE t.client = p.client AND t.id = p.id AND t.handled_us IS NULL "
     f"AND EXISTS (SELECT 1 FROM message o JOIN event f ON {event_of_copy('f', 'o')} JOIN event e ON {event_of_copy('e', 't')} "
     f"WHERE {_SIBLING} AND (o.handled_us IS NOT NULL OR o.deleted = 1) AND f.record_id = e.record_id)",
     by_row=True,
 )
-CUSTOM_OF = find("message_custom_of", "message", (("id", "bigint"), ("custom", "text")), ONE, ONE_MATCH)
+CUSTOM_OF = find("message_custom_of", "message", (("id", "bigint"), ("custom", "text")), ROW_KEY, ROW_MATCH)
 STORE_CUSTOM = Statement(
     "store_message_custom",
-    (*ONE, ("custom", "text"), ("updated_us", "bigint")),
+    (*ROW_KEY, ("custom", "text"), ("updated_us", "bigint")),
     body="UPDATE message t SET custom = p.custom, updated_us = p.updated_us FROM p WHERE t.client = p.client AND t.id = p.id",
     by_row=True,
 )
 PRUNE_MESSAGE = Statement(
     "prune_message",
-    ONE,
+    ROW_KEY,
     body=f"UPDATE message t SET {_REMOVED} FROM p WHERE t.client = p.client AND t.id = p.id AND t.has_body = 1 RETURNING t.id",
     by_row=True,
 )
@@ -233,7 +233,7 @@ Group = tuple[str, str, int]
 
 
 def insert_copies(client: int, copies: Sequence[Message], ids: Ids) -> Plan[list[Message]]:
-    """Store copies whose events are stored; return those of messages that are new, with their contacts."""
+    """Store copies whose events are stored; return the copies of new messages, with their contacts."""
     for copy in copies:
         copy.id = ids.take(ID)
     rows = [message_row(client, copy) for copy in sorted(copies, key=lambda copy: (copy.event_key, copy.occurred_us))]
@@ -514,7 +514,7 @@ def _by_ids(client: int, numbers: Sequence[int]) -> Plan[dict[int, Message]]:
 
 
 def _complete(client: int, copies: Sequence[Message]) -> Plan[dict[int, Message]]:
-    """Return the message of each copy by the copy's id, with what its other copies say; deleted ones are left out."""
+    """Return the message of each copy by the copy's id, completed from its other copies; deleted ones are left out."""
     groups = {_group(copy) for copy in copies if copy.copy_key is not None}
     others: dict[Group, list[Message]] = {}
     gone: set[Group] = set()

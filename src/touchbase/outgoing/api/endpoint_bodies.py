@@ -30,7 +30,7 @@ ENDPOINT_TESTS: AppKey[BoundedCache[int, TokenBucket]] = AppKey()
 WEBHOOK_ALLOWED: AppKey[Collection[str]] = AppKey()
 """Origins to which webhooks may be sent although they are not public or not https."""
 INSTALLATION: AppKey[Installation] = AppKey()
-"""What the operator sets for messages to people."""
+"""The operator's settings for messages to people."""
 EVENT = "evt_"
 
 

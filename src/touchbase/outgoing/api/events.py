@@ -166,7 +166,7 @@ async def _pieces(call: Call, client: Client, query: _EventsQuery, piece: bytes,
 
 
 async def _piece(call: Call, client: Client, query: _EventsQuery, after: int | None) -> tuple[bytes, int, int]:
-    """Return the events after a sequence as a part of the stream, the sequence of the last one, and that of the newest."""
+    """Return the events after a sequence as a part of the stream, the last event's sequence, and the newest event's."""
     parts = call.api.dependencies
     async with parts.pages.place(client.number, min(parts.limits.page_bytes, STREAM_BYTES)) as size:
         page = await read_page(parts.store, client.number, after, query.limit, query.types, size)

@@ -247,7 +247,7 @@ async def list_attempts(call: Call) -> Response:
 
 
 _SHOWN = (Success(200, "The endpoint; its secret is not shown.", WebhookEndpointOut),)
-_ONE = f"{PATH}/{{id}}"
+_ID = f"{PATH}/{{id}}"
 ROUTES = [
     Route(
         "GET", PATH, list_endpoints, scope=ADMIN, operation_id="list_webhook_endpoints", tag=TAG, summary="List webhook endpoints",
@@ -267,39 +267,39 @@ ROUTES = [
         body=WebhookPreviewRequest, success=(Success(200, "The message.", WebhookPreviewOut),), keyed=False,
     ),
     Route(
-        "GET", _ONE, get_endpoint, scope=ADMIN, operation_id="get_webhook_endpoint", tag=TAG, summary="Get one webhook endpoint",
+        "GET", _ID, get_endpoint, scope=ADMIN, operation_id="get_webhook_endpoint", tag=TAG, summary="Get one webhook endpoint",
         description="Returns the endpoint with its progress: what waits, what failed, and since when it fails.", success=_SHOWN,
     ),
     Route(
-        "PATCH", _ONE, change_endpoint, scope=ADMIN, operation_id="change_webhook_endpoint", tag=TAG, summary="Update one webhook endpoint",
+        "PATCH", _ID, change_endpoint, scope=ADMIN, operation_id="change_webhook_endpoint", tag=TAG, summary="Update one webhook endpoint",
         description="What is left out stays. `disabled=true` stops sending until `disabled=false`; events wait while the log has them.",
         body=WebhookEndpointChange, success=_SHOWN, problems=(412,),
     ),
     Route(
-        "DELETE", _ONE, remove_endpoint, scope=ADMIN, operation_id="remove_webhook_endpoint", tag=TAG, summary="Remove a webhook endpoint",
+        "DELETE", _ID, remove_endpoint, scope=ADMIN, operation_id="remove_webhook_endpoint", tag=TAG, summary="Remove a webhook endpoint",
         description="Removes it with its attempts; what waits is not sent.", success=(Success(204, "It is removed."),),
     ),
     Route(
-        "POST", f"{_ONE}/rotate-secret", rotate_secret, scope=ADMIN, operation_id="rotate_webhook_secret", tag=TAG,
+        "POST", f"{_ID}/rotate-secret", rotate_secret, scope=ADMIN, operation_id="rotate_webhook_secret", tag=TAG,
         summary="Give one webhook endpoint a new secret",
         description="Requests carry a signature of each secret until the overlap ends. The secret is shown only in this response.",
         body=WebhookSecretRotation, success=(Success(200, "The endpoint with its new secret.", WebhookEndpointOut),),
     ),
     Route(
-        "POST", f"{_ONE}/resume", resume_endpoint, scope=ADMIN, operation_id="resume_webhook_endpoint", tag=TAG,
+        "POST", f"{_ID}/resume", resume_endpoint, scope=ADMIN, operation_id="resume_webhook_endpoint", tag=TAG,
         summary="Resume one webhook endpoint",
         description="Makes a paused or disabled endpoint active. What waited is sent, in order, also what waits for its next attempt.",
         success=_SHOWN,
     ),
     Route(
-        "POST", f"{_ONE}/test", test_endpoint, scope=ADMIN, operation_id="test_webhook_endpoint", tag=TAG,
+        "POST", f"{_ID}/test", test_endpoint, scope=ADMIN, operation_id="test_webhook_endpoint", tag=TAG,
         summary="Send a test to one webhook endpoint",
         description="Sends an event of the type `endpoint.test`, or to people the message about a fictitious person, and returns what the "
         "receiver responded, also if it failed.",
         success=(Success(200, "What became of it.", WebhookAttemptOut),),
     ),
     Route(
-        "POST", f"{_ONE}/replay", replay, scope=ADMIN, operation_id="replay_webhooks", tag=TAG,
+        "POST", f"{_ID}/replay", replay, scope=ADMIN, operation_id="replay_webhooks", tag=TAG,
         summary="Send events to one webhook endpoint again",
         description="One event, whatever became of it; or events that failed since a time; or all since a time that were never delivered. "
         "A repeated event has the same `webhook-id`.",

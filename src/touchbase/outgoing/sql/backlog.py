@@ -1,4 +1,4 @@
-"""Plans that count the events that endpoints will be sent: those that wait for a retry, and those not read from the log yet.
+"""Plans that count the events that endpoints will be sent: events that wait for a retry, and events not read from the log yet.
 
 Types and filters are evaluated by the statements; a filter on the record as it is now, as it is before each request.
 """
@@ -55,7 +55,7 @@ _SUMS: Sequence[tuple[str, str]] = (
         "",
     ),
 )
-"""Statements, and their texts for PostgreSQL where they differ, that count events of all endpoints but those of some keys."""
+"""Statements, and their texts for PostgreSQL where they differ, that count events of all endpoints except of some keys."""
 _EVALUATED = (
     f"SELECT e.client, e.id, e.types, e.filter, s.position, n.next - 1 {_FROM}{_SERVED}AND e.filter <> '{{}}' AND (s.position < n.next - 1 "
     "OR EXISTS (SELECT 1 FROM pending_webhook p WHERE p.client = e.client AND p.endpoint_id = e.id)) ORDER BY e.client, e.id LIMIT ?"
@@ -126,7 +126,7 @@ def filter_conditions(trees: Mapping[str, Any], settings: ClientSettings, now: M
 def count_waiting(
     client: int, endpoint_id: int, types: Sequence[str], conditions: Sequence[FilterCondition], position: int, newest: int
 ) -> Plan[tuple[int, Micros | None]]:
-    """Return how many events of the log and of those that wait for a retry an endpoint will be sent, and since when the oldest waits."""
+    """Count the events of the log and of the retries that an endpoint will be sent; return also the oldest one's time."""
     unread = Where("l.client = ?", client)
     unread.add("l.sequence > ? AND l.sequence <= ?", position, min(newest, position + LOOK_AHEAD))
     if types:

@@ -1,4 +1,4 @@
-"""Plans of the processes that send: leases, progress, attempts, and what operators ask."""
+"""Plans of the processes that send: leases, progress, attempts, and operators' requests."""
 
 from __future__ import annotations
 
@@ -131,7 +131,7 @@ def store_progress(
     state: str = ACTIVE,
     reason: str | None = None,
 ) -> Plan[bool]:
-    """Store what a process has done for an endpoint; False, and nothing is stored, if it does not lead the client's shard any more.
+    """Store a process's progress on an endpoint; False, and nothing is stored, if it no longer leads the client's shard.
 
     `remove`: Sequences that are delivered. `delivered_us`: None leaves it. `state`: Another one pauses or disables the endpoint, if it
     is active.

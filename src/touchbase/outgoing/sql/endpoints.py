@@ -68,17 +68,17 @@ def change_endpoint(cipher: Cipher, endpoint: Endpoint, revision: int) -> Plan[E
     `endpoint`: With the new values.
     `revision`: The version that the change was decided on.
     """
-    current_known = yield from _locked(endpoint.client, endpoint.id, cipher)
-    if current_known is None:
+    present = yield from _locked(endpoint.client, endpoint.id, cipher)
+    if present is None:
         return no_such_endpoint(endpoint.id)
-    if current_known.version != revision:
+    if present.version != revision:
         return PreconditionFailed("the endpoint has changed since it was read; read it again and repeat the change")
     return (yield from _save(endpoint, cipher))
 
 
 @command(cipher=True)
 def rotate_secret(cipher: Cipher, client: int, id: int, secret: Secret, until_us: Micros, at: Micros) -> Plan[Endpoint | TouchbaseError]:
-    """Add a secret; the present one signs too until `until_us`, older ones no more. `NotFound`."""
+    """Add a secret; the present one signs too until `until_us`, older ones stop. `NotFound`."""
     current = yield from _locked(client, id, cipher)
     if current is None:
         return no_such_endpoint(id)
@@ -91,7 +91,7 @@ def rotate_secret(cipher: Cipher, client: int, id: int, secret: Secret, until_us
 
 @command(cipher=True)
 def resume_endpoint(cipher: Cipher, client: int, id: int, at: Micros) -> Plan[Endpoint | TouchbaseError]:
-    """Make an endpoint active; what waited is sent, in order. `NotFound`."""
+    """Make an endpoint active; waiting events are sent, in order. `NotFound`."""
     current = yield from _locked(client, id, cipher)
     if current is None:
         return no_such_endpoint(id)
@@ -119,7 +119,7 @@ def _decrypted(row: Row, cipher: Cipher) -> Endpoint:
 
 @command
 def remove_endpoint(client: int, id: int) -> Plan[TouchbaseError | None]:
-    """Remove an endpoint with what it misses and its attempts. `NotFound`."""
+    """Remove an endpoint with its undelivered events and its attempts. `NotFound`."""
     key = (client, id)
     if not (yield Execute(DELETE_ENDPOINT, [key])):
         return no_such_endpoint(id)
@@ -165,7 +165,7 @@ def replay(
 def _to_replay(
     endpoint: Endpoint, at: Micros, sequence: int | None, missing_since_us: Micros | None
 ) -> Plan[list[Pending] | TouchbaseError]:
-    """Return the events from the log that a replay adds to the ones that wait."""
+    """Return the events of the log that a replay adds to the waiting ones."""
     where, start = Where("client = ?", endpoint.client), 0
     if sequence is not None:
         where.add("sequence = ?", sequence)

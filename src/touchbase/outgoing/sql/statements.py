@@ -8,14 +8,14 @@ from typing import Any
 import msgspec
 
 from touchbase.outgoing.models import Attempt, Endpoint, Pending, Secret
-from touchbase.sql.builders import ONE, ONE_MATCH, find, insert, update
+from touchbase.sql.builders import ROW_KEY, ROW_MATCH, find, insert, update
 from touchbase.sql.rows import Columns, encode, names
 from touchbase.sql.statement import Row, Statement, delete
 
 ENDPOINT: Columns = (
-    *ONE, ("url", "text"), ("created_us", "bigint"), ("updated_us", "bigint"), ("types", "text"), ("fields", "text"), ("filter", "text"),
-    ("ordering", "text"), ("format", "text"), ("rate", "bigint"), ("description", "text"), ("secrets", "text"), ("state", "text"),
-    ("reason", "text"), ("state_us", "bigint"), ("version", "bigint"), ("kind", "text"), ("settings", "text"),
+    *ROW_KEY, ("url", "text"), ("created_us", "bigint"), ("updated_us", "bigint"), ("types", "text"), ("fields", "text"),
+    ("filter", "text"), ("ordering", "text"), ("format", "text"), ("rate", "bigint"), ("description", "text"), ("secrets", "text"),
+    ("state", "text"), ("reason", "text"), ("state_us", "bigint"), ("version", "bigint"), ("kind", "text"), ("settings", "text"),
 )  # fmt: skip
 KEY: Columns = (("client", "bigint"), ("endpoint_id", "bigint"))
 PENDING: Columns = (
@@ -29,17 +29,17 @@ ATTEMPT: Columns = (
 _OF_ENDPOINT = "t.client = p.client AND t.endpoint_id = p.endpoint_id"
 INSERT_ENDPOINT = insert("webhook_endpoint", ENDPOINT)
 UPDATE_ENDPOINT = update("update_webhook_endpoint", "webhook_endpoint", ENDPOINT)
-LOCK_ENDPOINT = find("lock_webhook_endpoint", "webhook_endpoint", ENDPOINT, ONE, ONE_MATCH, lock=True)
-DELETE_ENDPOINT = delete("delete_webhook_endpoint", "webhook_endpoint", ONE, "id")
+LOCK_ENDPOINT = find("lock_webhook_endpoint", "webhook_endpoint", ENDPOINT, ROW_KEY, ROW_MATCH, lock=True)
+DELETE_ENDPOINT = delete("delete_webhook_endpoint", "webhook_endpoint", ROW_KEY, "id")
 DELETE_POSITION = delete("delete_webhook_position", "webhook_position", KEY)
 DELETE_PENDING = delete("delete_pending_webhooks", "pending_webhook", KEY)
 DELETE_ATTEMPTS = delete("delete_webhook_attempts", "webhook_attempt", KEY)
-FIND_ENDPOINTS = find("find_webhook_endpoints", "webhook_endpoint", ONE, ONE, ONE_MATCH)
+FIND_ENDPOINTS = find("find_webhook_endpoints", "webhook_endpoint", ROW_KEY, ROW_KEY, ROW_MATCH)
 SERVED = Statement(
     "served_webhook_endpoints",
-    ONE,
+    ROW_KEY,
     body=f"SELECT {names(ENDPOINT, 't.')}, c.client_id, s.start, s.position, s.failing_since_us, s.delivered_us FROM p "
-    f"CROSS JOIN webhook_endpoint t CROSS JOIN webhook_position s CROSS JOIN client c WHERE {ONE_MATCH} "
+    f"CROSS JOIN webhook_endpoint t CROSS JOIN webhook_position s CROSS JOIN client c WHERE {ROW_MATCH} "
     "AND s.client = p.client AND s.endpoint_id = p.id AND c.id = p.client",
 )
 WAITING = Statement(
@@ -89,12 +89,12 @@ RETRY_WAITING = Statement(
     _DUE_NOW,
     body=f"UPDATE pending_webhook AS t SET next_us = p.at FROM p WHERE {_OF_ENDPOINT} AND t.next_us > p.at",
 )
-_STATE: Columns = (*ONE, ("state", "text"), ("reason", "text"), ("at", "bigint"))
+_STATE: Columns = (*ROW_KEY, ("state", "text"), ("reason", "text"), ("at", "bigint"))
 STOP_ENDPOINT = Statement(
     "stop_webhook_endpoint",
     _STATE,
     body="UPDATE webhook_endpoint AS t SET state = p.state, reason = p.reason, state_us = p.at, updated_us = p.at, "
-    f"version = t.version + 1 FROM p WHERE {ONE_MATCH} AND t.state = 'active'",
+    f"version = t.version + 1 FROM p WHERE {ROW_MATCH} AND t.state = 'active'",
 )
 INSERT_ATTEMPT = insert("webhook_attempt", ATTEMPT)
 _LEASE: Columns = (("name", "text"), ("token", "text"), ("until_us", "bigint"))
@@ -112,7 +112,7 @@ FORGET_RESPONSES = Statement(
     body="UPDATE webhook_attempt AS t SET response = '' FROM p WHERE t.client = p.client AND t.response <> '' AND t.sequence IN "
     "(SELECT e.sequence FROM logged_event e WHERE e.client = p.client AND e.record_kind = p.record_kind AND e.record_id = p.record_id)",
 )
-"""A response may repeat what was sent."""
+"""A response may repeat the request."""
 _list: Callable[[str], list[Any]] = msgspec.json.Decoder(list[Any]).decode
 _dict: Callable[[str], dict[str, Any]] = msgspec.json.Decoder(dict[str, Any]).decode
 

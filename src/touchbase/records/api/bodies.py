@@ -32,7 +32,7 @@ from touchbase.http.body_errors import escaped
 from touchbase.http.headers import HANDLING, STRICT, applied
 from touchbase.http.request_body import NUL, Rules, read_struct
 from touchbase.records.api.resource_type import ResourceType
-from touchbase.records.api.schemas import OTHER_NAMES, CompanyRequest, ContactRequest, CustomFieldInput, CustomFieldOut, given
+from touchbase.records.api.schemas import SECOND_NAMES, CompanyRequest, ContactRequest, CustomFieldInput, CustomFieldOut, sent_fields
 from touchbase.records.create import creation_of
 from touchbase.records.models import Company, Contact
 from touchbase.records.sql import lookup as sql_lookup
@@ -68,7 +68,7 @@ class Members:
     """Members that are lists of objects -> the members of these, read-only ones included; only `handling=strict` looks at them."""
 
     @property
-    def known(self) -> frozenset[str]:
+    def names(self) -> frozenset[str]:
         """All members."""
         return self.writable | self.read_only
 
@@ -89,7 +89,7 @@ class MemberCheck:
 
     def __init__(self, members: Members) -> None:
         self._members = members
-        self._known = members.known
+        self._names = members.names
         self._near = lru_cache(maxsize=2048)(self._search)
         ordered = sorted(members.writable, key=lambda name: (name == members.custom_fields, name))  # of equal forms the last counts
         self._forms = {squashed(form): name for name in ordered for form in _forms(name, members.record)}
@@ -105,9 +105,9 @@ class MemberCheck:
             members = _decode(body)
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
             return NONE
-        if not strict and members.keys() <= self._known:
+        if not strict and members.keys() <= self._names:
             return NONE
-        names = [name for name in members if name not in self._known]
+        names = [name for name in members if name not in self._names]
         examined = names[: MOST_EXAMINED if thorough or not strict else 1]
         # A longer name is none misspelt, and would stay in the cache.
         right = {name: near for name in examined if len(name) <= LONGEST_COMPARED and (near := self._near(name)) is not None}
@@ -146,16 +146,16 @@ class MemberCheck:
             return None  # it would be ignored under its right name too
         return nearest(name_squashed, self._forms)
 
-    def _in_lists(self, found: Mapping[str, msgspec.Raw]) -> Iterable[Fault]:
-        for member, known in self._members.lists.items():
-            if member not in found:
+    def _in_lists(self, members: Mapping[str, msgspec.Raw]) -> Iterable[Fault]:
+        for member, names in self._members.lists.items():
+            if member not in members:
                 continue
             try:
-                items = _decode_list(found[member])
+                items = _decode_list(members[member])
             except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
                 continue
-            detail = f"is no member of a custom field; handling=strict allows {', '.join(sorted(known))}"
-            odd = ((index, name) for index, item in enumerate(items) for name in item if name not in known)
+            detail = f"is no member of a custom field; handling=strict allows {', '.join(sorted(names))}"
+            odd = ((index, name) for index, item in enumerate(items) for name in item if name not in names)
             for index, name in islice(odd, MOST_EXAMINED):
                 yield Fault(f"/{member}/{index}/{escaped(name)}", "unknown", detail)
 
@@ -198,7 +198,7 @@ STRICTLY = applied(f"{HANDLING}={STRICT}")
 class Read(Generic[Body]):
     """A decoded body, and the names of its ignored members."""
 
-    asked: Body
+    request: Body
     ignored: tuple[str, ...] = ()
     strict: bool = False
 
@@ -222,14 +222,14 @@ class RecordBodies(Generic[A, C, R]):
         kind = self._kind
         rules = lambda partly: creation_of(kind.type, partly, client, at)  # noqa: E731
         read = Read(*self.members.read(body, self._create_decoder, kind.request, rules, strict=strict, thorough=thorough), strict)
-        if kind.type.kind == CONTACT and not any(map(_has_value, astuple(read.asked))):
+        if kind.type.kind == CONTACT and not any(map(_has_value, astuple(read.request))):
             raise Invalid([Fault("", "required", NO_PERSON)])
         return read
 
     def change(
         self, body: bytes, client: Client, at: Micros, *, strict: bool = False, rules: Rules[C] | None = None, thorough: bool = True
     ) -> Read[C]:
-        """Decode the body of a change, as `creation`; `rules` are those of an update if they are not given."""
+        """Decode the body of a change, as `creation`; `rules`: by default the rules of an update."""
         kind = self._kind
         usual = lambda partly: update_of(kind.type, client, 0, self.change_of(partly), at)  # noqa: E731
         read = self.members.read(body, self._change_decoder, kind.change, rules or usual, strict=strict, thorough=thorough)
@@ -237,7 +237,7 @@ class RecordBodies(Generic[A, C, R]):
 
     def change_of(self, body: Any, if_updated_us: Micros | None = None) -> RecordChange:
         """Return the change that a body asks for."""
-        fields = given(body)
+        fields = sent_fields(body)
         custom = fields.pop(self._kind.type.custom_fields, ())
         return RecordChange(fields, custom, if_updated_us, body.custom_pointer, body.body_faults)
 
@@ -251,7 +251,7 @@ def _members(kind: ResourceType[Any, Any, Any]) -> Members:
     name = kind.type.custom_fields
     custom = frozenset(CustomFieldInput.__struct_fields__) | frozenset(CustomFieldOut.__struct_fields__)
     read_only = frozenset(kind.response.__struct_fields__) - writable
-    return Members(kind.type.name, writable, read_only, name, {name: custom, OTHER_NAMES[name]: custom})
+    return Members(kind.type.name, writable, read_only, name, {name: custom, SECOND_NAMES[name]: custom})
 
 
 async def find_companies(store: Store, client: int, bodies: Iterable[msgspec.Struct]) -> Mapping[str, int]:

@@ -1,4 +1,4 @@
-"""`POST .../match`: which of these people and companies are known, and what has happened with them."""
+"""`POST .../match`: find known people and companies, with status and last mails."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ class _Shapes:
     """A request whose items are all valid."""
     response: type[Struct]
     all_clients: type[Struct]
-    one: Callable[..., Any]
+    result: Callable[..., Any]
     clients: Callable[..., Any]
     client: Callable[..., Any]
 
@@ -134,7 +134,7 @@ class MatchResource:
         self._shapes = _SHAPES[kind.type.name]
         self._name, self._kind, self._fields = kind.type.name, kind.type.kind, match_fields(kind)
         self._decoder: msgspec.json.Decoder[Any] = msgspec.json.Decoder(self._shapes.item)
-        self._whole: msgspec.json.Decoder[Any] = msgspec.json.Decoder(self._shapes.items)
+        self._batch_decoder: msgspec.json.Decoder[Any] = msgspec.json.Decoder(self._shapes.items)
 
     async def match(self, call: Call) -> Response:
         """`POST` of items, for one client."""
@@ -142,7 +142,7 @@ class MatchResource:
         call.parameters().done()
         keys, store = await self._keys(call), call.api.dependencies.store
         matches = await store.read(match_records(client.number, self._kind, _all(keys)))
-        results = [self._one(key, matches) for key in keys]
+        results = [self._result(key, matches) for key in keys]
         await mark_suppressed(store, client.number, self._kind, keys, matches, results, call.api.dependencies.clock())
         return Response(body=encode({"data": results}))
 
@@ -160,7 +160,7 @@ class MatchResource:
         body = await call.json()
         with suppress(msgspec.DecodeError, UnicodeDecodeError, RecursionError):
             if NUL not in body:  # as `read_struct`; usually all items are valid, and decoding them at once saves a third of the time
-                return [self._keys_of(item) async for item in in_slices(self._whole.decode(body).items)]
+                return [self._keys_of(item) async for item in in_slices(self._batch_decoder.decode(body).items)]
         request = read_struct(body, _request, _Request, lambda partly: None)
         return [self._decoded(raw) async for raw in in_slices(request.items)]
 
@@ -179,14 +179,14 @@ class MatchResource:
             keys.append((LINKEDIN_URL, text))
         return _error(faults) if faults else keys
 
-    def _one(self, keys: Keys, matches: Mapping[Key, Match]) -> Any:
+    def _result(self, keys: Keys, matches: Mapping[Key, Match]) -> Any:
         if isinstance(keys, MatchError):
-            return self._shapes.one(error=keys)
+            return self._shapes.result(error=keys)
         by_id = {match.id: match for key in keys if (match := matches.get(key)) is not None}
         if len(by_id) > 1:
             several = " and ".join(map(str, sorted(by_id)))
-            return self._shapes.one(error=MatchError("ambiguous", f"these are of {self._name}s {several}; send one of them"))
-        return self._shapes.one(*_shown(self._name, match)) if (match := next(iter(by_id.values()), None)) else self._shapes.one()
+            return self._shapes.result(error=MatchError("ambiguous", f"these are of {self._name}s {several}; send one of them"))
+        return self._shapes.result(*_shown(self._name, match)) if (match := next(iter(by_id.values()), None)) else self._shapes.result()
 
     def _clients(self, keys: Keys, matches: Mapping[Key, list[Match]]) -> Any:
         if isinstance(keys, MatchError):

@@ -1,4 +1,4 @@
-"""Bodies of lookups: the people or companies to look up, and what is known about each."""
+"""Bodies of lookups: the people or companies to look up, and the matches."""
 
 from __future__ import annotations
 
@@ -126,7 +126,7 @@ class CompanyClientMatches(Struct):
 
 
 _SENT = {"last_campaign_email_sent": "2026-11-20T09:30:00Z", "last_reply_received": None}
-_KNOWN = {"id": 1042, "contact_status": "contacted", **_SENT}
+_MATCHED = {"id": 1042, "contact_status": "contacted", **_SENT}
 _UNKNOWN = {"id": None, "contact_status": None, "last_campaign_email_sent": None, "last_reply_received": None}
 _WRONG = {"code": "email", "detail": "/email is not an e-mail address: An email address must have an @-sign."}
 example(
@@ -136,9 +136,9 @@ example(
 _NOT_LISTED, _LISTED = {"suppressed": None}, {"suppressed": "unsubscribed"}
 example(
     ContactMatches,
-    {"data": [{**_KNOWN, **_LISTED}, *2 * [{**_UNKNOWN, **_NOT_LISTED}], {**_UNKNOWN, **_NOT_LISTED, "error": _WRONG}]},
+    {"data": [{**_MATCHED, **_LISTED}, *2 * [{**_UNKNOWN, **_NOT_LISTED}], {**_UNKNOWN, **_NOT_LISTED, "error": _WRONG}]},
 )
-example(ContactClientMatches, {"data": [{"clients": [{"client_id": "acme", **_KNOWN}]}, {"clients": []}]})
+example(ContactClientMatches, {"data": [{"clients": [{"client_id": "acme", **_MATCHED}]}, {"clients": []}]})
 example(CompanyMatchRequest, {"items": [{"domain": "example.com"}]})
 example(CompanyMatches, {"data": [{"id": 17, "company_status": "target", **_NOT_LISTED}]})
 example(CompanyClientMatches, {"data": [{"clients": [{"client_id": "acme", "id": 17, "company_status": "target"}]}]})

@@ -32,7 +32,7 @@ named_enum("CompanyMatchBy", "The member that identifies a company.", MATCHES["c
 
 FLAT: Parameter[bool] = Parameter(
     "structure",
-    lambda given, name: given.choice(name, STRUCTURES) == "FLAT",
+    lambda query, name: query.choice(name, STRUCTURES) == "FLAT",
     {"enum": list(STRUCTURES), "default": "NESTED"},
     "The format of custom fields in the response.",
 )

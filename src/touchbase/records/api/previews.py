@@ -1,4 +1,4 @@
-"""`dry_run=true`: what a write would change, field by field; nothing is stored."""
+"""`dry_run=true`: changes of a write, field by field; nothing is stored."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from touchbase.sql.operation import Command, CommandPreview
 R = TypeVar("R", Contact, Company)
 
 CUSTOM = "cf."
-"""What names of custom fields begin with."""
+"""Prefix of the names of custom fields."""
 _UNSET = (None, "")
 _HIDDEN = ("id", "updated_time")
 
@@ -81,7 +81,7 @@ def status_of(outcome: object) -> int:
 async def dry_run(
     call: Call, kind: ResourceType[Any, Any, Any], command: Command[Any], client: Client, headers: list[tuple[bytes, bytes]]
 ) -> Response:
-    """Execute a command without storing anything, and respond what it would change. Raises its error."""
+    """Execute a command without storing anything, and respond with its changes. Raises its error."""
     if call.recorder is not None:
         call.recorder.skip()
     [preview] = await call.api.dependencies.store.write(call.api[WRITE_BATCH](client.number, [command], dry_run=True))

@@ -70,7 +70,7 @@ class RecordResource(Generic[A, C, R]):
         if at - began > FRESH:  # while a slow body arrived, the client or the key may have ended
             client = await call.client()
         read: Read[A] = self._bodies.creation(body, client, at, strict=is_strict(call.scope))
-        request = read.asked
+        request = read.request
         call.api.storing(client, 1 + len(request.custom_fields), at)
 
         def response(result: Created[R] | R) -> Response:
@@ -113,12 +113,12 @@ class RecordResource(Generic[A, C, R]):
         body = await call.json()
         at = parts.clock()
         read: Read[C] = self._bodies.change(body, client, at, strict=is_strict(call.scope))
-        change = self._bodies.change_of(read.asked, await if_updated_us(call, lambda: self._get(call, client, number)))
+        change = self._bodies.change_of(read.request, await if_updated_us(call, lambda: self._get(call, client, number)))
         call.api.storing(client, 1 + len(change.custom or ()), at)
         update = update_of(kind.type, client, number, change, at)
         update.by = author_of(call.scope)
-        if names_company(read.asked):
-            update.changes[COMPANY] = company_of(read.asked, await find_companies(parts.store, client.number, [read.asked]))
+        if names_company(read.request):
+            update.changes[COMPANY] = company_of(read.request, await find_companies(parts.store, client.number, [read.request]))
         command: Command[R] = WRITES[kind.type.model].update(update)
         try:
             if options.dry_run:

@@ -1,4 +1,4 @@
-"""The HTTP side of the record types: what differs between the resources of contacts and companies.
+"""The HTTP side of the record types: differences between the resources of contacts and companies.
 
 Serializers: contacts and companies as responses show them, and their ETags.
 """

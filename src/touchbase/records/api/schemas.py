@@ -38,7 +38,7 @@ example(CustomFieldInput, {"field_name": "Industry", "field_value": "Software"})
 
 CustomFieldsInput = Annotated[list[CustomFieldInput], Meta(max_length=limits.CUSTOM_FIELDS)]
 CONTACT_FIELDS, COMPANY_FIELDS = CONTACT_TYPE.custom_fields, COMPANY_TYPE.custom_fields
-OTHER_NAMES = {CONTACT_FIELDS: "contact_custom_fields", COMPANY_FIELDS: "company_custom_fields_input"}
+SECOND_NAMES = {CONTACT_FIELDS: "contact_custom_fields", COMPANY_FIELDS: "company_custom_fields_input"}
 """The second name of the custom fields in requests: a contact's in responses, and a company's by analogy. API clients of other
 products use both."""
 _ALSO = "The same as `{}`. Both may be given only if they are equal."
@@ -46,7 +46,7 @@ _BOTH = "differs from {}: send one of the two, or the same in both"
 
 
 class _RecordFields(Struct):
-    """What the bodies of requests share: custom fields under two names, and a company named by its domain."""
+    """Shared members of request bodies: custom fields under two names, and a company named by its domain."""
 
     CUSTOM: ClassVar[tuple[str, str]]
     """Both names of the custom fields."""
@@ -127,7 +127,7 @@ def _custom_members(kind: RecordType[Any], optional: Callable[[Any], Any], value
     """Return the custom fields under both of their names."""
     name = kind.custom_fields
     also = Annotated[value, Meta(description=_ALSO.format(name))]
-    return [(name, optional(value), UNSET), (OTHER_NAMES[name], optional(also), UNSET)]
+    return [(name, optional(value), UNSET), (SECOND_NAMES[name], optional(also), UNSET)]
 
 
 def _response(kind: RecordType[Any]) -> Callable[[type[S]], type[S]]:
@@ -151,28 +151,28 @@ def identified(kind: RecordType[Any]) -> Callable[[type[S]], type[S]]:
 class ContactRequest(_RecordFields):
     """A new contact (interface 2.1). Unknown fields are ignored and named in `Touchbase-Ignored`, near misses are refused."""
 
-    CUSTOM = (CONTACT_FIELDS, OTHER_NAMES[CONTACT_FIELDS])
+    CUSTOM = (CONTACT_FIELDS, SECOND_NAMES[CONTACT_FIELDS])
 
 
 @_creation(COMPANY_TYPE)
 class CompanyRequest(_RecordFields):
     """A new company (interface 2.3). Unknown fields are ignored and named in `Touchbase-Ignored`, near misses are refused."""
 
-    CUSTOM = (COMPANY_FIELDS, OTHER_NAMES[COMPANY_FIELDS])
+    CUSTOM = (COMPANY_FIELDS, SECOND_NAMES[COMPANY_FIELDS])
 
 
 @_change(CONTACT_TYPE)
 class ContactChange(_RecordFields):
     """A JSON merge patch over a contact: an absent field stays, null or blank unsets it."""
 
-    CUSTOM = (CONTACT_FIELDS, OTHER_NAMES[CONTACT_FIELDS])
+    CUSTOM = (CONTACT_FIELDS, SECOND_NAMES[CONTACT_FIELDS])
 
 
 @_change(COMPANY_TYPE)
 class CompanyChange(_RecordFields):
     """A JSON merge patch over a company: an absent field stays, null or blank unsets it. The domain can only be replaced."""
 
-    CUSTOM = (COMPANY_FIELDS, OTHER_NAMES[COMPANY_FIELDS])
+    CUSTOM = (COMPANY_FIELDS, SECOND_NAMES[COMPANY_FIELDS])
 
 
 class CustomFieldOut(Struct):
@@ -250,13 +250,13 @@ class TimelinePage(Struct):
     computed_since: ComputedSince = UNSET
 
 
-def given(change: Struct) -> dict[str, Any]:
+def sent_fields(change: Struct) -> dict[str, Any]:
     """Return the sent fields of a change by name; custom fields under one name."""
     sent = {name: value for name in change.__struct_fields__ if (value := getattr(change, name)) is not UNSET}
-    for name, other in OTHER_NAMES.items():
-        if other in sent:
-            sent.setdefault(name, sent.pop(other))
-        sent.pop(other, None)
+    for name, second_name in SECOND_NAMES.items():
+        if second_name in sent:
+            sent.setdefault(name, sent.pop(second_name))
+        sent.pop(second_name, None)
     return sent
 
 

@@ -34,7 +34,7 @@ async def company(call: Call) -> Response:
 
 
 async def addresses_of_contact(store: Store, contact: Contact) -> Addresses:
-    """Return the addresses by which a contact may be listed; the domain is that of its company."""
+    """Return the addresses by which a contact may be listed; the domain is its company's."""
     its = None if contact.company_id is None else await store.read(find_record(contact.client, COMPANY_TYPE, contact.company_id))
     domain = None if its is None else its.domain
     return Addresses(contact.email_key, contact.linkedin_key, domain, contact.id, contact.status, contact.linkedin_url)

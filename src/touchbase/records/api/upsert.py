@@ -49,7 +49,7 @@ def match_parameter(kind: ResourceType[Any, Any, Any]) -> Parameter[str]:
     names = MATCHES[kind.type.name]
     schema = {"enum": list(names), "default": names[0]}
     about = "The member of the body that identifies the record; the body must have it."
-    return Parameter("match", lambda given, name: given.choice(name, names) or names[0], schema, about)
+    return Parameter("match", lambda query, name: query.choice(name, names) or names[0], schema, about)
 
 
 class Upserts(Generic[A, C, R]):
@@ -71,7 +71,7 @@ class Upserts(Generic[A, C, R]):
         return RecordUpsert(create, update, field.key)
 
     def _request(self, body: C) -> A:
-        """Return the body of a creation with the values of a change; what a change unsets, a creation leaves out."""
+        """Return the body of a creation with the values of a change; a creation leaves out values that a change unsets."""
         values: dict[str, Any] = {}
         for name in self._kind.request.__struct_fields__:
             value = getattr(body, name, UNSET)
@@ -131,10 +131,10 @@ class UpsertResource(Generic[A, C, R]):
             return self._upserts.upsert(partly, match, client, at, by)
 
         read: Read[C] = self._bodies.change(body, client, at, strict=is_strict(call.scope), rules=of)
-        upsert = of(read.asked)
+        upsert = of(read.request)
         call.api.storing(client, 1 + len(upsert.update.custom), at)
-        if names_company(read.asked):
-            set_company(upsert, company_of(read.asked, await find_companies(parts.store, client.number, [read.asked])))
+        if names_company(read.request):
+            set_company(upsert, company_of(read.request, await find_companies(parts.store, client.number, [read.request])))
 
         def response(result: Created[R]) -> Response:
             reply = kind.respond(result.record, flat, client.settings)

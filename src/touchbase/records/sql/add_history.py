@@ -30,7 +30,7 @@ def add_history(client: int, events: Mapping[int, Sequence[StoredEvent]], at: Mi
     before = {(row[0], row[1]): row for row in rows}
     contacts = {row[1]: contact_of(row) for row in rows}
     states = {contact.id: state_of(contact, words) for contact in contacts.values()}
-    stored = yield from _known(client, [contact for contact in contacts.values() if not _is_unmailed(contact)])
+    stored = yield from _event_keys(client, [contact for contact in contacts.values() if not _is_unmailed(contact)])
     new: dict[int, list[StoredEvent]] = {}
     changed: dict[int, Contact] = {}
     late: list[Contact] = []
@@ -61,7 +61,7 @@ def _is_unmailed(contact: Contact) -> bool:
     return contact.first_sent_us is None and contact.last_reply_us is None
 
 
-def _known(client: int, contacts: Sequence[Contact]) -> Plan[set[tuple[int, Micros, str]]]:
+def _event_keys(client: int, contacts: Sequence[Contact]) -> Plan[set[tuple[int, Micros, str]]]:
     """Return the times and effects of the events that these contacts have."""
     rows = yield Execute(history_sql.EVENTS_OF, [(client, CONTACT, contact.id) for contact in contacts])
     return {(event.record_id, event.occurred_us, event.effect) for event in map(event_of, rows)}

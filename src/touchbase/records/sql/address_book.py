@@ -14,7 +14,7 @@ from touchbase.records.fields import Field
 from touchbase.records.further_emails import by_key, further_emails
 from touchbase.records.models import Contact, Record
 from touchbase.records.record_type import RECORD_TYPES
-from touchbase.sql.builders import ONE, key_columns
+from touchbase.sql.builders import ROW_KEY, key_columns
 from touchbase.sql.filters import Where
 from touchbase.sql.rows import Columns, names
 from touchbase.sql.statement import Execute, Plan, Statement
@@ -25,7 +25,7 @@ def word_of(kind: int, field: Field) -> str:
     return field.link or f"{RECORD_TYPES[kind].name}.{field.name}"
 
 
-BOOK: dict[int, dict[str, str]] = {kind: {field.key: word_of(kind, field) for field in each.keys} for kind, each in RECORD_TYPES.items()}
+BOOK: dict[int, dict[str, str]] = {kind: {field.key: word_of(kind, field) for field in type_.keys} for kind, type_ in RECORD_TYPES.items()}
 """By kind of record: key column -> `object_type` of its rows. The first key of a record decides."""
 
 
@@ -69,7 +69,7 @@ def keys_of(record: Record, column: str) -> list[str]:
     return keys
 
 
-_OWNER: Columns = (ONE[1], ("from_api", "bigint"))
+_OWNER: Columns = (ROW_KEY[1], ("from_api", "bigint"))
 
 
 def _owners(suffix: str, *, lock: bool) -> Mapping[int, Mapping[str, Statement]]:
@@ -94,7 +94,7 @@ def free_keys(kind: int) -> str:
 
 
 def still_free_keys(kind: int, table: str) -> str:
-    """Return the same condition on inserted rows for PostgreSQL, as of the end of their insertion."""
+    """Return the condition on inserted rows for PostgreSQL, checked at the end of their insertion."""
     keys = " UNION ALL ".join(
         f"SELECT client, '{word}' AS word, {column} AS key FROM {table} WHERE {column} IS NOT NULL" for column, word in BOOK[kind].items()
     )
@@ -103,7 +103,7 @@ def still_free_keys(kind: int, table: str) -> str:
 
 _CLAIM = Statement(
     "claim_email",
-    (*ONE, ("email_key", "text")),
+    (*ROW_KEY, ("email_key", "text")),
     sqlite="SELECT ?1, ?2, ?3",  # it has one writer
     body="UPDATE contact AS t SET email_key = p.email_key FROM p WHERE t.client = p.client AND t.id = p.id",
 )

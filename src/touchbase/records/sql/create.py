@@ -42,7 +42,7 @@ KeyOwners = dict[tuple[int, str, str | None], int]
 
 @dataclass(slots=True)
 class _CreationBatch(Generic[R]):
-    """What became of a batch of creations."""
+    """Outcomes of a batch of creations."""
 
     table: RecordTable[R]
     new: set[int]
@@ -154,9 +154,9 @@ def _refusal(ref: Ref) -> PersonErased:
 
 @guarded
 def create_contacts(creations: Sequence[Creation[Contact]], ids: Ids) -> Plan[list[object]]:
-    """Insert contacts; the result of one that exists is `Conflict`, or the existing contact if the creation says so."""
+    """Insert contacts; the result of an existing one is `Conflict`, or the existing contact if the creation says so."""
     several = [creation for creation in creations if creation.record.further_emails is not None]
-    return (yield from (_one_by_one if several else _create_contacts)(creations, ids))
+    return (yield from (_create_in_turn if several else _create_contacts)(creations, ids))
 
 
 def _create_contacts(creations: Sequence[Creation[Contact]], ids: Ids, *, further: bool = False) -> Plan[list[object]]:
@@ -171,7 +171,7 @@ def _create_contacts(creations: Sequence[Creation[Contact]], ids: Ids, *, furthe
     ]
 
 
-def _one_by_one(creations: Sequence[Creation[Contact]], ids: Ids) -> Plan[list[object]]:
+def _create_in_turn(creations: Sequence[Creation[Contact]], ids: Ids) -> Plan[list[object]]:
     """Insert contacts of which some have several addresses: those one after another, after the others."""
     others = [creation for creation in creations if creation.record.further_emails is None]
     results = dict(zip(map(id, others), (yield from _create_contacts(others, ids)) if others else (), strict=True))

@@ -22,14 +22,14 @@ from touchbase.records.record_type import RECORD_TYPES
 from touchbase.records.sql import statements as records_sql
 from touchbase.records.sql.rows import company_of, contact_of, custom_field_row
 from touchbase.records.sql.search_pending import NOTE_FOR_SEARCH
-from touchbase.sql.builders import ONE, update
+from touchbase.sql.builders import ROW_KEY, update
 from touchbase.sql.ids import Ids
 from touchbase.sql.rows import Columns
 from touchbase.sql.statement import Execute, Plan, Row
 
 Values = Mapping[str, str | None]
 """A record's custom fields by name; None for one that a write removed. One that such a change removed is left out."""
-_UPDATED: Columns = (*ONE, ("updated_us", "bigint"))
+_UPDATED: Columns = (*ROW_KEY, ("updated_us", "bigint"))
 TOUCH_CONTACT = update("touch_contact", "contact", _UPDATED)
 TOUCH_COMPANY = update("touch_company", "company", _UPDATED)
 
@@ -39,7 +39,7 @@ class ChangeOfValues:
     """One change of custom fields, for any number of records."""
 
     change: Callable[[Values], Values]
-    """From a record's custom fields to the ones that the entry sets; without any the record stays as it is."""
+    """From a record's custom fields to the fields that the entry sets; if empty, the record stays as it is."""
     follows: frozenset[str]
     """The fields whose last write the change follows."""
     at: Micros
@@ -51,12 +51,12 @@ class ChangeOfValues:
 
 
 MARK = "!"
-"""What the keys of entries of such changes contain, and no other key. It comes before all their characters: of writes at one time,
+"""Mark in the keys of entries of such changes, and in no other key. It comes before all their characters: of writes at one time,
 the entry follows the one that it changes, and precedes the next."""
 
 
 def renaming(former: str, name: str, at: Micros, key: str, by: Author = NO_AUTHOR) -> ChangeOfValues:
-    """Return the change that gives a field another name; of two values under both names the one that was written later stays."""
+    """Return the change that gives a field another name; of values under both names the later one stays."""
 
     def change(values: Values) -> Values:
         return {former: None, name: values[former]} if former in values else {}

@@ -10,7 +10,7 @@ from touchbase.history.events import COMPANY, CONTACT
 from touchbase.records.match import MAX_LOOKUPS, Key, Match
 from touchbase.records.record_type import RECORD_TYPES
 from touchbase.records.sql.address_book import BOOK, OWNER_OF, find_by_key
-from touchbase.sql.builders import ONE
+from touchbase.sql.builders import ROW_KEY
 from touchbase.sql.cell_answers import FIRST, AnswerMerge, Answers
 from touchbase.sql.filters import Where
 from touchbase.sql.operation import query
@@ -19,9 +19,10 @@ from touchbase.sql.scope import ALL_CLIENTS
 from touchbase.sql.statement import Execute, Plan, Row, Select, Statement
 
 _CONTACT: Columns = (
-    ONE[1], ("status", "text"), ("last_sent_us", "bigint"), ("last_reply_us", "bigint"), ("email_key", "text"), ("linkedin_key", "text"),
+    ROW_KEY[1], ("status", "text"), ("last_sent_us", "bigint"), ("last_reply_us", "bigint"), ("email_key", "text"),
+    ("linkedin_key", "text"),
 )  # fmt: skip
-_COMPANY: Columns = (ONE[1], ("status", "text"))
+_COMPANY: Columns = (ROW_KEY[1], ("status", "text"))
 _COMPANY_ROW = 2 + len(_COMPANY)
 
 

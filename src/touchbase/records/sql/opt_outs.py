@@ -25,7 +25,7 @@ def may_opt_out(command: Creation[Contact] | RecordUpdate[Contact] | RecordUpser
 
 def opt_outs_of(writes: Sequence[Any], results: Sequence[object], listed: Mapping[int, Listed]) -> list[StatusOptOut]:
     """Return the contacts that writes of requests put on their client's list."""
-    found: list[StatusOptOut] = []
+    opt_outs: list[StatusOptOut] = []
     for write, result in zip(writes, results, strict=True):
         contact = record_of(result)
         if not isinstance(contact, Contact):
@@ -35,8 +35,8 @@ def opt_outs_of(writes: Sequence[Any], results: Sequence[object], listed: Mappin
         if is_opt_out_word(present) or is_opt_out_word(previous) or (names and (present in names or previous in names)):
             opted_out = opt_out_of(write, result, contact, listed[contact.client].opts_out)
             if opted_out is not None:
-                found.append(opted_out)
-    return found
+                opt_outs.append(opted_out)
+    return opt_outs
 
 
 def opt_out_of(

@@ -45,6 +45,6 @@ def searched(record: Record) -> Row:
 
 
 def searched_of(kind: int, row: Row) -> Row:
-    """Return the same of a record's row."""
+    """Return the searched texts of a record's row."""
     values: Row = _of_contact_row(row) if kind == CONTACT else _of_company_row(row)
     return values

@@ -25,7 +25,7 @@ from touchbase.records.sql.rows import (
     contact_row,
     custom_field_of,
 )
-from touchbase.sql.builders import ONE, ONE_MATCH, RECORD, RECORD_MATCH, find, insert, key_columns, update
+from touchbase.sql.builders import RECORD, RECORD_MATCH, ROW_KEY, ROW_MATCH, find, insert, key_columns, update
 from touchbase.sql.dialect import parameter_table
 from touchbase.sql.page_budget import ByteBudget, Cut
 from touchbase.sql.rows import Columns, names
@@ -33,7 +33,7 @@ from touchbase.sql.statement import Execute, Plan, Row, Statement, delete
 
 R = TypeVar("R", Contact, Company)
 
-CREATION: Columns = (*ONE, ("at", "bigint"), ("effect", "text"), ("status", "text"), ("detail", "text"))
+CREATION: Columns = (*ROW_KEY, ("at", "bigint"), ("effect", "text"), ("status", "text"), ("detail", "text"))
 """The columns of a record's first event that differ between creations."""
 
 
@@ -98,14 +98,14 @@ INSERT_CONTACT = insert("contact", CONTACT, "id")
 INSERT_COMPANY = insert("company", COMPANY, "id")
 _SAME_EMAIL, _SAME_LINKEDIN = (f"t.client = p.client AND t.{column} = p.{column}" for column in ("email_key", "linkedin_key"))
 _SAME_DOMAIN = "t.client = p.client AND t.domain = p.domain"
-CONTACT_BY_ID = find("contact_by_id", "contact", CONTACT, ONE, ONE_MATCH, lock=True)
+CONTACT_BY_ID = find("contact_by_id", "contact", CONTACT, ROW_KEY, ROW_MATCH, lock=True)
 CONTACT_BY_EMAIL = find("contact_by_email", "contact", CONTACT, key_columns("email_key"), _SAME_EMAIL, lock=True)
 CONTACT_BY_LINKEDIN = find("contact_by_linkedin", "contact", CONTACT, key_columns("linkedin_key"), _SAME_LINKEDIN, lock=True)
-COMPANY_BY_ID = find("company_by_id", "company", COMPANY, ONE, ONE_MATCH, lock=True)
+COMPANY_BY_ID = find("company_by_id", "company", COMPANY, ROW_KEY, ROW_MATCH, lock=True)
 COMPANY_BY_DOMAIN = find("company_by_domain", "company", COMPANY, key_columns("domain"), _SAME_DOMAIN, lock=True)
-CONTACT_TO_SHOW = find("contact_to_show", "contact", CONTACT, ONE, ONE_MATCH)
-COMPANY_TO_SHOW = find("company_to_show", "company", COMPANY, ONE, ONE_MATCH)
-COMPANY_EXISTS = find("company_exists", "company", ONE, ONE, ONE_MATCH)
+CONTACT_TO_SHOW = find("contact_to_show", "contact", CONTACT, ROW_KEY, ROW_MATCH)
+COMPANY_TO_SHOW = find("company_to_show", "company", COMPANY, ROW_KEY, ROW_MATCH)
+COMPANY_EXISTS = find("company_exists", "company", ROW_KEY, ROW_KEY, ROW_MATCH)
 CUSTOM_FIELDS_OF = find("custom_fields_of", "custom_field", CUSTOM_FIELD, RECORD, RECORD_MATCH)
 CUSTOM_FIELDS_IN_ORDER = Statement(
     "custom_fields_in_order",
@@ -127,7 +127,7 @@ FOLD_CONTACT = update("fold_contact", "contact", FOLD_COLUMNS)
 FOLD_CONTACT_STATUS = update("fold_contact_status", "contact", FOLD_STATUS_COLUMNS)
 UPDATE_CONTACT = update("update_contact", "contact", CONTACT)
 UPDATE_COMPANY = update("update_company", "company", COMPANY)
-MOVE_CONTACT = update("move_contact", "contact", (*ONE, ("company_id", "bigint"), ("updated_us", "bigint"), ("stamps", "text")))
+MOVE_CONTACT = update("move_contact", "contact", (*ROW_KEY, ("company_id", "bigint"), ("updated_us", "bigint"), ("stamps", "text")))
 """Updates contacts of which only the company changed: tens of thousands at once, in half the time of `UPDATE_CONTACT`."""
 SAVE_CUSTOM_FIELD = Statement(
     "save_custom_field",
@@ -137,11 +137,11 @@ SAVE_CUSTOM_FIELD = Statement(
     "priority = excluded.priority, stamped_us = excluded.stamped_us, stamp_key = excluded.stamp_key",
 )
 DELETE_CUSTOM_FIELDS_OF = delete("delete_custom_fields_of", "custom_field", RECORD)
-DELETE_CONTACT = delete("delete_contact", "contact", ONE)
-DELETE_COMPANY = delete("delete_company", "company", ONE)
+DELETE_CONTACT = delete("delete_contact", "contact", ROW_KEY)
+DELETE_COMPANY = delete("delete_company", "company", ROW_KEY)
 MOVE_CONTACTS_TO_COMPANY = Statement(
     "move_contacts_to_company",
-    (*ONE, ("to_id", "bigint"), ("at", "bigint")),
+    (*ROW_KEY, ("to_id", "bigint"), ("at", "bigint")),
     body="UPDATE contact t SET company_id = p.to_id, updated_us = CASE WHEN p.at > t.updated_us THEN p.at ELSE t.updated_us + 1 END "
     "FROM p WHERE t.client = p.client AND t.company_id = p.id RETURNING t.id",
     by_row=True,
@@ -196,7 +196,7 @@ def with_custom_fields(kind: int, records: Sequence[R]) -> Plan[list[R]]:
 
 
 def with_custom_fields_within(kind: int, records: Sequence[R], page_bytes: int) -> Plan[Sequence[R]]:
-    """Load the custom fields of records in their order, until a page has so many bytes; return the ones that have theirs, at least one.
+    """Load the custom fields of records in their order, until a page has so many bytes; return the records with their fields, at least one.
 
     0 bytes: no limit. A `Cut` is returned if records are left.
     """

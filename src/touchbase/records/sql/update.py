@@ -118,10 +118,10 @@ def _update(table: RecordTable[R], commands: Sequence[RecordUpdate[Any]], ids: I
 
 def _new_keys(column: str, commands: Sequence[RecordUpdate[Any]], records: Records) -> set[tuple[int, str]]:
     """Return the keys that commands set on records that do not have them yet, with their clients."""
-    known = [(command, records[command.client, command.id]) for command in commands if (command.client, command.id) in records]
-    changes = [(command.client, command.changes[column], record) for command, record in known if column in command.changes]
+    updates = [(command, records[command.client, command.id]) for command in commands if (command.client, command.id) in records]
+    changes = [(command.client, command.changes[column], record) for command, record in updates if column in command.changes]
     if column == "email_key":
-        changes += [(command.client, key, record) for command, record in known for key in command.further or ()]
+        changes += [(command.client, key, record) for command, record in updates for key in command.further or ()]
     return {(client, str(key)) for client, key, record in changes if key is not None and key != getattr(record, column)}
 
 
@@ -175,8 +175,8 @@ def _update_all(
 
 def _without_further_keys(kind: int, command: RecordUpdate[Any], owned: _KeyOwners) -> RecordUpdate[Any]:
     """Return the command without the keys that its record has as further ones."""
-    fields = [each for each in RECORD_TYPES[kind].keys if owned.is_further(command, word_of(kind, each), command.changes.get(each.key))]
-    left_out = {name for each in fields for name in (each.name, each.key)}
+    fields = [field for field in RECORD_TYPES[kind].keys if owned.is_further(command, word_of(kind, field), command.changes.get(field.key))]
+    left_out = {name for field in fields for name in (field.name, field.key)}
     return replace(command, changes={name: value for name, value in command.changes.items() if name not in left_out})
 
 
@@ -204,7 +204,7 @@ def _key_rows(kind: int, command: RecordUpdate[Any], record: Record, write: Writ
 def _further_rows(
     command: RecordUpdate[Any], record: Contact, write: Write, replaced: dict[str, str]
 ) -> list[tuple[str, str, Micros | None]]:
-    """Set the further addresses of a contact, with the `replaced` ones that stay the person's; return their rows."""
+    """Set the further addresses of a contact, with the `replaced` addresses that stay the person's; return their rows."""
     before, further = record.further_emails, command.further
     present = by_key(further_emails(record))
     emails = present | replaced if further is None or command.adds else {}

@@ -126,7 +126,7 @@ def _owner(table: _UpsertTable[R], upsert: RecordUpsert[R], owners: Mapping[Key,
 
 
 def _identity(table: _UpsertTable[R], upsert: RecordUpsert[R]) -> object:
-    """Return what two upserts for one record have in common; None for a upsert without a key."""
+    """Return the key that upserts for one record share; None for a upsert without a key."""
     keys = tuple(_key(upsert, column) for column in table.keys)
     return (upsert.client, keys) if any(keys) else None
 

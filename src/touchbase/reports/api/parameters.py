@@ -45,12 +45,12 @@ class ReportQuery:
     groups: frozenset[str] = frozenset()
 
 
-def asked_statuses(parameters: Parameters, now: Micros) -> ReportQuery:
+def status_query(parameters: Parameters, now: Micros) -> ReportQuery:
     """Read the parameters of a report by status; faults are added to `parameters`."""
     return _report_query(parameters, now, parameters[INTERVAL] or WEEK, WEEK, frozenset())
 
 
-def asked_campaigns(parameters: Parameters, now: Micros) -> ReportQuery:
+def campaign_query(parameters: Parameters, now: Micros) -> ReportQuery:
     """Read the parameters of a report by campaign; faults are added to `parameters`."""
     names = [group.strip() for group in (parameters[GROUP_BY] or CAMPAIGN).split(",")]
     if any(name not in _GROUPS for name in names) or len(set(names)) != len(names):

@@ -13,7 +13,7 @@ from touchbase.http.query_parameters import LIMIT, PAGE, Parameters, cursor_text
 from touchbase.http.responses import Response
 from touchbase.http.routing import Route, Success, Tag
 from touchbase.http.schemas import encode
-from touchbase.reports.api.parameters import GROUP_BY, INTERVAL, TIMES, asked_campaigns, asked_statuses
+from touchbase.reports.api.parameters import GROUP_BY, INTERVAL, TIMES, campaign_query, status_query
 from touchbase.reports.api.schemas import (
     CampaignReport,
     CampaignRow,
@@ -41,7 +41,7 @@ class StatusReports:
         """`GET` of one client's report."""
         client, store = await call.client(), call.api.dependencies.store
         parameters = call.parameters()
-        query = asked_statuses(parameters, call.api.dependencies.clock())
+        query = status_query(parameters, call.api.dependencies.clock())
         parameters.done()
         rows = [status_row(query, report_status) for report_status in await report_statuses(store, client.number, self._kind, query.edges)]
         return Response(body=encode(StatusReport(query.interval or "", query.time_zone, rows)))
@@ -50,7 +50,7 @@ class StatusReports:
         """`GET` of the report of a page of clients."""
         only, store = await call.administrator(), call.api.dependencies.store
         parameters = call.parameters()
-        query = asked_statuses(parameters, call.api.dependencies.clock())
+        query = status_query(parameters, call.api.dependencies.clock())
         clients, after = await _page(call, parameters, only)
         rows: list[StatusRow] = []
         for client in clients:
@@ -65,7 +65,7 @@ async def campaigns_of_client(call: Call) -> Response:
     """`GET` of one client's report by campaign."""
     client, store = await call.client(), call.api.dependencies.store
     parameters = call.parameters()
-    query = asked_campaigns(parameters, now := call.api.dependencies.clock())
+    query = campaign_query(parameters, now := call.api.dependencies.clock())
     parameters.done()
     campaigns = await report_campaigns(store, client.number, query.edges, query.groups, query.time_zone, now)
     rows = [campaign_row(query, row) for row in campaigns]
@@ -76,7 +76,7 @@ async def campaigns_of_all(call: Call) -> Response:
     """`GET` of the report by campaign of a page of clients."""
     only, store = await call.administrator(), call.api.dependencies.store
     parameters = call.parameters()
-    query = asked_campaigns(parameters, now := call.api.dependencies.clock())
+    query = campaign_query(parameters, now := call.api.dependencies.clock())
     clients, after = await _page(call, parameters, only)
     rows: list[CampaignRow] = []
     for client in clients:
@@ -122,7 +122,7 @@ def _status_routes(many: str, kind: int) -> list[Route]:
 
 
 def _in_order(routes: Sequence[Route]) -> list[Route]:
-    """Return the routes of clients before those of administrators."""
+    """Return the routes of clients, then the routes of administrators."""
     return sorted(routes, key=lambda route: not route.of_client)
 
 

@@ -18,11 +18,11 @@ from touchbase.reports.parts import COUNTS, MOST_ROWS, CampaignGroups, ReportToo
 from touchbase.sql.statement import Plan, Row, Select
 
 _CAMPAIGN = "COALESCE({0}.campaign_id, {0}.campaign)"
-"""What identifies a campaign within its tool."""
+"""Identifier of a campaign within its tool."""
 NOT_DELETED = " AND {0}.record_id NOT IN (SELECT d.record_id FROM deleted_record d WHERE d.client = ? AND d.record_kind = 1)"
 
 Group = tuple[int, str | None, str | None]
-"""Number of the interval, tool, what identifies the campaign."""
+"""Number of the interval, tool, identifier of the campaign."""
 
 
 def any_deleted(client: int) -> Plan[bool]:
@@ -64,7 +64,7 @@ def facts_of(table: str, effect: str) -> str:
 
 
 def _in_order(sql: str) -> str:
-    """Return the text for PostgreSQL, which else takes the order of the database's language for that of names."""
+    """Return the text for PostgreSQL, which else orders names by the database's language."""
     return sql.replace("max(e.campaign)", 'max(e.campaign COLLATE "C")')
 
 

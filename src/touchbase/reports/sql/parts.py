@@ -74,7 +74,7 @@ def report_campaigns(
     few: int = FEW_EVENTS,
     most: int | None = MOST_COUNTED,
 ) -> Plan[Reported | ReportTooLarge]:
-    """Mails and what came of them, a row for each group in which something happened.
+    """Report mails and their outcomes, a row for each group in which something happened.
 
     `time_zone`: the zone whose days are parts; None: all events are counted at once. `stored`: parts that earlier reads for this report
     have counted. `few`: events of each kind up to which all are counted at once. `most`: events after which no further part is counted;
@@ -116,7 +116,7 @@ def _are_few(groups: CampaignGroups, few: int) -> Plan[bool]:
 
 
 def _versions(client: int, spans: Sequence[Span]) -> Plan[list[int]]:
-    """Return the version of each span: the sum of those of its hours, which never fall."""
+    """Return the version of each span: the sum of its hours' versions, which never fall."""
     rows = yield Select(
         "SELECT hour, version FROM event_hour WHERE client = ? AND hour >= ? AND hour < ? ORDER BY hour",
         (client, spans[0].hours[0], spans[-1].hours[1]),
@@ -138,7 +138,7 @@ def _current_parts(client: int, counted: Mapping[Stretch, CountedPart], versions
 def _unite(
     groups: CampaignGroups, spans: Sequence[Span], parts: dict[Stretch, ReportPart], has_deleted: bool
 ) -> Plan[list[CampaignCounts] | ReportTooLarge]:
-    """Return the rows of the report; count what has no stored part."""
+    """Return the rows of the report; recount spans without a stored part."""
     union = Union(groups.edges, BY_CAMPAIGN if groups.by_campaign else BY_TOOL if groups.by_tool else TOGETHER)
     union.add_later((yield from _count(groups.client, groups.edges[-1], LATEST + SECOND, has_deleted, (REPLY,))))
     for span in reversed(spans):

@@ -37,7 +37,7 @@ class _Step:
 
     change: CustomFieldChange
     shown: CustomField | None = None
-    """The field of the response; None: the one that the change has written."""
+    """The field of the response; None: the field that the change has written."""
 
 
 class CustomFieldResource:

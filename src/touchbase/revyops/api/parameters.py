@@ -46,7 +46,7 @@ _SEARCHED_AS: dict[str, dict[str, str]] = {
     "contact": {"firstname": "first_name", "lastname": "last_name", "domain": "company.domain"},
     "company": {},
 }
-"""By type of record, filters whose names are not those of searches."""
+"""By type of record, filters with other names than in searches."""
 _CUSTOM_FIELDS: dict[str, dict[str, tuple[str, ...]]] = {"contact": {}, "company": {"industry": ("industry", "Industry")}}
 """By type of record, filters that are custom fields; any of these names counts."""
 

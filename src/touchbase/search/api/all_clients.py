@@ -67,7 +67,7 @@ def record_of_client(kind: ResourceType[Any, Any, Any], client: Client, record: 
 
 
 async def clients_shown(call: Call, only: int | None) -> list[Client]:
-    """Return the clients whose records an administrator reads, by number: the one that the key is limited to, or all."""
+    """Return the clients whose records an administrator reads, by number: the key's client, or all."""
     if only is not None:
         return [await call.api.clients.by_number(only)]
     return sorted((client for client in await call.api.clients.all() if client.state != DELETING), key=lambda client: client.number)

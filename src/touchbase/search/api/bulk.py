@@ -75,12 +75,12 @@ class BulkResource(Generic[A, C, R]):
         listing = self._matching(parameters, client, parts.clock())
         body, at = await call.json(), parts.clock()
         read: Read[C] = self._bodies.change(body, client, at, strict=is_strict(call.scope))
-        change = self._bodies.change_of(read.asked)
+        change = self._bodies.change_of(read.request)
         _refuse(kind, change.fields, change.custom)
         update = update_of(kind.type, client, 0, change, at)
         update.by = author_of(call.scope)
-        if names_company(read.asked):
-            update.changes[COMPANY] = company_of(read.asked, await find_companies(parts.store, client.number, [read.asked]))
+        if names_company(read.request):
+            update.changes[COMPANY] = company_of(read.request, await find_companies(parts.store, client.number, [read.request]))
         if isinstance(listing, RecordSearch) and listing.words:
             await index_all(parts.store, client.number)  # a change must not miss what is not indexed yet
         count = await parts.store.read(count_matches(listing) if isinstance(listing, RecordSearch) else count_matching(listing))
@@ -117,7 +117,7 @@ def _max_affected(call: Call, faults: list[Fault]) -> int:
 
 
 def _refuse(kind: ResourceType[Any, Any, Any], fields: Any, custom: Any) -> None:
-    """Refuse a change of what only one record can have, and one that changes nothing."""
+    """Refuse a change of a value that only one record can have, and an empty change."""
     faults = [
         Fault(f"/{field.name}", "not_in_bulk", f"identifies one {kind.type.name}; change it with PATCH of that {kind.type.name}")
         for field in kind.type.fields

@@ -49,7 +49,7 @@ from touchbase.sql.page_budget import page_of
 
 DECLARED: tuple[Parameter[Any], ...] = (FLAT, LIMIT, CURSOR, UPDATED_SINCE, *SEARCH)
 """The parameters of a filtered list that are not filters."""
-_KNOWN = frozenset(parameter.name for parameter in DECLARED)
+_PARAMETERS = frozenset(parameter.name for parameter in DECLARED)
 _MEMBERS = SearchBody.__struct_fields__
 _decoder = msgspec.json.Decoder(SearchBody)
 
@@ -62,7 +62,7 @@ async def filtered_list(call: Call, kind: ResourceType[Any, Any, Any], client: C
         filters.insert(0, ("updated_time[gte]", to_text(since)))
     cursor, count = parameters.given_cursor(), count_of(call.scope)
     request = SearchRequest(
-        filters, None, parameters[Q], parameters[SORT], parameters[FIELDS], cursor, parameters[LIMIT], count, also=_KNOWN
+        filters, None, parameters[Q], parameters[SORT], parameters[FIELDS], cursor, parameters[LIMIT], count, also=_PARAMETERS
     )
     prepared = prepare(kind.type, client, request, call.api.dependencies.clock(), parameters.faults)
     return await _page(call, kind, client, prepared, parameters[FLAT])

@@ -18,7 +18,7 @@ from touchbase.search.tree import ORDERED, All, Condition, Node, Not, Op
 
 @dataclass(frozen=True, slots=True)
 class Dialect:
-    """What the engines write differently. PostgreSQL's collation is named, because its default differs between databases."""
+    """Differences between the engines' SQL. PostgreSQL's collation is named, because its default differs between databases."""
 
     collate: str
     position: str

@@ -13,7 +13,7 @@ from touchbase.records.sql.rows import company_of, contact_of
 from touchbase.records.sql.search_pending import NOTE_FOR_SEARCH
 from touchbase.records.sql.statements import with_custom_fields_within
 from touchbase.search.words import indexed_words, rowid
-from touchbase.sql.builders import ONE, ONE_MATCH, RECORD
+from touchbase.sql.builders import RECORD, ROW_KEY, ROW_MATCH
 from touchbase.sql.operation import command, query
 from touchbase.sql.rows import Columns, names
 from touchbase.sql.scope import ALL_CLIENTS
@@ -41,10 +41,10 @@ TAKE_PENDING = Statement(
 # wait for the note of the record, which this transaction has taken.
 _LOCK = " ORDER BY t.client, t.id FOR KEY SHARE OF t SKIP LOCKED"
 CONTACT_TO_INDEX = Statement(
-    "contact_to_index", ONE, body=f"SELECT {names(CONTACT_COLUMNS, 't.')} FROM p CROSS JOIN contact t WHERE {ONE_MATCH}", lock=_LOCK
+    "contact_to_index", ROW_KEY, body=f"SELECT {names(CONTACT_COLUMNS, 't.')} FROM p CROSS JOIN contact t WHERE {ROW_MATCH}", lock=_LOCK
 )
 COMPANY_TO_INDEX = Statement(
-    "company_to_index", ONE, body=f"SELECT {names(COMPANY_COLUMNS, 't.')} FROM p CROSS JOIN company t WHERE {ONE_MATCH}", lock=_LOCK
+    "company_to_index", ROW_KEY, body=f"SELECT {names(COMPANY_COLUMNS, 't.')} FROM p CROSS JOIN company t WHERE {ROW_MATCH}", lock=_LOCK
 )
 EXISTING_TO_INDEX = Statement(
     "existing_to_index",

@@ -34,7 +34,7 @@ from touchbase.records.projection import refold_status
 from touchbase.records.sql import statements as records_sql
 from touchbase.records.sql.rows import company_of, company_row, contact_of, contact_row
 from touchbase.records.sql.update import save_contacts
-from touchbase.sql.builders import ONE, ONE_MATCH, RECORD, find
+from touchbase.sql.builders import RECORD, ROW_KEY, ROW_MATCH, find
 from touchbase.sql.ids import Ids
 from touchbase.sql.operation import command
 from touchbase.sql.statement import Execute, Plan, Row, Select, Statement
@@ -42,7 +42,7 @@ from touchbase.statuses.models import PLURALS, Rechecked
 
 MOST_WORDS = 1_000
 """Newest deliveries with a problem whose words are listed."""
-EVENTS_OF_DELIVERY = find("events_of_delivery", "event", EVENT, ONE, "t.client = p.client AND t.delivery_id = p.id")
+EVENTS_OF_DELIVERY = find("events_of_delivery", "event", EVENT, ROW_KEY, "t.client = p.client AND t.delivery_id = p.id")
 SET_EVENT_STATUS = Statement(
     "set_event_status",
     (*RECORD, ("occurred_us", "bigint"), ("key", "text"), ("status", "text"), ("detail", "text")),
@@ -52,8 +52,8 @@ SET_EVENT_STATUS = Statement(
 )
 SET_DELIVERY_PROBLEMS = Statement(
     "set_delivery_problems",
-    (*ONE, ("problems", "text")),
-    body=f"UPDATE delivery t SET problems = p.problems FROM p WHERE {ONE_MATCH}",
+    (*ROW_KEY, ("problems", "text")),
+    body=f"UPDATE delivery t SET problems = p.problems FROM p WHERE {ROW_MATCH}",
     by_row=True,
 )
 _WITH_PROBLEMS = "SELECT id, problems FROM delivery WHERE client = ? AND problems IS NOT NULL AND id > ? ORDER BY id LIMIT ?"
@@ -155,7 +155,7 @@ def _event_row(client: int, event: StoredEvent) -> Row:
 
 
 def _settle(client: int, problems: Mapping[int, dict[str, str]], events: Sequence[StoredEvent], changed: set[int | None]) -> Plan[None]:
-    """Store what is left of the problems of deliveries."""
+    """Store the remaining problems of deliveries."""
     left: dict[int, str] = {}
     for event in events:
         if event.delivery_id is not None and (word := event.detail.get("problems", {}).get(STATUS_REFUSED)) is not None:

@@ -221,7 +221,7 @@ def _refused_name(settings: ClientSettings, kind: int, before: str, after: str, 
 
 @query
 def preview_rename(client: int, kind: int, before: str, after: str, merge: bool) -> Plan[RenamePreview | TouchbaseError]:
-    """What `rename_status` would do, or its error."""
+    """Preview `rename_status`; return its error if it has one."""
     settings = (yield from settings_of(client)) or ClientSettings()
     refused = yield from _refused(settings, client, kind, before, after, merge)
     if refused is not None:

@@ -36,7 +36,7 @@ PERSONS_OWN = frozenset({"first_name", "last_name", "primary_email"})
 _MARKS = frozenset({"organization_ids", "person_ids"})
 ACTIONS = {"created": CREATED, "updated": UPDATED, "deleted": DELETED, "merged": UPDATED}
 _AROUND = ("list_entry", "field_value")
-KNOWN = (
+OBJECT_TYPES = (
     "person", "organization", "company", "list", "list_entry", "field", "field_value", "opportunity", "note", "file", "reminder", "sample",
 )  # fmt: skip
 
@@ -57,7 +57,7 @@ class Affinity(CrmAdapter):
         word = (text(body.get("type")) or "").partition(".")[0]
         if "sent_at" not in body:
             return 70 if word in _AROUND and dig(body, "body", "entity_id") is not None else 0
-        return (95 if word in KNOWN else 30) if "body" in body else 0
+        return (95 if word in OBJECT_TYPES else 30) if "body" in body else 0
 
     def read(self, body: Body, webhook: ParsedWebhook) -> list[Event]:
         """Return the event of a person, an organisation, a list entry or a field value."""
@@ -80,7 +80,7 @@ class Affinity(CrmAdapter):
             return _merged(item, inner) if action == "merged" else item.events()
         if word in _AROUND:
             return self._around(source, inner, at, webhook)
-        return [other_event("ignored" if word in KNOWN else "unrecognised", source, word, text(inner.get("id")))]
+        return [other_event("ignored" if word in OBJECT_TYPES else "unrecognised", source, word, text(inner.get("id")))]
 
     def _around(self, source: str, inner: Body, at: int | None, webhook: ParsedWebhook) -> list[Event]:
         """Return the events of a record that was added to or removed from a list, or of a changed field value."""

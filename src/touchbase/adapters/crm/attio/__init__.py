@@ -56,7 +56,7 @@ class Attio(CrmAdapter):
             return 70
         if "webhook_id" in body and any("event_type" in event for event in objects(body.get("events"))):
             return 100
-        if any(_names_record(record) or _names_other(record) for record in (body, *objects(body.get("events")))):
+        if any(_names_record(record) or _is_about_other_object(record) for record in (body, *objects(body.get("events")))):
             return 90
         return 70 if "attio-signature" in webhook.headers or "x-attio-signature" in webhook.headers else 0
 
@@ -118,7 +118,7 @@ def _names_record(body: Body) -> bool:
     return text(body.get("event_type")) in ACTIONS and dig(body, "id", "record_id") is not None
 
 
-def _names_other(body: Body) -> bool:
+def _is_about_other_object(body: Body) -> bool:
     """Return whether a body is another Attio event, known by its name, its id or, in the older form, the collection."""
     word = (text(body.get("event_type")) or "").rpartition(".")[0]
     return word in OTHERS or (word != "" and f"{word}_id" in as_dict(body.get("id"))) or (word == "entry" and "collection_id" in body)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from touchbase.adapters.interface import ParsedWebhook
-from touchbase.adapters.kit.answers import Answer, FormAdapter
+from touchbase.adapters.kit.answers import FormAdapter, FormAnswer
 from touchbase.adapters.kit.crm_adapter import Body
 from touchbase.adapters.kit.crm_values import as_dict, as_list
 from touchbase.adapters.kit.extract import first, text
@@ -24,10 +24,10 @@ class Fillout(FormAdapter):
         submission = _submission(body)
         return 92 if "submissionId" in submission and isinstance(submission.get("questions"), list) else 0
 
-    def answers(self, body: Body) -> Iterator[Answer]:
+    def answers(self, body: Body) -> Iterator[FormAnswer]:
         """Yield the answers."""
         for question in map(as_dict, as_list(_submission(body).get("questions"))):
-            yield Answer(text(question.get("name")) or "", question.get("value"), text(question.get("type")) or "")
+            yield FormAnswer(text(question.get("name")) or "", question.get("value"), text(question.get("type")) or "")
 
     def submission(self, body: Body) -> tuple[Micros | None, str | None]:
         """Return the time of the submission, and its id."""

@@ -51,15 +51,15 @@ def _leads_on(body: Body, name: str, kind: str | None) -> bool:
     """Return whether the record is under this key, and not already here with a company, parent or fields under the key."""
     noun, inner = noun_in(words_of(name)), usual(as_dict(body[name]))
     if noun is not None and kind is not None:
-        return noun == kind and not (_is_known(body) and not _is_known(inner))
+        return noun == kind and not (_has_identity(body) and not _has_identity(inner))
     if first_of(body, MAIL_KEYS, email_address) is None:
         return True
     return noun != COMPANY and (_is_record(inner) or any(isinstance(value, dict) for value in inner.values()))
 
 
 def _is_record(body: Body) -> bool:
-    return first(body, *_ANY_ID) is not None or _is_known(body)
+    return first(body, *_ANY_ID) is not None or _has_identity(body)
 
 
-def _is_known(body: Body) -> bool:
+def _has_identity(body: Body) -> bool:
     return first_of(body, MAIL_KEYS, email_address) is not None or first_of(body, HOST_KEYS, host) is not None

@@ -105,7 +105,7 @@ def words_of(name: str | None) -> tuple[str, ...]:
     """Split a name into lower-case words: `LeadUpdated`, `lead.updated` and `LEAD_UPDATED` all give two."""
     if name is None:
         return ()
-    return _words(name) if len(name) > _MAX_KNOWN_LENGTH else _known_words(name)
+    return _words(name) if len(name) > _MAX_KNOWN_LENGTH else _cached_words(name)
 
 
 def _words(name: str) -> tuple[str, ...]:
@@ -126,7 +126,7 @@ def _parts_of_run(word: str) -> list[str]:
 
 
 # Cached: a tool repeats the same names.
-_known_words = lru_cache(maxsize=1_000)(_words)
+_cached_words = lru_cache(maxsize=1_000)(_words)
 
 
 class Naming(NamedTuple):
@@ -142,7 +142,7 @@ class Naming(NamedTuple):
 
 def naming_of(event: str | None, word: str | None) -> Naming | None:
     """Return the meaning of an event name and an object name; None if they are not about a contact or a company."""
-    return _naming(event, word) if len(event or "") + len(word or "") > _MAX_KNOWN_LENGTH else _known_naming(event, word)
+    return _naming(event, word) if len(event or "") + len(word or "") > _MAX_KNOWN_LENGTH else _cached_naming(event, word)
 
 
 def _naming(event: str | None, word: str | None) -> Naming | None:
@@ -154,7 +154,7 @@ def _naming(event: str | None, word: str | None) -> Naming | None:
     return Naming(words, of_object, verb_in(words), noun_in(words) or noun_in(of_object), own_ids)
 
 
-_known_naming = lru_cache(maxsize=1_000)(_naming)
+_cached_naming = lru_cache(maxsize=1_000)(_naming)
 
 
 def is_about_another(words: tuple[str, ...]) -> bool:

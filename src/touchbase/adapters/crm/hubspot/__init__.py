@@ -120,7 +120,7 @@ class HubSpot(CrmAdapter):
             if name is None:
                 return [other_event("unrecognised", item.source_event, item.object_type, item.object_id)]
             value = body.get("propertyValue")
-            item.record, item.changed = _known_properties(body), {name: (value, NOT_SENT)}
+            item.record, item.changed = _event_properties(body), {name: (value, NOT_SENT)}
             return item.events() + ([_meeting(item)] if name == _BOOKED and text(value) else [])
         if action == "associationChange":
             return _association(item, body)
@@ -129,7 +129,7 @@ class HubSpot(CrmAdapter):
         if action not in PLAIN:
             return [other_event("ignored", item.source_event, item.object_type, item.object_id)]
         item.what, item.restored, item.asks_erasure = PLAIN[action], action == "restore", action == "privacyDeletion"
-        item.record = _known_properties(body)
+        item.record = _event_properties(body)
         item.changed, item.thin = None if item.record else {}, item.restored
         return item.events()
 
@@ -141,7 +141,7 @@ def _meeting(item: CrmItem) -> Event:
     )
 
 
-def _known_properties(body: Body) -> dict[str, object]:
+def _event_properties(body: Body) -> dict[str, object]:
     """Return the properties in an event: the changed one, and those added by a relay."""
     name = text(body.get("propertyName"))
     return with_linkedin(properties_of(body) | ({} if name is None else {name: body.get("propertyValue")}))

@@ -28,7 +28,7 @@ STATUS: Mapping[str, tuple[str, ...]] = {
 _OPT_OUTS = {"contact": ("hs_email_optout",)}
 _PLACES = {"contact": "contacts", "company": "companies"}
 _OWN_KIND = re.compile(r"\d+-\d+", re.ASCII)
-_NEVER_ASKED = ("identity", "associated_domain", "associated_name", "associated_id", LINKEDIN)
+_NOT_FETCHED = ("identity", "associated_domain", "associated_name", "associated_id", LINKEDIN)
 _TIMES = ("lastmodifieddate", "hs_lastmodifieddate")
 
 
@@ -39,7 +39,7 @@ def _make(target: FetchTarget) -> ApiRequest | None:
     shape, statuses = SHAPES[target.kind], statuses_of(STATUS, target.connection.settings, target.kind, target.word)
     names = [*shape.own, *(shape.useful or ()), *shape.domain, *shape.employer, *_TIMES, *_OPT_OUTS.get(target.kind, ())]
     body = {
-        "properties": sorted({*names, *statuses} - {*_NEVER_ASKED}),
+        "properties": sorted({*names, *statuses} - {*_NOT_FETCHED}),
         "propertiesWithHistory": list(statuses),
         "inputs": [{"id": object_id} for object_id in target.ids],
     }

@@ -149,8 +149,8 @@ def _parts(item: Body) -> list[tuple[str, Body]]:
 
 def _person(item: Body) -> Body:
     """Return the contact that an item is or contains, with its LinkedIn URL."""
-    is_one = KINDS.get(text(item.get("type")) or "") == CONTACT
-    below = () if is_one else ("contact", "user", "lead", "visitor")
+    is_person = KINDS.get(text(item.get("type")) or "") == CONTACT
+    below = () if is_person else ("contact", "user", "lead", "visitor")
     inner = next((person for name in below if (person := as_dict(item.get(name)))), item)
     profiles = as_dict(inner.get("social_profiles"))
     record = with_linkedin(inner, as_dict(inner.get("custom_attributes")), {LINKEDIN: first(profiles, "data", "social_profiles")})

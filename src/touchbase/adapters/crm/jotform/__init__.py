@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 
 from touchbase.adapters.interface import ParsedWebhook
-from touchbase.adapters.kit.answers import Answer, FormAdapter
+from touchbase.adapters.kit.answers import FormAdapter, FormAnswer
 from touchbase.adapters.kit.crm_adapter import Body
 from touchbase.adapters.kit.crm_values import as_dict
 from touchbase.adapters.kit.extract import text
@@ -26,11 +26,11 @@ class Jotform(FormAdapter):
         """Return the confidence: by the fields that every webhook has."""
         return 95 if body.keys() >= {"formID", "submissionID", "rawRequest"} else 0
 
-    def answers(self, body: Body) -> Iterator[Answer]:
+    def answers(self, body: Body) -> Iterator[FormAnswer]:
         """Yield the answers, each with the name in its key."""
         for key, value in as_dict(unquoted(body.get("rawRequest"))).items():
             if (question := _QUESTION.fullmatch(key)) is not None:
-                yield Answer(question[1], value)
+                yield FormAnswer(question[1], value)
 
     def submission(self, body: Body) -> tuple[Micros | None, str | None]:
         """Return no time, which webhooks leave out, and the submission's id."""

@@ -34,9 +34,9 @@ def read_selected_fields(body: Body, record: Body, statuses: StatusNames) -> lis
 
 def _is_picked(body: Body) -> bool:
     object_id = text(body.get("Id")) or ""
-    is_known = object_id[:3] in PREFIXES and _ID.fullmatch(object_id) is not None and not _FIELDS.isdisjoint(body)
+    is_record = object_id[:3] in PREFIXES and _ID.fullmatch(object_id) is not None and not _FIELDS.isdisjoint(body)
     # A flattened record contains its object type once its levels are expanded.
-    return is_known and not any(name.startswith("attributes") for name in body)
+    return is_record and not any(name.startswith("attributes") for name in body)
 
 
 def what_of(body: Body, record: Body) -> str:

@@ -1,4 +1,4 @@
-"""Shopify: webhooks of customers; the header says what a body is, and orders, products and carts are ignored."""
+"""Shopify: webhooks of customers; the header names the body's type; orders, products and carts are ignored."""
 
 from __future__ import annotations
 

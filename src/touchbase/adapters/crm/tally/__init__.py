@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from touchbase.adapters.interface import ParsedWebhook
-from touchbase.adapters.kit.answers import Answer, FormAdapter
+from touchbase.adapters.kit.answers import FormAdapter, FormAnswer
 from touchbase.adapters.kit.crm_adapter import Body
 from touchbase.adapters.kit.crm_values import as_dict, as_list
 from touchbase.adapters.kit.extract import dig, first, text
@@ -25,14 +25,14 @@ class Tally(FormAdapter):
         """Return the confidence: by the fields below `data`."""
         return 95 if body.get("eventType") == "FORM_RESPONSE" and isinstance(dig(body, "data", "fields"), list) else 0
 
-    def answers(self, body: Body) -> Iterator[Answer]:
+    def answers(self, body: Body) -> Iterator[FormAnswer]:
         """Yield the answers, choices by their texts."""
         for field in map(as_dict, as_list(dig(body, "data", "fields"))):
             options = {text(dig(option, "id")): text(first(option, "text", "name")) for option in as_list(field.get("options"))}
             value = field.get("value")
             if options and isinstance(value, list):
                 value = [options.get(text(item)) or item for item in value]
-            yield Answer(text(field.get("label")) or text(field.get("key")) or "", value, text(field.get("type")) or "")
+            yield FormAnswer(text(field.get("label")) or text(field.get("key")) or "", value, text(field.get("type")) or "")
 
     def submission(self, body: Body) -> tuple[Micros | None, str | None]:
         """Return the time of the submission, and the event's id."""

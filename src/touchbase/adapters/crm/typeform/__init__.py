@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from touchbase.adapters.interface import ParsedWebhook
-from touchbase.adapters.kit.answers import Answer, FormAdapter
+from touchbase.adapters.kit.answers import FormAdapter, FormAnswer
 from touchbase.adapters.kit.crm_adapter import Body
 from touchbase.adapters.kit.crm_values import as_dict, as_list
 from touchbase.adapters.kit.extract import dig, first, text
@@ -25,7 +25,7 @@ class Typeform(FormAdapter):
         """Return the confidence: by the answers below `form_response`."""
         return 95 if body.get("event_type") == "form_response" and isinstance(body.get("form_response"), dict) else 0
 
-    def answers(self, body: Body) -> Iterator[Answer]:
+    def answers(self, body: Body) -> Iterator[FormAnswer]:
         """Yield the answers with the titles of their questions, then the hidden values."""
         response = as_dict(body.get("form_response"))
         titles = {text(dig(field, "id")): text(dig(field, "title")) for field in as_list(dig(response, "definition", "fields"))}
@@ -35,8 +35,8 @@ class Typeform(FormAdapter):
             if isinstance(value, dict):
                 value = first(value, "label", "labels", "other")
             label = titles.get(text(dig(answer, "field", "id"))) or text(dig(answer, "field", "ref")) or kind
-            yield Answer(label, value, kind)
-        yield from (Answer(name, value) for name, value in as_dict(response.get("hidden")).items())
+            yield FormAnswer(label, value, kind)
+        yield from (FormAnswer(name, value) for name, value in as_dict(response.get("hidden")).items())
 
     def submission(self, body: Body) -> tuple[Micros | None, str | None]:
         """Return the time of the submission, and its token."""

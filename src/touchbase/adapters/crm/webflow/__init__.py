@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from touchbase.adapters.interface import ParsedWebhook
-from touchbase.adapters.kit.answers import Answer, FormAdapter
+from touchbase.adapters.kit.answers import FormAdapter, FormAnswer
 from touchbase.adapters.kit.crm import other_event
 from touchbase.adapters.kit.crm_adapter import Body
 from touchbase.adapters.kit.crm_values import as_dict, as_list
@@ -33,12 +33,12 @@ class Webflow(FormAdapter):
         trigger = text(body.get("triggerType"))
         return super().read(body, webhook) if trigger == self.event else [other_event("ignored", trigger)]
 
-    def answers(self, body: Body) -> Iterator[Answer]:
+    def answers(self, body: Body) -> Iterator[FormAnswer]:
         """Yield the answers with the types in the form's schema."""
         payload = as_dict(body.get("payload"))
         kinds = {text(dig(field, "fieldName")): text(dig(field, "fieldType")) or "" for field in as_list(payload.get("schema"))}
         for label, value in as_dict(payload.get("data")).items():
-            yield Answer(label, value, kinds.get(label, ""))
+            yield FormAnswer(label, value, kinds.get(label, ""))
 
     def submission(self, body: Body) -> tuple[Micros | None, str | None]:
         """Return the time of the submission, and its id."""

@@ -1,4 +1,4 @@
-"""WooCommerce: webhooks of customers; the header says what a body is, and orders, products and coupons are ignored.
+"""WooCommerce: webhooks of customers; the header names the body's type; orders, products and coupons are ignored.
 
 A deleted customer is an id alone. Times have no zone and are UTC. The test of a new webhook is a form with the webhook's id.
 """

@@ -18,7 +18,7 @@ _OLD = paths("payload.old_invitee payload.invitee.is_reschedule payload.old_even
 _NEW = paths("payload.rescheduled payload.new_invitee payload.invitee.new_invitee")
 
 
-def _is_given(value: object) -> bool | None:
+def _has_value(value: object) -> bool | None:
     return None if flag(value) is False or value in ("", [], {}) else True
 
 
@@ -28,9 +28,9 @@ class Calendly(TableAdapter):
     def meaning(self, name: str, item: Item) -> Meaning:
         """Return the meaning from the table; a booking in place of an old one is a rescheduling, and its cancellation says nothing."""
         event = normalize_event_name(name)
-        if event == "invitee_created" and pick(item, _OLD, _is_given):
+        if event == "invitee_created" and pick(item, _OLD, _has_value):
             return m.MEETING_RESCHEDULED
-        if event == "invitee_canceled" and pick(item, _NEW, _is_given):
+        if event == "invitee_canceled" and pick(item, _NEW, _has_value):
             return m.OTHER
         return super().meaning(name, item)
 

@@ -22,7 +22,7 @@ class CustomerIo(TableAdapter):
     """Reads Customer.io's webhooks."""
 
     def named(self, item: Item, webhook: ParsedWebhook) -> str | None:
-        """Return what the event is about and what happened as one name."""
+        """Return the event's object and its metric as one name."""
         parts = [text(item.get("object_type")), text(item.get("metric"))]
         return "_".join(part for part in parts if part) or None
 

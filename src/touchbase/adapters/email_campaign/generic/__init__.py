@@ -170,20 +170,20 @@ class _EventReader:
         for source in (self.outer, self.item):
             name = pick(source, field_paths.NAME, _name)
             if name is not None:
-                return name if self._is_known(name) else self._known_name() or name
+                return name if self._has_meaning(name) else self._name_with_meaning() or name
             both = [part for key in ("event_object", "event_action") if (part := text(source.get(key)))]
             if both:
                 return " ".join(both)
         named = (text(value) for header, value in self.call.headers.items() if header.startswith("x-") and header.endswith(_NAMING))
         return next((name for name in named if name), None) or self._outcome()
 
-    def _is_known(self, name: str) -> bool:
+    def _has_meaning(self, name: str) -> bool:
         return meaning_of(name) is not m.UNKNOWN or declared_meaning(self.call.settings, name) is not None
 
-    def _known_name(self) -> str | None:
+    def _name_with_meaning(self) -> str | None:
         """Return the first name with a meaning, of the members that hold nothing but an event's name."""
         names = (pick(self.item, (path,), _name) for path in field_paths.EVENT_NAME)
-        return next((name for name in names if name is not None and self._is_known(name)), None)
+        return next((name for name in names if name is not None and self._has_meaning(name)), None)
 
     def _outcome(self) -> str | None:
         """Return the outcome of an unnamed email report, which is only in its `status`."""
@@ -274,7 +274,7 @@ class _EventReader:
         is_record = any(path[0] in self.item for path in field_paths.CHANGED)
         first: Micros | None = None
         for path in (*field_paths.TIME, *field_paths.ITS_TIME.get(event, ()), *field_paths.OTHER_TIME, *field_paths.CHANGED):
-            value = at(self.item, path) if path[0] in self.item and not (is_record and path in field_paths.MADE) else None
+            value = at(self.item, path) if path[0] in self.item and not (is_record and path in field_paths.CREATED_AT) else None
             if value is not None and (time := parse_time(value)) is not None:
                 if not (isinstance(value, str) and _NO_ZONE.fullmatch(value.strip())):
                     return time

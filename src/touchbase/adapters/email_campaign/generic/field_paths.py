@@ -81,7 +81,7 @@ INSIDE_TIME = (
     "created_at",
     "createdAt",
 )
-MADE = paths("created_at")
+CREATED_AT = paths("created_at")
 """The creation time, for a record that also has a change time: not the event's time."""
 CHANGED = paths("updated_at")
 OTHER_TIME = paths(

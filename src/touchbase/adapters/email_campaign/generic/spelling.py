@@ -24,7 +24,7 @@ def with_normalized_keys(item: Item) -> Item:
 
 def spellings(name: str) -> tuple[str, ...]:
     """Return the alternative spellings of a key that is not in the usual one."""
-    return _spellings(name) if len(name) > _MAX_KNOWN_LENGTH else _known_spellings(name)
+    return _spellings(name) if len(name) > _MAX_KNOWN_LENGTH else _cached_spellings(name)
 
 
 def _spellings(name: str) -> tuple[str, ...]:
@@ -32,7 +32,7 @@ def _spellings(name: str) -> tuple[str, ...]:
 
 
 # Cached: a tool repeats the same names. Long names of unknown senders are not cached.
-_known_spellings = lru_cache(maxsize=2_000)(_spellings)
+_cached_spellings = lru_cache(maxsize=2_000)(_spellings)
 
 
 def _is_plain(name: str) -> bool:

@@ -31,7 +31,7 @@ class Instantly(TableAdapter):
     """Reads Instantly's webhooks."""
 
     def named(self, item: Item, webhook: ParsedWebhook) -> str | None:
-        """Return the event's name; that of a lead in the API's format follows from its status."""
+        """Return the event's name; a lead in the API's format is named by its status."""
         name = super().named(item, webhook)
         return _STOPPED.get(text(item.get("status")) or "", name) if name == "lead_record" else name
 

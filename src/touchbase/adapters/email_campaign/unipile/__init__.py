@@ -24,7 +24,7 @@ class Unipile(TableAdapter):
         return [item for body in batch(data) for item in _by_person(body)]
 
     def meaning(self, name: str, item: Item) -> Meaning:
-        """Return the meaning from the table; of a message by its sender and network, of a mail by what it answers."""
+        """Return the meaning from the table; a message's by sender and network, a mail's by the mail that it answers."""
         event, meaning = normalize_event_name(name), super().meaning(name, item)
         if meaning is m.LINKEDIN_REPLIED and _is_own(item):
             meaning = m.LINKEDIN_SENT
