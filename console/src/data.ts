@@ -81,8 +81,8 @@ function keyOf(path: string, query: Query): string {
 }
 
 /** Read again what was read from these paths, also what begins with them. */
-export function readAgain(...paths: readonly string[]): void {
-  void queries.invalidateQueries({ predicate: ({ queryKey: [, key] }) => typeof key === 'string' && paths.some((path) => key.startsWith(path)) });
+export function readAgain(...paths: readonly string[]): Promise<void> {
+  return queries.invalidateQueries({ predicate: ({ queryKey: [, key] }) => typeof key === 'string' && paths.some((path) => key.startsWith(path)) });
 }
 
 /** A value that follows another one after it has rested. */

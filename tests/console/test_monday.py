@@ -6,6 +6,7 @@ import json
 import re
 import urllib.request
 from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -26,9 +27,10 @@ PERSON = {
     "lead_email": "ann@monday.example",
     "email_account": "sam@us.example",
 }
-SENT = {"event_type": "email_sent", "timestamp": "2026-11-23T07:30:00.000Z", **PERSON, "email_subject": "A question"}
+SENT_AT = datetime.now(UTC) - timedelta(days=1)
+SENT = {"event_type": "email_sent", "timestamp": SENT_AT.isoformat(), **PERSON, "email_subject": "A question"}
 REPLIED = {
-    "event_type": "reply_received", "timestamp": "2026-11-23T09:05:00.000Z", **PERSON, "reply_subject": "Re: A question",
+    "event_type": "reply_received", "timestamp": (SENT_AT + timedelta(hours=2)).isoformat(), **PERSON, "reply_subject": "Re: A question",
     "reply_text": "Yes, tell me more. Does Tuesday suit you?",
 }  # fmt: skip
 UNKNOWN = {"what": "answered", "by": {"who": "bob@monday.example"}, "words": "Please call me."}
@@ -70,6 +72,8 @@ def test_monday_morning__from_an_empty_store_to_a_reply_with_a_status(start: Cal
 
     press(page, "g", "r")
     page.locator(".reply", has_text="Does Tuesday suit you?").wait_for()
+    press(page, "j")
+    page.locator(".pane .marks kbd").first.wait_for()
     assert page.locator(".reply .status").first.inner_text() == "Replied"
     choice = page.locator(".marks .button", has_text="contacted")
     page.keyboard.press(choice.locator("kbd").inner_text())

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
@@ -14,6 +15,10 @@ HOSTILE = "<script>window.pwned = 1</script>\n<img src=x onerror='window.pwned =
 LONG = "\n".join(f"line {number}" for number in range(200))
 
 
+def days_ago(days: int) -> str:
+    return (datetime.now(UTC) - timedelta(days=days)).isoformat()
+
+
 @pytest.fixture
 def replies(start: Callable[..., Console]) -> Console:
     """A client with three replies: of Ada in one campaign, of Bo in another, and a hostile one without a name, the newest first."""
@@ -23,7 +28,7 @@ def replies(start: Callable[..., Console]) -> Console:
         person = {"email": f"p{number}@people.example", "first_name": name, "contact_status": "contacted"}
         contact = console.send("POST", "/public/v2/contacts", person)["id"]
         reply = {"direction": "received", "contact_id": contact, "subject": f"Re: {campaign}", "text": text, "tool": "smartlead"}
-        more = {"campaign_id": campaign.lower(), "campaign_name": campaign, "occurred_at": f"2026-11-2{number}T09:00:00Z"}
+        more = {"campaign_id": campaign.lower(), "campaign_name": campaign, "occurred_at": days_ago(3 - number)}
         console.send("POST", "/public/v2/messages", reply | more)
     return console
 
@@ -32,80 +37,170 @@ def chosen(page: Any) -> Any:
     return page.locator(".reply[aria-current]")
 
 
-def test_replies__are_read_and_get_a_status_by_keys_alone_with_undo(replies: Console) -> None:
+def names(page: Any) -> list[str]:
+    return list(page.locator(".reply .strong").all_inner_texts())
+
+
+def test_replies__are_worked_through_by_keys_alone_with_undo(replies: Console) -> None:
     page = replies.open(OF)
     page.keyboard.press("g")
     page.keyboard.press("r")
     page.wait_for_url("**/console/replies**")
     page.get_by_text("Yes, call me.").wait_for()
-    assert "Ada" in chosen(page).inner_text()
-    statuses = [each["name"] for each in replies.send("GET", "/public/v2/statuses/contacts?limit=200")["data"]]
+    statuses = [status["name"] for status in replies.send("GET", "/public/v2/statuses/contacts?limit=200")["data"]]
+    other = next(number for number, status in enumerate(statuses, 1) if status != "contacted")
 
+    # On arrival nothing is chosen: neither a digit nor an act changes anything.
+    page.keyboard.press(str(other))
+    page.keyboard.press("e")
+    page.keyboard.press("j")
+    page.locator(".reply[aria-current]", has_text="Ada").wait_for()
     page.keyboard.press("j")
     page.locator(".reply[aria-current]", has_text="Bo").wait_for()
-    other = next(number for number, each in enumerate(statuses, 1) if each != "contacted")
+    assert {replies.send("GET", f"/public/v2/contacts/{number}")["contact_status"] for number in (1, 2, 3)} == {"contacted"}
+
+    page.locator(".pane .marks kbd").first.wait_for()
     page.keyboard.press(str(other))
     page.get_by_text("Bo: status set to", exact=False).wait_for()
     assert replies.send("GET", "/public/v2/contacts/2")["contact_status"] == statuses[other - 1]
-    chosen(page).locator(".mark", has_text=statuses[other - 1].replace("_", " ")).wait_for()
+    page.keyboard.press("u")
+    page.get_by_text("Undone.").wait_for()
+    assert replies.send("GET", "/public/v2/contacts/2")["contact_status"] == "contacted"
+
+    page.keyboard.press("e")
+    page.get_by_text("Bo: done.").wait_for()
+    page.locator(".reply", has_text="Bo").wait_for(state="detached")
+    assert page.locator(".reply[aria-current]").count() == 1
+    page.locator(".tabs a[aria-current]", has_text="2").wait_for()
+    page.keyboard.press("u")
+    page.locator(".reply", has_text="Bo").wait_for()
+    assert replies.send("GET", "/team/v1/counters") == {"open": 3, "snoozed": 0, "automatic": 0}
+
+
+def test_reply_that_arrives_meanwhile__is_not_done_with_the_others(replies: Console) -> None:
+    page = replies.open(f"/replies{OF}")
+    page.keyboard.press("j")
+    page.locator(".pane").get_by_text("Yes, call me.").wait_for()
+    replies.send("POST", "/public/v2/messages", {"direction": "received", "contact_id": 3, "text": "One more thing.", "tool": "smartlead"})
+
+    page.keyboard.press("e")
+
+    page.get_by_text("Another reply came in", exact=False).wait_for()
+    page.locator(".pane").get_by_text("One more thing.").wait_for()
+    assert replies.send("GET", "/team/v1/counters")["open"] == 3
+
+
+def test_snooze_and_automatic__move_a_conversation_to_another_tab(replies: Console) -> None:
+    page = replies.open(f"/replies{OF}")
+    page.keyboard.press("j")
+    page.locator(".pane .snooze").wait_for()
+    page.keyboard.press("h")
+    page.get_by_role("button", name="3 hours").click()
+    page.get_by_text("Ada: snoozed until", exact=False).wait_for()
+    page.locator(".reply[aria-current]", has_text="Bo").wait_for()
+    page.keyboard.press("m")
+    page.get_by_text("Bo: moved to Automatic.").wait_for()
+
+    page.get_by_role("link", name="Snoozed").click()
+    page.locator(".reply", has_text="Ada").wait_for()
+    page.get_by_role("link", name="Automatic").click()
+    page.locator(".reply", has_text="Bo").wait_for()
+    page.get_by_role("button", name="Done with it").click()
+    page.get_by_text("1 done.").wait_for()
+    page.get_by_role("link", name="Done", exact=True).click()
+    page.locator(".reply", has_text="Bo").wait_for()
+    assert replies.send("GET", "/team/v1/counters") == {"open": 1, "snoozed": 1, "automatic": 0}
+
+
+def test_block__puts_the_address_on_the_list_and_undo_takes_it_off(replies: Console) -> None:
+    page = replies.open(f"/replies{OF}")
+    page.keyboard.press("j")
+    page.locator(".pane .marks kbd").first.wait_for()
+
+    page.keyboard.press("b")
+    page.get_by_text("p2@people.example is blocked.").wait_for()
+    assert replies.send("GET", "/public/v2/contacts/3/suppression")["suppressed"] is True
 
     page.keyboard.press("u")
     page.get_by_text("Undone.").wait_for()
-    chosen(page).locator(".mark", has_text="contacted").wait_for()
-    assert replies.send("GET", "/public/v2/contacts/2")["contact_status"] == "contacted"
+    assert replies.send("GET", "/public/v2/contacts/3/suppression")["suppressed"] is False
 
-    page.keyboard.press("ArrowUp")
+
+def test_place__is_there_again_after_back(replies: Console) -> None:
+    page = replies.open(f"/replies{OF}")
+    page.keyboard.press("j")
+    page.keyboard.press("j")
+    page.locator(".reply[aria-current]", has_text="Bo").wait_for()
+    page.locator(".pane h2 a").wait_for()
+
     page.keyboard.press("o")
-    page.locator("h1", has_text="Ada").wait_for()
+    page.locator("h1", has_text="Bo").wait_for()
+    page.go_back()
+
+    page.locator(".reply[aria-current]", has_text="Bo").wait_for()
+
+
+def test_all_clients__are_one_list(replies: Console) -> None:
+    replies.send("POST", "/admin/v1/clients", {"client_id": "beta", "name": "Beta"})
+    other = {"X-Client-Id": "beta"}
+    replies.server.post("/public/v2/contacts", {"email": "zoe@people.example", "first_name": "Zoe"}, **other)
+    replies.server.post(
+        "/public/v2/messages", {"direction": "received", "contact_email": "zoe@people.example", "text": "Tuesday?"}, **other
+    )
+    page = replies.open(f"/replies{OF}")
+    page.get_by_label("Clients").select_option("All clients")
+    page.locator(".reply", has_text="Zoe").wait_for()
+    assert page.locator(".reply").count() == 4
+    assert "Beta" in page.locator(".reply", has_text="Zoe").inner_text()
+
+    page.locator(".reply button", has_text="Zoe").click()
+    page.locator(".pane").get_by_text("Tuesday?").wait_for()
+    page.keyboard.press("e")
+    page.get_by_text("Zoe: done.").wait_for()
 
 
 def test_long_text__is_folded_until_it_is_asked_for(replies: Console) -> None:
     page = replies.open(f"/replies{OF}")
-    page.keyboard.press("j")
-    assert "line 150" not in chosen(page).inner_text()
+    page.locator(".reply button", has_text="Bo").click()
+    page.locator(".pane .fold").wait_for()
+    assert "line 150" not in page.locator(".pane").inner_text()
 
     page.keyboard.press("f")
     page.get_by_role("button", name="Show less").wait_for()
-    assert "line 199" in chosen(page).inner_text()
+    assert "line 199" in page.locator(".pane").inner_text()
 
 
-def test_replies__are_filtered_by_campaign_and_address_in_the_address_of_the_page(replies: Console) -> None:
+def test_replies__are_filtered_by_campaign_in_the_address_of_the_page(replies: Console) -> None:
     page = replies.open(f"/replies{OF}")
     page.get_by_label("Campaign").select_option("Autumn")
     page.wait_for_url("**campaign_id=autumn**")
-    replies.settle(page)
     page.locator(".reply").nth(1).wait_for(state="detached")
-    assert "Ada" in page.locator(".reply").inner_text()
-
-    replies.go(page, f"/replies{OF}&contact_email=p1@people.example")
-    assert page.locator(".reply .strong").all_inner_texts() == ["Bo"]
+    assert names(page) == ["Ada"]
 
 
 def test_older_replies__come_once_however_often_they_are_asked_for(start: Callable[..., Console]) -> None:
     console = start()
     console.send("PUT", f"/admin/v1/clients/{CLIENT}", {"settings": {}})
-    contact = console.send("POST", "/public/v2/contacts", {"email": "ada@people.example"})["id"]
     for number in range(60):
-        at = f"2026-11-20T09:00:{number:02}Z"
-        console.send(
-            "POST", "/public/v2/messages", {"direction": "received", "contact_id": contact, "text": f"text {number}", "occurred_at": at}
-        )
+        contact = console.send("POST", "/public/v2/contacts", {"email": f"p{number}@people.example"})["id"]
+        console.send("POST", "/public/v2/messages", {"direction": "received", "contact_id": contact, "text": f"text {number}"})
     page = console.open(f"/replies{OF}")
     asked: list[str] = []
-    page.on("request", lambda each: asked.append(each.url) if "cursor=" in each.url else None)
-    assert page.locator(".reply").count() == 50
+    page.on("request", lambda request: asked.append(request.url) if "cursor=" in request.url else None)
+    page.locator(".reply").nth(49).wait_for()
 
-    page.evaluate("for (let n = 0; n < 3; n += 1) [...document.querySelectorAll('button')].at(-1).click()")
+    page.evaluate("for (let n = 0; n < 3; n += 1) [...document.querySelectorAll('.replies button')].at(-1).click()")
     page.locator(".reply").nth(59).wait_for()
 
-    texts = page.locator(".reply .letter").all_inner_texts()
-    assert texts == [f"text {number}" for number in reversed(range(60))]
+    assert page.locator(".reply .snippet").all_inner_texts() == [f"text {number}" for number in reversed(range(60))]
     assert len(asked) == 1
 
 
 def test_hostile_text__is_shown_as_text_in_replies_and_in_the_timeline(replies: Console) -> None:
     page = replies.open(f"/replies{OF}")
-    assert "<script>window.pwned" in page.locator(".reply").last.inner_text()
+    page.locator(".reply button").last.click()
+    page.locator(".pane .letter").wait_for()
+    assert "<script>window.pwned" in page.locator(".pane .letter").inner_text()
     assert look_faults(page) == []
     replies.go(page, f"/contacts/1{OF}")
     page.get_by_text("The message", exact=True).click()
@@ -127,10 +222,12 @@ def test_read_only_key__reads_replies_and_sees_no_status_keys(start: Callable[..
     page = console.open("/replies")
     page.get_by_label("API key").fill(made["key"])
     page.keyboard.press("Enter")
-    page.get_by_text("Hello.").wait_for()
+    page.get_by_text("Hello.").first.wait_for()
+    page.keyboard.press("j")
+    page.locator(".pane .letter").wait_for()
 
-    assert page.locator(".marks kbd").count() == 0
+    assert page.locator(".marks").count() == 0
     page.keyboard.press("1")
     page.keyboard.press("?")
-    assert page.get_by_role("dialog").get_by_text("Next reply").is_visible()
+    assert page.get_by_role("dialog").get_by_text("Next conversation").is_visible()
     assert page.get_by_role("dialog").get_by_text("Set the status", exact=False).count() == 0

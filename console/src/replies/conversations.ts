@@ -1,4 +1,5 @@
 /** Conversations: the list of one state, and what people do with them. A change is shown at once and offers the way back. */
+import { signal } from '@preact/signals';
 import type { InfiniteData } from '@tanstack/preact-query';
 import { call, Problem } from '../api';
 import { queries, readAgain, useGet, usePages, type Pages } from '../data';
@@ -43,9 +44,12 @@ export function useConversation(conversation: Conversation | undefined) {
 }
 
 /** Read lists and numbers again. */
-export function readConversationsAgain(): void {
-  readAgain(LIST, '/team/v1/counters');
+export function readConversationsAgain(): Promise<void> {
+  return readAgain(LIST, '/team/v1/counters');
 }
+
+/** The conversation whose change was refused last: it is shown again. */
+export const refused = signal<string | null>(null);
 
 /** Take a conversation out of the lists that are shown: what was done moves it to another one. */
 function drop(conversation: Conversation): void {
@@ -68,11 +72,12 @@ export async function change(conversation: Conversation, body: ConversationChang
       },
     });
   } catch (error) {
+    void readConversationsAgain().then(() => (refused.value = keyOf(conversation)));
     const isOld = error instanceof Problem && error.status === 412;
     toastProblem(isOld ? new Problem(412, error.code, 'Another reply came in, or somebody changed this conversation: it is shown as it is now.', error.body) : error);
-  } finally {
-    readConversationsAgain();
+    return;
   }
+  void readConversationsAgain();
 }
 
 /** Handle all replies of many conversations. */

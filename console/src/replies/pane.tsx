@@ -72,8 +72,11 @@ export async function block(conversation: Conversation): Promise<void> {
   }
   const headers = { 'x-client-id': of };
   try {
-    const { data } = await call<{ entry: { id: number } }>('POST', '/public/v2/suppressions', { body: { value: contact.email, reason: 'unsubscribed', note: 'asked in a reply' }, headers });
-    toast(`${contact.email} is blocked.`, { undo: () => call('DELETE', `/public/v2/suppressions/${data.entry.id}`, { headers }) });
+    const entry = { value: contact.email, reason: 'unsubscribed', source: 'person', note: 'asked in a reply' };
+    const { data } = await call<{ data: { outcome: string; entry: { id: number } | null }[] }>('POST', '/public/v2/suppressions', { body: { entries: [entry] }, headers });
+    const made = data.data[0]?.outcome === 'created' ? data.data[0].entry : null;
+    const lift = made && (() => call('DELETE', `/public/v2/suppressions/${made.id}`, { headers }));
+    toast(`${contact.email} is blocked.`, lift ? { undo: lift } : {});
   } catch (error) {
     toastProblem(error);
   }

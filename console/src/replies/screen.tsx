@@ -3,7 +3,7 @@ import { useEffect, useState } from 'preact/hooks';
 import { useShortcuts } from '../keys';
 import { keep, kept } from '../kept';
 import { client, go, href, place, root } from '../route';
-import { canWrite, choosesClient, clients, isAdmin } from '../session';
+import { canWrite, choosesClient, clients, isAdmin, session } from '../session';
 import { arrived } from '../stream';
 import type { Status } from '../types';
 import { Button, Empty, ProblemNote, Skeleton, Time } from '../ui/basic';
@@ -11,7 +11,7 @@ import { copy } from '../ui/overlay';
 import { StatusMark } from '../ui/status';
 import { toast, toastProblem } from '../ui/toast';
 import { plural, toolName, words } from '../words';
-import { finish, keyOf, readConversationsAgain, STATES, useConversations, useCounters, type Conversation, type Filter, type State } from './conversations';
+import { finish, keyOf, readConversationsAgain, refused, STATES, useConversations, useCounters, type Conversation, type Filter, type State } from './conversations';
 import { block, MOST_KEYS, nameOf, Pane, setStatus, toggleDone, toggleKind, useStatuses } from './pane';
 
 const FILTERS = ['campaign_id', 'tool', 'label', 'sort'];
@@ -36,9 +36,12 @@ export function Replies() {
   const filter = filterOf(query);
   const state = (STATES.find(([name]) => name === query.get('state'))?.[0] ?? 'open') as State;
   const isAll = choosesClient.value && query.get('all') === ALL;
-  const of = isAll ? '' : client.value || 'default';
+  // A key of one client sees no other.
+  const of = isAll || session.value?.client_id ? '' : client.value || 'default';
   const list = useConversations({ ...filter, state }, of);
   const counters = useCounters(of);
+  // A client before its first webhook.
+  const isNone = list.error?.status === 404;
   const conversations = list.data ?? [];
   // Nothing is chosen before a person chooses it: a digit that was meant for another screen changes nothing.
   const [chosenKey, setChosenKey] = useState<string | null>(kept<string>('conversation') ?? null);
@@ -55,6 +58,11 @@ export function Replies() {
     setAt(to);
     if (to >= conversations.length - 2 && list.hasMore) list.more();
   }
+  useEffect(() => {
+    if (refused.value === null) return;
+    setChosenKey(refused.value);
+    refused.value = null;
+  }, [refused.value]);
   useEffect(() => {
     if (place_ >= 0) setAt(place_);
     else if (chosen) setChosenKey(keyOf(chosen));
@@ -98,9 +106,10 @@ export function Replies() {
           {`${plural(arrived.value, 'new message')}: load (.)`}
         </Button>
       )}
-      {list.error && <ProblemNote problem={list.error} retry={list.refetch} />}
+      {list.error && !isNone && <ProblemNote problem={list.error} retry={list.refetch} />}
+      {isNone && <NoReply state={state} of="" isFiltered={false} snoozed={0} />}
       {!list.data && !list.error && <div class="pad"><Skeleton lines={12} wide={90} /></div>}
-      {list.data && !conversations.length && <NoReply state={state} isFiltered={Object.keys(filter).length > 0} snoozed={counters.data?.snoozed ?? 0} />}
+      {list.data && !conversations.length && <NoReply state={state} of={of} isFiltered={Object.keys(filter).length > 0} snoozed={counters.data?.snoozed ?? 0} />}
       {conversations.length > 0 && (
         <div class={`split ${chosen ? 'chosen' : ''}`}>
           <div class="replies" id="replies" data-scrolls>
@@ -235,7 +244,8 @@ function Filters({ filter, isAll, conversations, show }: { filter: Filter; isAll
 
 const NONE: Record<State, string> = { open: 'All done', snoozed: 'Nothing is snoozed', automatic: 'No automatic reply', done: 'Nothing is done yet' };
 
-function NoReply({ state, isFiltered, snoozed }: { state: State; isFiltered: boolean; snoozed: number }) {
+function NoReply({ state, of, isFiltered, snoozed }: { state: State; of: string; isFiltered: boolean; snoozed: number }) {
+  const done = useConversations({ state: 'done' }, of).data;
   if (isFiltered)
     return (
       <Empty icon="search" title="No reply like this">
@@ -244,11 +254,13 @@ function NoReply({ state, isFiltered, snoozed }: { state: State; isFiltered: boo
         </a>
       </Empty>
     );
+  if (!done) return <div class="pad"><Skeleton lines={3} /></div>;
+  const isNew = state === 'open' && !snoozed && !done.length;
   const address = `${location.origin}${root}/public/emailcampaign-webhook/${client.value || 'default'}`;
   return (
-    <Empty icon="reply" title={NONE[state]}>
+    <Empty icon="reply" title={isNew ? 'No reply yet' : NONE[state]}>
       {snoozed > 0 && state === 'open' && <p>{plural(snoozed, 'conversation')} snoozed.</p>}
-      {state === 'open' && (
+      {isNew && (
         <>
           <p>Paste this address into your campaign tool as its webhook for replies. They appear here with their text, unless the client’s setting store_message_bodies is off.</p>
           <p class="copy-line">
