@@ -143,20 +143,6 @@ def test_clients_delete__shows_the_extent_and_requires_confirmation(store: Run) 
     assert shown(store, "acme")["state"] == "active"
 
 
-def test_clients_delete__removes_the_client_and_all_its_rows(store: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("touchbase.clients.sql.removal.DELETION_DELAY", 0)
-    store("clients", "add", "acme")
-    store("clients", "add", "other")
-    store("keys", "create", "--name", "x", "--client", "acme")
-    fill("acme", 1_200)
-
-    result = store("clients", "delete", "acme", "--yes")
-
-    assert result.output == "client acme is gone, 4802 rows with it\n"
-    assert listed(store) == ["other"]
-    assert json.loads(store("keys", "list", "--json").output) == []
-
-
 def test_clients_delete__shows_its_progress(capsys: pytest.CaptureFixture[str]) -> None:
     from touchbase.cli.clients import RemovalProgress
 

@@ -143,15 +143,6 @@ def test_unknown_setting__stops_every_command(run: Run, words: tuple[str, ...]) 
     assert list(Path().iterdir()) == []
 
 
-def test_clients_add__twice_adds_one_client(store: Run) -> None:
-    store("clients", "add", "acme")
-    store("clients", "add", "acme")
-
-    listed = json.loads(store("clients", "list", "--json").output)
-
-    assert [each["client_id"] for each in listed] == ["acme"]
-
-
 def test_clients_configure__replaces_the_settings_from_standard_input(store: Run) -> None:
     store("clients", "add", "acme")
 

@@ -12,7 +12,7 @@ from typing import Any
 import apsw
 import pytest
 from tests.cli.conftest import Run
-from tests.cli.test_commands import NONSENSE, SENT, keep
+from tests.cli.test_commands import SENT, keep
 from tests.cli.test_serve import Serve, serve
 from tests.storage.database_search import find_in_database
 
@@ -146,17 +146,6 @@ def test_persons_erase__that_is_interrupted_reports_what_was_done(
     assert (filled("persons", "export", *WHO).exit_code == 0) == (step == "would_erase")
 
 
-def test_persons_erase__removes_waiting_deliveries_of_a_suspended_client(filled: Run) -> None:
-    counted = filled("persons", "erase", *WHO, "--dry-run").output.replace("would remove", "removed")
-    filled("clients", "suspend", "acme")
-    keep(b"  " + CANARY.replace(b"09:30", b"10:30"))
-
-    told = filled("persons", "erase", *WHO, "--yes").output
-
-    assert int(told.split(" bodies")[0].split()[-1]) == int(counted.split(" bodies")[0].split()[-1]) + 1
-    assert asyncio.run(find_in_database(URL, "goldfinch")) == []
-
-
 def test_inbox_show__explains_a_removed_body(filled: Run) -> None:
     filled("persons", "erase", *WHO, "--yes")
 
@@ -255,13 +244,6 @@ def test_server_log__contains_no_personal_data(serve: Serve) -> None:
     assert log.count('"route"') >= 8
     assert "canary" not in log.lower()
     assert "vogelsang" not in log.lower()
-
-
-def test_persons_erase__leaves_unrelated_deliveries(filled: Run) -> None:
-    keep(NONSENSE)
-    filled("persons", "erase", *WHO, "--yes")
-
-    assert asyncio.run(find_in_database(URL, "nothing that a tool would send")) != []
 
 
 def test_vacuum__reports_no_trace_of_deleted_rows(filled: Run) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import gzip
 import itertools
 import json
@@ -19,11 +18,6 @@ from typing import Any
 
 import pytest
 from tests.cli.conftest import Run
-
-from touchbase.clients.sql.clients import ensure_client
-from touchbase.records.record_type import CONTACT_TYPE
-from touchbase.records.sql.reads import Listing, list_records
-from touchbase.stores import open_store
 
 Serve = Callable[..., "Server"]
 NUMBERS = itertools.count()
@@ -110,18 +104,15 @@ def test_serve__without_options_creates_a_contact_and_stops_cleanly(serve: Serve
     server = serve()
 
     status, contact = server.post("/public/v2/contacts", {"email": "contact@example.com"})
+    foreign, _ = server.post("/public/v2/contacts", {"email": "other@example.com"}, Host="rebound.example")
     ended = server.stop()
 
-    assert (status, contact["email"]) == (201, "contact@example.com")
+    assert (status, contact["email"], foreign) == (201, "contact@example.com", 421)
     assert ended == 0
+    assert "!!" not in server.log()  # open mode on loopback needs no warning
     assert (tmp_path / "touchbase.db").exists()
     assert "sqlite:///touchbase.db" in server.banner
     assert "no key needed" in server.banner
-
-
-@pytest.mark.slow
-def test_serve__stops_cleanly_on_ctrl_c(serve: Serve) -> None:
-    assert serve().stop(signal.SIGINT) == 0
 
 
 @pytest.mark.slow
@@ -160,18 +151,6 @@ def test_open_mode__on_a_public_address_prints_a_warning(serve: Serve) -> None:
 
 
 @pytest.mark.slow
-def test_open_mode__on_loopback_prints_no_warning_and_rejects_foreign_hosts(serve: Serve) -> None:
-    server = serve()
-
-    refused, _ = server.post("/public/v2/contacts", {"first_name": "Jane"}, Host="rebound.example")
-    taken, _ = server.post("/public/v2/contacts", {"first_name": "Jane"}, Host=f"localhost:{server.port}")
-    server.stop()
-
-    assert (refused, taken) == (421, 201)
-    assert "!!" not in server.log()
-
-
-@pytest.mark.slow
 def test_serve__finishes_a_client_deletion_and_records_key_use(serve: Serve, run: Run) -> None:
     server = serve("--auth", "api-key")
     found = re.search(r"key +(tb_\w+)", server.banner)
@@ -189,27 +168,6 @@ def test_serve__finishes_a_client_deletion_and_records_key_use(serve: Serve, run
     ended = server.stop()
 
     assert (created, deleted, closed, ended) == ([201] * 3, 202, 404, 0)
-
-
-@pytest.mark.slow
-def test_serve__applies_a_webhook_and_does_not_log_its_address(serve: Serve) -> None:
-    server = serve()
-
-    status, _ = server.post(
-        "/public/emailcampaign-webhook/unguessable",
-        {"event_type": "email_sent", "lead_email": "contact@example.com", "timestamp": "2026-11-20T09:30:00Z"},
-    )
-    while json.loads(server.get("/admin/v1/deliveries")[1])["data"][0]["state"] == "received":
-        pass
-    _, contacts = server.get("/public/v2/contacts", **{"X-Client-Id": "unguessable"})
-    server.stop()
-
-    assert status == 200
-    assert json.loads(contacts)["data"][0]["contact_status"] == "contacted"
-    first = next(line for line in map(json.loads, server.log().splitlines()) if line["event"] == "request")
-    assert first["route"] == "emailcampaign_webhook"
-    assert "unguessable" not in server.log()
-    assert "contact@example.com" not in server.log()
 
 
 @pytest.mark.slow
@@ -247,75 +205,23 @@ def test_connection__verifies_webhooks_and_maps_statuses_in_a_running_server(ser
 
 
 @pytest.mark.slow
-def test_slow_body__gets_408(serve: Serve) -> None:
-    server = serve("--body-idle-timeout", "0.1")
-
-    with socket.create_connection(("127.0.0.1", server.port)) as caller:
-        caller.sendall(b"POST /public/v2/contacts HTTP/1.1\r\nHost: localhost\r\nContent-Length: 50\r\n\r\n{")
-        answer = b"".join(iter(lambda: caller.recv(65536), b""))
-
-    assert answer.startswith(b"HTTP/1.1 408 ")
-    assert b'"code":"body_too_slow"' in answer
-
-
-@pytest.mark.slow
 def test_body_limits__are_those_of_the_options(serve: Serve, run: Run) -> None:
-    server = serve("--max-webhook-body-bytes", "60", "--max-api-body-bytes", "30", "--no-inbox-worker")
+    server = serve("--max-webhook-body-bytes", "60", "--max-api-body-bytes", "30", "--body-idle-timeout", "0.1", "--no-inbox-worker")
     webhook = {"event": "sent", "email": "ann@example.com"}
 
     created, refused = (server.post("/public/v2/contacts", {"email": name + "@example.com"}) for name in ("ann", "ann.of.the.longer.name"))
     taken, too_long = (server.post("/public/crm-webhook/default", body) for body in (webhook, {**webhook, "more": "bytes"}))
     listed = run("inbox", "list", "--json")
+    with socket.create_connection(("127.0.0.1", server.port)) as caller:
+        caller.sendall(b"POST /public/v2/contacts HTTP/1.1\r\nHost: localhost\r\nContent-Length: 50\r\n\r\n{")
+        slow = b"".join(iter(lambda: caller.recv(65536), b""))
 
+    assert server.stop(signal.SIGINT) == 0
+    assert slow.startswith(b"HTTP/1.1 408 ")
     assert [created[0], refused[0], taken[0], too_long[0]] == [201, 413, 200, 413]
     assert refused[1]["detail"] == "the body may have at most 30 bytes"
     assert too_long[1]["detail"] == "the body may have at most 60 bytes"
     assert [each["size"] for each in json.loads(listed.output)] == [len(json.dumps(webhook))]
-
-
-@pytest.mark.slow
-def test_graceful_stop__loses_no_acknowledged_write(serve: Serve, tmp_path: Path) -> None:
-    server = serve()
-    answered: list[str] = []
-    enough = asyncio.Event()
-
-    async def call(caller: int) -> None:
-        reader, writer = await asyncio.open_connection("127.0.0.1", server.port)
-        try:
-            for number in range(100_000):
-                email = f"contact-{caller}-{number}@example.com"
-                body = json.dumps({"email": email}).encode()
-                head = f"POST /public/v2/contacts HTTP/1.1\r\nHost: localhost\r\nContent-Length: {len(body)}\r\n\r\n"
-                writer.write(head.encode() + body)
-                head = (await reader.readuntil(b"\r\n\r\n")).decode().lower()
-                await reader.readexactly(int(head.partition("content-length: ")[2].split()[0]))
-                assert " 201 " in head or " 503 " in head
-                if " 201 " in head:
-                    answered.append(email)
-                if len(answered) > 300:
-                    enough.set()
-        except (asyncio.IncompleteReadError, ConnectionError):
-            return
-        finally:
-            writer.close()
-
-    async def load_and_stop() -> None:
-        callers = [asyncio.create_task(call(number)) for number in range(8)]
-        await enough.wait()
-        server.process.send_signal(signal.SIGTERM)
-        await asyncio.gather(*callers)
-
-    async def kept() -> set[str | None]:
-        store = await open_store(f"sqlite:///{tmp_path}/touchbase.db")
-        client = await store.write(ensure_client("default", 1))
-        contacts = await store.read(list_records(Listing(CONTACT_TYPE, client.number, 1_000_000)))
-        await store.close()
-        return {contact.email for contact in contacts}
-
-    asyncio.run(load_and_stop())
-
-    assert server.process.wait(10) == 0
-    assert set(answered) <= asyncio.run(kept())
 
 
 @pytest.mark.slow

@@ -10,9 +10,8 @@ from collections.abc import AsyncIterator, Callable, Iterator
 from dataclasses import dataclass, field
 
 from touchbase.consistency.inbox import wrong_body, wrong_state
-from touchbase.consistency.queries import RecordPage, WaitingPage
 from touchbase.consistency.records import Difference, differences
-from touchbase.consistency.sql import audit_bodies, audit_deliveries, audit_records, audit_waiting
+from touchbase.consistency.sql import RecordPage, WaitingPage, audit_bodies, audit_deliveries, audit_records, audit_waiting
 from touchbase.history.events import COMPANY, CONTACT, StoredEvent
 from touchbase.records.models import Company, Contact
 from touchbase.records.projection import refold_status

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from contextlib import suppress
+from dataclasses import dataclass
 
 from touchbase.clients.models import ClientSettings
 from touchbase.clients.sql.clients import settings_of
 from touchbase.common.field_limits import LARGEST_ID
 from touchbase.consistency.inbox import AuditedBody, AuditedDelivery
-from touchbase.consistency.queries import AuditedBodies, AuditedDeliveries, RecordPage, WaitingPage
 from touchbase.deliveries.sql import rows as inbox_rows
 from touchbase.do_not_contact.sql.hashing import stored_addresses
 from touchbase.do_not_contact.sql.opt_outs import addresses_of, further_addresses
@@ -20,7 +20,7 @@ from touchbase.history.events import COMPANY, CONTACT, EXTERNAL, StoredEvent
 from touchbase.history.identity_links import Ref
 from touchbase.history.sql import LINK_BY_REF
 from touchbase.history.status import COMPLAINT, INITIAL, STATUS, UNSUBSCRIBE
-from touchbase.history.status_words import PLAIN, is_opt_out_word
+from touchbase.history.status_words import PLAIN, StatusWords, is_opt_out_word
 from touchbase.records.models import Company, Contact, Record
 from touchbase.records.sql import rows as records_rows
 from touchbase.records.sql.address_book import BOOK
@@ -68,6 +68,55 @@ _CAUSED = (
 
 _KINDS = ", ".join(repr(kind) for kind in RENAME_JOBS)
 _RENAMING = f"SELECT id FROM job WHERE client = ? AND kind IN ({_KINDS}) AND state IN ('queued', 'running') ORDER BY id LIMIT 1"
+
+
+@dataclass(slots=True)
+class RecordPage:
+    """Records with their whole histories, and rows of records that do not exist."""
+
+    records: list[tuple[Contact | Company, list[StoredEvent]]]
+    strays: list[tuple[str, int]]
+    """`event`, `custom field` or `link`, and the id of the missing record."""
+    astray: list[tuple[int, str, str, str]]
+    """References to rows that contradict them: the record's id, field, value found, and value expected."""
+    links: dict[int, list[Ref]]
+    """The links to each of the records."""
+    open_emails: dict[int, set[str]]
+    """The e-mail addresses of each of the contacts in open rows."""
+    companies: dict[Ref, int | None]
+    """The companies that the histories name, by ref; None for a deleted one."""
+    words: StatusWords
+    """The names of the client's statuses."""
+    renaming: int | None
+    """The job that still gives records the new name of a status; None: no job."""
+    last: int | None
+    """The last id of the page; None on the last page."""
+
+
+@dataclass(slots=True)
+class WaitingPage:
+    """Parking ids: how many events each has, and whether a link without a record leads there."""
+
+    parked: list[tuple[int, int, bool]]
+    last: int | None
+
+
+@dataclass(slots=True)
+class AuditedDeliveries:
+    """Deliveries by id with the counts of their events, and events of deliveries that do not exist."""
+
+    deliveries: list[AuditedDelivery]
+    strays: list[tuple[int, int]]
+    """The id of a missing delivery, and how many events name it."""
+    last: int | None
+
+
+@dataclass(slots=True)
+class AuditedBodies:
+    """Deliveries by id, with their bodies."""
+
+    bodies: list[AuditedBody]
+    last: int | None
 
 
 @query

@@ -154,10 +154,6 @@ def _bare(kind: types.Type) -> types.Type:
     return kind
 
 
-def _any(data: Any, kind: types.AnyType, pointer: str, faults: list[Fault]) -> Any:
-    return data
-
-
 def _struct(data: Any, kind: types.StructType, pointer: str, faults: list[Fault]) -> Any:
     values: dict[str, Any] = {}
     if not isinstance(data, dict):
@@ -213,7 +209,7 @@ def _anything(data: Any, kind: types.Type, pointer: str, faults: list[Fault]) ->
 
 
 _READERS: dict[type[types.Type], Callable[[Any, Any, str, list[Fault]], Any]] = {
-    types.AnyType: _any,
+    types.AnyType: _anything,
     types.UnionType: _union,
     types.Metadata: _metadata,
     types.StructType: _struct,

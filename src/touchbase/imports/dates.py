@@ -13,7 +13,6 @@ from datetime import UTC, datetime, timedelta, tzinfo
 from touchbase.common.timestamps import EARLIEST, LATEST, SECOND, Micros, from_datetime
 
 DAY_FIRST, MONTH_FIRST = "day_first", "month_first"
-DAY_ORDERS = (DAY_FIRST, MONTH_FIRST)
 LONGEST = 60
 """Characters of the longest text that is read as a date."""
 

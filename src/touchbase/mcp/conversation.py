@@ -22,7 +22,7 @@ STATELESS = "2026-07-28"
 VERSIONS = (STATELESS, *HANDSHAKE)
 VERSION_OF_REQUEST = "io.modelcontextprotocol/protocolVersion"
 
-PARSE_ERROR, INVALID_REQUEST, METHOD_NOT_FOUND, INVALID_PARAMS, INTERNAL_ERROR = -32700, -32600, -32601, -32602, -32603
+PARSE_ERROR, INVALID_REQUEST, METHOD_NOT_FOUND, INVALID_PARAMS = -32700, -32600, -32601, -32602
 UNSUPPORTED_VERSION = -32022
 INSTRUCTIONS = (
     "Touchbase has the contacts and companies of outbound campaigns: who was mailed, who replied and with which words, each record's"

@@ -55,7 +55,7 @@ class Results(Worker):
             waiting, self._dirty = [*self._dirty.items()], {}
             while waiting:
                 batch, waiting = waiting[:AT_ONCE], waiting[AT_ONCE:]
-                stored = await asyncio.gather(*(self._store_endpoint(line) for _, line in batch), return_exceptions=True)
+                stored = await asyncio.gather(*(self._store_one(line) for _, line in batch), return_exceptions=True)
                 for (key, line), result in zip(batch, stored, strict=True):
                     if isinstance(result, BaseException) or (result and line.has_news):
                         self._dirty.setdefault(key, line)
@@ -65,7 +65,7 @@ class Results(Worker):
                         raise result
             return not self._dirty
 
-    async def _store_endpoint(self, line: EndpointQueue) -> bool:
+    async def _store_one(self, line: EndpointQueue) -> bool:
         """Store the progress of one endpoint; return False if this process does not serve it any more."""
         endpoint, now, new = line.endpoint, self._clock(), line.unstored(self._clock())
         state, rows = line.state, [row for _, row in new.save]

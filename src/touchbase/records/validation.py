@@ -179,21 +179,11 @@ def _is_number(value: str) -> bool:
     return len(value) <= LONGEST_NUMBER and _NUMBER.fullmatch(value) is not None and math.isfinite(float(value))
 
 
-def _is_datetime(value: str) -> bool:
-    if _DATETIME.fullmatch(value) is None:
+def _is_iso(value: str, pattern: re.Pattern[str], kind: type[date]) -> bool:
+    if pattern.fullmatch(value) is None:
         return False
     try:
-        datetime.fromisoformat(value)
-    except ValueError:
-        return False
-    return True
-
-
-def _is_date(value: str) -> bool:
-    if _DATE.fullmatch(value) is None:
-        return False
-    try:
-        date.fromisoformat(value)
+        kind.fromisoformat(value)
     except ValueError:
         return False
     return True
@@ -202,8 +192,8 @@ def _is_date(value: str) -> bool:
 _TYPES: Mapping[str, tuple[Callable[[str], bool], str]] = {
     "number": (_is_number, "a number, such as 12 or -3.5"),
     "boolean": (lambda value: value.lower() in ("true", "false"), "true or false"),
-    "date": (_is_date, "a date, such as 2026-11-20"),
-    "datetime": (_is_datetime, "a time in UTC, such as 2026-11-20T09:30:00Z"),
+    "date": (lambda value: _is_iso(value, _DATE, date), "a date, such as 2026-11-20"),
+    "datetime": (lambda value: _is_iso(value, _DATETIME, datetime), "a time in UTC, such as 2026-11-20T09:30:00Z"),
     "email": (lambda value: normalize.find_email_key(value) is not None, "an e-mail address, such as jane@example.com"),
     "url": (lambda value: _URL.fullmatch(value) is not None, "an address that begins with https:// or http://"),
 }

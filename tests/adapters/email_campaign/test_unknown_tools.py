@@ -202,8 +202,8 @@ def test_contact_list__gives_one_event_per_contact() -> None:
 
 def test_spelling_cache__does_not_hold_long_names() -> None:
     long = "Lead Email " * 10_000
-    kept = spelling._known_spellings.cache_info().currsize
+    kept = spelling._cached_spellings.cache_info().currsize
 
     assert spelling.spellings(long)[0] == long.strip().lower().replace(" ", "_")
-    assert spelling._known_spellings.cache_info().currsize == kept
+    assert spelling._cached_spellings.cache_info().currsize == kept
     assert spelling.spellings("Lead Email") == ("lead_email", "lead_email")
