@@ -186,12 +186,17 @@ class Resolver:
 
     def _owner(self, primary: str, at: Micros) -> Record | None:
         """Return the owner of a primary key at a time: the present owner, or the former one before that."""
-        owner, former = self.by_primary.get(primary), self._linked(former_key(self.kind, primary))
+        owner, former = self.by_primary.get(primary), self._former(former_key(self.kind, primary), at)
         return former if owner is None or is_before(at, owner, former, self._primary_field) else owner
 
     def _linked(self, ref: Ref) -> Record | None:
         number = self.links.record_id(ref)
         return None if number is None else self.by_id.get(number)
+
+    def _former(self, ref: Ref, at: Micros) -> Record | None:
+        """Return the former owner of a key at a time, else the last one, or who has it as a further one."""
+        former = self.links.former_at(ref, at)
+        return self._linked(ref) if former is None else self.by_id.get(former[1])
 
     def _merge(self, ref: Ref, merged_ref: Ref, *, is_absorbed: bool) -> None:
         """Give two merged objects one record, or one link under which their events wait."""
@@ -287,7 +292,7 @@ class Resolver:
         return record
 
     def _linkedin_owner(self, linkedin: str, at: Micros) -> Record | None:
-        owner, former = self.by_linkedin.get(linkedin), self._linked(("", "linkedin", linkedin))
+        owner, former = self.by_linkedin.get(linkedin), self._former(("", "linkedin", linkedin), at)
         return former if owner is None or is_before(at, owner, former, "linkedin_url") else owner
 
     def _set_linkedin(self, record: Contact, subject: EventSubject) -> None:
