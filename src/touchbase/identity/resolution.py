@@ -76,6 +76,8 @@ class Resolver:
         """Return the record that the event is about, the link under which it waits, or None if no record may be created."""
         if subject.ref is not None and subject.merged is not None:
             self._merge(subject.ref, subject.merged, is_absorbed=subject.event.absorbed)
+        if subject.ref is not None and subject.absorbs is not None:
+            self._merge(subject.absorbs, subject.ref, is_absorbed=True)
         record = self._existing(subject)
         if record is None:
             may_create = self.create_unknown if subject.may_create is None else subject.may_create
