@@ -17,7 +17,7 @@ class RecordPage:
 
     records: list[tuple[Contact | Company, list[StoredEvent]]]
     strays: list[tuple[str, int]]
-    """`event`, `custom field` or `link`, and the id of the missing record."""
+    """`event`, `custom field`, `link` or `former owner`, and the id of the missing record."""
     astray: list[tuple[int, str, str, str]]
     """References to rows that contradict them: the record's id, field, value found, and value expected."""
     links: dict[int, list[Ref]]
