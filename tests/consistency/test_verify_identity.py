@@ -54,9 +54,7 @@ FAULTS = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(
-    ("statement", "difference"), FAULTS, ids=range(len(FAULTS))
-)
+@pytest.mark.parametrize(("statement", "difference"), FAULTS, ids=range(len(FAULTS)))
 async def test_verify__names_a_planted_fault(house: House, execute_sql: ExecuteSql, statement: str, difference: str) -> None:
     numbers = await filled(house)
 

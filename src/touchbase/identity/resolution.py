@@ -145,9 +145,14 @@ class Resolver:
         if (by_api := self._owner_by_api(subject, owner, linked)) is not None:
             return by_api
         if owner.from_api and linked.from_api:
-            add_problem(subject.event.problems, OTHER_PERSON, subject.primary or "")
+            self._note_other(subject, subject.primary or "", linked)
             return owner
         return self._owner_if_separate(subject, owner, linked) or self.unite(owner, linked)
+
+    def _note_other(self, subject: EventSubject, about: str, other: Record) -> None:
+        """Note that an event names another record too, for a person to decide whether they are one."""
+        add_problem(subject.event.problems, OTHER_PERSON, about)
+        subject.detail["other"] = other.id
 
     def _owner_if_separate(self, subject: EventSubject, owner: Record, linked: Record) -> Record | None:
         """Return the record that the event belongs to, if the objects of the two records differ; else None."""
@@ -284,7 +289,7 @@ class Resolver:
             if (owner.email_key and record.email_key) or (owner.from_api and record.from_api):
                 if (owner.stamps.keys() | record.stamps.keys()) & {SINCE, SEVERAL}:
                     self.doubtful.append({owner.id, record.id})
-                add_problem(subject.event.problems, OTHER_PERSON, subject.linkedin)
+                self._note_other(subject, subject.linkedin, owner)
                 return record
             united = self.unite(record, owner)
             assert isinstance(united, Contact)
