@@ -8,12 +8,14 @@ import pytest
 from tests.house import House, house
 
 from touchbase.adapters.crm.generic.words import asks_erasure, verb_in, words_of
+from touchbase.clients.sql.clients import find_client_by_number, list_clients
 from touchbase.common.timestamps import DAY, SECOND
 from touchbase.deliveries.work import Translate
 from touchbase.doctor import Finding, diagnose
 from touchbase.erasure.service import Eraser
 from touchbase.inbox.worker import translator
 from touchbase.retention.service import Retention
+from touchbase.sql.store import Store
 
 __all__ = ["house"]
 OBJECT = {"object_type": "contact", "object_id": "101"}
@@ -101,6 +103,37 @@ async def test_erasure_request__erases_at_once_with_the_setting(house: House) ->
     assert await house.listed("contacts/deleted") == []
     (erasure,) = await house.listed("erasures")
     assert (erasure["removed"]["deleted_records"], erasure["searched_time"] is not None) == (1, True)
+
+
+class ReadStore:
+    """A store that notes its reads."""
+
+    def __init__(self, store: Store) -> None:
+        self.store, self.reads = store, list[Any]()
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.store, name)
+
+    async def read(self, query: Any) -> Any:
+        self.reads.append(query)
+        return await self.store.read(query)
+
+
+async def test_erasure_request__that_waits_makes_retention_read_its_client_alone(house: House) -> None:
+    for name in (house.client_id, "a", "b"):
+        await house.call.settings(name, erase_on_crm_request=name != house.client_id)
+    await house.hook("hubspot", CREATED, REQUEST)
+    parts, clock = house.call.parts, house.call.clock
+    store = ReadStore(parts.store)
+    retention = Retention(store, Eraser(parts.store, parts.read, clock), clock, pause=0)
+    await retention.run_once()
+    store.reads.clear()
+
+    await retention.run_once()
+
+    assert store.reads[1] == find_client_by_number(house.number)
+    assert [each for each in store.reads if isinstance(each, type(list_clients()))] == []
+    assert len(await waiting(house)) == 1
 
 
 async def test_erasure_request__holds_what_tools_send_later(house: House) -> None:

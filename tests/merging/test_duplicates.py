@@ -172,3 +172,22 @@ async def test_page__ends_before_the_pair_that_would_exceed_its_bytes(
 
     assert max(sizes) == most
     assert len(found) == sum(sizes) == 6
+
+
+async def test_duplicates__have_contacts_that_a_webhook_named_together(house: House) -> None:
+    profiles = [f"https://www.linkedin.com/in/person-{n}" for n in range(3)]
+    with_profile = [await house.contact(email=f"ann@a{n}.example", linkedin_url=profile) for n, profile in enumerate(profiles)]
+    others = [await house.contact(email=f"bob@b{n}.example") for n in range(3)]
+    for _ in range(2):
+        events = [{"event": "email_sent", "email": f"bob@b{n}.example", "linkedin_url": profile} for n, profile in enumerate(profiles)]
+        await house.hook("camp", *({**event, "at": -n} for n, event in enumerate(events)))
+        await house.hook("plain", {**events[0], "at": -9})
+
+    for query in ("limit=200", "limit=1", "limit=2"):
+        found = await pairs(house, query=query)
+        assert ids(found) == sorted(zip(with_profile, others, strict=True))
+        assert {each["score"] for each in found} == {0.8}
+        assert all(each["reasons"][-1] == "named_together" for each in found)
+    assert await pairs(house, query="limit=200&min_score=0.9") == []
+    await house.merge(with_profile[0], others[0])
+    assert len(await pairs(house)) == 2

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from itertools import islice, permutations
 from typing import Any
 
 import pytest
-from tests.house import House, house
+from tests.asgi_client import MakeClient
+from tests.house import House, house, read
+
+from touchbase.sql.store import Store
 
 __all__ = ["house"]
 ANN, BOB, PROFILE = "ann@example.com", "bob@example.com", "https://www.linkedin.com/in/ann-lee"
@@ -48,3 +52,30 @@ async def test_webhook__about_one_person_has_no_problem(house: House, profile: s
     await house.hook("hubspot", {"event": "contact.created", "email": ANN, "at": -30, **OBJECT})
 
     assert await problems(house) == []
+
+
+HOOKS = [
+    ("camp", {"event": "email_sent", "email": ANN, "linkedin_url": PROFILE, "at": -50, "first_name": "Ann"}),
+    ("camp", {"event": "email_replied", "email": ANN, "at": -40}),
+    ("plain", {"event": "linkedin_replied", "linkedin_url": PROFILE, "at": -30, "counts": True}),
+    ("hubspot", {"event": "contact.updated", "email": ANN, "at": -20, "fields": {"linkedin_url": PROFILE, "last_name": "Lee"}, **OBJECT}),
+    ("hubspot", {"event": "contact.status_changed", "status": "customer", "at": -10, **OBJECT}),
+]
+
+
+async def test_webhooks__that_name_two_contacts_of_requests_give_equal_records_in_any_order(store: Store, make_client: MakeClient) -> None:
+    call, shown = make_client(store, read=read), list[Any]()
+    for index, hooks in enumerate(islice(permutations(HOOKS), 0, None, 17)):
+        house = await House.of(call, f"order{index}")
+        await house.contact(email=ANN, first_name="A")
+        await house.contact(linkedin_url=PROFILE)
+        house.call.clock.move(60)
+        for tool, event in hooks:
+            await house.hook(tool, event)
+        assert await house.differences() == []
+        unequal = {"id", "created_time", "updated_time"}
+        contacts = [{name: value for name, value in each.items() if name not in unequal} for each in await house.listed()]
+        shown.append((contacts, [await house.timeline(each["id"]) for each in await house.listed()]))
+
+    assert all(each == shown[0] for each in shown), shown
+    assert len(shown[0][0]) == 2

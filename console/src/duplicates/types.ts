@@ -27,5 +27,5 @@ export interface Pair<R extends AnyRecord> {
 
 export const REASONS: Record<string, string> = {
   same_name: 'same name', similar_name: 'similar name', same_domain: 'same domain', similar_address: 'similar address', same_company: 'same company',
-  other_linkedin: 'two LinkedIn profiles',
+  other_linkedin: 'two LinkedIn profiles', named_together: 'named together by a webhook',
 };

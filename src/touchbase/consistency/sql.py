@@ -21,10 +21,11 @@ from touchbase.history.identity_links import Ref
 from touchbase.history.sql import LINK_BY_REF
 from touchbase.history.status import COMPLAINT, INITIAL, STATUS, UNSUBSCRIBE
 from touchbase.history.status_words import PLAIN, StatusWords, is_opt_out_word
+from touchbase.records.field_projection import MERGE, MERGED_FROM
 from touchbase.records.models import Company, Contact, Record
 from touchbase.records.sql import rows as records_rows
 from touchbase.records.sql.address_book import BOOK
-from touchbase.records.sql.statements import COMPANY_EXISTS
+from touchbase.records.sql.statements import COMPANY_EXISTS, COMPANY_TO_SHOW, CONTACT_TO_SHOW
 from touchbase.records.value_sources import companies_of
 from touchbase.sql import rows as sql_rows
 from touchbase.sql.operation import query
@@ -48,6 +49,14 @@ _OF_TWO = (
     "SELECT l.record_id, l.object_id, t.id FROM link l JOIN {table} t ON t.client = l.client AND t.{column} = l.object_id "
     "WHERE l.client = ? AND l.record_kind = ? AND l.record_id > ? AND l.record_id <= ? AND l.tool = '' AND l.object_type = ? "
     "AND l.until_us IS NULL AND t.id <> l.record_id"
+)
+_MERGED_AWAY = "o.client AND l.tool = '' AND l.object_type = '{table}' AND l.object_id = CAST(o.record_id AS text)"
+_FORMER_OWNERS = (
+    "SELECT DISTINCT o.record_id FROM former_owner o WHERE o.client = ? AND o.record_kind = ? AND o.record_id > ? AND o.record_id <= ? "
+    "AND NOT EXISTS (SELECT 1 FROM {table} t WHERE t.client = o.client AND t.id = o.record_id) "
+    "AND NOT EXISTS (SELECT 1 FROM deleted_record d WHERE d.client = o.client AND d.record_kind = o.record_kind "
+    f"AND d.record_id = o.record_id) AND NOT EXISTS (SELECT 1 FROM link l WHERE l.client = {_MERGED_AWAY}) "
+    f"AND NOT EXISTS (SELECT 1 FROM deleted_link l WHERE l.client = {_MERGED_AWAY})"
 )
 _OF_NO_COMPANY = (
     "SELECT c.id, c.company_id FROM contact c WHERE c.client = ? AND c.id > ? AND c.id <= ? AND c.company_id IS NOT NULL "
@@ -76,7 +85,7 @@ class RecordPage:
 
     records: list[tuple[Contact | Company, list[StoredEvent]]]
     strays: list[tuple[str, int]]
-    """`event`, `custom field` or `link`, and the id of the missing record."""
+    """`event`, `custom field`, `link` or `former owner`, and the id of the missing record."""
     astray: list[tuple[int, str, str, str]]
     """References to rows that contradict them: the record's id, field, value found, and value expected."""
     links: dict[int, list[Ref]]
@@ -153,7 +162,9 @@ def audit_records(client: int, kind: int, after: int, limit: int) -> Plan[Record
                 open_emails.setdefault(number, set()).add(ref[2])
         else:
             strays.add(("link", number))
+    strays |= {("former owner", row[0]) for row in (yield Select(_FORMER_OWNERS.format(table=table), bounds))}
     astray = yield from _astray(client, kind, table, bounds)
+    astray += yield from _merged_and_present(client, kind, table, [history for _, history in histories.values()])
     refs = {ref for record, history in histories.values() if is_contact for ref in companies_of(history)}
     companies = yield from _companies(client, sorted(refs))
     settings = yield from settings_of(client)
@@ -209,6 +220,26 @@ def _companies(client: int, refs: Sequence[Ref]) -> Plan[dict[Ref, int | None]]:
     there = (yield Execute(COMPANY_EXISTS, [(client, int(ref[2])) for ref in named])) if named else []
     there_ids = {str(row[1]) for row in there}
     return company_links | {ref: None for ref in named if ref[2] not in there_ids}
+
+
+def _merged_and_present(
+    client: int, kind: int, table: str, histories: Sequence[Sequence[StoredEvent]]
+) -> Plan[list[tuple[int, str, str, str]]]:
+    """Return records whose histories say that they were merged with records which exist: an undone merge leaves nothing."""
+    merged = {
+        (event.record_id, number)
+        for history in histories
+        for event in history
+        for number in (*event.detail.get(MERGED_FROM, ()), *event.detail.get(MERGE, {}).get("records", ()))
+    }
+    places = sorted({(client, number) for _, number in merged})
+    rows = (yield Execute(CONTACT_TO_SHOW if kind == CONTACT else COMPANY_TO_SHOW, places)) if places else []
+    present = {row[1] for row in rows}
+    return [
+        (number, "history", f"with events of a merge of {table} {other}", f"without them, because there is a {table} {other}")
+        for number, other in sorted(merged)
+        if other in present
+    ]
 
 
 def _astray(client: int, kind: int, table: str, bounds: Row) -> Plan[list[tuple[int, str, str, str]]]:

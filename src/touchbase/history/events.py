@@ -192,6 +192,8 @@ Detail = dict[str, Any]
 `identity` the address or domain of a CRM's record, `time_unsure` where the receipt replaces its time,
 `merged_into` the object that the event's was merged into, `absorbed` where that one's values win,
 `erasure` where a deletion asks to erase the person,
+`about` the object of an event that names no address, of which it says nothing itself,
+`other` the id of another record that the event names too, of which it is not known whether it is the same person,
 `position` the place among its delivery's events with equal times,
 `carried` values of a campaign event and `fields` and `custom` values of a CRM or API write, all for folding;
 of an API write also `cleared`, where it removed all custom fields, and `by`, the ids of its key and its request."""

@@ -45,6 +45,8 @@ class Links:
     changed: dict[Ref, Link] = field(default_factory=dict)
     sharing: dict[int, list[Link]] = field(default_factory=dict)
     """Links that share a parking id, by that id."""
+    former: dict[Ref, list[tuple[Micros, int]]] = field(default_factory=dict)
+    """Existing records that had a key before the one in its link, each until when."""
     losers: set[int] = field(default_factory=set)
     """Records that have lost a key to another one."""
     vacated: dict[int, Link] = field(default_factory=dict)
@@ -54,6 +56,13 @@ class Links:
         """Return the record of a ref, or None if it is unknown."""
         link = self.by_ref.get(ref)
         return link.record_id if link is not None and link.record_kind == self.kind else None
+
+    def former_at(self, ref: Ref, at: Micros) -> tuple[Micros, int] | None:
+        """Return the first record whose time with a key ended after `at`, and its end; None if there is none."""
+        ends, link = list(self.former.get(ref, ())), self.by_ref.get(ref)
+        if link is not None and link.until_us is not None and (number := self.record_id(ref)) is not None:
+            ends.append((link.until_us, number))
+        return min((end for end in ends if at < end[0]), default=None)
 
     def park(self, ref: Ref) -> Link:
         """Return the link under which events about this ref are parked."""

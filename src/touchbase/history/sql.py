@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import msgspec
@@ -17,7 +17,7 @@ from touchbase.sql.filters import Where
 from touchbase.sql.operation import query
 from touchbase.sql.page_budget import ByteBudget, Cut
 from touchbase.sql.rows import Columns, encode, names
-from touchbase.sql.statement import Plan, Row, Select, Statement, delete
+from touchbase.sql.statement import Execute, Plan, Row, Select, Statement, delete
 
 EVENT: Columns = (
     ("client", "bigint"), ("record_kind", "bigint"), ("record_id", "bigint"), ("occurred_us", "bigint"), ("key", "text"),
@@ -114,6 +114,24 @@ SAVE_LINK = Statement(
     body=f"INSERT INTO link ({names(LINK)}) SELECT * FROM p WHERE true ON CONFLICT (client, tool, object_type, object_id) "
     "DO UPDATE SET record_kind = excluded.record_kind, record_id = excluded.record_id, until_us = excluded.until_us",
 )
+# A row that another record takes, or that ends at another time, was the record's until then.
+_NOTE_FORMER_OWNERS = Statement(
+    "note_former_owners",
+    LINK,
+    body="INSERT INTO former_owner (client, object_type, object_id, until_us, record_kind, record_id) "
+    "SELECT t.client, t.object_type, t.object_id, t.until_us, t.record_kind, t.record_id FROM p CROSS JOIN link t "
+    f"WHERE {REF_MATCH} AND t.until_us > 0 AND (t.record_id <> p.record_id OR t.until_us <> COALESCE(p.until_us, 0)) "
+    "ON CONFLICT DO NOTHING",
+)
+
+
+def save_links(rows: Sequence[Row]) -> Plan[None]:
+    """Write `LINK` rows, and note who had their keys before."""
+    if keys := [row for row in rows if not row[1]]:
+        yield Execute(_NOTE_FORMER_OWNERS, keys)
+    yield Execute(SAVE_LINK, rows)
+
+
 MOVE_LINKS = Statement(
     "move_links", (*RECORD, ("to_id", "bigint")), body=f"UPDATE link t SET record_id = p.to_id FROM p WHERE {RECORD_MATCH}", by_row=True
 )

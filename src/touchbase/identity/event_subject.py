@@ -35,6 +35,8 @@ class EventSubject:
     """Whether the key is the tool's own id of the event: then the key alone identifies it, without the time."""
     merged: Ref | None = None
     """The object that `ref` was merged into; both count as one object at all times."""
+    absorbs: Ref | None = None
+    """An object that was merged into `ref`, by an event that is stored."""
 
     _stamp: Stamp | None = field(default=None, compare=False)
 

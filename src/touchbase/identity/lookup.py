@@ -59,10 +59,10 @@ def _fill(client: int, kind: int, resolver: Resolver, subjects: Sequence[EventSu
     if kind == CONTACT:
         refs |= {("", "linkedin", key) for key in linkedins if _belongs_or_belonged_to_another(resolver, key, subjects)}
     if refs:
-        yield from _fill_links(client, kind, resolver, refs)
+        yield from load_links(client, kind, resolver, refs)
     former_refs = {former_key(kind, primary_key(record) or "") for record in resolver.by_id.values() if SINCE in record.stamps} - refs
     if former_refs:
-        yield from _fill_links(client, kind, resolver, former_refs)
+        yield from load_links(client, kind, resolver, former_refs)
     yield from _fill_claims(client, kind, resolver, subjects)
 
 
@@ -127,7 +127,8 @@ def _belongs_or_belonged_to_another(resolver: Resolver, key: str, subjects: Sequ
     return record is None or (since is not None and any(subject.linkedin == key and subject.stamp[1] < since for subject in subjects))
 
 
-def _fill_links(client: int, kind: int, resolver: Resolver, refs: set[Ref]) -> Plan[None]:
+def load_links(client: int, kind: int, resolver: Resolver, refs: Iterable[Ref]) -> Plan[None]:
+    """Load the links of these refs, and the records to which they lead."""
     rows = yield Execute(history_sql.LINK_BY_REF, [(client, *ref) for ref in sorted(refs)])
     for row in rows:
         link = link_of(row)
@@ -182,7 +183,7 @@ def load_owners(client: int, kind: int, resolver: Resolver, name: str, values: I
     owners = resolver.by_linkedin if name == "linkedin_url" else resolver.by_primary
     keys = {key for value in values if value is not None and (key := ADDRESS_KEYS[name](value)) is not None}
     if unread := {former_key_of(name, key) for key in keys} - resolver.links.by_ref.keys():
-        yield from _fill_links(client, kind, resolver, unread)
+        yield from load_links(client, kind, resolver, unread)
     else:
         yield from _fill_linked(client, kind, resolver)
     if missing := sorted(keys - owners.keys()):

@@ -76,6 +76,8 @@ class Resolver:
         """Return the record that the event is about, the link under which it waits, or None if no record may be created."""
         if subject.ref is not None and subject.merged is not None:
             self._merge(subject.ref, subject.merged, is_absorbed=subject.event.absorbed)
+        if subject.ref is not None and subject.absorbs is not None:
+            self._merge(subject.absorbs, subject.ref, is_absorbed=True)
         record = self._existing(subject)
         if record is None:
             may_create = self.create_unknown if subject.may_create is None else subject.may_create
@@ -143,9 +145,14 @@ class Resolver:
         if (by_api := self._owner_by_api(subject, owner, linked)) is not None:
             return by_api
         if owner.from_api and linked.from_api:
-            add_problem(subject.event.problems, OTHER_PERSON, subject.primary or "")
+            self._note_other(subject, subject.primary or "", linked)
             return owner
         return self._owner_if_separate(subject, owner, linked) or self.unite(owner, linked)
+
+    def _note_other(self, subject: EventSubject, about: str, other: Record) -> None:
+        """Note that an event names another record too, for a person to decide whether they are one."""
+        add_problem(subject.event.problems, OTHER_PERSON, about)
+        subject.detail["other"] = other.id
 
     def _owner_if_separate(self, subject: EventSubject, owner: Record, linked: Record) -> Record | None:
         """Return the record that the event belongs to, if the objects of the two records differ; else None."""
@@ -186,12 +193,17 @@ class Resolver:
 
     def _owner(self, primary: str, at: Micros) -> Record | None:
         """Return the owner of a primary key at a time: the present owner, or the former one before that."""
-        owner, former = self.by_primary.get(primary), self._linked(former_key(self.kind, primary))
+        owner, former = self.by_primary.get(primary), self._former(former_key(self.kind, primary), at)
         return former if owner is None or is_before(at, owner, former, self._primary_field) else owner
 
     def _linked(self, ref: Ref) -> Record | None:
         number = self.links.record_id(ref)
         return None if number is None else self.by_id.get(number)
+
+    def _former(self, ref: Ref, at: Micros) -> Record | None:
+        """Return the former owner of a key at a time, else the last one, or who has it as a further one."""
+        former = self.links.former_at(ref, at)
+        return self._linked(ref) if former is None else self.by_id.get(former[1])
 
     def _merge(self, ref: Ref, merged_ref: Ref, *, is_absorbed: bool) -> None:
         """Give two merged objects one record, or one link under which their events wait."""
@@ -277,7 +289,7 @@ class Resolver:
             if (owner.email_key and record.email_key) or (owner.from_api and record.from_api):
                 if (owner.stamps.keys() | record.stamps.keys()) & {SINCE, SEVERAL}:
                     self.doubtful.append({owner.id, record.id})
-                add_problem(subject.event.problems, OTHER_PERSON, subject.linkedin)
+                self._note_other(subject, subject.linkedin, owner)
                 return record
             united = self.unite(record, owner)
             assert isinstance(united, Contact)
@@ -287,7 +299,7 @@ class Resolver:
         return record
 
     def _linkedin_owner(self, linkedin: str, at: Micros) -> Record | None:
-        owner, former = self.by_linkedin.get(linkedin), self._linked(("", "linkedin", linkedin))
+        owner, former = self.by_linkedin.get(linkedin), self._former(("", "linkedin", linkedin), at)
         return former if owner is None or is_before(at, owner, former, "linkedin_url") else owner
 
     def _set_linkedin(self, record: Contact, subject: EventSubject) -> None:

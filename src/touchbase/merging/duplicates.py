@@ -5,12 +5,14 @@ A page reads a bounded number of records, whatever the size of the client, so a 
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 from touchbase.common.threads import on_thread
-from touchbase.merging.similarity import Similarity, similarity
-from touchbase.merging.sql.duplicates import ADDRESS, BLOCKS, DOMAIN, NAME, SURNAME, Place, custom_fields_of, read_block
+from touchbase.history.events import CONTACT
+from touchbase.merging.similarity import NAMED_TOGETHER, TOGETHER, Similarity, similarity
+from touchbase.merging.sql.duplicates import ADDRESS, BLOCKS, DOMAIN, NAME, SURNAME, Place, custom_fields_of, read_block, read_named
 from touchbase.records.models import Company, Contact
 from touchbase.sql.store import Store
 
@@ -64,7 +66,33 @@ async def find_duplicates(
             number, place, done = number + 1, None, 0
         else:
             place, done = placed[walk.scanned - 1][0], 0
-    return pairs, (number, place, done) if number < len(blocks) else None
+    if number < len(blocks) or kind != CONTACT:
+        return pairs, (number, place, done) if number < len(blocks) else None
+    cursor: Cursor = (number, place, done)
+    if left <= 0 or len(pairs) >= limit or room <= 0:
+        return pairs, cursor
+    named, following = await _named_together(store, client, cursor, limit - len(pairs), least)
+    complete, _ = await _with_custom_fields(store, client, kind, named, room, is_first=not pairs)
+    if len(complete) < len(named):
+        following = complete[-1].after if complete else cursor
+    return pairs + complete, following
+
+
+async def _named_together(store: Store, client: int, cursor: Cursor, limit: int, least: float) -> tuple[list[Pair], Cursor | None]:
+    """Return contacts that a webhook named together: comparing names and addresses need not find them. The place has the delivery."""
+    number, place, done = cursor
+    named, last = await store.read(read_named(client, 0 if place is None else place[2], limit + done))
+    pairs: list[Pair] = []
+    counts = Counter({named[0][0]: done} if named else {})
+    for delivery, first, second in named[done:]:
+        counts[delivery] += 1
+        score = similarity(first, second)
+        score.score, score.reasons = max(score.score, TOGETHER), [*score.reasons, NAMED_TOGETHER]
+        if score.score >= least:
+            pairs.append(Pair(first, second, score, (number, ("", "", delivery - 1), counts[delivery])))
+    if len(pairs) > limit:
+        return pairs[:limit], pairs[limit - 1].after
+    return pairs, None if last is None else (number, ("", "", last), 0)
 
 
 async def _with_custom_fields(

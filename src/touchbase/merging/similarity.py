@@ -16,7 +16,10 @@ from touchbase.records.models import Company, Contact
 SAME_NAME, SIMILAR_NAME = "same_name", "similar_name"
 SAME_DOMAIN, SIMILAR_ADDRESS = "same_domain", "similar_address"
 SAME_COMPANY, OTHER_LINKEDIN = "same_company", "other_linkedin"
-REASONS = (SAME_NAME, SIMILAR_NAME, SAME_DOMAIN, SIMILAR_ADDRESS, SAME_COMPANY, OTHER_LINKEDIN)
+NAMED_TOGETHER = "named_together"
+REASONS = (SAME_NAME, SIMILAR_NAME, SAME_DOMAIN, SIMILAR_ADDRESS, SAME_COMPANY, OTHER_LINKEDIN, NAMED_TOGETHER)
+TOGETHER = 0.8
+"""The least score of two contacts that one webhook names."""
 SIMILAR = 0.8
 """The least similarity of two texts that is a reason."""
 _LEGAL_FORM = re.compile(

@@ -11,8 +11,9 @@ from dataclasses import dataclass, field, replace
 from itertools import chain
 from typing import Any
 
+from touchbase.common.normalize import ADDRESS_KEYS
 from touchbase.history.events import CONTACT, VIA_API, StoredEvent
-from touchbase.history.last_writer_wins import CLEARED, NEVER, Stamp, beats
+from touchbase.history.last_writer_wins import API_KEY, CLEARED, NEVER, Stamp, beats
 from touchbase.history.status import INITIAL, REPLY, SENT, STATUS
 from touchbase.history.status_words import StatusWords
 from touchbase.merging.models import CUSTOM, IF_EMPTY, KEEP, MOST_COMPLETE, NEWEST, MergedField, Policy
@@ -56,6 +57,8 @@ def merged(
     for name in stamped_fields(survivor):
         values = [_Candidate(getattr(record, name), _stamp(record, current_stamp(record, name), survivor), record.id) for record in ranked]
         chosen, newest = _chosen(values, policy, name, survivor.id), _newest(values)
+        if name == "email" and chosen.value is None and name not in policy.from_ids:
+            chosen = _first_email(ranked) or chosen
         setattr(outcome.record, name, chosen.value)
         outcome.fields.append(MergedField(name, chosen.value, chosen.source, getattr(survivor, name)))
         is_decided = policy.survivorship != NEWEST or name in policy.from_ids
@@ -100,13 +103,19 @@ def _chosen(values: Sequence[_Candidate], policy: Policy, name: str, survivor: i
     return next((value for value in values if value.value is not None), values[0])
 
 
+def _first_email(records: Sequence[Record]) -> _Candidate | None:
+    """Return the first address of these contacts: one of several is always the first."""
+    contacts = [record for record in records if isinstance(record, Contact)]
+    emails = ((email, contact.id) for contact in contacts for email in all_emails(contact.email, contact.further_emails))
+    return next((_Candidate(email, NEVER, number) for email, number in emails), None)
+
+
 def _set_keys(record: Record, records: Sequence[Record]) -> None:
     """Set the normal forms of the addresses that were chosen, and the further ones."""
     for key_field in type_of(record).keys:
         if key_field.key != key_field.name:
             value = getattr(record, key_field.name)
-            same = (merged for merged in records if getattr(merged, key_field.name) == value)
-            setattr(record, key_field.key, next((getattr(merged, key_field.key) for merged in same), None))
+            setattr(record, key_field.key, None if value is None else ADDRESS_KEYS[key_field.name](value))
     if isinstance(record, Contact):
         contacts = [merged for merged in records if isinstance(merged, Contact)]
         set_further_emails(record, by_key(chain.from_iterable(all_emails(contact.email, contact.further_emails) for contact in contacts)))
@@ -179,8 +188,11 @@ def _merge_status(
 
 
 def own_creation(record_id: int) -> str:
-    """Return the key that a record's creation gets in another record's history, where two creations may have one time."""
-    return f"api:created:{record_id}"
+    """Return the key that a record's creation gets in another record's history, where two creations may have one time.
+
+    It comes before the keys of all writes: one of the creation's own time is later.
+    """
+    return f"{API_KEY} created:{record_id}"
 
 
 def of_own_creation(stamp: Stamp, record: Record) -> Stamp:

@@ -22,6 +22,7 @@ from touchbase.identity.lookup import load_owners
 from touchbase.identity.rekey import close_rows_of_others, owner_of
 from touchbase.identity.resolution import Resolver
 from touchbase.projection.batch import ApplyBatch
+from touchbase.projection.crm_merges import listing_ref
 from touchbase.records.field_projection import MERGED_FROM
 from touchbase.records.further_emails import by_key, further_emails, set_further_emails
 from touchbase.records.models import Contact
@@ -75,13 +76,16 @@ def _to_settle(resolver: Resolver, new: Iterable[StoredEvent]) -> set[int]:
 
 def _settle(batch: ApplyBatch, contact: Contact, links: Collection[Link], named: _Named) -> Plan[None]:
     resolver, before = batch.resolvers[CONTACT], contact.further_emails
-    texts = by_key(further_emails(contact)) | {key: text for key, (_, text) in named.texts.items()}
+    texts = by_key(further_emails(contact)) | {key: text for key, (_, _, text) in named.texts.items()}
     own = {link.ref[2]: link for link in links if link.record_id == contact.id}  # one settled before may have taken an address
     listed = {key for _, keys in named.latest.values() for key in keys if key not in own and key != contact.email_key}
     reopened = {key for key, link in own.items() if link.until_us is not None and named.is_open(link) and key != contact.email_key}
     yield from load_owners(batch.client, CONTACT, resolver, "email", [*listed, *reopened])
     # An address of another person stays theirs.
     new = {key for key in listed if owner_of(resolver, "email", key) is None}
+    for source, (_, keys) in named.latest.items():
+        for key in (keys & listed) - new if source[0] else ():
+            resolver.links.set_record(listing_ref((source[0], source[1], key)), contact.id)
     for key in sorted(new):
         resolver.links.set_record(former_key(CONTACT, key), contact.id)
     for key, link in own.items():
@@ -104,8 +108,8 @@ class _Named:
     latest: dict[Source, tuple[EffectiveTime, frozenset[str]]] = field(default_factory=dict)
     """The last addresses of each source."""
     sources: dict[str, set[Source]] = field(default_factory=dict)
-    texts: dict[str, tuple[EffectiveTime, str]] = field(default_factory=dict)
-    """The last written form of each address."""
+    texts: dict[str, tuple[bool, EffectiveTime, str]] = field(default_factory=dict)
+    """The last written form of each address: that of a source counts more than a campaign tool's."""
     requests: set[Micros] = field(default_factory=set)
     """Times of the requests."""
     replaced: dict[str, EffectiveTime] = field(default_factory=dict)
@@ -145,7 +149,8 @@ class _Named:
     def add(self, at: EffectiveTime, source: Source | None, keys: Mapping[str, str]) -> None:
         """Add the addresses that a source had from a time on; None: an event that names a person and no object."""
         for key, text in keys.items():
-            self.texts[key] = max(self.texts.get(key, (at, text)), (at, text))
+            written = (source is not None, at, text)
+            self.texts[key] = max(self.texts.get(key, written), written)
             if source is not None:
                 self.sources.setdefault(key, set()).add(source)
         if source is not None and (source not in self.latest or self.latest[source][0] < at):

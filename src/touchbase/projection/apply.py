@@ -34,6 +34,7 @@ from touchbase.messages.sql.plans import ID, first_copies, insert_copies, log_me
 from touchbase.projection.address_book import settle_further_emails
 from touchbase.projection.batch import ApplyBatch, EventKey, Target, target_of
 from touchbase.projection.companies import link_companies, relink_companies
+from touchbase.projection.crm_merges import note_merges
 from touchbase.projection.delete import delete_requested
 from touchbase.projection.deleted_records import set_aside_events_of_deleted
 from touchbase.projection.delivery_outcomes import ALL_REPEATED, mark
@@ -218,6 +219,7 @@ def _apply_subjects(
     """Change the records that the subjects are about; return the events that are new to their record."""
     yield from fill_resolvers(batch.client, batch.resolvers, subjects, [target for target, *_ in batch.retimed])
     yield from set_aside_events_of_deleted(batch, outcomes)
+    yield from note_merges(batch, [subject for outcome in outcomes for subject in outcome.subjects])
     _resolve_all(batch, outcomes)
     yield from refuse_above_limit(batch)
     yield from unite_records(batch)

@@ -38,7 +38,7 @@ from touchbase.projection.bin_rows import (
     TAKE_DELETED_LINKS,
 )
 from touchbase.projection.companies import CONTACTS_OF_COMPANY, DELETE_CLAIMS_OF, SAVE_CLAIM
-from touchbase.projection.deleted_records import ASK_ERASURE
+from touchbase.projection.deleted_records import ASK_ERASURE, FORGET_FORMER_OWNERS
 from touchbase.projection.logged_changes import cause_of, moved_contact
 from touchbase.projection.suppression_guard import DELETE_WANTED, DELIVERIES_OF_EVENTS
 from touchbase.records.models import Contact, Record
@@ -223,6 +223,7 @@ def _remove(client: int, records: Sequence[tuple[int, int, int]], at: Micros) ->
     yield Execute(DELETE_DECISION, records)
     yield Execute(history_sql.DELETE_EVENTS_OF, records)
     yield Execute(TAKE_DELETED, records)
+    yield Execute(FORGET_FORMER_OWNERS, records)
     yield Execute(TAKE_DELETED_LINKS, records)
     yield from forget_changes(client, [record[1:] for record in records])
     cause = {"origin": SERVICE}

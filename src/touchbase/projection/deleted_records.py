@@ -1,41 +1,72 @@
-"""Events about deleted records: earlier ones than the deletion belong to the deleted record, later ones do not.
+"""Former owners of identities: an event belongs to the owner at its time, which may be in the bin.
 
 An event is about a deleted record if the record had one of its identities, and the event's effective time is before the deletion. It is
 stored in the deleted record's history, which stays in `event`, and counts when the record is restored. So the order in which a
-deletion and webhooks arrive does not matter. A later event finds no record under these identities, and creates one.
+deletion and webhooks arrive does not matter. A later event finds no record under these identities, and creates one. Of several former
+owners of a key, deleted or not, it is the first whose time with the key ended after the event.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
-
-import msgspec
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 
 from touchbase.common.timestamps import Micros
 from touchbase.history import sql as history_sql
-from touchbase.history.events import COMPANY, CONTACT, StoredEvent
-from touchbase.history.identity_links import Link, Ref
+from touchbase.history.events import CONTACT, StoredEvent
+from touchbase.history.identity_links import Links, Ref
 from touchbase.history.last_writer_wins import NEVER
 from touchbase.history.sql import REF, event_row
 from touchbase.identity.event_subject import EventSubject
+from touchbase.identity.lookup import fill_resolvers
+from touchbase.identity.resolution import Resolver
 from touchbase.projection.batch import ApplyBatch
 from touchbase.projection.normalization import DeliveryOutcome, stored_event
-from touchbase.records.models import Company, Contact, Record
+from touchbase.records.models import Record
 from touchbase.records.primary_keys import former_key, owned_since
-from touchbase.sql.builders import RECORD, RECORD_MATCH, find
+from touchbase.sql.builders import RECORD, RECORD_MATCH, insert
 from touchbase.sql.rows import Columns, names
 from touchbase.sql.statement import Execute, Plan, Row, Statement
 
 DELETED_LINK: Columns = (
     *REF, ("record_kind", "bigint"), ("record_id", "bigint"), ("id", "bigint"), ("deleted_us", "bigint"), ("until_us", "bigint"),
 )  # fmt: skip
-# Run once for each inbox batch; no row for a client without deleted records.
-ANY_DELETED = Statement(
-    "any_deleted",
+# Run once for each inbox batch; no row for a client without deleted records and several former owners of a key.
+_ANY_FORMER = Statement(
+    "any_former",
     (("client", "bigint"),),
-    body="SELECT 1 FROM p WHERE EXISTS (SELECT 1 FROM deleted_record d WHERE d.client = p.client)",
+    body="SELECT 1 FROM p WHERE EXISTS (SELECT 1 FROM deleted_record d WHERE d.client = p.client) "
+    "OR EXISTS (SELECT 1 FROM former_owner o WHERE o.client = p.client)",
 )
+_MERGED = "b.client = t.client AND b.tool = '' AND b.object_type = CASE t.record_kind WHEN 1 THEN 'contact' ELSE 'company' END "
+_MERGED += "AND b.object_id = CAST(t.record_id AS text) AND b.record_kind = t.record_kind"
+# Owners are named as they were: their record, the one that it was merged into, or that one in the bin.
+_FORMER_OWNERS = Statement(
+    "former_owners",
+    (("client", "bigint"), ("object_type", "text"), ("object_id", "text"), ("record_kind", "bigint")),
+    body="SELECT t.object_type, t.object_id, t.until_us, "
+    f"COALESCE((SELECT b.record_id FROM link b WHERE {_MERGED}), t.record_id), d.record_id, d.deleted_us, d.erasure_asked_us "
+    "FROM p CROSS JOIN former_owner t LEFT JOIN deleted_record d ON d.client = t.client AND d.record_kind = t.record_kind "
+    f"AND d.record_id = COALESCE((SELECT max(b.record_id) FROM deleted_link b WHERE {_MERGED}), t.record_id) "
+    "WHERE t.client = p.client AND t.object_type = p.object_type AND t.object_id = p.object_id AND t.record_kind = p.record_kind",
+)
+INSERT_FORMER_OWNER = insert(
+    "former_owner",
+    (("client", "bigint"), ("object_type", "text"), ("object_id", "text"), ("until_us", "bigint"), *RECORD[1:]),
+)
+_THEIRS = "l.client = p.client AND l.record_kind = p.record_kind AND l.record_id = p.record_id AND l.tool = '' "
+_THEIRS += "AND l.object_type IN ('contact', 'company')"
+_MERGED_IDS = " UNION ALL ".join(f"SELECT CAST(l.object_id AS bigint) FROM {table} l WHERE {_THEIRS}" for table in ("link", "deleted_link"))
+FORGET_FORMER_OWNERS = Statement(
+    "forget_former_owners",
+    RECORD,
+    sqlite="DELETE FROM former_owner WHERE client = ?1 AND record_kind = ?2 AND record_id IN (SELECT ?3 UNION ALL "
+    + _MERGED_IDS.replace("p.client", "?1").replace("p.record_kind", "?2").replace("p.record_id", "?3")
+    + ")",
+    body=f"DELETE FROM former_owner t USING p CROSS JOIN LATERAL (SELECT p.record_id AS id UNION ALL {_MERGED_IDS}) r "
+    "WHERE t.client = p.client AND t.record_kind = p.record_kind AND t.record_id = r.id",
+)
+"""Delete the rows of a record and of those that were merged into it, before its links are."""
 _ERASURE_REQUEST: Columns = (*RECORD, ("asked_us", "bigint"))
 ASK_ERASURE = Statement(
     "ask_erasure",
@@ -50,25 +81,6 @@ DELETED_BY_REF = Statement(
 )
 
 
-DELETED_CONTENT = find("deleted_content", "deleted_record", (("record_id", "bigint"), ("content", "text")), RECORD, RECORD_MATCH)
-
-
-@dataclass(slots=True)
-class _DeletedContact:
-    record: Contact
-
-
-@dataclass(slots=True)
-class _DeletedCompany:
-    record: Company
-
-
-_CONTENT: dict[int, Callable[[str], _DeletedContact | _DeletedCompany]] = {
-    CONTACT: msgspec.json.Decoder(_DeletedContact).decode,
-    COMPANY: msgspec.json.Decoder(_DeletedCompany).decode,
-}
-
-
 @dataclass(frozen=True, slots=True)
 class DeletedIdentity:
     """A deleted record that had an identity."""
@@ -77,8 +89,8 @@ class DeletedIdentity:
     deleted_us: Micros
     is_former: bool
     """Whether the identity is an address that the record had lost already, so that another one may have had it."""
-    since_us: Micros = 0
-    """Since when it had the identity, if another record had it before."""
+    until_us: Micros = 0
+    """Until when it had the identity: to the deletion, if not less is known."""
     awaits_erasure: bool = False
     """Whether a CRM asked to erase the person: until a person decides, later events without another record join the deleted one."""
 
@@ -91,7 +103,7 @@ def deleted_having(client: int, kind: int, refs: Iterable[Ref]) -> Plan[dict[Ref
     for row in sorted(rows, key=lambda row: (row[7], row[5])):
         if row[4] == kind:
             deletions.setdefault((row[1], row[2], row[3]), []).append(
-                DeletedIdentity(row[5], row[7], row[8] is not None, awaits_erasure=row[9] is not None)
+                DeletedIdentity(row[5], row[7], row[8] is not None, row[8] or row[7], awaits_erasure=row[9] is not None)
             )
     return deletions
 
@@ -100,13 +112,13 @@ def set_aside_events_of_deleted(batch: ApplyBatch, outcomes: Sequence[DeliveryOu
     """Store the events about deleted records in their histories, and remove them from these outcomes."""
     batch.retimed = [entry for entry in batch.retimed if entry[0][1] in batch.resolvers[entry[0][0]].by_id]
     subjects = [subject for outcome in outcomes for subject in outcome.subjects]
-    if not subjects or not (yield Execute(ANY_DELETED, [(batch.client,)])):
+    if not subjects or not (yield Execute(_ANY_FORMER, [(batch.client,)])):
         return
     deleted: dict[int, dict[Ref, list[DeletedIdentity]]] = {}
     for kind in batch.resolvers:
         refs = {ref for subject in subjects if subject.kind == kind for ref in _refs(subject)}
         deleted[kind] = yield from deleted_having(batch.client, kind, refs)
-        yield from _set_since(batch, kind, deleted[kind])
+        yield from _add_former_owners(batch.client, kind, batch.resolvers[kind], refs, deleted[kind])
     stored: list[tuple[StoredEvent, DeliveryOutcome]] = []
     for outcome in outcomes:
         remaining: list[EventSubject] = []
@@ -122,24 +134,19 @@ def set_aside_events_of_deleted(batch: ApplyBatch, outcomes: Sequence[DeliveryOu
         yield from _insert(batch.client, stored)
 
 
-def _set_since(batch: ApplyBatch, kind: int, deleted: dict[Ref, list[DeletedIdentity]]) -> Plan[None]:
-    """Set since when deleted records had the addresses that a record which exists had before."""
-    contested = {ref for ref in deleted if _former_owner(batch, kind, ref) is not None}
-    places = sorted({(batch.client, kind, deletion.record_id) for ref in contested for deletion in deleted[ref]})
-    rows = (yield Execute(DELETED_CONTENT, places)) if places else []
-    records = {row[0]: _CONTENT[kind](row[1]).record for row in rows}
-    for ref in contested:
-        field = "linkedin_url" if ref[1] == "linkedin" else ref[1]
-        for index, deletion in enumerate(deleted[ref]):
-            record = records.get(deletion.record_id)
-            if not deletion.is_former and record is not None:
-                deleted[ref][index] = replace(deletion, since_us=owned_since(record, field) or 0)
-
-
-def _former_owner(batch: ApplyBatch, kind: int, ref: Ref) -> Link | None:
-    """Return the closed row of an address that an existing record had."""
-    link = batch.resolvers[kind].links.by_ref.get(ref) if ref[0] == "" else None
-    return link if link is not None and link.until_us is not None and link.record_id in batch.resolvers[kind].by_id else None
+def _add_former_owners(
+    client: int, kind: int, resolver: Resolver, refs: Iterable[Ref], deleted: dict[Ref, list[DeletedIdentity]]
+) -> Plan[None]:
+    """Load the owners of keys before the ones in their links."""
+    keys = sorted((client, *ref[1:], kind) for ref in refs if not ref[0])
+    rows = (yield Execute(_FORMER_OWNERS, keys)) if keys else []
+    yield from fill_resolvers(client, {kind: resolver}, (), [(kind, row[3]) for row in rows if row[4] is None])
+    for word, key, until_us, owner, in_bin, deleted_us, asked_us in rows:
+        if in_bin is not None:
+            identity = DeletedIdentity(in_bin, deleted_us, is_former=True, until_us=until_us, awaits_erasure=asked_us is not None)
+            deleted.setdefault(("", word, key), []).append(identity)
+        elif owner in resolver.by_id:
+            resolver.links.former.setdefault(("", word, key), []).append((until_us, owner))
 
 
 def _insert(client: int, stored: Sequence[tuple[StoredEvent, DeliveryOutcome]]) -> Plan[None]:
@@ -170,7 +177,7 @@ def _refs(subject: EventSubject) -> list[Ref]:
 
 def _deleted_record(batch: ApplyBatch, subject: EventSubject, deleted: dict[Ref, list[DeletedIdentity]]) -> int | None:
     """Return the deleted record that an event is about; None if it is about a record that exists, or a new one."""
-    at = subject.stamp[1]
+    at, links = subject.stamp[1], batch.resolvers[subject.kind].links
     for ref in _refs(subject):
         owner = _owner(batch, subject, ref)
         is_any = owner is None and subject.event.asks_erasure
@@ -179,14 +186,24 @@ def _deleted_record(batch: ApplyBatch, subject: EventSubject, deleted: dict[Ref,
             for deletion in deleted.get(ref, ())
             if at < deletion.deleted_us or is_any or (owner is None and deletion.awaits_erasure)
         ]
-        deletion = next((deletion for deletion in deletions if deletion.since_us <= at), deletions[0] if deletions else None)
-        if deletion is not None and at < deletion.since_us and (former := _former_owner(batch, subject.kind, ref)) is not None:
-            return None if former.until_us is not None and at < former.until_us else deletion.record_id
-        if deletion is not None:
-            return deletion.record_id if owner is None or not deletion.is_former or _is_later(owner, ref, deletion, at) else None
-        if owner is not None:
+        if not deletions:
+            if owner is not None:
+                return None
+            continue
+        # The first whose time with the key ended after the event, else the last one.
+        deletion = min(deletions, key=lambda each: (each.until_us <= at, abs(each.until_us - at)))
+        if (former := links.former_at(ref, at)) is not None and not at < deletion.until_us <= former[0]:
             return None
+        if deletion.is_former and deletion.until_us <= at and _is_further(links, ref):
+            return None
+        return deletion.record_id if owner is None or not deletion.is_former or _is_later(owner, ref, deletion, at) else None
     return None
+
+
+def _is_further(links: Links, ref: Ref) -> bool:
+    """Return whether an existing record has a key as a further one."""
+    link = links.by_ref.get(ref)
+    return not ref[0] and link is not None and link.until_us is None and links.record_id(ref) is not None
 
 
 def _owner(batch: ApplyBatch, subject: EventSubject, ref: Ref) -> Record | None:

@@ -251,6 +251,8 @@ def _subject(delivery: Delivery, tool: str, about: int, event: Event, may_create
     )
     if subject.ref is not None and "." in event.event:
         subject.detail["object"] = [subject.ref[1], subject.ref[2]]
+    elif subject.ref is not None and subject.primary is None and subject.linkedin is None:
+        subject.detail["about"] = [subject.ref[1], subject.ref[2]]
     if event.company_object is not None and about == CONTACT:
         subject.detail["company"] = [storable(part, NAME) or "" for part in event.company_object]
     return subject

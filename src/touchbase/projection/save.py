@@ -58,7 +58,7 @@ def save_records(batch: ApplyBatch) -> Plan[None]:
         else:
             yield from _save_companies(resolver, old, new)
         if resolver.links.changed:
-            yield Execute(history_sql.SAVE_LINK, [link_row(batch.client, link) for link in resolver.links.changed.values()])
+            yield from history_sql.save_links([link_row(batch.client, link) for link in resolver.links.changed.values()])
         yield from log_saved(batch, kind, old, new)
 
 

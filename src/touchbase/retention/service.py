@@ -11,7 +11,7 @@ from collections.abc import Coroutine
 from dataclasses import dataclass
 
 from touchbase.clients.models import SUSPENDED, Client
-from touchbase.clients.sql.clients import list_clients
+from touchbase.clients.sql.clients import find_client_by_number, list_clients
 from touchbase.common.timestamps import DAY, SECOND, Clock, Micros, has_passed
 from touchbase.deliveries.sql.body_retention import count_prunable, drop_unrecognised, prune_bodies, size_unrecognised
 from touchbase.erasure.models import Erasure
@@ -161,13 +161,14 @@ class Retention(Worker):
 
     async def _erase_requested(self) -> None:
         """Erase the people that CRMs asked to erase, where the client's settings do not leave it to a person."""
-        requests = await self._store.read(asked_erasures())
-        if not requests:
-            return
-        clients = {client.number for client in await self._store.read(list_clients()) if client.settings.erase_on_crm_request}
-        for client, contact, _ in requests:
-            if client in clients and not self._stopping.is_set():
-                await self._is_done(self._erase(client, contact))
+        contacts: dict[int, list[int]] = {}
+        for number, contact, _ in await self._store.read(asked_erasures()):
+            contacts.setdefault(number, []).append(contact)
+        for number, asked in contacts.items():
+            client = await self._store.read(find_client_by_number(number))
+            for contact in asked if client is not None and client.settings.erase_on_crm_request else ():
+                if not self._stopping.is_set():
+                    await self._is_done(self._erase(number, contact))
 
     async def _erase(self, client: int, contact: int) -> None:
         await self._eraser.erase(client, contact)

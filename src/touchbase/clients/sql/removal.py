@@ -44,6 +44,7 @@ CLIENT_TABLES = (
     ClientTable("message", ("id",)),
     ClientTable("conversation", ("contact_id",)),
     ClientTable("link", ("tool", "object_type", "object_id")),
+    ClientTable("former_owner", ("object_type", "object_id", "until_us", "record_id")),
     ClientTable("deleted_record", ("record_kind", "record_id")),
     ClientTable("deleted_link", ("tool", "object_type", "object_id", "record_kind", "record_id")),
     ClientTable("record_merge", ("id",)),

@@ -12,6 +12,7 @@ from touchbase.event_log.sql.log import FORGET_CHANGES
 from touchbase.history.events import CONTACT
 from touchbase.messages.sql.plans import COUNT_OF_RECORD, DELETE_OF_RECORD
 from touchbase.outgoing.sql.statements import FORGET_RESPONSES
+from touchbase.projection.deleted_records import FORGET_FORMER_OWNERS
 from touchbase.records.sql.statements import DELETE_CONTACT
 from touchbase.search.sql.index import forget_words
 from touchbase.sql.builders import RECORD, ROW_KEY
@@ -70,6 +71,7 @@ PII_TABLES = (
     PiiTable("conversation", "", COUNT_DECISION, DELETE_DECISION),
     _by_record("event", "events"),
     _WANTED,  # before the links, by which its rows are found
+    replace(_by_record("former_owner", ""), remove=FORGET_FORMER_OWNERS),  # before the links, by which merged records are found
     _by_record("link", "links"),
     _by_record("pending_company_link", "company_claims"),
     _by_record("pending_domain_link", ""),

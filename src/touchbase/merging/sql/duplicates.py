@@ -5,14 +5,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+import msgspec
+
 from touchbase.history.events import CONTACT
+from touchbase.history.problems import OTHER_PERSON
 from touchbase.records.models import Company, Contact, CustomField
 from touchbase.records.sql import rows as records_rows
-from touchbase.records.sql.statements import with_custom_fields_within
+from touchbase.records.sql.statements import CONTACT_TO_SHOW, with_custom_fields_within
 from touchbase.sql.filters import Where
 from touchbase.sql.operation import query
 from touchbase.sql.rows import names
-from touchbase.sql.statement import Plan, Select
+from touchbase.sql.statement import Execute, Plan, Select
 
 Place = tuple[str, str, int]
 """The place of a record in a block's order: its two sort keys and its id."""
@@ -62,6 +65,46 @@ def read_block(client: int, block: str, limit: int, after: Place | None = None) 
     rows = yield Select(sql, (*where.params, limit))
     records = [records_rows.contact_of(row[2:]) if is_contact else records_rows.company_of(row[2:]) for row in rows]
     return [((row[0], row[1], row[3]), record) for row, record in zip(rows, records, strict=True)]
+
+
+_NAMED = (
+    "SELECT e.delivery_id, e.record_id, e.detail FROM (SELECT client, id FROM delivery WHERE client = ? AND problems IS NOT NULL "
+    "AND id > ? ORDER BY id LIMIT ?) d JOIN event e ON e.client = d.client AND e.delivery_id = d.id WHERE e.record_kind = 1 "
+    f"AND e.detail LIKE '%\"{OTHER_PERSON}\"%' ORDER BY e.delivery_id, e.record_id"
+)
+_NAMED_BEFORE = (
+    "SELECT record_id, detail FROM event WHERE client = ? AND record_kind = 1 AND record_id IN (?, ?) AND delivery_id < ? "
+    f"AND detail LIKE '%\"{OTHER_PERSON}\"%'"
+)
+_LAST_OF_NAMED = "SELECT id FROM delivery WHERE client = ? AND problems IS NOT NULL AND id > ? ORDER BY id LIMIT ?"
+
+
+@query
+def read_named(client: int, after: int, limit: int) -> Plan[tuple[list[tuple[int, Contact, Contact]], int | None]]:
+    """Contacts that webhooks named together, by the first delivery that did, of so many deliveries with problems after the id `after`.
+
+    Each with the delivery's id; and the last id that was read, None on the last page.
+    """
+    last = yield Select(_LAST_OF_NAMED, (client, after, limit))
+    named: dict[tuple[int, int], int] = {}
+    for delivery, number, detail in (yield Select(_NAMED, (client, after, limit))):
+        if (pair := _pair(number, detail)) is not None:
+            named.setdefault(pair, delivery)
+    for pair, delivery in list(named.items()):
+        rows = yield Select(_NAMED_BEFORE, (client, *pair, delivery))
+        if any(_pair(*row) == pair for row in rows):
+            del named[pair]
+    places = sorted({(client, number) for pair in named for number in pair})
+    contacts = {row[1]: records_rows.contact_of(row) for row in ((yield Execute(CONTACT_TO_SHOW, places)) if places else ())}
+    pairs = [(delivery, *pair) for pair, delivery in named.items() if contacts.keys() >= set(pair)]
+    found = [(delivery, contacts[first], contacts[second]) for delivery, first, second in pairs]
+    return found, last[-1][0] if len(last) == limit else None
+
+
+def _pair(number: int, detail: str) -> tuple[int, int] | None:
+    """Return the contacts that an event names together, the lower id first."""
+    other = msgspec.json.decode(detail).get("other")
+    return None if other is None or other == number else (min(number, other), max(number, other))
 
 
 @query

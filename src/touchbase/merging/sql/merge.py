@@ -40,7 +40,7 @@ from touchbase.records.sql import statements as records_sql
 from touchbase.records.sql.address_book import word_of
 from touchbase.records.sql.rows import company_of, contact_of, custom_field_row
 from touchbase.records.writes import changed_since
-from touchbase.sql.builders import ROW_KEY, ROW_MATCH, find
+from touchbase.sql.builders import ROW_KEY, ROW_MATCH, find, update
 from touchbase.sql.ids import Ids
 from touchbase.sql.operation import command, query
 from touchbase.sql.rows import Columns, names
@@ -57,6 +57,7 @@ END_MERGE = Statement(
     (*ROW_KEY, ("undone_us", "bigint")),
     body=f"UPDATE record_merge AS t SET undone_us = p.undone_us, content = '' FROM p WHERE {ROW_MATCH}",
 )
+REPLACE_MERGE = update("replace_merge", "record_merge", (*ROW_KEY, ("content", "text")))
 RETURN_MERGE = Statement(
     "return_merge",
     (*ROW_KEY, ("record_id", "bigint")),

@@ -23,7 +23,7 @@ from touchbase.projection.bin import DeletedRecord, content_text, deleted_of, re
 from touchbase.projection.bin_rows import DELETED_LINKS_OF, FIND_DELETED, REPLACE_DELETED, TAKE_DELETED, TAKE_DELETED_LINKS
 from touchbase.projection.companies import existing_company
 from touchbase.projection.delete import entry
-from touchbase.projection.deleted_records import deleted_having
+from touchbase.projection.deleted_records import INSERT_FORMER_OWNER, deleted_having
 from touchbase.projection.logged_changes import log_moved_contacts
 from touchbase.projection.separate import set_addresses
 from touchbase.records.models import Company, Contact, Record
@@ -123,6 +123,10 @@ def _restore_links(batch: ApplyBatch, kind: int, rows: Sequence[Row]) -> Plan[No
         for row in (yield Execute(history_sql.LINK_BY_REF, [(batch.client, *ref) for ref in sorted(refs)])):
             taken[row[1], row[2], row[3]] = row
     others = yield from _keys_of_others(batch.client, kind, refs)
+    # Somebody else has had the key since.
+    former = [(*ref[1:], row[8], kind, row[5]) for ref, row in sorted(refs.items()) if not ref[0] and row[8] and ref in taken]
+    if former:
+        yield Execute(INSERT_FORMER_OWNER, [(batch.client, *row) for row in former])
     for ref, row in sorted(refs.items()):
         if ref in taken:
             links.by_ref[ref] = link = link_of(taken[ref])

@@ -22,9 +22,9 @@ from touchbase.history.sql import event_of, link_of
 from touchbase.history.status import RESUBSCRIBE
 from touchbase.identity.lookup import add_records
 from touchbase.identity.rekey import release
-from touchbase.merging.models import Part, Undone, parts_of
-from touchbase.merging.sql.merge import BY_ID, DELETE_MERGE, END_MERGE, FIND_MERGE, LINKS, RETURN_MERGE
-from touchbase.merging.survivorship import own_creation
+from touchbase.merging.models import Part, Undone, content_text, parts_of
+from touchbase.merging.sql.merge import BY_ID, DELETE_MERGE, END_MERGE, FIND_MERGE, LINKS, MERGE_ROW, REPLACE_MERGE, RETURN_MERGE
+from touchbase.merging.survivorship import of_own_creation, own_creation
 from touchbase.projection.apply import insert_events, new_batch, project_events
 from touchbase.projection.batch import ApplyBatch
 from touchbase.projection.bin import renew_stamps
@@ -41,10 +41,12 @@ from touchbase.records.projection import Folded, current_stamp, object_of
 from touchbase.records.record_type import RECORD_TYPES
 from touchbase.records.sql import statements as records_sql
 from touchbase.records.sql.address_book import BOOK, LOCKED_OWNER_OF
+from touchbase.records.sql.address_book import keys_of as present_and_further_keys
 from touchbase.records.sql.custom_values import is_renaming
 from touchbase.records.sql.rows import company_of, contact_of, custom_field_row, move_row
 from touchbase.sql.ids import Ids
 from touchbase.sql.operation import command
+from touchbase.sql.rows import names
 from touchbase.sql.statement import Execute, Plan, Row, Select
 
 RECORDS = 21
@@ -83,7 +85,7 @@ def undo_merge(
     yield Execute(DELETE_LINK, [(client, *ref) for ref in _present(kind, before.record)])
     for part in parts:
         renew_stamps(part.record, history)
-        yield from _put_back(batch, kind, part, id)
+        yield from _put_back(batch, kind, part, id, history)
     late = yield from _divide(batch, (kind, id), parts, history, merge, rows[0][4])
     yield from _project(batch, kind, before, parts, id, late, ids)
     if kind == COMPANY:
@@ -119,19 +121,18 @@ def _conflict(client: int, kind: int, before: Part, parts: Sequence[Part], survi
     statements = LOCKED_OWNER_OF[kind]
     wanted = [(part.record, column) for part in (before, *parts) for column in statements]
     for record, column in wanted:
-        key = getattr(record, column)
-        if key is None or (record is before.record and column == "external_id" and since):
-            continue
-        rows = yield Execute(statements[column], [(client, key)])
-        if any(row[2] != survivor.id or (column == "external_id" and since and survivor.external_id == key) for row in rows):
-            owner, name = rows[0][2], RECORD_TYPES[kind].name
+        keys = [] if record is before.record and column == "external_id" and since else present_and_further_keys(record, column)
+        rows = (yield Execute(statements[column], [(client, key) for key in keys])) if keys else []
+        others = [row[2] for row in rows if row[2] != survivor.id or (column == "external_id" and since and survivor.external_id == row[1])]
+        if others:
+            owner, name = others[0], RECORD_TYPES[kind].name
             what = "the external_id" if column == "external_id" else "an address"
             detail = f"the {name} with id {owner} has {what} of the merged {name} {record.id} now: change, delete or merge that one"
             return Conflict(detail, data={"existing_id": owner})
     return None
 
 
-def _put_back(batch: ApplyBatch, kind: int, part: Part, survivor: int) -> Plan[None]:
+def _put_back(batch: ApplyBatch, kind: int, part: Part, survivor: int, history: Sequence[StoredEvent]) -> Plan[None]:
     """Put a merged record into the batch as a new one, with its custom fields and links."""
     client, record, resolver = batch.client, part.record, batch.resolvers[kind]
     batch.logged_as[kind, record.id] = "restored"
@@ -143,8 +144,10 @@ def _put_back(batch: ApplyBatch, kind: int, part: Part, survivor: int) -> Plan[N
     record.updated_us = max(batch.now_us, record.updated_us + 1)
     resolver.by_id[record.id] = resolver.created[record.id] = record
     resolver.statuses[record.id] = record.status
-    if isinstance(record, Contact) and record.company_id is not None:
-        record.company_id = yield from existing_company(batch, record.company_id)
+    if isinstance(record, Contact) and (company := _company_named(record, history)) is not None:
+        record.company_id = yield from existing_company(batch, company)
+        if record.company_id not in (None, company):
+            yield from _wait_for_company(client, record.id, company, survivor=record.company_id)
     for name, key in zip(RECORD_TYPES[kind].identities, keys_of(record), strict=True):
         resolved = resolver.by_linkedin if name == "linkedin_url" else resolver.by_primary
         if key is not None and key in resolved:
@@ -161,6 +164,24 @@ def _put_back(batch: ApplyBatch, kind: int, part: Part, survivor: int) -> Plan[N
             resolver.links.by_ref[link.ref] = link
             if (row[5], row[6]) == (kind, survivor):
                 resolver.links.set_record(link.ref, record.id, link.until_us)
+
+
+def _company_named(contact: Contact, history: Sequence[StoredEvent]) -> int | None:
+    """Return the company that the contact's last request named: the one that it had may have been its survivor."""
+    stamp = of_own_creation(current_stamp(contact, "company_id"), contact)
+    writes = [event.detail.get("fields", {}) for event in history if event.via == VIA_API and event.effective_time == stamp[1:]]
+    return next((fields["company_id"] for fields in writes if "company_id" in fields), contact.company_id)
+
+
+def _wait_for_company(client: int, contact: int, company: int, survivor: int | None) -> Plan[None]:
+    """Let a contact get its company back when the merges of that are undone."""
+    sql = f"SELECT {names(MERGE_ROW)} FROM record_merge WHERE client = ? AND record_kind = ? AND record_id = ? AND undone_us IS NULL"
+    for row in (yield Select(sql, (client, COMPANY, survivor))):
+        before, parts = parts_of(COMPANY, row[6])
+        for part in parts:
+            if part.record.id == company and contact not in part.contacts:
+                part.contacts.append(contact)
+                yield Execute(REPLACE_MERGE, [(client, row[1], content_text(before, parts))])
 
 
 def _divide_opt_outs(batch: ApplyBatch, numbers: Sequence[int]) -> Plan[None]:
@@ -187,9 +208,8 @@ def _divide_opt_outs(batch: ApplyBatch, numbers: Sequence[int]) -> Plan[None]:
         foreign = set[str]().union(*(keys[contact_id] for contact_id in others)) - keys[number]
         addresses = [*further.get((batch.client, number), ()), *addresses_of(contact)]
         yield from drop_causes(batch.client, addresses, partial(_is_foreign, foreign, others), batch.now_us)
-        if contact.email_key is not None:
-            address = (EMAIL, contact.email_key)
-            yield from add_causes(batch.client, [(address, cause) for cause in own[number].values()], None, batch.now_us)
+        for key in present_and_further_keys(contact, "email_key")[:1]:
+            yield from add_causes(batch.client, [((EMAIL, key), cause) for cause in own[number].values()], None, batch.now_us)
 
 
 def _is_foreign(keys: Container[str], contacts: Sequence[int], cause: Cause) -> bool:
@@ -292,6 +312,8 @@ def _home(kind: int, event: StoredEvent, records: set[int], identities: Mapping[
     refs = [former_key_of(name, key) for name in ("email", "domain") if (key := _key(name, named.get(name)))]
     if (object_ := object_of(event)) is not None:
         refs.append(object_)
+    elif (about := event.detail.get("about")) is not None:
+        refs.append((event.tool, about[0], about[1]))
     if key := _key("linkedin_url", named.get("linkedin_url")):
         refs.append(former_key_of("linkedin_url", key))
     return next((identities[ref] for ref in refs[:1] if ref in identities), None) if refs else None
@@ -305,7 +327,7 @@ def _give_back(event: StoredEvent, home: int) -> None:
     former: list[int] = event.detail.get(MERGED_FROM, [])
     left = former[: former.index(home)] if home in former else []
     event.detail = {name: value for name, value in event.detail.items() if name != MERGED_FROM} | ({MERGED_FROM: left} if left else {})
-    if event.key == own_creation(home):
+    if event.key in (own_creation(home), f"api:created:{home}"):  # its former form
         event.key = ""
     event.record_id = home
 

@@ -16,7 +16,7 @@ from touchbase.event_log.models import LoggedEvent, by_request
 from touchbase.history.events import CONTACT, NO_AUTHOR, Detail
 from touchbase.history.identity_links import Ref
 from touchbase.history.last_writer_wins import DELIBERATE
-from touchbase.history.sql import SAVE_LINK, detail_text
+from touchbase.history.sql import detail_text, save_links
 from touchbase.history.status import INITIAL, with_status
 from touchbase.records.further_emails import all_emails, by_key, further_emails
 from touchbase.records.logged_changes import creation_event
@@ -187,7 +187,7 @@ def _create_in_turn(creations: Sequence[Creation[Contact]], ids: Ids) -> Plan[li
 def _open_further(contact: Contact, ids: Ids) -> Plan[None]:
     keys = [key for key in keys_of(contact, "email_key") if key != contact.email_key]
     rows = [(contact.client, "", BOOK[CONTACT]["email_key"], key, ids.take("link"), CONTACT, contact.id, None) for key in keys]
-    yield Execute(SAVE_LINK, rows)
+    yield from save_links(rows)
     yield from claim_emails(contact, keys)
 
 

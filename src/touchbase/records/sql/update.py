@@ -160,7 +160,7 @@ def _update_all(
         results.append(record if command is last[key] else _copy(record))
     if links:
         opened = {row[:4]: row for row in links}
-        yield Execute(history_sql.SAVE_LINK, list(opened.values()))
+        yield from history_sql.save_links(list(opened.values()))
         for contact in changed.values():
             new = [row[3] for row in opened.values() if row[6] == contact.id and row[2] == EMAIL and row[7] is None]
             if isinstance(contact, Contact) and (new := [key for key in new if (EMAIL, key) not in owned.further.get(_key(contact), ())]):

@@ -1,0 +1,117 @@
+"""Addresses of merged and joined contacts: one is the first, each is spelled as written, and undoing gives each record its own."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from tests.house import House, house
+
+__all__ = ["house"]
+CONTACTS = "/public/v2/contacts"
+ANN, LEE, PROFILE = "ann@example.com", "lee@example.com", "https://www.linkedin.com/in/ann-lee"
+
+
+async def batch(house: House, *commands: dict[str, Any], **more: Any) -> list[Any]:
+    reply = await house.request("POST", f"{CONTACTS}/batch", {"commands": commands, **more})
+    assert reply.status == 200, reply.body
+    return reply.json()["results"]
+
+
+@pytest.mark.parametrize("atomic", [False, True])
+@pytest.mark.parametrize("removed", [{"email": None}, {"email": None, "first_name": "Ann"}], ids=str)
+async def test_join__after_a_creation_and_a_removed_address_in_one_batch(house: House, removed: dict[str, Any], atomic: bool) -> None:
+    await house.contact(linkedin_url=PROFILE)
+    key = {"external_id": "7"}
+
+    results = await batch(
+        house,
+        {"op": "create", "body": {**key, "email": ANN}},
+        {"op": "upsert", "match": "external_id", "body": {**key, **removed}},
+        {"op": "upsert", "match": "external_id", "body": {**key, "linkedin_url": PROFILE}},
+        atomic=atomic,
+    )
+
+    assert [each["status"] for each in results] == [201, 200, 200]
+    assert await house.differences() == []
+    [contact] = await house.listed()
+    assert (contact["external_id"], contact["linkedin_url"]) == ("7", PROFILE)
+
+
+@pytest.mark.parametrize("removed", ["first", "second"])
+async def test_join__of_a_contact_created_and_emptied_in_one_batch(house: House, removed: str) -> None:
+    """Both writes have one time: the later in the batch wins, also in the history of the survivor."""
+    other = await house.contact(linkedin_url=PROFILE, email=LEE if removed == "second" else None)
+    results = await batch(
+        house,
+        {"op": "upsert", "match": "external_id", "body": {"external_id": "7", "email": ANN}},
+        {"op": "upsert", "match": "external_id", "body": {"external_id": "7", "email": None}},
+    )
+    number = results[0]["id"]
+    await house.request("PATCH", f"{CONTACTS}/{number}", {"email": None})
+
+    if removed == "second":
+        await house.request("PATCH", f"{CONTACTS}/{other}", {"email": None})
+    reply = await house.request("PUT", f"{CONTACTS}?match=external_id", {"external_id": "7", "linkedin_url": PROFILE})
+
+    assert reply.status == 200, reply.body
+    assert await house.differences() == []
+    [contact] = await house.listed()
+    assert "email" not in contact
+
+
+async def test_undo__of_contacts_and_their_companies_leaves_no_difference(house: House) -> None:
+    old, new = await house.company("old.example"), await house.company("new.example")
+    ann, lee = await house.contact(email=ANN, company_id=old), await house.contact(email=LEE, company_id=new)
+    for first, second in ((("contacts", ann, lee), ("companies", old, new)), (("companies", old, new), ("contacts", ann, lee))):
+        for backwards in (False, True):
+            merges = [(kind, one, (await house.merge(one, other, kind=kind))["merge_id"]) for kind, one, other in (first, second)]
+            for kind, one, merge in reversed(merges) if backwards else merges:
+                house.call.clock.move(1)
+                await house.undo(one, merge, kind=kind)
+            assert await house.differences() == []
+            assert [(await house.get(number))["company_id"] for number in (ann, lee)] == [old, new]
+
+
+async def test_merge__by_newest_that_leaves_no_first_address_takes_the_first_of_the_others(house: House) -> None:
+    ann, lee = await house.contact(emails=[ANN, "ann@b.example"]), await house.contact(email=LEE)
+    house.call.clock.move(1)
+    await house.request("PATCH", f"{CONTACTS}/{lee}", {"email": None})
+
+    merge = await house.merge(ann, lee)
+
+    assert ((await house.get(ann)).get("email"), (await house.get(ann)).get("emails")) == (ANN, [ANN, "ann@b.example"])
+    assert await house.differences() == []
+    await house.undo(ann, merge["merge_id"])
+    assert [(await house.get(number)).get("email") for number in (ann, lee)] == [ANN, None]
+    assert await house.differences() == []
+
+
+async def test_join__by_newest_that_leaves_no_first_address_takes_the_only_one(house: House) -> None:
+    ann = await house.contact(email=ANN)
+    lee = await house.contact(email=LEE, linkedin_url=PROFILE)
+    house.call.clock.move(1)
+    await house.request("PATCH", f"{CONTACTS}/{lee}", {"email": None})
+    house.call.clock.move(1)
+
+    reply = await house.request("POST", f"{CONTACTS}?on_duplicate=update", {"email": ANN, "linkedin_url": PROFILE})
+
+    assert (reply.status, reply.json()["email"], reply.json().get("emails")) == (200, ANN, None)
+    assert (await house.get(ann))["email"] == ANN
+    assert await house.differences() == []
+
+
+@pytest.mark.parametrize("survivorship", ["newest", "keep", "if_empty", "most_complete"])
+async def test_merge__spells_each_address_as_it_was_written(house: House, survivorship: str) -> None:
+    ann, lee = await house.contact(emails=["Ann@Example.com", "A.Lee@B.example"]), await house.contact(email="Lee@Example.COM")
+
+    merge = await house.merge(ann, lee, survivorship=survivorship)
+
+    assert set((await house.get(ann))["emails"]) == {"Ann@Example.com", "A.Lee@B.example", "Lee@Example.COM"}
+    await house.hook("camp", {"event": "email_sent", "email": "LEE@example.com"})
+    await house.hook("camp", {"event": "email_sent", "email": "ANN@example.com"})
+    assert set((await house.get(ann))["emails"]) == {"Ann@Example.com", "A.Lee@B.example", "Lee@Example.COM"}
+    assert await house.differences() == []
+    await house.undo(ann, merge["merge_id"])
+    assert [(await house.get(number))["email"] for number in (ann, lee)] == ["Ann@Example.com", "Lee@Example.COM"]
+    assert await house.differences() == []

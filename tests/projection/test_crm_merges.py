@@ -1,0 +1,83 @@
+"""A CRM that tells a merge as a deletion and an update with both addresses: the two contacts are one, in any order."""
+
+from __future__ import annotations
+
+from itertools import permutations
+from typing import Any
+
+import pytest
+from tests.house import House, house
+
+__all__ = ["house"]
+ANN, LEE = "ann@example.com", "ann.lee@example.org"
+TYPE = "Contact"
+
+
+def event(what: str, number: str, at: int, **values: Any) -> dict[str, Any]:
+    return {"event": f"contact.{what}", "object_type": TYPE, "object_id": number, "at": at, **values}
+
+
+ANN_MADE = event("created", "1", -90, email=ANN, fields={"first_name": "Ann"}, custom={"plan": "pro"})
+LEE_MADE = event("created", "2", -80, email=LEE, emails=[LEE], fields={"first_name": "A.", "last_name": "Lee"})
+GONE = event("deleted", "1", -20)
+BOTH = event("updated", "2", -19, email=LEE, emails=[LEE, ANN], fields={"last_name": "Lee-Smith"})
+CALLS = {"made": [ANN_MADE, LEE_MADE], "deletion": [GONE], "update": [BOTH]}
+
+
+@pytest.mark.parametrize("order", [*permutations(CALLS), ("made", "update", "update", "deletion")], ids=" ".join)
+async def test_deletion_and_update_with_both_addresses__are_a_merge(house: House, order: tuple[str, ...]) -> None:
+    replied = {"event": "email_replied", "email": ANN, "at": -50}
+    unsubscribed = {"event": "email_unsubscribed", "email": ANN, "at": -40}
+
+    for name in order:
+        await house.hook("espocrm", *CALLS[name])
+        if name == "made":
+            await house.hook("camp", replied, unsubscribed)
+
+    [contact] = await house.listed()
+    assert (contact["emails"], contact["first_name"], contact["last_name"]) == ([LEE, ANN], "A.", "Lee-Smith")
+    assert (contact["contact_status"], contact["last_reply_received"]) == ("do_not_contact", "2026-11-20T09:29:10Z")
+    assert {each["field_name"]: each["field_value"] for each in contact["contact_custom_fields"]} == {"plan": "pro"}
+    assert (await house.listed(query="suppressed=true"))[0]["id"] == contact["id"]
+    assert await house.differences() == []
+    await house.replay()
+    assert [each["id"] for each in await house.listed()] == [contact["id"]]
+
+
+async def test_merge__in_one_webhook_is_told(house: House) -> None:
+    await house.hook("espocrm", ANN_MADE, LEE_MADE)
+
+    await house.hook("espocrm", BOTH, GONE)
+
+    assert [each["emails"] for each in await house.listed()] == [[LEE, ANN]]
+    assert await house.differences() == []
+
+
+UNTOLD = {
+    "the object lives": [BOTH],
+    "the update names no address of it": [GONE, BOTH | {"emails": [LEE, "other@example.com"]}],
+    "the list no longer names it": [BOTH, event("updated", "2", -15, email=LEE, emails=[LEE]), GONE],
+    "an object of another type": [GONE, BOTH | {"object_type": "Lead", "object_id": "9"}],
+    "another object has the address": [event("created", "3", -60, email=ANN), GONE, BOTH],
+}
+
+
+@pytest.mark.parametrize("calls", UNTOLD.values(), ids=UNTOLD)
+async def test_deletion_and_update__of_two_people_are_no_merge(house: House, calls: list[dict[str, Any]]) -> None:
+    await house.hook("espocrm", ANN_MADE, LEE_MADE)
+
+    for call in calls:
+        await house.hook("espocrm", call)
+
+    assert {each["email"] for each in await house.listed()} == {ANN, LEE}
+    assert await house.differences() == []
+
+
+async def test_deletion_in_another_connection__is_no_merge(house: House) -> None:
+    await house.hook("espocrm", ANN_MADE)
+    await house.hook("hubspot", LEE_MADE)
+
+    await house.hook("espocrm", GONE)
+    await house.hook("hubspot", BOTH)
+
+    assert {each["email"] for each in await house.listed()} == {ANN, LEE}
