@@ -160,6 +160,18 @@ async def test_previews__are_limited_for_each_client_until_they_are_started_or_c
     assert [each.status for each in (theirs, started, cancelled, room)] == [201, 201, 200, 201]
 
 
+async def test_a_list_of_a_report__is_that_of_a_count(call: ApiClient) -> None:
+    job = await finished(call, await upload(call, PEOPLE, start="true"))
+
+    refused = await call.get(f"/public/v2/jobs/{job['id']}/report?outcome=invalid")
+    wrong = await call.get(f"/public/v2/jobs/{job['id']}/report?outcome=bad")
+
+    assert refused.body.decode("utf-8-sig").splitlines()[0] == "row,outcome,id,column,value,reason"
+    assert [line.split(",")[:2] for line in refused.body.decode().splitlines()[1:]] == [["4", "invalid"]]
+    assert (wrong.status, wrong.problem["errors"][0]["pointer"]) == (422, "?outcome")
+    assert "must be one of created, updated, unchanged" in wrong.problem["detail"]
+
+
 async def test_an_equal_value__is_not_replaced_by_an_older_webhook(store: Store, make_client: MakeClient) -> None:
     house = House(make_client(store, read=read))
     jane = await house.contact(email="jane@example.com", first_name="Jane")
