@@ -21,7 +21,7 @@ from touchbase.exports.job import ExportPosition, ExportSettings, pages
 from touchbase.exports.writer import ExportFormat
 from touchbase.imports.file_tasks import RowSource, preview_file
 from touchbase.imports.job import KINDS, ImportSettings
-from touchbase.imports.preview import new_file_sandbox
+from touchbase.imports.preview import PreviewRequest, new_file_sandbox
 from touchbase.jobs.models import INPUT, QUEUED, UPLOADING, Job
 from touchbase.jobs.runner import PIECE
 from touchbase.jobs.sql import append_to_file, change_job, create_job, get_job
@@ -77,7 +77,7 @@ def file_of(rows: int) -> bytes:
 async def _measure(plan: Plan, engine: str, plain: str, imported: str) -> None:
     freeze_gc()
     data = file_of(plan.known)
-    settings = ImportSettings(preview_file(io.BytesIO(data), "contact").mapping)
+    settings = ImportSettings(preview_file(io.BytesIO(data), PreviewRequest("contact")).mapping)
     limit = await _with_store(plain, lambda store, client: _plain(store, client, data, settings))
     before = _memory()
     first, again, exported = await _with_store(imported, lambda store, client: _files(store, client, data, settings))

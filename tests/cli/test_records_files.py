@@ -21,7 +21,7 @@ def test_import__prints_counts_writes_bad_rows_and_ends_with_1(store: Run) -> No
 
     assert first.exit_code == 1
     assert "created            1\n" in first.output
-    assert "1 rows were refused: in bad.csv" in first.output
+    assert "1 row was refused: in bad.csv" in first.output
     assert Path("bad.csv").read_text().splitlines()[1].startswith("bad,Joe,y.example,3,E-mail: ")
     progress = json.loads(again.stdout)["progress"]
     assert (progress["unchanged"], progress["invalid"], progress["percent"]) == (1, 1, 100)
@@ -65,7 +65,7 @@ def test_import__takes_the_opt_outs_of_the_named_columns(store: Run) -> None:
     Path("leads.csv").write_text("email,DNC,Notes\nann@example.com,yes,\nbob@example.com,,unsubscribed\n")
     command = ("contacts", "import", "leads.csv", "--client", "acme", "--dry-run")
 
-    assert "opt-outs by 'DNC': 1 rows, such as yes" in store(*command, "--preview").output
+    assert "opt-outs by 'DNC': 1 row, such as yes" in store(*command, "--preview").output
     assert "opt_outs_taken     1\n" in store(*command).output
     assert "opt_outs_taken     2\n" in store(*command, "--opt-outs", "DNC", "--opt-outs", "Notes").output
     assert "opt_outs_taken     0\n" in store(*command, "--no-opt-outs").output
@@ -77,8 +77,8 @@ def test_import__names_columns_where_a_mapping_has_faults(store: Run) -> None:
 
     wrong = store("contacts", "import", "leads.csv", "--client", "acme", "--map", "Web/Page=website", "--time-zone", "Mars")
 
-    assert "column 'Web/Page': 'website' is no field of a contact" in wrong.output
-    assert "time zone: 'Mars' is not an IANA time zone" in wrong.output
+    assert "Error: the column 'Web/Page' cannot become 'website', which is no field of a contact" in wrong.output
+    assert "--time-zone: 'Mars' is not an IANA time zone" in wrong.output
 
 
 def test_export__begins_with_the_mark_for_spreadsheets_in_files(store: Run) -> None:

@@ -65,11 +65,11 @@ async def bad_rows(call: ApiClient, job: dict[str, Any]) -> Rows:
     return list(csv.DictReader(io.StringIO(reply.body.decode("utf-8-sig"))))
 
 
-async def report(call: ApiClient, job: dict[str, Any]) -> list[tuple[str, ...]]:
+async def report(call: ApiClient, job: dict[str, Any], query: str = "") -> list[tuple[str, ...]]:
     """What became of each row: row, outcome, column, value and reason, without the ids of records."""
-    reply = await call.get(f"/public/v2/jobs/{job['id']}/report")
+    reply = await call.get(f"/public/v2/jobs/{job['id']}/report{query}")
     assert reply.status == 200, reply
-    lines = csv.DictReader(io.StringIO(reply.body.decode("utf-8-sig")))
+    lines = csv.DictReader(io.StringIO(reply.body.decode("utf-8-sig"), newline=""))
     return [(line["row"], line["outcome"], line["column"], line["value"], line["reason"]) for line in lines]
 
 

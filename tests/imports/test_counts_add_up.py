@@ -31,7 +31,7 @@ CELLS = [
     st.sampled_from(["", "acme.com", "gmail.com", "http://", "beta.io"]),
     st.sampled_from(["", "Replied", "replied", "unsubscribed", "Do Not Contact", "x" * 300]),
     st.sampled_from(["", "no", "yes", "true", "complained"]),
-    st.sampled_from(["", "2026-11-01", "13/12/2025", "soon", "2090-01-01"]),
+    st.sampled_from(["", "2026-11-01", "13/12/2025", 'soon\r\n5,created,"1\r\n', "2090-01-01"]),
     st.text(st.characters(codec="utf-8", exclude_characters="\0"), max_size=6),
 ]
 ROW = st.one_of(
@@ -42,9 +42,9 @@ OPTIONS = st.fixed_dictionaries({"mode": st.sampled_from(["upsert", "create", "u
 
 
 @settings(max_examples=examples(100), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(rows=st.lists(ROW, min_size=1, max_size=12), options=OPTIONS)
+@given(rows=st.lists(ROW, min_size=1, max_size=12), options=OPTIONS, outcome=st.sampled_from(COUNTS))
 async def test_any_file__has_counts_that_add_up_and_a_list_for_each(
-    sqlite_call: ApiClient, rows: list[list[str]], options: dict[str, str]
+    sqlite_call: ApiClient, rows: list[list[str]], options: dict[str, str], outcome: str
 ) -> None:
     file = io.StringIO()
     csv.writer(file).writerows([HEADER, *rows])
@@ -58,6 +58,7 @@ async def test_any_file__has_counts_that_add_up_and_a_list_for_each(
     assert sorted(int(row) for row, outcome, *_ in lines if outcome in ROWS) == sorted(numbers(file.getvalue()))
     assert {name: listed[name] for name in COUNTS} == {name: progress[name] for name in COUNTS}
     assert set(listed) <= set(COUNTS)
+    assert await report(sqlite_call, job, f"?outcome={outcome}") == [line for line in lines if line[1] == outcome]
 
 
 def numbers(text: str) -> list[int]:

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as some
 
 from touchbase.common.timestamps import SECOND, from_datetime, from_text, to_text
-from touchbase.imports.dates import DAY_FIRST, MONTH_FIRST, BadDate, day_order_of, parse_date
+from touchbase.imports.dates import DAY_FIRST, MONTH_FIRST, BadDate, parse_date, shown_order
 
 MOMENTS = some.datetimes(datetime(1930, 1, 1), datetime(2100, 1, 1)).map(lambda moment: moment.replace(microsecond=0))
 
@@ -133,9 +133,6 @@ def test_parse_date__needs_no_order_for_a_date_that_shows_it(text: str, day: str
     assert to_text(parse_date(text))[:10] == day
 
 
-def test_day_order_of__is_that_of_most_dates_that_show_one() -> None:
-    assert day_order_of(["1/2/2026", "11/25/2026 14:03", "x"]) == MONTH_FIRST
-    assert day_order_of(["1/2/2026", "25/11/2026"]) == DAY_FIRST
-    assert day_order_of(["25/11/2026", "11/25/2026"]) == ""
-    assert day_order_of(["25/11/2026", "11/25/2026", "26/11/2026"]) == DAY_FIRST
-    assert day_order_of(["1/2/2026", "2026-11-25", "25.11.2026"]) == ""
+def test_shown_order__is_that_of_a_day_above_12() -> None:
+    assert [shown_order(text) for text in ("11/25/2026 14:03", "25/11/2026", "1/2/2026")] == [MONTH_FIRST, DAY_FIRST, ""]
+    assert [shown_order(text) for text in ("x", "2026-11-25", "25.11.2026", "3/3/2026", "13/14/2026")] == [None] * 5

@@ -20,7 +20,7 @@ from touchbase.imports import file_tasks, preview
 from touchbase.imports.columns import Mapping
 from touchbase.imports.file_tasks import RowSource
 from touchbase.imports.job import ImportSettings
-from touchbase.imports.preview import Previews, ReadOptions
+from touchbase.imports.preview import PreviewRequest, Previews
 from touchbase.imports.reading import read_table
 from touchbase.imports.table import TableLimits, UnreadableFile
 from touchbase.jobs.runner import JobRun
@@ -187,7 +187,7 @@ async def test_previews__of_one_client_are_one_at_a_time_and_hold_up_no_other() 
 
     async def read(client: int, data: bytes) -> Any:
         with previews.uploading(client):
-            return await previews.read(client, io.BytesIO(data), "contact", ReadOptions(), [])
+            return await previews.read(client, io.BytesIO(data), PreviewRequest("contact"))
 
     hostile = [asyncio.create_task(read(1, b"hostile %d" % number)) for number in range(preview.MAX_UPLOADS)]
     for _ in range(20):
@@ -208,7 +208,7 @@ async def test_previews__of_all_clients_are_bounded() -> None:
 
     async def read(client: int) -> Any:
         with previews.uploading(client):
-            return await previews.read(client, io.BytesIO(b"hostile %d" % client), "contact", ReadOptions(), [])
+            return await previews.read(client, io.BytesIO(b"hostile %d" % client), PreviewRequest("contact"))
 
     reading = [asyncio.create_task(read(client)) for client in range(preview.MAX_PREVIEWS + 3)]
     for _ in range(20):

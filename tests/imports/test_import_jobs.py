@@ -160,6 +160,18 @@ async def test_previews__are_limited_for_each_client_until_they_are_started_or_c
     assert [each.status for each in (theirs, started, cancelled, room)] == [201, 201, 200, 201]
 
 
+async def test_a_list_of_a_report__is_that_of_a_count(call: ApiClient) -> None:
+    job = await finished(call, await upload(call, PEOPLE, start="true"))
+
+    refused = await call.get(f"/public/v2/jobs/{job['id']}/report?outcome=invalid")
+    wrong = await call.get(f"/public/v2/jobs/{job['id']}/report?outcome=bad")
+
+    assert refused.body.decode("utf-8-sig").splitlines()[0] == "row,outcome,id,column,value,reason"
+    assert [line.split(",")[:2] for line in refused.body.decode().splitlines()[1:]] == [["4", "invalid"]]
+    assert (wrong.status, wrong.problem["errors"][0]["pointer"]) == (422, "?outcome")
+    assert "must be one of created, updated, unchanged" in wrong.problem["detail"]
+
+
 async def test_an_equal_value__is_not_replaced_by_an_older_webhook(store: Store, make_client: MakeClient) -> None:
     house = House(make_client(store, read=read))
     jane = await house.contact(email="jane@example.com", first_name="Jane")
@@ -170,4 +182,39 @@ async def test_an_equal_value__is_not_replaced_by_an_older_webhook(store: Store,
 
     assert (job["progress"]["unchanged"], job["progress"]["updated"]) == (1, 0)
     assert (await house.get(jane))["first_name"] == "Jane"
+    assert await house.differences() == []
+
+
+async def test_a_list_that_is_imported_again_and_again__adds_one_entry_to_a_timeline(store: Store, make_client: MakeClient) -> None:
+    house = House(make_client(store, read=read))
+    data = b"email,first_name,contact_status,Segment\njane@example.com,Jane,contacted,Fintech\n"
+    for _ in range(4):
+        await finished(house.call, await upload(house.call, data, start="true"))
+        house.call.clock.move(600)
+
+    late = {"event": "contact.updated", "email": "jane@example.com", "at": 1_500, "fields": {"first_name": "Joan"}}
+    await house.hook("hubspot", late)  # older than the last import, newer than the one before it
+
+    jane = (await contacts(house.call))[0]
+    assert (jane["first_name"], jane["contact_status"]) == ("Jane", "contacted")
+    assert await house.timeline(jane["id"]) == ["contact.created", "contact.updated", "contact.updated"]
+    assert await house.differences() == []
+
+
+async def test_an_equal_statement__stays_where_an_earlier_event_made_it_a_change(store: Store, make_client: MakeClient) -> None:
+    house = House(make_client(store, read=read))
+    jane = await house.contact(email="jane@example.com", first_name="Jane", contact_status="contacted")
+    bodies = [{"first_name": "Jane"}, {"first_name": "Jane"}, {"contact_status": "contacted"}]
+    for body in bodies:
+        house.call.clock.move(600)
+        await house.request("PATCH", f"/public/v2/contacts/{jane}", body)
+    late = {"event": "contact.status_changed", "email": "jane@example.com", "at": 1_500, "effect": "status", "status": "won"}
+    await house.hook("hubspot", late)
+
+    house.call.clock.move(600)
+    await house.request("PATCH", f"/public/v2/contacts/{jane}", {"contact_status": "contacted"})
+
+    # Of the two names the second one stays; of the statuses both do, as the first changes "won".
+    assert len(await house.timeline(jane)) == 1 + 1 + 1 + 2
+    assert (await house.get(jane))["previous_status"] == "won"
     assert await house.differences() == []

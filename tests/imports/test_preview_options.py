@@ -37,6 +37,67 @@ async def test_preview__offers_to_join_statuses_and_a_start_may_refuse(sqlite_ca
     assert [each["contact_status"] for each in await contacts(sqlite_call)][1:] == ["contacted", "contacted", "Follow up", "Cold"]
 
 
+async def test_preview__asks_which_column_is_the_status(sqlite_call: ApiClient) -> None:
+    file = b"Email,Lead Status,Lifecycle Stage\na@x.co,New,lead\nb@x.co,NEW,customer\nc@x.co,Open,lead\n"
+    own = b"email,contact_status\na@x.co,new\n"
+
+    shown = (await upload(sqlite_call, file))["preview"]
+
+    assert shown["mapping"]["columns"]["Lead Status"] == "contact_status"
+    assert shown["status_columns"] == [
+        {"column": "Lead Status", "values": {"New": 1, "NEW": 1, "Open": 1}},
+        {"column": "Lifecycle Stage", "values": {"lead": 2, "customer": 1}},
+    ]
+    assert (await upload(sqlite_call, own))["preview"]["status_columns"] == []
+
+
+async def test_preview__checks_rows(sqlite_call: ApiClient) -> None:
+    file = b"email,first_name,last_reply_received\na@x.co,Ann,soon\nA@x.co,Anna,2026-11-01\nnobody,Bob,\nTotal: 3,,\n"
+
+    checked = (await upload(sqlite_call, file))["preview"]["checked"]
+
+    lines = checked.pop("lines")
+    assert checked == {"rows": 4, "invalid": 1, "not_a_row": 1, "duplicate_in_file": 1, "cells_left_out": 1}
+    assert [(line["row"], line["outcome"], line["column"], line["value"]) for line in lines] == [
+        (2, "cells_left_out", "last_reply_received", "soon"),
+        (3, "duplicate_in_file", "", ""),
+        (4, "invalid", "", ""),
+        (5, "not_a_row", "", ""),
+    ]
+    assert lines[1]["reason"] == "is the same contact as row 2"
+    assert lines[2]["reason"].startswith("email: is not an e-mail address")
+
+
+async def test_read_again__asks_and_checks_by_the_stated_mapping(sqlite_call: ApiClient) -> None:
+    job = await upload(sqlite_call, b"Person,Phase,Seen\na@x.co,Cold,25/10/2026\nb@x.co,cold,1/2/2026\nc@x.co,cold,\n")
+    columns = {"Person": "email", "Phase": "contact_status", "Seen": "last_reply_received"}
+
+    again = await sqlite_call.post(f"/public/v2/jobs/{job['id']}/preview", {"mapping": {"columns": columns}})
+    wrong = await sqlite_call.post(f"/public/v2/jobs/{job['id']}/preview", {"mapping": {"columns": columns | {"Seen": "emial"}}})
+    started = await sqlite_call.post(f"/public/v2/jobs/{job['id']}/start", {"mapping": {"columns": columns}, "dry_run": True})
+
+    assert (job["preview"]["statuses"], job["preview"]["dates"]) == ([], [])
+    shown = again.json()["preview"]
+    assert (shown["mapping"]["columns"], shown["mapping"]["day_order"]) == (columns, "day_first")
+    assert shown["statuses"] == [{"status": "Cold", "spellings": {"Cold": 1, "cold": 2}}]
+    assert (shown["dates"][0]["column"], shown["checked"]["cells_left_out"]) == ("Seen", 0)
+    assert [each["pointer"] for each in wrong.problem["errors"]] == ["/mapping/columns/Seen"]
+    assert "the column 'Seen' cannot become 'emial'" in wrong.problem["detail"]
+    assert started.json()["settings"]["mapping"]["day_order"] == "day_first"
+
+
+async def test_options_of_another_format__are_refused(sqlite_call: ApiClient) -> None:
+    job = await upload(sqlite_call, b"email\na@x.co\n")
+    book = await upload(sqlite_call, workbook({"Leads": sheet([["email"], ["a@x.co"]])}).read())
+
+    no_sheet = await sqlite_call.post(f"/public/v2/jobs/{job['id']}/preview", {"sheet": "Leads"})
+    no_delimiter = await sqlite_call.post(f"/public/v2/jobs/{book['id']}/preview", {"delimiter": ";", "encoding": "cp850"})
+
+    assert (no_sheet.status, no_delimiter.status) == (400, 400)
+    assert "is a CSV file, which has no sheet to choose" in no_sheet.problem["detail"]
+    assert "is a workbook, which has no delimiter and no encoding to choose" in no_delimiter.problem["detail"]
+
+
 async def test_read_again__reads_another_sheet_from_another_row(call: ApiClient) -> None:
     leads = sheet([["Leads of Q4"], ["as of", "today", "x"], ["E-mail", "First name", "Town"], ["ann@x.co", "Ann", "Bath"]])
     job = await upload(call, workbook({"Notes": sheet([["Note"], ["a"]]), "Leads": leads}).read())

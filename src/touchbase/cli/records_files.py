@@ -132,13 +132,17 @@ def _import(tb: Touchbase, record: Record, options: Mapping[str, Any], as_json: 
     import msgspec
 
     from touchbase.imports.file_tasks import preview_file
-    from touchbase.imports.preview import ReadOptions
+    from touchbase.imports.preview import PreviewRequest, ReadOptions
 
     stored = None if options["mapping"] is None else _chosen(options["mapping"], _mappings(tb, record))
     read = {name: options[name] for name in ("delimiter", "encoding", "sheet", "header_row") if options[name]}
+    request = PreviewRequest(record, ReadOptions(**{**read, "delimiter": DELIMITERS.get(text := read.get("delimiter", ""), text)}))
     with options["file"].open("rb") as file:
-        preview = preview_file(file, record, ReadOptions(**{**read, "delimiter": DELIMITERS.get(text := read.get("delimiter", ""), text)}))
-    settings = _settings(record, preview, options, stored)
+        preview = preview_file(file, request)
+        settings = _settings(record, preview, options, stored)
+        if settings.mapping != preview.mapping:
+            preview = preview_file(file, msgspec.structs.replace(request, mapping=settings.mapping))
+            settings.mapping = preview.mapping
     if options["only_preview"]:
         _print_preview(preview, settings, as_json)
         return
@@ -193,16 +197,16 @@ def _settings(record: Record, preview: FilePreview, options: Mapping[str, Any], 
 
 
 def _in_words(fault: Fault) -> str:
-    """Return a fault of a mapping with the name of the column in place of its JSON pointer."""
-    place, _, column = fault.pointer.removeprefix("/").partition("/")
-    named = column.replace("~1", "/").replace("~0", "~")
-    return f"{f'column {named!r}' if named else place.replace('_', ' ')}: {fault.detail}"
+    """Return a fault of a mapping with the option that it is about; that of a column names the column."""
+    place = fault.pointer.removeprefix("/").partition("/")[0]
+    return fault.detail if place == "columns" else f"--{place.replace('_', '-')}: {fault.detail}"
 
 
 def _print_preview(preview: FilePreview, settings: ImportSettings, as_json: bool) -> None:
     if as_json:
         print_json({"preview": preview, "mapping": settings.mapping})
         return
+    click.echo(_how_read(preview), err=True)
     first = preview.rows[0] if preview.rows else []
     columns = settings.mapping.columns
     cells = [*first, *[""] * len(preview.header)]
@@ -213,8 +217,20 @@ def _print_preview(preview: FilePreview, settings: ImportSettings, as_json: bool
         click.echo(f"dates of {dates.column!r} such as {' and '.join(dates.examples)}: {order}", err=True)
     for status in preview.statuses if settings.mapping.join_statuses else ():
         click.echo(f"one status: {', '.join(status.spellings)} -> {status.status}", err=True)
-    for opt_out in preview.opt_outs if settings.mapping.opt_outs is None else ():
-        click.echo(f"opt-outs by {opt_out.column!r}: {opt_out.rows} rows, such as {', '.join(opt_out.values)}", err=True)
+    for column in preview.status_columns:
+        field = columns[column.column] or "left out"
+        click.echo(f"{column.column!r} with {', '.join(column.values)}: {field}; --map '{column.column}=FIELD' changes that", err=True)
+    for opt_out in [opt_out for opt_out in preview.opt_outs if opt_out.rows]:
+        count = "1 row" if opt_out.rows == 1 else f"{opt_out.rows} rows"
+        click.echo(f"opt-outs by {opt_out.column!r}: {count}, such as {', '.join(opt_out.values)}", err=True)
+
+
+def _how_read(preview: FilePreview) -> str:
+    """Return how the file was read, in the words of the options that change it."""
+    delimiter = {"\t": "tab"}.get(preview.delimiter, preview.delimiter)
+    shown = {"encoding": preview.encoding, "delimiter": delimiter, "sheet": preview.sheet, "header row": preview.header_row}
+    of = f" (of {', '.join(preview.sheets)})" if len(preview.sheets) > 1 else ""
+    return f"{preview.format}: " + ", ".join(f"{name} {value}" for name, value in shown.items() if value) + of
 
 
 def _print_end(job: Mapping[str, Any], bad_rows: Path | None, as_json: bool) -> None:
@@ -227,7 +243,7 @@ def _print_end(job: Mapping[str, Any], bad_rows: Path | None, as_json: bool) -> 
         raise click.ClickException(f"job {number} is {state}: {job['error']}")
     if refused := progress.get("invalid", 0):
         where = f"in {bad_rows}" if bad_rows else f"GET /public/v2/jobs/{number}/bad-rows, or --bad-rows FILE"
-        click.echo(f"{refused} rows were refused: {where}", err=True)
+        click.echo(f"{'1 row was' if refused == 1 else f'{refused} rows were'} refused: {where}", err=True)
         sys.exit(1)
 
 

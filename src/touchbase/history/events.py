@@ -196,7 +196,8 @@ Detail = dict[str, Any]
 `other` the id of another record that the event names too, of which it is not known whether it is the same person,
 `position` the place among its delivery's events with equal times,
 `carried` values of a campaign event and `fields` and `custom` values of a CRM or API write, all for folding;
-of an API write also `cleared`, where it removed all custom fields, and `by`, the ids of its key and its request."""
+of an API write also `cleared`, where it removed all custom fields, `restates`, where the record had all its values, and `by`, the ids of
+its key and its request."""
 
 
 @dataclass(slots=True)

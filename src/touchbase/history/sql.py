@@ -106,6 +106,7 @@ EVENT_BY_KEY = find(
     (*RECORD, ("occurred_us", "bigint"), ("key", "text")),
     f"{RECORD_MATCH} AND t.occurred_us = p.occurred_us AND t.key = p.key",
 )
+DELETE_EVENT = delete("delete_event", "event", (*RECORD, ("occurred_us", "bigint"), ("key", "text")))
 LINK_BY_REF = find("link_by_ref", "link", LINK, REF, REF_MATCH)
 LINKS_OF = find("links_of", "link", LINK, RECORD, RECORD_MATCH)
 SAVE_LINK = Statement(

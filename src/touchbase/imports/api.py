@@ -27,7 +27,7 @@ from touchbase.idempotency.service import ReplayedResponse
 from touchbase.imports import sql as imports_sql
 from touchbase.imports.columns import MATCHES, Mapping, resolve
 from touchbase.imports.job import ImportSettings
-from touchbase.imports.preview import FilePreview, Previews
+from touchbase.imports.preview import FilePreview, PreviewRequest, Previews
 from touchbase.imports.report import MODES, Mode, StoredMapping
 from touchbase.imports.sql import save_mapping
 from touchbase.jobs.api import PATH as JOBS
@@ -51,7 +51,7 @@ KINDS: dict[str, tuple[RecordName, str]] = {
 }
 named_enum("ImportMode", "What an import does with a row: only create, only update, or both.", MODES)
 named_enum("OtherColumns", "What becomes of a column without a field: a custom field, or nothing.", ("custom", "ignore"))
-named_enum("DayOrder", "The order in dates such as 11/12/2026; blank: that of most dates of the column.", ("", "day_first", "month_first"))
+named_enum("DayOrder", "The order in dates such as 11/12/2026; blank: that of most dates of the file.", ("", "day_first", "month_first"))
 named_enum("RepeatedRows", "Which value counts where rows are about one record.", ("first", "last"))
 
 
@@ -70,7 +70,7 @@ class MappingBody(Struct, forbid_unknown_fields=True):
     ] = "custom"
     day_order: Annotated[
         Literal["", "day_first", "month_first"],
-        Meta(description="The order in dates such as 11/12/2026; blank: that of most dates of the column."),
+        Meta(description="The order in dates such as 11/12/2026; blank: that of most dates of the file, as the preview says."),
     ] = ""
     time_zone: Annotated[str, Meta(description="IANA zone of times without one.")] = "UTC"
     without_key: Annotated[
@@ -168,8 +168,8 @@ def upload(kind: str) -> Callable[[Call], Awaitable[Response]]:
             job.made_by = call.scope.get("touchbase.key_id")
             job = await parts.store.write(create_job(job, most_uploads=0 if query[START] else parts.limits.import_previews))
             try:
-                preview = await _read_upload(call, client, job, record, settings)
-                settings.mapping = chosen or preview.mapping
+                preview = await _read_upload(call, client, job, record, settings, chosen)
+                settings.mapping = preview.mapping
                 if chosen is not None or query[START]:
                     resolve(settings.mapping, preview.header)
             except Exception as error:
@@ -187,23 +187,28 @@ def upload(kind: str) -> Callable[[Call], Awaitable[Response]]:
     return handle
 
 
-async def _read_upload(call: Call, client: Client, job: Job, record: RecordName, settings: ImportSettings) -> FilePreview:
+async def _read_upload(
+    call: Call, client: Client, job: Job, record: RecordName, settings: ImportSettings, mapping: Mapping | None
+) -> FilePreview:
     """Store the body as the job's file, and return its preview."""
     try:
         with cast("BinaryIO", tempfile.SpooledTemporaryFile(MEMORY)) as copied:
             await _receive(call, client, job, copied)
             client = await call.client()  # the key may have ended while the file arrived
-            return await _preview(call, client, copied, record, settings)
+            return await _preview(call, client, copied, record, settings, mapping)
     except OSError as error:
         LOG.exception("an upload cannot be written to the folder of temporary files")
         raise Overloaded(f"the server's folder of temporary files is full or has errors ({error.strerror}); try again later") from error
 
 
-async def _preview(call: Call, client: Client, file: BinaryIO, record: RecordName, settings: ImportSettings) -> FilePreview:
-    kind = CONTACT_TYPE if record == "contact" else COMPANY_TYPE
+async def _preview(
+    call: Call, client: Client, file: BinaryIO, record: RecordName, settings: ImportSettings, mapping: Mapping | None
+) -> FilePreview:
+    kind, parts = CONTACT_TYPE if record == "contact" else COMPANY_TYPE, call.api.dependencies
     declared = client.settings.declared(kind.kind)
-    used = await call.api.dependencies.store.read(used_statuses(client.number, kind.kind))
-    return await call.api[PREVIEWS].read(client.number, file, record, settings.reading, [*(declared.statuses if declared else ()), *used])
+    spellings = [*(declared.statuses if declared else ()), *await parts.store.read(used_statuses(client.number, kind.kind))]
+    request = PreviewRequest(record, settings.reading, mapping, spellings, client, parts.clock())
+    return await call.api[PREVIEWS].read(client.number, file, request)
 
 
 async def _receive(call: Call, client: Client, job: Job, copied: BinaryIO) -> None:
@@ -240,12 +245,15 @@ def _shown(preview: FilePreview) -> dict[str, Any]:
 
 
 class ReadAgain(Struct, forbid_unknown_fields=True):
-    """How an uploaded file is read; what is left out is detected."""
+    """How an uploaded file is read; what is left out is detected or guessed."""
 
     delimiter: Annotated[str, Meta(description="Of a CSV file: one character, or `tab`.")] = ""
     encoding: Annotated[str, Meta(description="Of a CSV file, such as `windows-1252`.")] = ""
     sheet: Annotated[str, Meta(description="Of a workbook; left out: the first.")] = ""
     header_row: Annotated[int, Meta(description="The row with the names of the columns, as a spreadsheet counts; 0: detected.", ge=0)] = 0
+    mapping: (
+        Annotated[MappingBody, Meta(description="What the preview asks and checks is that of this mapping; left out: guessed.")] | UnsetType
+    ) = UNSET
 
 
 example(ReadAgain, {"sheet": "Leads", "header_row": 3})
@@ -263,10 +271,13 @@ async def read_again(call: Call) -> Response:
     settings = msgspec.convert(job.settings, ImportSettings)
     settings.delimiter, settings.encoding = _delimiter(request.delimiter), request.encoding
     settings.sheet, settings.header_row = request.sheet, request.header_row
+    mapping = None if request.mapping is UNSET else request.mapping.mapping(record)
     with call.api[PREVIEWS].uploading(client.number), cast("BinaryIO", tempfile.SpooledTemporaryFile(MEMORY)) as copied:
         async for piece in pieces_of(parts.store, job.client, job.id, INPUT):
             copied.write(piece)
-        preview = await _preview(call, client, copied, record, settings)
+        preview = await _preview(call, client, copied, record, settings, mapping)
+    if mapping is not None:
+        _resolve(preview.mapping, preview.header)
     settings.mapping = preview.mapping
     progress = {"preview": _shown(preview)}
     change = change_job(job.client, job.id, (PREVIEW,), PREVIEW, parts.clock(), settings=msgspec.to_builtins(settings), progress=progress)
@@ -287,7 +298,8 @@ async def start(call: Call) -> Response:
     if request.mapping_name:
         settings.mapping = await _stored(call, client, record, request.mapping_name, "/mapping_name")
     elif request.mapping is not UNSET:
-        settings.mapping = request.mapping.mapping(record)
+        order = request.mapping.day_order or settings.mapping.day_order
+        settings.mapping = msgspec.structs.replace(request.mapping.mapping(record), day_order=order)
     settings.mode = settings.mode if request.mode is UNSET else request.mode
     settings.match = settings.match if request.match is UNSET else request.match
     settings.dry_run = settings.dry_run if request.dry_run is UNSET else request.dry_run
@@ -419,8 +431,9 @@ ROUTES = [
     *_routes("companies.import", COMPANY_TAG),
     Route(
         "POST", f"{JOBS}/{{id}}/preview", read_again, scope=WRITE, operation_id="read_import_again", tag=CONTACT_TAG,
-        summary="Read an uploaded file again, with another sheet, header row, encoding or delimiter",
-        description="The job must be in the state `preview`, and has a new preview and guessed mapping afterwards.",
+        summary="Read an uploaded file again, with another sheet, header row, encoding, delimiter or mapping",
+        description="The job must be in the state `preview`, and has a new preview afterwards, with the mapping that the body states or a "
+        "guessed one.",
         body=ReadAgain, success=(Success(200, "The job.", JobOut),),
     ),
     Route(

@@ -57,6 +57,16 @@ class Mapping(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Columns that say who opted out; None: the ones whose names say so, and the status."""
 
 
+def spread(mapping: Mapping, header: Sequence[str]) -> Mapping:
+    """Return the mapping with a target for each column of the file, and without other columns."""
+    return msgspec.structs.replace(mapping, columns=dict(zip(header, targets_of(mapping, header), strict=True)))
+
+
+def targets_of(mapping: Mapping, header: Sequence[str]) -> list[str]:
+    """Return the target of each column, blank for an ignored one."""
+    return [mapping.columns.get(name, f"{CUSTOM}{name}" if mapping.others == "custom" else "").strip() for name in header]
+
+
 def resolve(mapping: Mapping, header: Sequence[str]) -> list[str]:
     """Return the target of each column, blank for an ignored one; raise `Invalid` with all faults of the mapping."""
     faults: list[Fault] = []
@@ -70,10 +80,10 @@ def resolve(mapping: Mapping, header: Sequence[str]) -> list[str]:
     for name in mapping.opt_outs or ():
         if name not in present:
             faults.append(COUNTED if len(faults) >= MOST_FAULTS else Fault("/opt_outs", "unknown_column", _no_column(name, header)))
-    targets = [mapping.columns.get(name, f"{CUSTOM}{name}" if mapping.others == "custom" else "").strip() for name in header]
+    targets = targets_of(mapping, header)
     for name, target in zip(header, targets, strict=True):
         if (wrong := _target_fault(target, mapping.record, hints=len(faults) < MOST_FAULTS)) is not None:
-            faults.append(Fault(_pointer(name), "unknown_field", wrong))
+            faults.append(Fault(_pointer(name), "unknown_field", f"the column {name[:100]!r} cannot become {wrong}"))
     faults += _repeated(header, targets) + _contradictions(header, targets) + _missing(mapping, targets)
     zone_fault = _zone_fault(mapping.time_zone)
     if zone_fault is not None:
@@ -96,13 +106,13 @@ def _target_fault(target: str, record: str, *, hints: bool = True) -> str | None
     if bare.startswith(CUSTOM):
         name = bare.removeprefix(CUSTOM).strip()
         if not name:
-            return "the name of a custom field must not be blank"
+            return f"{target!r}: the name of a custom field must not be blank"
         if len(name) > field_limits.NAME:
-            return f"the name of a custom field must have at most {field_limits.NAME} characters, and has {len(name)}"
+            return f"this custom field: its name must have at most {field_limits.NAME} characters, and has {len(name)}"
         return None
     near = suggest(target[: 2 * LONGEST_COMPARED].lower(), targets, 0.5) if hints else None
     return (
-        f"{target[:100]!r} is no field of a {record}"
+        f"{target[:100]!r}, which is no field of a {record}"
         + (f"; did you mean {near!r}?" if near else ".")
         + f" A custom field is {CUSTOM + target[:100]!r}"
     )
@@ -114,7 +124,7 @@ def _repeated(header: Sequence[str], targets: Sequence[str]) -> list[Fault]:
         if target:
             columns.setdefault(_plain(target), []).append(name)
     return [
-        Fault(_pointer(name), "repeated", f"{_listed(names)} have one target, {target[:100]!r}; choose one, and ignore the other")
+        Fault(_pointer(name), "repeated", f"the columns {_listed(names)} become one field, {target[:100]!r}; leave all but one out")
         for target, names in columns.items()
         if len(names) > 1
         for name in names
@@ -136,11 +146,13 @@ def _plain(target: str) -> str:
 def _contradictions(header: Sequence[str], targets: Sequence[str]) -> list[Fault]:
     chosen, faults = set(targets), []
     if FULL_NAME in chosen and {"first_name", "last_name"} & chosen:
-        detail = "sets first_name and last_name, which have their own columns"
-        faults.append(Fault(_pointer(header[targets.index(FULL_NAME)]), "contradiction", detail))
+        name = header[targets.index(FULL_NAME)]
+        detail = f"the column {name[:100]!r} becomes first_name and last_name, which have columns of their own; leave one of them out"
+        faults.append(Fault(_pointer(name), "contradiction", detail))
     if "company_id" in chosen and (named := {f"{COMPANY}domain", f"{COMPANY}name"} & chosen):
-        detail = f"'company_id' and {min(named)!r} both choose the company; ignore one of them"
-        faults.append(Fault(_pointer(header[targets.index("company_id")]), "contradiction", detail))
+        name, other = header[targets.index("company_id")], header[targets.index(min(named))]
+        detail = f"the columns {name[:100]!r} and {other[:100]!r} both choose the company; leave one of them out"
+        faults.append(Fault(_pointer(name), "contradiction", detail))
     return faults
 
 
@@ -148,7 +160,7 @@ def _missing(mapping: Mapping, targets: Sequence[str]) -> list[Fault]:
     faults = []
     of_company = [target for target in targets if target.startswith(COMPANY)]
     if of_company and not {f"{COMPANY}domain", f"{COMPANY}name"} & set(of_company):
-        detail = f"{of_company[0]!r} needs a column for 'company.domain' or 'company.name', which identify a company"
+        detail = f"{of_company[0]!r} needs a column that becomes 'company.domain' or 'company.name', which identify a company"
         faults.append(Fault("/columns", "required", detail))
     for prefix in (CUSTOM, f"{COMPANY}{CUSTOM}"):
         number = sum(1 for target in targets if target.startswith(prefix))
@@ -157,7 +169,8 @@ def _missing(mapping: Mapping, targets: Sequence[str]) -> list[Fault]:
             faults.append(Fault("/columns", "too_many", detail))
     keys = _KEYS[mapping.record]
     if not set(keys) & set(targets) and not (mapping.record == "contact" and mapping.without_key):
-        faults.append(Fault("/columns", "required", f"no column is {' or '.join(map(repr, keys))}, which identifies a {mapping.record}"))
+        detail = f"no column becomes {' or '.join(map(repr, keys))}, which identifies a {mapping.record}; choose one"
+        faults.append(Fault("/columns", "required", detail))
     return faults
 
 

@@ -7,7 +7,6 @@ zone is in the zone that the import states, and a date without a time is its mid
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
 from datetime import UTC, datetime, timedelta, tzinfo
 
 from touchbase.common.timestamps import EARLIEST, LATEST, SECOND, Micros, from_datetime
@@ -65,19 +64,13 @@ def parse_date(text: str, day_order: str = "", zone: tzinfo = UTC) -> Micros:
     return at
 
 
-def day_order_of(texts: Iterable[str]) -> str:
-    """Return the order that most of these dates have, of those with a day above 12; blank if none shows it, or as many show each."""
-    orders = [shown_order(text) for text in texts]
-    day_first, month_first = orders.count(DAY_FIRST), orders.count(MONTH_FIRST)
-    return "" if day_first == month_first else DAY_FIRST if day_first > month_first else MONTH_FIRST
-
-
 def shown_order(text: str) -> str | None:
-    """Return the order that a date shows: DAY_FIRST, MONTH_FIRST, or blank if it may have either; None for one of a known order."""
+    """Return the order that a date shows: DAY_FIRST, MONTH_FIRST, or blank if it may have either; None if its order is known, or wrong."""
     match = _NUMBERS.fullmatch(text.strip()[:LONGEST])
     if match is None or match["mark"] == "." or len(match["one"]) > 2 or match["one"] == match["two"]:
         return None
-    return DAY_FIRST if int(match["one"]) > 12 else MONTH_FIRST if int(match["two"]) > 12 else ""
+    is_day = [int(match[name]) > 12 for name in ("one", "two")]
+    return None if all(is_day) else DAY_FIRST if is_day[0] else MONTH_FIRST if is_day[1] else ""
 
 
 def _moment(text: str, day_order: str) -> datetime:

@@ -6,17 +6,23 @@ import gc
 import io
 import marshal
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from itertools import chain, islice
-from typing import BinaryIO, Literal
+from operator import attrgetter
+from typing import BinaryIO
+
+import msgspec
 
 from touchbase.clients.models import Client
 from touchbase.common.timestamps import Micros
+from touchbase.errors import Invalid
+from touchbase.imports.columns import Mapping, spread
 from touchbase.imports.guessing import guess
 from touchbase.imports.job import BATCH, Batch, ImportSettings
-from touchbase.imports.preview import FilePreview, ReadOptions
+from touchbase.imports.preview import CheckedLine, CheckedRows, FilePreview, PreviewRequest, ReadOptions
 from touchbase.imports.reading import read_table
 from touchbase.imports.repeats import Repeats
+from touchbase.imports.report import CELLS_LEFT_OUT, DUPLICATE, INVALID, NOT_A_ROW, same_as
 from touchbase.imports.rows import InvalidRow, LeftOutCell, RowChecker
 from touchbase.imports.scan import Scan
 from touchbase.imports.table import Row, Table, TableLimits, UnreadableFile
@@ -29,6 +35,8 @@ SHOWN = 5
 """Rows that a preview shows."""
 CELL = 200
 """Characters of a cell that a preview shows."""
+LISTED = 10
+"""Lines of each outcome that a preview shows."""
 SHEETS = 100
 """Names of sheets that a preview shows."""
 BATCH_CHARACTERS = 1_000_000
@@ -49,30 +57,48 @@ def preload() -> None:
     gc.set_threshold(GARBAGE)
 
 
-def preview_steps(
-    file: BinaryIO, record: Literal["contact", "company"], reading: ReadOptions, spellings: list[str]
-) -> Iterator[FilePreview]:
+def preview_steps(file: BinaryIO, request: PreviewRequest) -> Iterator[FilePreview]:
     """Yield the preview of a file."""
-    yield preview_file(file, record, reading, spellings)
+    yield preview_file(file, request)
 
 
-def preview_file(
-    file: BinaryIO, record: Literal["contact", "company"], reading: ReadOptions | None = None, spellings: Sequence[str] = ()
-) -> FilePreview:
-    """Read the beginning of a file; raise `UnreadableFile` if it is no table. `spellings` are the statuses in use."""
-    table = _table(file, reading or ReadOptions())
+def preview_file(file: BinaryIO, request: PreviewRequest) -> FilePreview:
+    """Read the beginning of a file; raise `UnreadableFile` if it is no table."""
+    table = _table(file, request.reading)
     sample = [row.cells for row in islice(table.rows, SAMPLE)]
-    guessed = guess(table.header, record, sample)
+    guessed = guess(table.header, request.record, sample)
+    mapping = guessed.mapping if request.mapping is None else spread(request.mapping, table.header)
     rows = [[_shown(cell) for cell in cells] for cells in sample[:SHOWN]]
     preview = FilePreview(
-        table.format, table.header, rows, guessed.mapping, guessed.source, table.encoding, table.delimiter, table.sheet,
+        table.format, table.header, rows, mapping, guessed.source, table.encoding, table.delimiter, table.sheet,
         table.sheets[:SHEETS], table.header_row,
     )  # fmt: skip
-    scan = Scan(guessed.mapping, table.header, spellings)
+    scan = Scan(mapping, table.header, request.spellings)
     for cells in chain(sample, (row.cells for row in islice(table.rows, SCANNED - len(sample)))):
         scan.add(cells)
     scan.finish(preview)
+    if request.client is not None:
+        preview.checked = _check(file, preview.mapping, request, request.client)
     return preview
+
+
+def _check(file: BinaryIO, mapping: Mapping, request: PreviewRequest, client: Client) -> CheckedRows | None:
+    """Check the first rows of a file; return None if the mapping has faults."""
+    settings = ImportSettings(mapping, **msgspec.structs.asdict(request.reading), spellings=[*request.spellings])
+    try:
+        source = RowSource(file, settings, client, request.at)
+    except Invalid:
+        return None
+    checked = CheckedRows()
+    while checked.rows < SCANNED and (batch := source.next(min(BATCH, SCANNED - checked.rows))).rows:
+        checked.rows += batch.rows
+        lines = [CheckedLine(each.row.number, INVALID if each.is_row else NOT_A_ROW, _shown(each.reason)) for each in batch.invalid]
+        repeated = batch.repeated + [(each.row.number, each.same_as) for each in batch.valid if each.same_as]
+        lines += [CheckedLine(row, DUPLICATE, same_as(request.record, first)) for row, first in repeated]
+        lines += [CheckedLine(row, CELLS_LEFT_OUT, *map(_shown, (reason, column, value))) for row, column, value, reason in batch.left_out]
+        for line in sorted(lines, key=attrgetter("row")):
+            checked.add(line, LISTED)
+    return checked
 
 
 def _table(file: BinaryIO, reading: ReadOptions, limits: TableLimits | None = None) -> Table:

@@ -25,7 +25,7 @@ from touchbase.imports.columns import (
     FULL_NAME,
     Mapping,
 )
-from touchbase.imports.dates import DAY_FIRST, BadDate, day_order_of, parse_date
+from touchbase.imports.dates import DAY_FIRST, BadDate, parse_date
 from touchbase.imports.report import is_of_bad_rows
 from touchbase.records.record_type import COMPANY_TYPE, CONTACT_TYPE
 
@@ -133,6 +133,11 @@ def words_of(name: str) -> str:
     return _NO_WORD.sub(" ", lower).strip()
 
 
+def is_status_header(name: str, record: str) -> bool:
+    """Return whether a column may be the status of the records: `Lead Status`, `Stage`, `Lifecycle Stage`."""
+    return words_of(name) in _WORDS[record][f"{record}_status"]
+
+
 def guess(header: Sequence[str], record: Literal["contact", "company"], sample: Sequence[Sequence[str]] = ()) -> Guess:
     """Return the likely mapping of a file's columns; `sample` has the cells of some rows."""
     names = [words_of(name) for name in header]
@@ -152,7 +157,6 @@ def guess(header: Sequence[str], record: Literal["contact", "company"], sample: 
             targets[best] = target
     _divide_names(names, columns, targets)
     _by_values(names, columns, targets, record)
-    day_order = day_order_of(text for index, target in targets.items() if target in DATES for text in columns[index])
     _without_doubts(columns, targets)
     columns_by_name: dict[str, str] = {}
     for index, name in enumerate(header):
@@ -163,7 +167,7 @@ def guess(header: Sequence[str], record: Literal["contact", "company"], sample: 
                 target += " (2)"
             targets[index] = target
         columns_by_name[name] = target
-    return Guess(Mapping(record, columns_by_name, day_order=day_order), source)  # type: ignore[arg-type]
+    return Guess(Mapping(record, columns_by_name), source)
 
 
 def _exact(name: str, words: str, record: str, source: str) -> str | None:

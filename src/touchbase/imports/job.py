@@ -216,7 +216,7 @@ class _Reached:
         if outcome.word in (INVALID, ERASED):
             if self._cells is None:
                 self._cells = marshal.loads(self._batch.cells)  # noqa: S302 (of a process of our own)
-            reason = outcome.reason or "; ".join(f"{self._columns.get(field, field)}: {detail}" for field, detail in outcome.faults)
+            reason = outcome.reason or "; ".join(self._in_words(field, detail) for field, detail in outcome.faults)
             self._refused(Row(number, self._cells[index]), outcome.word, reason)
             return
         self._lines.append(report_line(number, outcome.word, outcome.id, reason=outcome.reason))
@@ -231,6 +231,11 @@ class _Reached:
             self._lines.append(report_line(number, CELLS_LEFT_OUT, outcome.id, column, value, reason))
         if valid.notice and outcome.word != DUPLICATE:
             report.notice(valid.notice)
+
+    def _in_words(self, field: str, detail: str) -> str:
+        """Return a fault with the name of its column; one of all custom fields has none."""
+        column = self._columns.get(field)
+        return f"{column}: {detail}" if column else detail
 
     def _refused(self, row: Row, word: str, reason: str) -> None:
         if word == INVALID:

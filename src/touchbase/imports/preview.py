@@ -6,11 +6,13 @@ import asyncio
 import contextlib
 import logging
 from collections import Counter
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Iterator, Sequence
 from typing import BinaryIO, Literal
 
 import msgspec
 
+from touchbase.clients.models import Client
+from touchbase.common.timestamps import Micros
 from touchbase.errors import Fault, Invalid, Overloaded, RateLimited
 from touchbase.imports.columns import Mapping
 from touchbase.imports.table import UnreadableFile
@@ -67,14 +69,52 @@ class StatusSpellings(msgspec.Struct):
     spellings: dict[str, int]
 
 
+class StatusColumn(msgspec.Struct):
+    """A column that may be the status of the records, such as HubSpot's `Lead Status`."""
+
+    column: str
+    values: dict[str, int]
+    """The most frequent ones, with the number of rows."""
+
+
 class OptOutsOfColumn(msgspec.Struct):
     """A column that says who opted out."""
 
     column: str
     rows: int
-    """Rows that say so."""
+    """Rows that say so; 0: the ones that were read do not."""
     values: dict[str, str]
     """Some of their values, each with the reason that it is."""
+
+
+class CheckedLine(msgspec.Struct):
+    """A line of the report that the import would write."""
+
+    row: int
+    outcome: str
+    """`invalid`, `not_a_row`, `duplicate_in_file` or `cells_left_out`."""
+    reason: str
+    column: str = ""
+    value: str = ""
+
+
+class CheckedRows(msgspec.Struct):
+    """Rows that were checked without the records that exist; a test run checks all rows, and with them."""
+
+    rows: int = 0
+    invalid: int = 0
+    not_a_row: int = 0
+    duplicate_in_file: int = 0
+    cells_left_out: int = 0
+    lines: list[CheckedLine] = []
+    """The first ones of each outcome."""
+
+    def add(self, line: CheckedLine, most: int) -> None:
+        """Count a line, and list it if it is one of the first `most` of its outcome."""
+        number = getattr(self, line.outcome) + 1
+        setattr(self, line.outcome, number)
+        if number <= most:
+            self.lines.append(line)
 
 
 class FilePreview(msgspec.Struct):
@@ -96,13 +136,29 @@ class FilePreview(msgspec.Struct):
     """Columns with dates whose order the file does not show everywhere: `day_order` decides."""
     statuses: list[StatusSpellings] = []
     """Statuses that differ only in case, underscores or spaces: `join_statuses` makes them one."""
+    status_columns: list[StatusColumn] = []
+    """Columns of which one may be the status of the records."""
     opt_outs: list[OptOutsOfColumn] = []
     """Columns whose rows go on the do-not-contact list: `opt_outs` chooses others."""
+    checked: CheckedRows | None = None
+    """None if the mapping has faults, which `start` names."""
 
 
-PREVIEW_FILE: Task[[BinaryIO, Literal["contact", "company"], ReadOptions, list[str]], Iterator[FilePreview]] = Task(
-    "touchbase.imports.file_tasks:preview_steps", READING_SECONDS
-)
+class PreviewRequest(msgspec.Struct, frozen=True):
+    """What is read from a file for a preview, and for whom."""
+
+    record: Literal["contact", "company"]
+    reading: ReadOptions = ReadOptions()
+    mapping: Mapping | None = None
+    """None: guessed."""
+    spellings: Sequence[str] = ()
+    """The statuses in use."""
+    client: Client | None = None
+    """None: rows are not checked."""
+    at: Micros = 0
+
+
+PREVIEW_FILE: Task[[BinaryIO, PreviewRequest], Iterator[FilePreview]] = Task("touchbase.imports.file_tasks:preview_steps", READING_SECONDS)
 
 
 def new_file_sandbox() -> Sandbox:
@@ -144,16 +200,9 @@ class Previews:
                 del self._uploads[client]
                 self._turns.pop(client, None)
 
-    async def read(
-        self,
-        client: int,
-        file: BinaryIO,
-        record: Literal["contact", "company"],
-        reading: ReadOptions,
-        spellings: list[str],
-    ) -> FilePreview:
+    async def read(self, client: int, file: BinaryIO, request: PreviewRequest) -> FilePreview:
         """Read the beginning of a file that is `uploading`; raise `UnreadableFile` if it is no table, `Invalid` if it is too costly."""
-        async with self._turn(client), self._sandbox.session(PREVIEW_FILE, file, record, reading, spellings) as session:
+        async with self._turn(client), self._sandbox.session(PREVIEW_FILE, file, request) as session:
             try:
                 preview = await anext(session)
                 await anext(session, None)  # the process is free for the next file

@@ -34,14 +34,24 @@ def read_table(
     file.seek(0)
     head = file.read(1_024).removeprefix(b"\xef\xbb\xbf").lstrip()
     if head.startswith(b"PK\x03\x04"):
+        _refuse("a workbook", delimiter=delimiter, encoding=encoding)
         return read_workbook(file, limits, sheet, header_row)
     if head.startswith(b"{"):
+        _refuse("NDJSON", delimiter=delimiter, encoding=encoding, sheet=sheet, header_row=header_row)
         return read_ndjson(file, limits)
     if head.startswith(b"PAR1"):
+        _refuse("a Parquet file", delimiter=delimiter, encoding=encoding, sheet=sheet, header_row=header_row)
         return read_parquet(file, limits)
     for mark, detail in _OTHERS:
         if head.startswith(mark):
             raise UnreadableFile(f"the file {detail}")
     if not head:
         raise UnreadableFile("the file is empty")
+    _refuse("a CSV file", sheet=sheet)
     return read_csv(file, limits, delimiter, encoding, header_row)
+
+
+def _refuse(kind: str, **options: object) -> None:
+    stated = [name.replace("_", " ") for name, value in options.items() if value]
+    if stated:
+        raise UnreadableFile(f"the file is {kind}, which has no {' and no '.join(stated)} to choose; leave that out")

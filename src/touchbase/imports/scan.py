@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from itertools import chain
 from typing import Any
 
 import msgspec
@@ -13,7 +14,8 @@ from touchbase.history.status_words import SERVICE_WORDS
 from touchbase.imports.cells import NOTHING, opt_out_reason
 from touchbase.imports.columns import CUSTOM, DATES, Mapping
 from touchbase.imports.dates import DAY_FIRST, MONTH_FIRST, shown_order
-from touchbase.imports.preview import DatesOfColumn, FilePreview, OptOutsOfColumn, StatusSpellings
+from touchbase.imports.guessing import is_status_header
+from touchbase.imports.preview import DatesOfColumn, FilePreview, OptOutsOfColumn, StatusColumn, StatusSpellings
 from touchbase.imports.rows import fold_status, opt_out_columns
 from touchbase.records.record_type import COMPANY_TYPE, CONTACT_TYPE
 
@@ -34,16 +36,20 @@ class _Dates:
 
 
 class Scan:
-    """Counts of the rows so far. Mappings of columns other than the guessed one get the same counts."""
+    """Counts of the rows so far."""
 
     def __init__(self, mapping: Mapping, header: Sequence[str], spellings: Sequence[str]) -> None:
         kind: Any = CONTACT_TYPE if mapping.record == "contact" else COMPANY_TYPE
-        self._header, self._spellings = header, [*SERVICE_WORDS, *spellings]
+        self._mapping, self._header, self._spellings = mapping, header, [*SERVICE_WORDS, *spellings]
         targets = [mapping.columns.get(name, "") for name in header]
         self._dates = {index: _Dates() for index, target in enumerate(targets) if target in DATES or target.startswith(CUSTOM)}
         self._of_history = {index for index, target in enumerate(targets) if target in DATES}
         self._status = targets.index(kind.status) if kind.status in targets else None
-        self._statuses = Counter[str]()
+        self._statuses = {
+            index: Counter[str]()
+            for index, name in enumerate(header)
+            if index == self._status or (name != kind.status and is_status_header(name, mapping.record))
+        }
         self._flags = opt_out_columns(mapping, header) if mapping.record == "contact" else []
         self._opt_outs: dict[int, Counter[str]] = {index: Counter() for index, _ in self._flags}
         self._rows = 0
@@ -57,9 +63,7 @@ class Scan:
                 examples = dates.examples.setdefault(order, [])
                 if len(examples) < _EXAMPLES and (text := _shown(cells[index])) not in examples:
                     examples.append(text)
-        if self._status is not None and self._status < len(cells):
-            self._count(self._statuses, cells[self._status])
-        for index, counted in self._opt_outs.items():
+        for index, counted in chain(self._statuses.items(), self._opt_outs.items()):
             if index < len(cells):
                 self._count(counted, cells[index])
 
@@ -69,9 +73,9 @@ class Scan:
             counted[text] += 1
 
     def finish(self, preview: FilePreview) -> None:
-        """Set what the preview asks, and the order that most dates have."""
+        """Set what the preview asks, and the order that most dates have unless the mapping states one."""
         orders = sum((self._dates[index].orders for index in self._of_history), Counter[str]())
-        if orders[DAY_FIRST] != orders[MONTH_FIRST]:
+        if not self._mapping.day_order and orders[DAY_FIRST] != orders[MONTH_FIRST]:
             order = DAY_FIRST if orders[DAY_FIRST] > orders[MONTH_FIRST] else MONTH_FIRST
             preview.mapping = msgspec.structs.replace(preview.mapping, day_order=order)
         preview.scanned = self._rows
@@ -81,20 +85,22 @@ class Scan:
                 examples = [text for order in ("", DAY_FIRST, MONTH_FIRST) for text in dates.examples.get(order, ())][:_EXAMPLES]
                 counts = dates.orders[DAY_FIRST], dates.orders[MONTH_FIRST], dates.orders[""]
                 preview.dates.append(DatesOfColumn(self._header[index], examples, *counts))
-        preview.statuses = self._joined()
+        preview.statuses = [] if self._status is None else self._joined(self._statuses[self._status])
+        for index, counted in self._statuses.items():
+            if counted and self._header[index] not in (CONTACT_TYPE.status, COMPANY_TYPE.status):
+                preview.status_columns.append(StatusColumn(self._header[index], dict(counted.most_common(_VALUES))))
         for index, is_flag in self._flags:
             reasons = {
                 text: reason for text in self._opt_outs[index] if (reason := opt_out_reason(text, self._header[index], is_flag=is_flag))
             }
-            if reasons:
-                values = dict(list(reasons.items())[:_VALUES])
-                preview.opt_outs.append(OptOutsOfColumn(self._header[index], sum(self._opt_outs[index][text] for text in reasons), values))
+            values = dict(list(reasons.items())[:_VALUES])
+            preview.opt_outs.append(OptOutsOfColumn(self._header[index], sum(self._opt_outs[index][text] for text in reasons), values))
 
-    def _joined(self) -> list[StatusSpellings]:
+    def _joined(self, statuses: Counter[str]) -> list[StatusSpellings]:
         """Return the statuses of the file that have several spellings, or another one than the client."""
         used = {fold_status(status): status for status in reversed(self._spellings)}
         by_fold: dict[str, dict[str, int]] = {}
-        for status, count in self._statuses.items():
+        for status, count in statuses.items():
             by_fold.setdefault(fold_status(status), {})[status] = count
         return [
             StatusSpellings(used.get(folded, next(iter(spellings))), spellings)

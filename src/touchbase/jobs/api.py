@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import AsyncIterator, Mapping
 from typing import Annotated, Any
 
 from msgspec import UNSET, Meta, Struct, UnsetType
 
 from touchbase.auth.authentication import READ, WRITE
 from touchbase.common.timestamps import to_text, to_text_or_none
-from touchbase.errors import PayloadDeleted
+from touchbase.errors import Fault, Invalid, PayloadDeleted
 from touchbase.http import query_parameters as query
 from touchbase.http.endpoint import Call
 from touchbase.http.query_parameters import LIMIT, PAGE, cursor_text
@@ -27,6 +27,7 @@ PATH = "/public/v2/jobs"
 FILES = {RESULT: "result", BAD_ROWS: "bad-rows", REPORT: "report"}
 """Files that can be read -> the last segment of their addresses."""
 CSV = b"text/csv; charset=utf-8"
+LINE_END = b"\r\n"
 _STATE = named_enum("JobState", "What a job waits for, or how it ended.", STATES)
 
 
@@ -67,6 +68,7 @@ example(
 )  # fmt: skip
 KIND = query.text("kind", "Such as `contacts.import`.", member="kind")
 STATE = query.choice("state", STATES, "Jobs in this state.", member="state")
+OUTCOME = query.text("outcome", "Only lines with this outcome, a name of a count in `progress`; left out: all.")
 
 
 def job_response(call: Call, job: Job, sizes: Mapping[str, int], status: int = 200) -> Response:
@@ -138,23 +140,51 @@ async def cancel_job(call: Call) -> Response:
 
 def _file(name: str) -> Any:
     async def get_file(call: Call) -> Response:
-        client = await call.client()
-        call.parameters().done()
+        client, parameters = await call.client(), call.parameters()
+        parameters.done()
         store, job = call.api.dependencies.store, await find_job(call, client.number)
+        outcome = parameters[OUTCOME] if name == REPORT else None
+        if outcome is not None and outcome not in (known := _outcomes(job)):
+            raise Invalid([Fault("?outcome", "choice", f"must be one of {', '.join(known)}")])
         if await store.read(read_piece(job.client, job.id, name)) is None:
             if job.progress.get("files_removed"):
                 raise PayloadDeleted(f"the files of job {job.id} have been removed; start it again")
             raise no_file(job, name)
+        pieces = pieces_of(store, job.client, job.id, name)
         media = job.settings.get("media_type", "").encode() if name == RESULT else CSV
         end = next((form for form in ("ndjson", "parquet") if form.encode() in media), "csv")
         disposition = f'attachment; filename="{job.kind.replace(".", "-")}-{job.id}-{FILES[name]}.{end}"'
         return Response(
             content_type=media or CSV,
             headers=[(b"content-disposition", disposition.encode())],
-            stream=pieces_of(store, job.client, job.id, name),
+            stream=pieces if outcome is None else _lines_of(pieces, outcome),
         )
 
     return get_file
+
+
+def _outcomes(job: Job) -> list[str]:
+    """Return the names of the counts that a report has lines of."""
+    return [name for name, count in job.progress.items() if isinstance(count, int) and name not in ("rows", "percent")]
+
+
+async def _lines_of(pieces: AsyncIterator[bytes], outcome: str) -> AsyncIterator[bytes]:
+    """Yield the header of a report and its lines with one outcome; a line break in a quoted cell ends no line."""
+    open_line, marks = b"", {b"outcome", outcome.encode()}
+    async for piece in pieces:
+        chosen: list[bytes] = []
+        *ended, rest = piece.split(LINE_END)
+        for part in ended:
+            open_line += part
+            if open_line.count(b'"') % 2:
+                open_line += LINE_END
+                continue
+            if open_line.split(b",", 2)[1] in marks:
+                chosen.append(open_line + LINE_END)
+            open_line = b""
+        open_line += rest
+        if chosen:
+            yield b"".join(chosen)
 
 
 def no_file(job: Job, name: str) -> Exception:
@@ -194,7 +224,7 @@ ROUTES = [
         "GET", f"{PATH}/{{id}}/report", _file(REPORT), scope=READ, operation_id="get_job_report", tag=TAG,
         summary="Get what became of every row of an import, and of the cells that were left out",
         description="CSV with `row`, `outcome`, `id`, `column`, `value` and `reason`. An outcome is the name of a count in `progress`, "
-        "such as `created`, `duplicate_in_file` or `cells_left_out`; a row has a line for each that it is in.",
+        "such as `created`, `duplicate_in_file` or `cells_left_out`; a row has a line for each that it is in.", query=(OUTCOME,),
         success=(Success(200, "The lines.", media=("text/csv",)),), problems=(409,),
     ),
 ]  # fmt: skip

@@ -13,7 +13,7 @@ from touchbase.errors import Conflict, Fault, Invalid, NotFound, TouchbaseError
 from touchbase.event_log.models import LoggedEvent, by_request
 from touchbase.event_log.sql.log import log_events
 from touchbase.history import sql as history_sql
-from touchbase.history.events import CONTACT, StoredEvent
+from touchbase.history.events import CONTACT, NO_AUTHOR, StoredEvent
 from touchbase.history.last_writer_wins import LEFT_OUT
 from touchbase.history.sql import event_of, event_row
 from touchbase.history.status import advance_status, may_change_status
@@ -136,6 +136,7 @@ def _update_all(
     changed: dict[Key, Record] = {}
     unwritten: dict[Key, list[StoredEvent]] = {}
     logs: list[LoggedEvent] = []
+    restated: list[_Restatement] = []
     for command in commands:
         key = (command.client, command.id)
         record = records.get(key)
@@ -145,6 +146,7 @@ def _update_all(
             continue
         if is_write(command):
             is_late, before = command.at < record.updated_us, state_of(record, command.words)
+            status_entry = (record.status_entry_us, record.status_entry_key)
             write = write_record(kind, command, record, ids)
             changed[key] = record
             if write.former or command.further is not None:
@@ -156,8 +158,12 @@ def _update_all(
             if write.shows:
                 record.updated_us = max(write.entry.occurred_us, record.updated_us + 1)
                 logs += changes(record, before, command.at, by_request(command.by), command.words)
+            elif _restates(command, write):
+                write.entry.detail["restates"] = True
+                restated.append(_Restatement(record, write, status_entry))
             events.append(event_row(command.client, write.entry))
         results.append(record if command is last[key] else _copy(record))
+    yield from _remove_repeated(kind, restated)
     if links:
         opened = {row[:4]: row for row in links}
         yield from history_sql.save_links(list(opened.values()))
@@ -171,6 +177,48 @@ def _update_all(
             yield from _check_keys(kind, changed.values(), rows)
     yield from log_events(logs)
     return results
+
+
+@dataclass(slots=True)
+class _Restatement:
+    """A write of values that its record has."""
+
+    record: Record
+    write: Write
+    status_entry: tuple[Micros | None, str | None]
+    """The one before it."""
+
+    def replaces(self, earlier: StoredEvent) -> bool:
+        """Return whether the earlier event is the same statement of the same source, and nothing shows when it was."""
+        record, entry, at = self.record, self.write.entry, earlier.occurred_us
+        if not earlier.detail.get("restates") or (earlier.effect, earlier.status) != (entry.effect, entry.status):
+            return False
+        is_change = record.status_changed_us == at or f'"{at}"' in (record.status_path or "")
+        if earlier.effect and (is_change or self.status_entry != (at, earlier.key)):
+            return False
+        return _statement(earlier) == _statement(entry)
+
+
+def _statement(event: StoredEvent) -> tuple[object, ...]:
+    """Return the values of a write and its source: the API key, and whether a job used it."""
+    key_id, request = event.detail.get("by", NO_AUTHOR)
+    return event.detail.get("fields"), event.detail.get("custom"), key_id, (request or "").startswith("job:")
+
+
+def _restates(command: RecordUpdate[Any], write: Write) -> bool:
+    return not (write.shows or write.former or command.creates or command.clear_custom or command.further is not None)
+
+
+def _remove_repeated(kind: int, restated: Sequence[_Restatement]) -> Plan[None]:
+    """Remove earlier statements that these repeat: a list that is imported each week adds one entry to a history, not one a week."""
+    earlier: dict[Row, _Restatement] = {}
+    for each in restated:
+        times = [time for time in (*each.write.replaced, each.status_entry) if time[1]]
+        earlier |= {(each.record.client, kind, each.record.id, *time): each for time in times}
+    rows = (yield Execute(history_sql.EVENT_BY_KEY, list(earlier))) if earlier else []
+    repeated = [row[:5] for row in rows if earlier[row[:5]].replaces(event_of(row))]
+    if repeated:
+        yield Execute(history_sql.DELETE_EVENT, repeated)
 
 
 def _without_further_keys(kind: int, command: RecordUpdate[Any], owned: _KeyOwners) -> RecordUpdate[Any]:

@@ -33,6 +33,8 @@ class Write:
     """Keys that the record does not have after it, with their texts: a late webhook that names one is about it."""
     shows: bool = False
     """Whether responses show other values than before."""
+    replaced: set[EffectiveTime] = field(default_factory=set)
+    """Times of the writes whose values it replaced."""
 
 
 def is_write(command: RecordUpdate[Any]) -> bool:
@@ -146,6 +148,7 @@ def _write_fields(command: RecordUpdate[Any], record: Record, stamp: Stamp, writ
             if wins:
                 setattr(record, identity.key, new)
         if wins:
+            write.replaced.add(record.stamps.get(name, NEVER)[1:])
             record.stamps[name] = stamp
             setattr(record, name, value)
 
@@ -166,6 +169,7 @@ def _write_custom(command: RecordUpdate[Any], record: Record, stamp: Stamp, writ
             custom_field = CustomField(ids.take("custom_field"), name, None, command.at, *NEVER, command.at)
             record.custom_fields.append(custom_field)
         if beats(stamp, (custom_field.priority, custom_field.stamped_us, custom_field.stamp_key)):
+            write.replaced.add((custom_field.stamped_us, custom_field.stamp_key))
             custom_field.priority, custom_field.stamped_us, custom_field.stamp_key = stamp
             if custom_field.value != value:
                 custom_field.value, custom_field.updated_us, write.shows = value, command.at, True
