@@ -14,7 +14,7 @@ from touchbase.common.fair_quota import FairTurns
 PLACES = 12
 """Pages that are made at once in one process; further requests wait for their turn."""
 WHOLE_PLACES = 2
-"""The same of numbered pages, which may not end early."""
+"""The same of numbered pages, which may not end early, and of pages that take the history of a record, long before they are cut."""
 LEAST_BYTES = 512 * 1024
 STREAM_BYTES = 1024 * 1024
 """Bytes of a page of a stream, whose receiver sees no pages."""
