@@ -50,7 +50,7 @@ def attempts_us(settings: Settings) -> Micros:
 
 def job_kinds(settings: Settings) -> tuple[JobKind, ...]:
     """Return every kind of job; a capability with a new one adds it here."""
-    load = LoadKind(f"touchbase/{touchbase.__version__}", settings.fetch_allowed)
+    load = LoadKind(f"touchbase/{touchbase.__version__}", settings.fetch_allowed, settings.max_stored_bytes)
     return (*IMPORT_KINDS, *export_kinds(settings.page_bytes), *STATUS_KINDS, *CUSTOM_FIELD_KINDS, *LINK_KINDS, load)
 
 

@@ -165,6 +165,28 @@ async def test_fields__choose_members_and_say_who_must_not_be_contacted(call: Ap
     assert wrong.problem["errors"][0]["detail"].endswith("did you mean 'email'?")
 
 
+@pytest.mark.parametrize("form", ["csv", "parquet"])
+async def test_too_many_custom_fields__are_no_columns(call: ApiClient, form: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    await filled(call)
+    await call.post("/public/v2/contacts", {"email": "x@example.com", "contact_custom_fields_input": [
+        {"field_name": f"F{number}", "field_value": "1"} for number in range(9)
+    ]})  # fmt: skip
+    monkeypatch.setattr(export_job, "MOST_COLUMNS", 8)
+
+    refused = [
+        await call.get(f"/public/v2/contacts/export?format={form}"),
+        await call.post(f"/public/v2/contacts/exports?format={form}", None),
+    ]
+    without = await call.get(f"/public/v2/contacts/export?format={form}&fields=email")
+
+    for reply in refused:
+        assert (reply.status, reply.problem["errors"][0]["pointer"]) == (422, "?format")
+        assert "more than 8 custom fields, which are too many columns: export ndjson" in reply.problem["detail"]
+    assert without.status == 200
+    assert "F8" in await exported(call, "format=ndjson")
+    assert {job["kind"] for job in (await call.get("/public/v2/jobs")).json()["data"]} == {"contacts.import"}
+
+
 async def test_suppressed__of_a_job_is_that_of_the_request(call: ApiClient, monkeypatch: pytest.MonkeyPatch) -> None:
     await filled(call)
     monkeypatch.setattr(export_job, "PAGE", 1)

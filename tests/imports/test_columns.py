@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as some
 
-from touchbase.errors import Fault, Invalid
+from touchbase.errors import MOST_FAULTS, Fault, Invalid
 from touchbase.imports.columns import COMPANY_TARGETS, CONTACT_TARGETS, Mapping, resolve
 from touchbase.imports.guessing import Guess, guess, words_of
 
@@ -291,3 +291,12 @@ def test_guess__shortens_a_header_that_is_longer_than_a_name() -> None:
 
 def test_resolve__lets_contacts_without_key_in_if_asked() -> None:
     assert resolve(Mapping("contact", {"N": "first_name"}, without_key=True), ["N"]) == ["first_name"]
+
+
+def test_unknown_columns_of_a_wide_file__are_compared_with_its_columns_for_the_first_faults_only() -> None:
+    header = ["email", *(f"column {number}" for number in range(999))]
+    with pytest.raises(Invalid) as invalid:
+        resolve(Mapping("contact", {f"colum {number}": "cf.x" for number in range(100)}, others="ignore"), header)
+
+    hinted = ["; it has 'column " in fault.detail for fault in invalid.value.faults if fault.code == "unknown_column"]
+    assert hinted == [True] * 10 + [False] * (MOST_FAULTS - 10)

@@ -15,6 +15,7 @@ from tests.asgi_client import ApiClient, Clock, MakeClient
 from tests.enrichment.fake_tool_api import ADAPTERS, FakeApi, FakeResponse, ReceivedRequest, fake_api
 from tests.house import House
 
+from touchbase.clients.sql.stored_bytes import store_count
 from touchbase.connections.sql.connections import list_connections
 from touchbase.inbox.worker import InboxWorker
 from touchbase.jobs.worker import JobWorker
@@ -330,3 +331,79 @@ async def test_cancelled_load__stops_and_can_be_started_again(loads: Loads) -> N
     assert (await loads.run(job["id"]))["state"] == "cancelled"
     assert len(loads.api.requests) == 1
     assert (await loads.run((await loads.start("instantly"))["id"]))["state"] == "succeeded"
+
+
+def campaigns(request: ReceivedRequest, query: dict[str, str]) -> object:
+    """More campaigns than a page may have pages after it."""
+    return [{"id": number} for number in range(4_000)] if urlsplit(request.path).path == "/campaigns/" else {"data": []}
+
+
+def campaigns_with_long_ids(request: ReceivedRequest, query: dict[str, str]) -> object:
+    return [{"id": "1" * 1_000_000}] if urlsplit(request.path).path == "/campaigns/" else {"data": []}
+
+
+HOSTILE: dict[str, tuple[str, Answer, str]] = {
+    "rows": ("instantly", lambda request, query: {"items": [{}] * 10_001}, "has 10,001 rows, and the most are 10,000"),
+    "pages": ("smartlead", campaigns, "has 12,000 pages that follow it, and the most are 10,000"),
+    "ids": ("smartlead", campaigns_with_long_ids, "has 3,000,009 characters that say where they begin, and the most are 2,000,000"),
+    "itself": (
+        "instantly",
+        lambda request, query: {"items": [], "next_starting_after": "again" if request.json() else ""},
+        "the page leads says that it follows itself, so the list has no end",
+    ),
+    "same": (
+        "lemlist",
+        lambda request, query: [{"_id": str(number), "type": "emailsSent"} for number in range(100)],
+        "lemlist sends the same page activities again and again",
+    ),
+}
+
+
+@pytest.mark.parametrize("kind", HOSTILE)
+async def test_page_without_bounds__fails_the_load(loads: Loads, kind: str) -> None:
+    tool, answer, error = HOSTILE[kind]
+    job = await loads.load(tool, answer)
+
+    assert (job["state"], len(loads.api.requests) <= 2) == ("failed", True)
+    assert error in job["error"]
+
+
+async def test_long_name_of_a_campaign__is_cut_in_what_repeats_it(loads: Loads) -> None:
+    def answer(request: ReceivedRequest, query: dict[str, str]) -> object:
+        if urlsplit(request.path).path == "/campaigns/":
+            return [{"id": 1, "name": "n" * 100_000}]
+        sent = {"lead_email": "ann@acme.example", "sent_time": "2026-03-02T09:00:00.000Z"}
+        return {"data": [sent] if "/statistics" in request.path else []}
+
+    job = await loads.load("smartlead", answer)
+
+    assert (job["state"], job["progress"]["webhooks"]) == ("succeeded", 1)
+    deliveries = (await loads.house.request("GET", "/admin/v1/deliveries")).json()["data"]
+    shown = (await loads.house.request("GET", f"/admin/v1/deliveries/{deliveries[0]['id']}")).json()
+    assert "n" * 200 in str(shown)
+    assert "n" * 201 not in str(shown)
+
+
+async def test_long_blocklist__is_stored_in_steps_and_counted_once(loads: Loads) -> None:
+    entries = [{"bl_value": f"p{number}@acme.example"} for number in range(1_200)] + [{"bl_value": "P1@acme.example"}, {"bl_value": "no"}]
+
+    def answer(request: ReceivedRequest, query: dict[str, str]) -> object:
+        return {"items": entries if "block-lists" in request.path else []}
+
+    job = await loads.load("instantly", answer)
+
+    assert (job["progress"]["blocked"], job["progress"]["left_out"], job["progress"]["requests"]) == (1_200, 1, 3)
+
+
+async def test_load__stops_where_the_client_may_store_no_more(loads: Loads) -> None:
+    loads.answer = instantly
+    await loads.connect("instantly")
+    await loads.house.call.settings(max_stored_bytes=1_000_000)
+    job = await loads.start("instantly")
+    await loads.jobs.drain()
+    await loads.house.call.parts.store.write(store_count(loads.house.number, 2_000_000, loads.house.call.clock.now, 0))
+
+    ended = await loads.run(job["id"])
+
+    assert (ended["state"], len(loads.api.requests)) == ("failed", 1)
+    assert "may store 1000000" in ended["error"]

@@ -218,6 +218,17 @@ async def test_refused_entry__is_listed_with_the_tools_words_and_tried_again(
     assert (await tools.attempts())[0]["outcome"] == "delivered"
 
 
+async def test_answer_that_nests_deeply__is_an_attempt_like_any_other(tools: Tools) -> None:
+    tools.answer = lambda request: (200, b"[" * 90_000)
+    await tools.add("smartlead")
+    await tools.suppress(ANN)
+    test = await tools.house.request("POST", "/public/v2/webhook-endpoints/1/test", {})
+
+    assert len(await tools.deliver(120)) == 1
+    assert (test.status, test.json()["outcome"]) == (200, "delivered")
+    assert [attempt["outcome"] for attempt in await tools.attempts()] == ["delivered", "delivered"]
+
+
 async def test_removed_entry__stays_on_the_tools_list_and_says_so(tools: Tools) -> None:
     await tools.add("instantly")
     [number] = await tools.suppress(ANN)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import Any
 
 import pytest
@@ -12,10 +13,12 @@ from tests.examples import examples
 
 from touchbase.common.timestamps import SECOND, from_text, to_text
 from touchbase.deliveries.delivery import Delivery
-from touchbase.history.events import Event, Translation
+from touchbase.history.events import Event, StoredEvent, Translation
 from touchbase.history.last_writer_wins import CARRIED, DELIBERATE
+from touchbase.http.page_turns import WHOLE_PLACES
 from touchbase.records import timelines
 from touchbase.records.field_projection import API, FieldWrites, Objects, Written
+from touchbase.records.value_history import MOST_OTHERS, ExplainedValue, OtherEvent
 
 CREATED, SENT, REPLIED, LATE_SENT = "2026-11-17T08:00:00Z", "2026-11-18T08:00:00Z", "2026-11-19T08:00:00Z", "2026-11-19T20:00:00Z"
 NOW = "2026-11-20T09:30:00Z"
@@ -232,6 +235,44 @@ async def test_long_history__is_computed_from_its_newest_events_and_says_since_w
     assert (history["computed_since"], [change["value"] for change in history["data"]]) == (SENT, ["replied", "contacted"])
     assert (refused.status, refused.json()["errors"][0]["pointer"]) == (422, "?as_of")
     assert "computed_since" not in complete
+
+
+def other(at: int) -> OtherEvent:
+    event = StoredEvent(1, 1, at, f"k{at}", "contact.updated", "", None, "api", "api", None, None, at, 1, {})
+    return OtherEvent(event, None, "")
+
+
+async def test_explained_value__holds_few_of_many_other_events_and_shows_the_newest() -> None:
+    value, held = ExplainedValue("cf.x", None), 0
+    for at in (*range(0, 1_000, 2), *range(999, 0, -2)):
+        value.add(other(at))
+        held = max(held, len(value.others))
+    value.cut()
+
+    assert held < 2 * MOST_OTHERS
+    assert value.others_total == 1_000
+    assert [one.event.occurred_us for one in value.others] == [*range(999, 999 - MOST_OTHERS, -1)]
+
+
+async def test_answers_from_a_history__wait_for_one_of_two_places(call: ApiClient) -> None:
+    await jane(call)
+    pages = call.parts.pages
+    held = [await pages.acquire(number, 1, is_full_page=True) for number in range(WHOLE_PLACES)]
+    paths = ("timeline", "history", "explain", f"?as_of={NOW}", "")
+
+    asked = {
+        path: asyncio.ensure_future(call.get(f"/public/v2/contacts/1{'' if path.startswith('?') else '/'}{path}".rstrip("/")))
+        for path in paths
+    }
+    await asked[""]
+    for _ in range(100):
+        await asyncio.sleep(0)
+    waiting = {path for path, task in asked.items() if not task.done()}
+    for number, size in enumerate(held):
+        pages.release(number, size, is_full_page=True)
+
+    assert waiting == {*paths} - {""}
+    assert [(await task).status for task in asked.values()] == [200] * len(paths)
 
 
 @given(

@@ -15,7 +15,7 @@ from touchbase.common.parquet import check_installed
 from touchbase.common.timestamps import to_text
 from touchbase.errors import COUNTED, MOST_FAULTS
 from touchbase.exports.encoders import SUPPRESSED
-from touchbase.exports.job import ExportPosition, ExportSettings, pages
+from touchbase.exports.job import ExportPosition, ExportSettings, custom_columns, pages
 from touchbase.exports.parquet_file import not_installed
 from touchbase.exports.writer import FORMATS, MEDIA, NDJSON, PARQUET, ExportFormat, members
 from touchbase.http import query_parameters as query
@@ -98,15 +98,16 @@ def stream(record: str, many: str) -> Callable[[Call], Awaitable[Response]]:
         client = await call.client()
         settings = _settings(call, record, client)
         disposition = f'attachment; filename="{many}.{settings.format.format}"'.encode()
-        body = _bodies(call, record, client, settings)
+        position = ExportPosition(custom_fields=await custom_columns(call.api.dependencies.store, record, client, settings.format))
+        body = _bodies(call, record, client, settings, position)
         return Response(content_type=settings.media_type.encode(), headers=[(b"content-disposition", disposition)], stream=body)
 
     return handle
 
 
-async def _bodies(call: Call, record: str, client: Client, settings: ExportSettings) -> AsyncIterator[bytes]:
+async def _bodies(call: Call, record: str, client: Client, settings: ExportSettings, position: ExportPosition) -> AsyncIterator[bytes]:
     parts, size = call.api.dependencies, min(call.api.dependencies.limits.page_bytes, STREAM_BYTES)
-    following = pages(parts.store, record, client, settings, ExportPosition(), size)
+    following = pages(parts.store, record, client, settings, position, size)
     with contextlib.suppress(StopAsyncIteration):
         while True:
             async with parts.pages.place(client.number, size):
@@ -121,6 +122,7 @@ def start(record: str, kind: str) -> Callable[[Call], Awaitable[Response]]:
     async def handle(call: Call) -> Response:
         client = await call.client()
         parts, settings, at = call.api.dependencies, _settings(call, record, client), call.api.dependencies.clock()
+        await custom_columns(parts.store, record, client, settings.format)  # raises here what would fail the job
         job = Job(client.number, 0, kind, QUEUED, at, at, msgspec.to_builtins(settings), made_by=call.scope.get("touchbase.key_id"))
         response = await call.write_and_respond(
             lambda writes: writes.write(create_job(job)), lambda created: job_response(call, created, {}, 201)

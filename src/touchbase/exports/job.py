@@ -15,11 +15,11 @@ import msgspec
 from touchbase.clients.models import Client
 from touchbase.common.threads import on_thread
 from touchbase.common.timestamps import Micros
-from touchbase.errors import WrongState
+from touchbase.errors import Fault, Invalid, WrongState
 from touchbase.exports.encoders import SUPPRESSED
 from touchbase.exports.parquet_file import ParquetWriter
 from touchbase.exports.sql import EncodedPage, custom_field_names, export_records
-from touchbase.exports.writer import NDJSON, PARQUET, ExportFormat, encoder, parquet_columns
+from touchbase.exports.writer import PARQUET, ExportFormat, encoder, has_custom_columns, parquet_columns
 from touchbase.history.events import COMPANY, CONTACT
 from touchbase.jobs.models import RESULT, Checkpoint
 from touchbase.jobs.runner import PIECE, JobRun
@@ -32,6 +32,8 @@ from touchbase.sql.store import Store
 
 PAGE = 1_000
 """Records of one page."""
+MOST_COLUMNS = 5_000
+"""Custom fields that are columns of CSV or Parquet: every record has a cell for each."""
 BEGINNINGS = 10
 """How often a Parquet file is begun before its job fails; without an end, a server that such a job crashes would crash for ever."""
 RECORD_KINDS = {"contact": CONTACT, "company": COMPANY}
@@ -85,8 +87,8 @@ async def pages(
 
     A page ends after `page_bytes` of custom fields.
     """
-    if settings.format.format != NDJSON and position.after is None:
-        position.custom_fields = await store.read(custom_field_names(client.number, RECORD_KINDS[record]))
+    if position.after is None:
+        position.custom_fields = position.custom_fields or await custom_columns(store, record, client, settings.format)
     file = None
     if settings.format.format == PARQUET:
         file = await on_thread("exports", _parquet, record, settings.format, position.custom_fields)
@@ -113,6 +115,17 @@ async def pages(
         yield page, position
         if page.after is None:
             return
+
+
+async def custom_columns(store: Store, record: str, client: Client, form: ExportFormat) -> list[str]:
+    """Return the names of the custom fields that are columns. Raises `Invalid` for more than `MOST_COLUMNS`."""
+    if not has_custom_columns(record, form):
+        return []
+    names = await store.read(custom_field_names(client.number, RECORD_KINDS[record], MOST_COLUMNS + 1))
+    if len(names) > MOST_COLUMNS:
+        detail = f"the records have more than {MOST_COLUMNS:,} custom fields, which are too many columns"
+        raise Invalid([Fault("?format", "too_many", f"{detail}: export ndjson, or name the members without them in fields")])
+    return names
 
 
 def _parquet(record: str, form: ExportFormat, custom_fields: list[str]) -> ParquetWriter:

@@ -132,10 +132,10 @@ def unpacked(packed: str | None) -> dict[str, str]:
 
 
 @query
-def custom_field_names(client: int, record_kind: int) -> Plan[list[str]]:
-    """The names of all custom fields of a client's contacts or companies, in order."""
+def custom_field_names(client: int, record_kind: int, most: int) -> Plan[list[str]]:
+    """The names of all custom fields of a client's contacts or companies, in order; of more than `most`, any `most` of them."""
     rows = yield Select(
-        "SELECT DISTINCT name FROM custom_field WHERE client = ? AND record_kind = ? AND value IS NOT NULL",
-        (client, record_kind),
+        "SELECT DISTINCT name FROM custom_field WHERE client = ? AND record_kind = ? AND value IS NOT NULL LIMIT ?",
+        (client, record_kind, most),
     )
     return sorted(row[0] for row in rows)

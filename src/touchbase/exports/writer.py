@@ -106,10 +106,15 @@ def _shown(record: str, form: ExportFormat) -> list[str]:
     return [name for name in members(record) if (name in form.fields if form.fields else name != SUPPRESSED)]
 
 
+def has_custom_columns(record: str, form: ExportFormat) -> bool:
+    """Return whether the custom fields of the records are columns."""
+    return form.format != NDJSON and _TYPES[record].custom in _shown(record, form)
+
+
 def _columns(record: str, form: ExportFormat, custom_fields: Sequence[str]) -> tuple[list[str], Sequence[str]]:
     """Return the members that are columns, and the custom fields that are."""
-    chosen, member = _shown(record, form), _TYPES[record].custom
-    return [name for name in chosen if name != member], custom_fields if member in chosen else ()
+    member = _TYPES[record].custom
+    return [name for name in _shown(record, form) if name != member], custom_fields if has_custom_columns(record, form) else ()
 
 
 def _chosen(records: Sequence[Any], members: Sequence[str]) -> list[dict[str, Any]]:

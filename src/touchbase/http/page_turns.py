@@ -13,8 +13,8 @@ from touchbase.common.fair_quota import FairTurns
 
 PLACES = 12
 """Pages that are made at once in one process; further requests wait for their turn."""
-NUMBERED_PLACES = 2
-"""Numbered pages made at once, which may not end early."""
+WHOLE_PLACES = 2
+"""The same of numbered pages, which may not end early, and of pages that take the history of a record, long before they are cut."""
 LEAST_BYTES = 512 * 1024
 STREAM_BYTES = 1024 * 1024
 """Bytes of a page of a stream, whose receiver sees no pages."""
@@ -30,7 +30,7 @@ class PageTurns:
     """Gives out the places, fairly between clients, and the bytes; one event loop owns it."""
 
     def __init__(self) -> None:
-        self._turns = {False: FairTurns(PLACES), True: FairTurns(NUMBERED_PLACES)}
+        self._turns = {False: FairTurns(PLACES), True: FairTurns(WHOLE_PLACES)}
         self._bytes = 0
         """Of the pages in the making."""
         self.unread_left: Callable[[], int] = _unlimited

@@ -8,16 +8,16 @@ from __future__ import annotations
 
 import json
 from collections.abc import Collection, Sequence
+from hashlib import blake2b
 from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from touchbase.common.field_limits import InvalidText
+from touchbase.clients.stored_bytes import check_space
 from touchbase.common.timestamps import SECOND, Micros
 from touchbase.connections.models import Connection, connection_of
 from touchbase.connections.sql.connections import list_connections
 from touchbase.connections.tools import ApiResponse, FetchFailed
-from touchbase.do_not_contact.addresses import kind_of, normal_form
 from touchbase.do_not_contact.models import IMPORT, NewEntry
 from touchbase.do_not_contact.sql.entries import save_entries
 from touchbase.enrichment.http_client import HttpClient
@@ -42,8 +42,8 @@ READ_PAGE: Task[[str, str, str, bytes], Page] = Task("touchbase.loading.pages:re
 MOST_FAILURES = 8
 """Requests that fail one after another until the job fails; it can be started again."""
 LONGEST_WAIT: Micros = 900 * SECOND
-BATCH_BYTES = 1024 * 1024
-"""Bytes of the bodies that one transaction stores."""
+BATCH_BYTES, BATCH = 1024 * 1024, 500
+"""Bytes of the bodies that one transaction stores, and how many."""
 HEADERS = json.dumps({"content-type": "application/json", "x-touchbase-loaded": "1"}, separators=(",", ":")).encode()
 """Stored with each delivery: a person sees where it comes from."""
 TO_STOP = (401, 402, 403, 404, 405)
@@ -57,6 +57,8 @@ class Position(msgspec.Struct):
     """None: not begun."""
     failures: int = 0
     """Requests that failed since the last page."""
+    digest: str = ""
+    """Of the last page, if another one of its list follows: the same again shows a tool that does not turn the page."""
 
 
 class LoadProgress(msgspec.Struct):
@@ -74,13 +76,14 @@ class LoadProgress(msgspec.Struct):
 
 
 class LoadKind:
-    """The job `connections.load`; `allowed`: origins that the operator permits."""
+    """The job `connections.load`; `allowed`: origins that the operator permits; `stored_bytes`: limit of a client without its own."""
 
     name = KIND
 
-    def __init__(self, agent: str, allowed: Collection[str] = ()) -> None:
+    def __init__(self, agent: str, allowed: Collection[str] = (), stored_bytes: int = 0) -> None:
         self._agent = agent
         self._allowed = allowed
+        self._stored_bytes = stored_bytes
 
     async def run(self, run: JobRun) -> None:
         """Read the next page, and let the others wait for the tool's limit."""
@@ -92,6 +95,7 @@ class LoadKind:
         todo = [*SOURCES[tool].first] if at.todo is None else at.todo
         if not todo:
             return
+        check_space(run.client, self._stored_bytes)
         client = HttpClient(self._agent, self._allowed)
         try:
             response = await client.send(base_of(tool, connection), request_of(tool, connection, todo[0]))
@@ -116,26 +120,30 @@ async def _store(run: JobRun, connection: Connection, at: Position, todo: Sequen
         raise Conflict(
             f"the page {kind} of {BLOCKLISTS[tool].name} cannot be read: is the setting api_base of the connection its API?"
         ) from None
+    name, continues = BLOCKLISTS[tool].name, any(step[0] == kind for step in page.following)
+    digest = blake2b(response.body, digest_size=16).hexdigest() if continues else ""
+    if digest and digest == at.digest:
+        raise Conflict(f"{name} sends the same page {kind} again and again: is the setting api_base of the connection its API?")
     progress = msgspec.convert(run.job.progress, LoadProgress)
-    entries, left_out = _entries(page.blocked, BLOCKLISTS[tool].name)
+    note = f"on the blocklist of {name}"
+    entries = [NewEntry(kind, address, "other", IMPORT, note) for kind, address in page.addresses]
     now = run.clock()
-    bodies = _batches(page.webhooks)
-    for number, batch in enumerate([*bodies, []]):
-        is_last = number == len(bodies)
-        commands: list[Command[Any]] = [_delivery(connection, body, now) for body in batch]
-        following = todo
+    steps: list[list[Command[Any]]] = [[_delivery(connection, body, now) for body in batch] for batch in _batches(page.webhooks)]
+    steps += [[save_entries(run.job.client, entries[first : first + BATCH], now)] for first in range(0, len(entries), BATCH)]
+    for number, commands in enumerate([*steps, []]):
+        is_last = number == len(steps)
+        position = Position([*todo], 0, at.digest)
         if is_last:
-            following = [*page.following, *todo[1:]]
-            commands += [save_entries(run.job.client, entries, now)] if entries else []
+            position = Position([*page.following, *todo[1:]], 0, digest)
             progress.requests += 1
             progress.rows += page.rows
-            progress.left_out += left_out
+            progress.left_out += page.left_out
 
-        def checkpoint(results: list[Any], following: Sequence[Step] = following) -> Checkpoint:
+        def checkpoint(results: list[Any], position: Position = position) -> Checkpoint:
             progress.webhooks += sum(getattr(result, "is_repeat", None) is False for result in results)
             progress.blocked += sum(len(result) for result in results if isinstance(result, list))
-            progress.pages_left = len(following)
-            return Checkpoint(msgspec.to_builtins(Position([*following])), msgspec.to_builtins(progress))
+            progress.pages_left = len(position.todo or ())
+            return Checkpoint(msgspec.to_builtins(position), msgspec.to_builtins(progress))
 
         await run.step(commands, checkpoint)
     if run.job.progress["pages_left"]:
@@ -147,28 +155,13 @@ async def _wait(run: JobRun, at: Position, todo: Sequence[Step], why: str, secon
     """Come back later, or fail. Raises `Postponed` or an error with the reason."""
     if is_final or at.failures + 1 >= MOST_FAILURES:
         raise LoadFailed(f"{why}; the load stopped with {len(todo)} pages left. Mend the connection, and start the load again")
-    await run.step([], lambda _: Checkpoint(msgspec.to_builtins(Position([*todo], at.failures + 1)), run.job.progress))
+    await run.step([], lambda _: Checkpoint(msgspec.to_builtins(Position([*todo], at.failures + 1, at.digest)), run.job.progress))
     wait = int(seconds * SECOND) if seconds else (10 * SECOND) << at.failures
     raise Postponed(run.clock() + min(wait, LONGEST_WAIT))
 
 
 class LoadFailed(TouchbaseError):
     """A load cannot go on."""
-
-
-def _entries(values: Sequence[str], name: str) -> tuple[list[NewEntry], int]:
-    """Return the entries of a tool's blocklist, and how many are no address."""
-    entries: dict[tuple[str, str], NewEntry] = {}
-    left_out = 0
-    for value in values:
-        kind = kind_of(value)
-        try:
-            address = normal_form(kind, value)
-        except (InvalidText, ValueError):
-            left_out += 1
-            continue
-        entries[kind, address] = NewEntry(kind, address, "other", IMPORT, f"on the blocklist of {name}")
-    return [*entries.values()], left_out
 
 
 def _delivery(connection: Connection, body: bytes, at: Micros) -> Command[Any]:
@@ -180,7 +173,7 @@ def _batches(bodies: Sequence[bytes]) -> list[list[bytes]]:
     batches: list[list[bytes]] = []
     size = BATCH_BYTES
     for body in bodies:
-        if size + len(body) > BATCH_BYTES:
+        if size + len(body) > BATCH_BYTES or len(batches[-1]) >= BATCH:
             batches.append([])
             size = 0
         batches[-1].append(body)

@@ -10,7 +10,17 @@ from typing import Any
 
 import msgspec
 
+from touchbase.common.field_limits import NAME, InvalidText
+from touchbase.do_not_contact.addresses import kind_of, normal_form
+from touchbase.errors import Conflict
+
 Row = Mapping[str, Any]
+MOST_ROWS = 10_000
+"""Rows of a page: tools return at most 1,000, but Smartlead all campaigns at once."""
+MOST_FOLLOWING = 10_000
+"""Pages that follow a page; all that are left are stored with each page that is read."""
+LONGEST_STARTS = 2_000_000
+"""Characters of their cursors, ids and names together."""
 
 
 class Page(msgspec.Struct):
@@ -23,14 +33,39 @@ class Page(msgspec.Struct):
     following: list[tuple[str, str]]
     """The pages to read next, as `requests.Step`."""
     rows: int
+    addresses: list[tuple[str, str]] = []
+    """Kinds and normal forms of the blocked ones."""
+    left_out: int = 0
+    """Blocked ones that are no address."""
 
 
 def read_page(tool: str, kind: str, start: str, body: bytes) -> Page:
-    """Return what a page has. Raises `ValueError` if it is no page of this kind."""
+    """Return what a page has. Raises `ValueError` if it is no page of this kind, and `Conflict` for one that is too large or has no end."""
     value = msgspec.json.decode(body)
     page = Page([], [], [], 0)
     _READERS[tool](page, kind, start, value)
+    for many, most, what in (
+        (page.rows, MOST_ROWS, "rows"),
+        (len(page.following), MOST_FOLLOWING, "pages that follow it"),
+        (sum(len(place) for _, place in page.following), LONGEST_STARTS, "characters that say where they begin"),
+    ):
+        if many > most:
+            raise Conflict(f"the page {kind} has {many:,} {what}, and the most are {most:,}: is the setting api_base the tool's API?")
+    if (kind, start) in page.following:
+        raise Conflict(f"the page {kind} says that it follows itself, so the list has no end: is the setting api_base the tool's API?")
+    addresses = [*map(_address, page.blocked)]
+    page.left_out, page.blocked = addresses.count(None), []
+    page.addresses = [*dict.fromkeys(filter(None, addresses))]
     return page
+
+
+def _address(value: str) -> tuple[str, str] | None:
+    """Return the kind and normal form of an entry of a blocklist; None if it is no address."""
+    kind = kind_of(value)
+    try:
+        return kind, normal_form(kind, value)
+    except (InvalidText, ValueError):
+        return None
 
 
 def _rows(value: object, *names: str) -> list[Row]:
@@ -51,6 +86,11 @@ def _next(page: Page, kind: str, count: int, most: int, start: str) -> None:
     """Add the next page of a list that is read by offset, if this one is full."""
     if count >= most:
         page.following.append((kind, start))
+
+
+def _name(campaign: Row) -> str:
+    """Return a campaign's name, cut: every webhook about it repeats it."""
+    return str(campaign.get("name") or "")[:NAME]
 
 
 # Instantly
@@ -105,7 +145,7 @@ def _smartlead(page: Page, kind: str, start: str, value: Any) -> None:
     elif kind == "campaigns":
         rows = _rows(value, "data")
         for row in rows:
-            first = f"{row.get('id')}/0/{row.get('name') or ''}"
+            first = f"{row.get('id')}/0/{_name(row)}"
             page.following += [("statistics", first), ("leads", first), ("replied", first)]
     elif kind == "blocklist":
         rows = _rows(value, "data")
@@ -178,7 +218,7 @@ def _heyreach(page: Page, kind: str, start: str, value: Any) -> None:
     rows = _rows(value, "items")
     page.rows = len(rows)
     if kind == "campaigns":
-        page.following = [("leads", f"{row['id']}/0/{row.get('name') or ''}") for row in rows if str(row.get("id", "")).isdigit()]
+        page.following = [("leads", f"{row['id']}/0/{_name(row)}") for row in rows if str(row.get("id", "")).isdigit()]
         _next(page, kind, len(rows), 100, str(int(start) + 100))
         return
     campaign, offset, name = start.split("/", 2)

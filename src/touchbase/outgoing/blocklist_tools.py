@@ -130,7 +130,7 @@ def refusal(response: ApiResponse) -> str:
     """
     try:
         body = msgspec.json.decode(response.body[:100_000])
-    except (msgspec.DecodeError, UnicodeDecodeError):
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         return ""
     if not isinstance(body, dict):
         return ""

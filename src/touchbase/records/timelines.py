@@ -36,8 +36,8 @@ from touchbase.sql.store import Store
 
 MAX_HISTORY = 10_000
 """Events from which a timeline, a history of values or an explanation is computed: some tenths of a second, and 20 MB."""
-HISTORY_BYTES = 16 * 1024 * 1024
-"""Bytes of the details of events after which no earlier ones are read: events can carry long custom fields."""
+HISTORY_BYTES = 4 * 1024 * 1024
+"""Bytes of the details of events after which no earlier ones are read: decoded they take ten times as much, and may be 400,000 values."""
 
 
 @dataclass(slots=True)

@@ -5,7 +5,8 @@ All three replay the record's events in the order of their effective times, as t
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Iterable, Iterator, Sequence
+from collections import deque
+from collections.abc import AsyncIterator, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TypeVar
 
@@ -21,7 +22,7 @@ from touchbase.history.status_words import StatusWords, WordsWalk
 from touchbase.records.models import Company, Contact, Record
 from touchbase.records.projection import status_entries, walked_effect
 from touchbase.records.record_type import stamped_fields, type_of
-from touchbase.records.timelines import MAX_HISTORY, HistoryWalk, derived_values, in_order, is_rename, read_history
+from touchbase.records.timelines import HistoryWalk, derived_values, in_order, is_rename, read_history
 from touchbase.sql.store import Store
 
 CUSTOM = "cf."
@@ -39,7 +40,7 @@ Change = tuple[str | None, str | None]
 """The value before an event and after it."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class ValueChange:
     """One value of one field: since when, until when (None: it is the present one), and the event that set it."""
 
@@ -70,6 +71,18 @@ class ExplainedValue:
     others: list[OtherEvent] = field(default_factory=list)
     others_total: int = 0
 
+    def add(self, other: OtherEvent) -> None:
+        """Add another event; only the newest `MOST_OTHERS` stay once there are twice as many: a record may have a million of them."""
+        self.others_total += 1
+        self.others.append(other)
+        if len(self.others) >= 2 * MOST_OTHERS:
+            self.cut()
+
+    def cut(self) -> None:
+        """Leave the newest events, in their order."""
+        self.others.sort(key=lambda other: other.event.effective_time, reverse=True)
+        del self.others[MOST_OTHERS:]
+
 
 def value_names(record: Record) -> list[str]:
     """Return the names of the record's fields as histories have them: custom fields as `cf.NAME`."""
@@ -86,23 +99,22 @@ async def value_history(
     if name is not None:
         _check_name(record, name)
     history, since_us = await read_history(store, record, None if before is None else before[:2])
-    ordered = in_order(record, history, words)
-    changes = [change for change in await _changes(record, ordered, words) if name in (None, change.field)]
-    changes.sort(key=place_of, reverse=True)
-    if before is not None:
-        changes = [change for change in changes if place_of(change) < before]
-    page = changes[:limit]
+    changes: deque[ValueChange] = deque(maxlen=limit + 1)  # the newest ones: a history may have a million values
+    async for change in _changes(record, in_order(record, history, words), words):
+        if name in (None, change.field) and (before is None or place_of(change) < before):
+            changes.append(change)
+    page = [*reversed(changes)][:limit]
     return page, place_of(page[-1]) if len(changes) > limit else None, since_us
 
 
 async def record_as_of(store: Store, record: R, at: Micros, words: StatusWords) -> R:
     """Return the record with the values that it had at a time, as known now.
 
-    Raises `NotFound` for a time before its first event, and `Invalid` for a record with more than `MAX_HISTORY` events.
+    Raises `NotFound` for a time before its first event, and `Invalid` for a record whose history is cut (`read_history`).
     """
     events, since_us = await read_history(store, record)
     if since_us is not None:
-        detail = f"the record has more than {MAX_HISTORY:,} events, so its past values are not computed; read `history` or `timeline`"
+        detail = "the record has too many events, or too long ones, for its past values to be computed; read `history` or `timeline`"
         raise Invalid([Fault("?as_of", "long_history", detail)])
     history = in_order(record, events, words)
     walk = HistoryWalk(record, history, words)
@@ -147,70 +159,71 @@ async def explain_values(
     walk = HistoryWalk(record, history, words)
     explained = {field_name: ExplainedValue(field_name, None) for field_name in value_names(record) if name in (None, field_name)}
     async for event, changed in _steps(walk, history):
-        named = {*changed, *walk.writes(event), *(f"{CUSTOM}{custom}" for custom in walk.custom_writes(event))}
-        for field_name in explained.keys() & named:
-            _explain(explained[field_name], walk, event, *changed.get(field_name) or (walk.value(field_name),) * 2)
+        named = _named(walk, event)
+        for field_name in explained.keys() & {*changed, *named}:
+            before, after = changed.get(field_name) or (walk.value(field_name),) * 2
+            _explain(explained[field_name], event, before, after, named.get(field_name))
     status = type_of(record).status
     if status in explained:
-        explained[status].others = list(_status_others(record, history, explained[status].set_by, words))
+        explained[status].others, explained[status].others_total = [], 0
+        async for other in _status_others(record, history, explained[status].set_by, words):
+            explained[status].add(other)
     if "company_id" in explained and record.stamps.get("company_id") == DERIVED:
         _explain_derived(explained["company_id"], record)
     for value in explained.values():
-        value.others.sort(key=lambda event: event.event.effective_time, reverse=True)
-        value.others_total = len(value.others)
-        del value.others[MOST_OTHERS:]
+        value.cut()
     return list(explained.values()), since_us
 
 
 def _explain_derived(explained: ExplainedValue, record: Contact | Company) -> None:
     """Explain a company that follows from the e-mail address: no event has set it."""
     if explained.set_by is not None:
-        explained.others.append(OtherEvent(explained.set_by, explained.value, UNKNOWN_COMPANY))
+        explained.add(OtherEvent(explained.set_by, explained.value, UNKNOWN_COMPANY))
     company = getattr(record, "company_id", None)
     explained.value, explained.set_by = None if company is None else str(company), None
 
 
-def _explain(explained: ExplainedValue, walk: HistoryWalk, event: StoredEvent, before: str | None, after: str | None) -> None:
-    """Add one event to the explanation of a value."""
+def _explain(
+    explained: ExplainedValue, event: StoredEvent, before: str | None, after: str | None, named: tuple[str | None, bool] | None
+) -> None:
+    """Add one event to what is known of a value; `named` is the value that it names, and whether the write is deliberate."""
     if after != before and is_rename(event):
         explained.value = after  # the event that had set the status stays its source
         return
     if after != before:
         if explained.set_by is not None:
-            explained.others.append(OtherEvent(explained.set_by, explained.value, _replaced(event)))
+            explained.add(OtherEvent(explained.set_by, explained.value, _replaced(event)))
         explained.value, explained.set_by = after, event
         return
-    named = _named(walk, event, explained.name)
     if named is not None:
         value, is_deliberate = named
         reason = f"it was {_cut(value)} already" if value == after else OUTRANKED if is_deliberate else FILLS_ONLY
-        explained.others.append(OtherEvent(event, value, reason))
+        explained.add(OtherEvent(event, value, reason))
 
 
 def _cut(value: str | None) -> str:
     return repr(value if value is None or len(value) <= LONGEST_QUOTED else f"{value[:LONGEST_QUOTED]}...")
 
 
-def _named(walk: HistoryWalk, event: StoredEvent, name: str) -> tuple[str | None, bool] | None:
-    """Return the value that an event names for a field, and whether the write is deliberate; None if it names none."""
-    if name.startswith(CUSTOM):
-        custom = walk.custom_writes(event)
-        return (custom[name[len(CUSTOM) :]], True) if name[len(CUSTOM) :] in custom else None
-    written = walk.writes(event)
-    if name not in written or (name == "origin" and written[name][0] is None):
-        return None
-    value, stamp = written[name]
-    return None if value is None else str(value), bool(stamp[0])
+def _named(walk: HistoryWalk, event: StoredEvent) -> dict[str, tuple[str | None, bool]]:
+    """Return the values that an event names, by field, and whether each write is deliberate."""
+    named: dict[str, tuple[str | None, bool]] = {f"{CUSTOM}{name}": (value, True) for name, value in walk.custom_writes(event).items()}
+    for name, (value, stamp) in walk.writes(event).items():
+        if name != "origin" or value is not None:
+            named[name] = None if value is None else str(value), bool(stamp[0])
+    return named
 
 
-def _status_others(record: Record, history: Sequence[StoredEvent], set_by: StoredEvent | None, words: StatusWords) -> Iterator[OtherEvent]:
+async def _status_others(
+    record: Record, history: Sequence[StoredEvent], set_by: StoredEvent | None, words: StatusWords
+) -> AsyncIterator[OtherEvent]:
     """Yield the events that named a status and are not the source of the present one; with the renames that gave it its name."""
     folded, walk, names = replace(record, stamps={}, custom_fields=[]), StatusWalk(), WordsWalk(words)
     restart_status(folded)
     initial = record.initial_status
     last: StoredEvent | None = None
     entries = {id(event) for event in status_entries(history)}
-    for event in history:
+    async for event in in_slices(history):
         if initial is not None and event.effective_time[0] >= record.created_us:
             names.move(folded, record.created_us)
             advance_status(folded, INITIAL, initial, record.created_us, "", walk, names.present)
@@ -240,20 +253,18 @@ def _replaced(by: StoredEvent) -> str:
     return f"{by.event} of {by.tool} replaced it at {to_text(by.occurred_us)}"
 
 
-async def _changes(record: Record, history: Sequence[StoredEvent], words: StatusWords) -> list[ValueChange]:
-    """Return every change of every value, in the order of time."""
-    changes: list[ValueChange] = []
-    present: dict[str, int] = {}
+async def _changes(record: Record, history: Sequence[StoredEvent], words: StatusWords) -> AsyncIterator[ValueChange]:
+    """Yield every change of every value, in the order of their places; its end is known after the next one of the same field."""
+    present: dict[str, ValueChange] = {}
     async for event, changed in _steps(HistoryWalk(record, history, words), history):
         since = event.effective_time[0]
-        for name, (before, value) in changed.items():
+        for name, (before, value) in sorted(changed.items()):
             if value == before:
                 continue
             if name in present:
-                changes[present[name]] = replace(changes[present[name]], until_us=since)
-            present[name] = len(changes)
-            changes.append(ValueChange(name, value, before, since, None, event))
-    return changes
+                present[name].until_us = since
+            present[name] = ValueChange(name, value, before, since, None, event)
+            yield present[name]
 
 
 async def _steps(walk: HistoryWalk, history: Iterable[StoredEvent]) -> AsyncIterator[tuple[StoredEvent, dict[str, Change]]]:

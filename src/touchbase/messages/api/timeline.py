@@ -34,7 +34,7 @@ class TimelineResource:
         parameters.done()
         store = call.api.dependencies.store
         record = await get_record(store, self._kind.type, client.number, number)
-        page_bytes = await call.page_bytes()
+        page_bytes = await call.page_bytes(is_full_page=True)
         page, place, since_us = await timeline(store, record, parameters[LIMIT], before, client.settings.words(self._kind.type.kind))
         events = [(event.event.key, event.event.occurred_us) for event in page]
         messages = await store.read(messages_of_events(client.number, events)) if events and self._kind.type.kind == CONTACT else {}

@@ -102,6 +102,7 @@ class RecordResource(Generic[A, C, R]):
         record = await self._get(call, client, call.id(self._kind.type.name))
         if as_of is None:
             return unless_known(call, self._kind.respond(record, flat, client.settings))
+        await call.page_bytes(is_full_page=True)
         past = await record_as_of(call.api.dependencies.store, record, as_of, self._words(client))
         return Response(body=encode(self._kind.out(past, flat, client.settings)))  # without an ETag: `If-Match` is about the present
 
@@ -140,7 +141,7 @@ class RecordResource(Generic[A, C, R]):
         parameters.done()
         record = await self._get(call, client, number)
         words = self._words(client)
-        page_bytes = await call.page_bytes()
+        page_bytes = await call.page_bytes(is_full_page=True)
         page, place, since_us = await value_history(
             call.api.dependencies.store, record, parameters[FIELD], parameters[LIMIT], before, words
         )
