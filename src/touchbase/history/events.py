@@ -136,7 +136,7 @@ class Event:
     fields: dict[str, str | None] = field(default_factory=dict)
     """CRM values for our own fields: first_name, last_name, name, linkedin_url. None clears."""
     custom: dict[str, str | None] = field(default_factory=dict)
-    """CRM values for custom fields by name. None clears."""
+    """Values for custom fields by name: of a CRM, or of paths that a client declared. None clears."""
     merged_into: str | None = None
     absorbed: bool = False
     """With `merged_into`: the values of the other object win, also older ones, and the CRM sends no change for them."""
@@ -193,7 +193,7 @@ Detail = dict[str, Any]
 `merged_into` the object that the event's was merged into, `absorbed` where that one's values win,
 `erasure` where a deletion asks to erase the person,
 `position` the place among its delivery's events with equal times,
-`carried` values of a campaign event and `fields` and `custom` values of a CRM or API write, all for folding;
+`carried` values of a campaign event, `fields` of a CRM or API write and `custom` values, all for folding;
 of an API write also `cleared`, where it removed all custom fields, and `by`, the ids of its key and its request."""
 
 
