@@ -35,6 +35,8 @@ MEETING_STATUSES = {
     "meeting_booked": "meeting_booked", "meeting_canceled": None, "meeting_rescheduled": None, "meeting_no_show": "no_show",
 }  # fmt: skip
 """Events of booking tools, and the status that each sets unless the client names another: none for a canceled or moved meeting."""
+MEETING_START = "meeting_start"
+"""The property of such an event that has the start of the meeting, in UTC."""
 EMAIL_EVENTS = MEETING_STATUSES.keys() | frozenset(
     {
         "email_sent", "email_delivered", "manual_email_sent", "email_opened", "email_clicked", "email_deferred",
