@@ -493,3 +493,22 @@ def test_meeting__sets_the_clients_status_or_its_own(labels: dict[str, str | Non
 
     assert meeting.event == event
     assert (effect_of(meeting), status_word(meeting, effect_of(meeting))) == (STATUS if status else "", status)
+
+
+def test_events_setting__says_what_an_event_of_a_crm_means() -> None:
+    fields = {"event": "meta.kind", "id": "data.person.key", "email": "data.person.mail", "custom.Plan": "data.plan"}
+    names = {"P1": "contact.created", "gone": "contact.deleted", "out": "email_unsubscribed", "firm": "company.updated", "quiz": "ignored"}
+    person = {"key": 7, "mail": "ann@example.com"}
+
+    def events(kind: str) -> list[tuple[str, dict[str, str | None]]]:
+        body = {"meta": {"kind": kind}, "data": {"person": person, "plan": "Gold"}}
+        return [(event.event, event.custom) for event in told(body, connected("generic", fields=fields, events=names)).events]
+
+    assert events("p1") == [("contact.created", {"Plan": "Gold"})]
+    assert events("gone") == [("contact.deleted", {})]
+    assert events("out") == [("contact.updated", {"Plan": "Gold"}), ("email_unsubscribed", {})]
+    assert events("firm") == [("company.updated", {"Plan": "Gold"})]
+    assert events("quiz") == [("ignored", {})]
+    assert events("person.changed") == [("contact.updated", {"Plan": "Gold"})]
+    with pytest.raises(UnrecognisedPayload):
+        told({"meta": {"kind": "out"}}, connected("generic", fields=fields, events=names))

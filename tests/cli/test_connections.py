@@ -12,6 +12,8 @@ from tests.cli.conftest import Run
 from tests.connections.silent import fall_silent
 
 from touchbase.common.timestamps import from_text
+from touchbase.history.dedupe_keys import body_key
+from touchbase.inbox.sql.commands import store_delivery
 from touchbase.stores import open_store
 
 HUBSPOT = ("--client", "acme", "--channel", "crm", "--tool", "hubspot")
@@ -315,3 +317,33 @@ def test_connections_list__shows_calls_and_silences(acme: Run, tmp_path: Path) -
     assert (shown["calls"]["per_day"], shown["calls"]["silent_since_time"]) == (96.0, "2026-11-20T09:00:00Z")
     assert silences.splitlines()[1].split() == ["2026-11-20", "09:00", "2026-11-21", "09:00", "-", "96.0", "900"]
     assert (none.exit_code, "`touchbase connections list` shows all" in none.output) == (1, True)
+
+
+def test_connections_add_dry_run__says_what_stored_webhooks_would_become(acme: Run, tmp_path: Path) -> None:
+    body = b'{"kind": "person.updated", "data": {"mail": "ann@example.com", "plan": "Gold"}}'
+    asyncio.run(store_webhook(f"sqlite:///{tmp_path}/touchbase.db", body))
+    acme("worker", "--once")
+    chosen = ("--setting", "fields.event=kind", "--setting", "fields.email=data.mail", "--setting", "fields.custom.Plan=data.plan")
+    tool = ("--client", "acme", "--channel", "crm", "--tool", "generic")
+
+    tried = acme("connections", "add", *tool, *chosen, "--dry-run", "--since", "1970-01-01")
+    as_json = json.loads(acme("connections", "add", *tool, *chosen, "--dry-run", "--since", "1970-01-01", "--json").output)
+    refused = acme("connections", "add", *tool, "--setting", "fields.mail=data.mail", "--dry-run")
+    with_secret = acme("connections", "add", *tool, *chosen, "--dry-run", "--generate-secret")
+
+    assert "1  unrecognised -> applied, 1 events" in tried.output
+    assert "custom field Plan Gold" in tried.output
+    [delivery] = as_json["would"]["deliveries"]
+    assert delivery["records"][0]["changed"]["custom field Plan"] == [None, "Gold"]
+    assert (refused.exit_code, "--setting fields.mail" in refused.output) == (2, True)
+    assert (with_secret.exit_code, "leave out secrets" in with_secret.output) == (2, True)
+    assert listed(acme) == []
+
+
+async def store_webhook(url: str, body: bytes) -> None:
+    """Store a webhook of a CRM, as a server that received it."""
+    store = await open_store(url)
+    try:
+        await store.write(store_delivery(1, "crm", body_key("crm", "", "", body), b"{}", "", body, 5))
+    finally:
+        await store.close()

@@ -91,8 +91,9 @@ def test_replay_dry_run__shows_each_result_and_the_changes(store: Run) -> None:
     by_filter = store("inbox", "replay", "--dry-run", "--state", "received", "--channel", "email_campaign").output.splitlines()
 
     assert by_id[0] == f"{sent}  received -> applied, 1 events"
-    assert by_id[1].startswith(f"{nonsense}  received -> unrecognised, 0 events: The body is neither")
-    assert by_id[2:] == [
+    assert by_id[1].startswith("    contact new: contact_status contacted, email contact@example.com, ")
+    assert by_id[2].startswith(f"{nonsense}  received -> unrecognised, 0 events: The body is neither")
+    assert by_id[3:] == [
         "2 deliveries would be applied again: 1 received -> applied, 1 received -> unrecognised",
         "1 records would be made, 0 would change",
     ]
@@ -140,7 +141,7 @@ def test_inbox_replay__counts_deliveries_without_a_body_separately(store: Run) -
     replayed = store("inbox", "replay", "--channel", "email_campaign").output
 
     left_out = "; 1 delivery cannot be: the body was removed"
-    assert rehearsed[1] == f"1 delivery would be applied again: 1 unrecognised -> unrecognised{left_out}"
+    assert rehearsed[-2] == f"1 delivery would be applied again: 1 unrecognised -> unrecognised{left_out}"
     assert replayed == f"1 delivery will be applied again{left_out}\n"
 
 

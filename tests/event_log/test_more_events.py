@@ -40,6 +40,22 @@ async def test_webhook__that_is_repeated_or_late_logs_nothing(house: House) -> N
     assert await types(house) == before
 
 
+async def test_meetings__are_logged_though_a_canceled_one_changes_no_field(house: House) -> None:
+    await house.contact(**JANE)
+    for at, event in ((50, "meeting_booked"), (60, "meeting_rescheduled"), (70, "meeting_canceled"), (80, "meeting_no_show")):
+        await house.hook("camp", {"event": event, "email": "jane@example.com", "at": at})
+        await house.hook("camp", {"event": event, "email": "jane@example.com", "at": at})
+
+    events = [event for event in await logged(house) if "meeting" in event.type]
+    assert [event.type.removeprefix("contact.") for event in events] == [
+        "meeting_booked", "meeting_rescheduled", "meeting_canceled", "meeting_no_show",
+    ]  # fmt: skip
+    assert {event.record_id for event in events} == {1}
+    assert events[2].changed == {}
+    assert events[2].data["meeting"]["tool"] == "camp"
+    assert events[2].cause["origin"] == "delivery"
+
+
 async def test_merge__names_the_records_that_ended(house: House) -> None:
     number = await house.contact(**JANE)
     other = await house.contact(email="j@example.com", last_name="Doe")

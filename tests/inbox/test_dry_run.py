@@ -16,10 +16,10 @@ from touchbase.common.timestamps import DAY, SECOND
 from touchbase.consistency.service import Verified, verify
 from touchbase.deliveries.delivery import IGNORED, MAX_ATTEMPTS, RECEIVED, UNRECOGNISED
 from touchbase.deliveries.payload_fingerprint import fingerprint_parts
-from touchbase.deliveries.work import DryRunDelivery
+from touchbase.deliveries.work import DryRunDelivery, DryRunRecord
 from touchbase.errors import UnrecognisedPayload
 from touchbase.history.dedupe_keys import body_key
-from touchbase.history.events import Event, Translation
+from touchbase.history.events import CONTACT, Event, Translation
 from touchbase.inbox.queries import DeliveryGroup
 from touchbase.inbox.replay import DryRunner, count, pages, replay_page
 from touchbase.inbox.service import DeliveryFilter, group_deliveries
@@ -181,11 +181,13 @@ async def test_dry_run__reports_the_changes_and_stores_nothing(store: Store, exe
     told = await DryRunner(store, knowing, lambda: NOON).dry_run(client, [*strange, sent, broken, 999_999])
 
     assert await everything() == before
+    [[contact]] = await execute_sql("SELECT id FROM contact")
+    named = DryRunRecord(CONTACT, contact, {"first_name": (None, "Ann")})
     assert told.deliveries == [
-        DryRunDelivery(strange[0], "unrecognised", "applied", 1, None),
-        DryRunDelivery(strange[1], "unrecognised", "applied", 1, None),
+        DryRunDelivery(strange[0], "unrecognised", "applied", 1, None, [named]),
+        DryRunDelivery(strange[1], "unrecognised", "applied", 1, None, [named]),
         DryRunDelivery(strange[2], "unrecognised", "ignored", 0, "understood, but not used: deal.creation"),
-        DryRunDelivery(sent, "applied", "applied", 1, None),
+        DryRunDelivery(sent, "applied", "applied", 1, None, [named]),
         DryRunDelivery(broken, "received", "failed", 0, "ZeroDivisionError: a fault"),
     ]
     assert (told.created, told.changed, told.fields) == (0, 1, {"first_name": 1})

@@ -10,6 +10,7 @@ from tests.asgi_client import ApiClient, MakeClient
 
 from touchbase.adapters.registry import load_adapters
 from touchbase.connections.sql.connections import list_connections
+from touchbase.consistency.service import Verified, verify
 from touchbase.inbox.worker import translator
 from touchbase.sql.store import Store
 
@@ -87,7 +88,9 @@ FAULTS: dict[str, dict[str, Any]] = {
     "/connection/settings/fields": {"connection": {**PROPOSED, "tool": "instantly"}},
     "/connection/settings/fields/domain": {"connection": {**PROPOSED, "settings": {"fields": {"domain": "a"}}}},
     "/connection/settings/events/a": {"connection": {**PROPOSED, "settings": {"events": {"a": "b"}}}},
-    "/connection/settings/events": {"connection": {"channel": "crm", "tool": "generic", "settings": {"events": {"a": "other"}}}},
+    "/connection/settings/events/b": {"connection": {"channel": "crm", "tool": "generic", "settings": {"events": {"b": "other"}}}},
+    "/connection/settings/fields/custom.": {"connection": {**PROPOSED, "settings": {"fields": {"email": "a", "custom.": "b"}}}},
+    "/connection/settings/fields/custom.email": {"connection": {**PROPOSED, "settings": {"fields": {"custom.email": "b"}}}},
     "/connection/tool": {"connection": {"channel": "crm", "tool": "nothing", "settings": {}}},
 }
 
@@ -99,3 +102,44 @@ async def test_proposed_settings__are_refused_with_the_place_of_the_fault(call: 
             reply = await call.post(REPLAY, {**ASKED, "connection": PROPOSED, **more})
             assert reply.status == 422
             assert pointer in [error["pointer"] for error in reply.problem["errors"]]
+
+
+async def test_crm_events_without_fields__are_refused_with_what_is_missing(call: ApiClient) -> None:
+    await receive(call)
+    proposed = {"channel": "crm", "tool": "generic", "settings": {"events": {"a": "contact.deleted"}}}
+
+    reply = await call.post(REPLAY, {**ASKED, "connection": proposed})
+
+    assert [error["pointer"] for error in reply.problem["errors"]] == ["/connection/settings/fields"]
+
+
+async def test_dry_run__says_of_each_delivery_what_it_would_change(call: ApiClient) -> None:
+    await receive(call)
+    await call.post("/public/v2/contacts", {"email": "p1@people.example", "first_name": "Paula"}, x_client_id="abc")
+    fields = {**SETTINGS["fields"], "custom.Result": "outcome"}
+
+    reply = await call.post(REPLAY, {**ASKED, "connection": {**PROPOSED, "settings": {"fields": fields}}})
+
+    first, second = reply.json()["would"]["deliveries"]
+    assert (first["state"], first["would_be"], first["events"], first["error"]) == ("unrecognised", "applied", 1, None)
+    [made] = first["records"]
+    assert (made["record"], made["id"]) == ("contact", None)
+    assert made["changed"]["email"] == [None, "p0@people.example"]
+    assert made["changed"]["custom field Result"] == [None, "talked"]
+    [known] = second["records"]
+    assert known["id"] is not None
+    assert known["changed"]["contact_status"][1] == "voicemail"
+    assert "email" not in known["changed"]
+
+
+async def test_custom_fields_of_a_campaign_tool__are_those_of_the_replay(call: ApiClient) -> None:
+    await receive(call)
+    await call.post(
+        "/admin/v1/clients/abc/connections", {**PROPOSED, "settings": {"fields": {**SETTINGS["fields"], "custom.Result": "outcome"}}}
+    )
+    await call.post(REPLAY, {"client": "abc", "state": "unrecognised"})
+    await work(call)
+
+    shown = (await call.get("/public/v2/contacts?structure=FLAT", x_client_id="abc")).json()["data"]
+    assert sorted(contact["contact_custom_fields"]["Result"] for contact in shown) == ["talked", "voicemail"]
+    assert [fault async for fault in verify(call.parts.store, call.kept[0], Verified())] == []

@@ -269,8 +269,47 @@ async def test_load_of_woodpecker__brings_prospects_with_their_states(loads: Loa
     assert {"gone@acme.example", "bob@acme.example"} <= await loads.listed()
 
 
+def reply_io(request: ReceivedRequest, query: dict[str, str]) -> object:
+    """Two pages of contacts, a sequence, a thread with a reply of 21 messages, one without an answer, and a blocklist."""
+    assert request.headers["authorization"] == f"Bearer {TOKEN}"
+    ann, bob = {"email": "ann@acme.example", "id": 7}, {"email": "bob@acme.example", "id": 8}
+    sent = {"messageId": "m0", "date": "2026-03-02T09:00:00Z", "isOutbound": True, "channel": "email", "body": "Hello"}
+    answer = {"messageId": "m9", "date": "2026-03-03T09:30:00Z", "isOutbound": False, "channel": "email", "body": "Yes, please"}
+    replied = {"id": 51, "contact": ann, "category": {"id": 1, "name": "Interested"}, "lastActivityDate": "2026-03-04T10:00:00Z"}
+    pages = {
+        "/v3/contacts/filter 0": [{**ann, "firstName": "Ann", "addingDate": "2026-03-01T08:00:00Z"}, None],
+        "/v3/contacts/filter 100": [{"id": 9, "email": "cy@acme.example", "optedOut": True, "addingDate": "2026-03-01T08:00:00Z"}],
+        "/v3/sequences 0": [{"id": 3, "name": "Spring / north"}],
+        "/v3/sequences/3/contacts 0": [{"contactId": 10, "email": "di@acme.example", "statusInSequence": "Bounced"}, {"contactId": 7}],
+        "/v3/inbox/threads/filter inbox": [replied],
+        "/v3/inbox/threads/filter sent": [{"id": 52, "contact": bob}],
+        "/v3/inbox/threads/51/messages 0": [sent, None],
+        "/v3/inbox/threads/51/messages 20": [answer],
+        "/v3/inbox/threads/52/messages 0": [{**sent, "messageId": "m1"}],
+    }
+    path = urlsplit(request.path).path
+    if path == "/v1/Blacklist":
+        return {"emails": ["gone@acme.example"]} if query["outputType"] == "Emails" else ["firm.example"]
+    if path == "/v3/inbox/threads/filter":
+        assert request.json()["sequenceIds"] == [3]
+    rows = pages[f"{path} {request.json()['source'] if path == '/v3/inbox/threads/filter' else query['skip']}"]
+    return {"items": [row for row in rows if row], "hasMore": None in rows}
+
+
+async def test_load_of_reply_io__brings_messages_states_and_the_blocklist(loads: Loads) -> None:
+    job = await loads.load("reply_io", reply_io)
+
+    assert job["state"] == "succeeded", job
+    ann, bob = await loads.contact("ann@acme.example"), await loads.contact("bob@acme.example")
+    assert (ann["first_name"], ann["contact_status"], ann["last_reply_received"]) == ("Ann", "interested", "2026-03-03T09:30:00Z")
+    assert {*await loads.messages("ann@acme.example")} == {("sent", "Hello"), ("received", "Yes, please")}
+    assert (bob["contact_status"], bob["first_campaign_email_sent"]) == ("contacted", "2026-03-02T09:00:00Z")
+    assert (await loads.contact("di@acme.example"))["contact_status"] == "bounced"
+    assert await loads.listed() == {"gone@acme.example", "firm.example", "cy@acme.example", "di@acme.example"}
+
+
 def test_every_tool_with_a_load__has_a_test() -> None:
-    assert {*SOURCES} == {"instantly", "smartlead", "lemlist", "heyreach", "woodpecker"}
+    assert {*SOURCES} == {"instantly", "smartlead", "lemlist", "heyreach", "woodpecker", "reply_io"}
     assert {*SOURCES} <= {*BLOCKLISTS}
 
 
@@ -311,11 +350,11 @@ async def test_page_that_is_none__fails_the_load_and_not_the_server(loads: Loads
 
 async def test_load__is_refused_beside_another_one_and_for_other_tools(loads: Loads) -> None:
     await loads.connect("instantly")
-    await loads.connect("reply_io")
+    await loads.connect("emailbison")
     first = await loads.start("instantly")
 
     second = await loads.start("instantly", 409)
-    other = await loads.start("reply_io", 422)
+    other = await loads.start("emailbison", 422)
 
     assert f"job {first['id']} loads the history of instantly already" in second["detail"]
     assert "only that of instantly, smartlead" in other["errors"][0]["detail"]

@@ -72,7 +72,8 @@ export const OUTCOMES: readonly string[] = ['delivered', 'refused', 'timeout', '
 
 /** Every type of event that an endpoint may ask for; a test compares it with the API's. */
 export const EVENT_TYPES: readonly string[] = [
-  'contact.created', 'contact.updated', 'contact.status_changed', 'contact.replied', 'contact.merged', 'contact.deleted', 'contact.restored',
+  'contact.created', 'contact.updated', 'contact.status_changed', 'contact.replied', 'contact.meeting_booked',
+  'contact.meeting_canceled', 'contact.meeting_rescheduled', 'contact.meeting_no_show', 'contact.merged', 'contact.deleted', 'contact.restored',
   'contact.erased', 'company.created', 'company.updated', 'company.status_changed', 'company.merged', 'company.deleted', 'company.restored',
   'message.received', 'message.sent', 'status.renamed', 'suppression.added', 'suppression.removed', 'delivery.failed', 'delivery.unrecognised',
   'connection.silent', 'connection.resumed', 'client.storage_warning',

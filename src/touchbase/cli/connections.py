@@ -9,10 +9,12 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from touchbase.cli.options import Group, connection_options, find_channel, json_option
+from touchbase.cli.inbox_replay import rehearse
+from touchbase.cli.options import Group, connection_options, find_channel, json_option, point_in_time
 from touchbase.cli.output import SPARE, Column, print_json, print_table, print_values
 from touchbase.cli.store import read_text
 from touchbase.cli.through_api import PAGE, address, end_of, here, through_api, with_client_id
+from touchbase.common.timestamps import DAY, Micros, clock, to_text
 from touchbase.history.events import EMAIL_CAMPAIGN
 
 if TYPE_CHECKING:
@@ -174,21 +176,27 @@ def _row(connection: Values) -> tuple[object, ...]:
 )
 @click.option("--no-access-token", is_flag=True, help="Remove the access token: nothing is fetched from the tool any more.")
 @click.option("--setting", "settings", multiple=True, metavar="NAME=VALUE", help="Set a setting; NAME.KEY=VALUE for one entry of a table.")
+@click.option("--dry-run", is_flag=True, help="Only print what stored webhooks would become under the settings; nothing is stored.")
+@click.option(
+    "--since", callback=point_in_time, metavar="TIME", help="With --dry-run: webhooks received then or later, such as 2h or 30d (7d)."
+)
 @json_option("Print JSON: the connection, the path of its webhook address, and a new secret.")
 def add(
     tb: Touchbase, client_id: str, channel: str | None, tool: str,
     secrets: tuple[str, ...], secret_file: Path | None, generate_secret: bool, no_secret: bool, access_token: str | None,
-    access_token_file: Path | None, no_access_token: bool, settings: tuple[str, ...], as_json: bool,
+    access_token_file: Path | None, no_access_token: bool, settings: tuple[str, ...], dry_run: bool, since: Micros | None, as_json: bool,
 ) -> None:  # fmt: skip
     """Connect a tool to a client, or change its connection; prints the address to paste.
 
     Its webhooks must prove to know --secret; given twice, either is accepted. Given secrets replace the present ones; given settings
     are set, others stay. An empty VALUE sets a setting to its default, or removes an entry of a table; the word null means none. Tools
     that called in the last week and would be refused from now on are listed. --access-token lets Touchbase fetch records from the
-    tool's API; a change restarts fetching that has stopped.
+    tool's API; a change restarts fetching that has stopped. --dry-run prints each stored webhook that the settings would make another
+    of, with the values that would change.
 
     \b
     touchbase connections add --client acme --tool pipedrive --secret hook:a-long-password --setting status_labels.12=customer
+    touchbase connections add --client acme --channel crm --tool generic --setting fields.email=data.mail --dry-run
     """
     from touchbase.connections.service import new_secret
 
@@ -199,6 +207,13 @@ def add(
         raise click.UsageError("--no-secret cannot be combined with --secret, --secret-file or --generate-secret")
     chosen = [*all_secrets, new] if new else all_secrets
     token = _token(access_token, access_token_file, no_access_token)
+    if since is not None and not dry_run:
+        raise click.UsageError("--since goes with --dry-run")
+    if dry_run and (chosen or no_secret or token is not None):
+        raise click.UsageError("--dry-run tries settings; leave out secrets and tokens")
+    if dry_run:
+        _rehearse(tb, client_id, channel, tool, settings, clock() - 7 * DAY if since is None else since, as_json)
+        return
     changes = _Changes(chosen if chosen or no_secret else None, settings, token)
     application = here()
     present_id, shown, present = _add(tb, client_id, channel, tool, changes)
@@ -208,6 +223,22 @@ def add(
         print_json({"client_id": present_id, "webhook_path": path, **shown, **({"generated_secret": new} if new else {})})
     else:
         _print_connection(shown, f"{server.rstrip('/')}{path}", new, present)
+
+
+def _rehearse(
+    tb: Touchbase, client_id: str, channel: str, tool: str, settings: tuple[str, ...], since: Micros, as_json: bool
+) -> None:  # fmt: skip
+    """Print what stored deliveries would become under the connection's settings with these changes."""
+    from touchbase_client import Problem
+
+    _, body = _settings_after(tb, client_id, channel, tool, settings)
+    filters = {"client": client_id, "channel": channel, "received_since": to_text(since), **({"tool": tool} if tool != "generic" else {})}
+    try:
+        rehearse(tb, filters, {"channel": channel, "tool": tool, "settings": body}, as_json)
+    except Problem as problem:
+        if here() is not None:
+            _refuse([replace(fault, pointer=fault.pointer.removeprefix("/connection")) for fault in problem.errors])
+        raise
 
 
 def _print_connection(connected: Values, address: str, new: str | None, secrets: Sequence[str]) -> None:
@@ -242,17 +273,10 @@ class _Changes:
 
 def _add(tb: Touchbase, client_id: str, channel: Any, tool: str, changes: _Changes) -> tuple[str, Values, list[str]]:
     """Return the client's present id (the given one may be a former one), the connection, and its secrets; older ones are not shown."""
-    import msgspec
-
-    from touchbase.connections.api import ConnectionSettingsBody, settings_of
-    from touchbase.connections.models import NO_SETTINGS
     from touchbase_client import Problem
 
-    connections = tb.admin.connections.list(client_id)["data"]
-    present = next((connection for connection in connections if (connection["channel"], connection["tool"]) == (channel, tool)), None)
-    before = NO_SETTINGS if present is None else settings_of(msgspec.convert(present["settings"], ConnectionSettingsBody))
-    merged = msgspec.convert(_merge_settings(before, changes.settings), ConnectionSettingsBody, from_attributes=True)
-    body: Any = {"settings": msgspec.to_builtins(merged)} if changes.settings else {}
+    present, settings = _settings_after(tb, client_id, channel, tool, changes.settings)
+    body: Any = {"settings": settings} if changes.settings else {}
     body |= {} if changes.secrets is None else {"secrets": changes.secrets}
     body |= {} if changes.token is None else {"access_token": changes.token or None}
     try:
@@ -266,6 +290,20 @@ def _add(tb: Touchbase, client_id: str, channel: Any, tool: str, changes: _Chang
         raise
     unknown = [""] * changed["secret_count"] if changes.secrets is None else changes.secrets
     return tb.admin.clients.get(client_id)["client_id"], {**changed}, unknown
+
+
+def _settings_after(tb: Touchbase, client_id: str, channel: str, tool: str, pairs: tuple[str, ...]) -> tuple[Any, Values]:
+    """Return a connection, None if it is new, and its settings after these changes."""
+    import msgspec
+
+    from touchbase.connections.api import ConnectionSettingsBody, settings_of
+    from touchbase.connections.models import NO_SETTINGS
+
+    connections = tb.admin.connections.list(client_id)["data"]
+    present = next((connection for connection in connections if (connection["channel"], connection["tool"]) == (channel, tool)), None)
+    before = NO_SETTINGS if present is None else settings_of(msgspec.convert(present["settings"], ConnectionSettingsBody))
+    merged = msgspec.convert(_merge_settings(before, pairs), ConnectionSettingsBody, from_attributes=True)
+    return present, msgspec.to_builtins(merged)
 
 
 def _refuse(faults: Sequence[Fault | FieldError]) -> None:

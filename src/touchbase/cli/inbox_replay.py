@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections import Counter
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -207,15 +207,29 @@ async def _by_id(store: ProcessingStore, ids: tuple[int, ...]) -> AsyncIterator[
 
 def _record_dry_run(result: DryRunResult, progress: _ReplayProgress) -> None:
     """Count the outcome of each delivery, and print or collect it."""
-    for delivery in result.deliveries:
-        progress.outcomes[delivery.was, delivery.state] += 1
+    from touchbase.inbox.api.replay import dry_run_values
+
+    for values in map(dry_run_values, result.deliveries):
+        progress.outcomes[values["state"], values["would_be"]] += 1
         if progress.results is not None:
-            progress.results.append(
-                {"id": delivery.id, "state": delivery.was, "would_be": delivery.state, "events": delivery.events, "error": delivery.error}
-            )
-            continue
-        why = f": {escape_controls(delivery.error)}" if delivery.error else ""
-        click.echo(f"{delivery.id}  {delivery.was} -> {delivery.state}, {delivery.events} events{why}")
+            progress.results.append(values)
+        else:
+            _print_delivery(values)
+
+
+def _print_delivery(delivery: Mapping[str, Any]) -> None:
+    """Print what would become of one delivery of a dry run, and of its records."""
+    why = f": {escape_controls(delivery['error'])}" if delivery["error"] else ""
+    click.echo(f"{delivery['id']}  {delivery['state']} -> {delivery['would_be']}, {delivery['events']} events{why}")
+    for record in delivery["records"]:
+        changes = (f"{name} {_value(now) if record['id'] is None else f'{_value(before)} -> {_value(now)}'}"
+                   for name, (before, now) in record["changed"].items())  # fmt: skip
+        number = "new" if record["id"] is None else record["id"]
+        click.echo(f"    {record['record']} {number}: {escape_controls(', '.join(changes))}")
+
+
+def _value(value: object) -> str:
+    return "none" if value in (None, "") else str(value)
 
 
 def _as_values(progress: _ReplayProgress) -> dict[str, object]:
@@ -267,6 +281,7 @@ def _replay_at_server(
 def _replayed(tb: Touchbase, body: Any) -> dict[str, Any]:
     """Replay page after page; return the sums."""
     count, outcomes, fields, records_made, changed = 0, Counter[str](), Counter[str](), 0, 0
+    deliveries: list[Mapping[str, Any]] = []
     while True:
         page = tb.deliveries.replay_matching(body)
         count += page["count"]
@@ -274,14 +289,21 @@ def _replayed(tb: Touchbase, body: Any) -> dict[str, Any]:
             outcomes.update(would["outcomes"])
             fields.update(would["fields"])
             records_made, changed = records_made + would["records_made"], changed + would["records_changed"]
+            deliveries += would["deliveries"]
         if page["next_cursor"] is None:
             break
         body = {**body, "cursor": page["next_cursor"]}
     total = {"outcomes": dict(outcomes), "records_made": records_made, "records_changed": changed, "fields": dict(fields)}
+    total["deliveries"] = deliveries
     return {"count": count, "would": total if body.get("dry_run") else None}
 
 
-def _print_replayed(result: dict[str, Any], as_json: bool) -> None:
+def rehearse(tb: Touchbase, filters: Mapping[str, Any], connection: Mapping[str, Any], as_json: bool) -> None:
+    """Print what a client's stored deliveries would become under proposed settings of a connection; those that stay the same only count."""
+    _print_replayed(_replayed(tb, {**filters, "dry_run": True, "connection": connection}), as_json, only_changes=True)
+
+
+def _print_replayed(result: dict[str, Any], as_json: bool, only_changes: bool = False) -> None:
     if as_json:
         print_json(result)
         return
@@ -289,6 +311,9 @@ def _print_replayed(result: dict[str, Any], as_json: bool) -> None:
     if would is None:
         click.echo(f"{many} will be applied again")
         return
+    for delivery in would["deliveries"]:
+        if not only_changes or delivery["records"] or delivery["state"] != delivery["would_be"]:
+            _print_delivery(delivery)
     outcomes = ", ".join(f"{count} {state}" for state, count in would["outcomes"].items()) or "none"
     click.echo(f"{many} would be applied again: {outcomes}")
     click.echo(f"{would['records_made']} records would be made, {would['records_changed']} would change")

@@ -44,16 +44,25 @@ MAPPABLE_FIELDS = (
 )
 """Fields whose path `fields` may give for a CRM; `company_id` links to a company by its id in the CRM."""
 CAMPAIGN_FIELDS = (
-    "event", "email", "linkedin_url", "first_name", "last_name", "name", "occurred_at", "status", "campaign", "campaign_id",
+    "event", "email", "linkedin_url", "first_name", "last_name", "name", "occurred_at", "status", "campaign", "campaign_id", "company",
+    "phone", "title",
 )  # fmt: skip
-"""Fields whose path `fields` may give for a campaign tool."""
+"""Fields whose path `fields` may give for a campaign tool; the last three are custom fields."""
+CUSTOM_PREFIX = "custom."
+"""Begins an entry of `fields` for a custom field: `custom.Plan`."""
 DECLARED_EVENTS = (
     "email_sent", "email_delivered", "email_opened", "email_clicked", "email_replied", "email_auto_replied", "email_bounced",
     "email_unsubscribed", "email_spam_complaint", "manual_email_sent", "lead_status_changed", "linkedin_sent", "linkedin_replied",
     "linkedin_invite_sent", "linkedin_invite_accepted", "linkedin_other", "meeting_booked", "meeting_canceled", "meeting_rescheduled",
     "meeting_no_show", "other",
 )  # fmt: skip
-"""Meanings that names in `events` may have."""
+"""What the names in `events` may mean for a campaign tool."""
+DECLARED_CRM_EVENTS = (
+    "contact.created", "contact.updated", "contact.deleted", "company.created", "company.updated", "company.deleted", "email_unsubscribed",
+    "email_resubscribed", "email_bounced", "email_preferences_changed", "meeting_booked", "meeting_canceled", "meeting_rescheduled",
+    "meeting_no_show", "ignored",
+)  # fmt: skip
+"""The same for a CRM."""
 CACHE_TTL: Micros = SECOND
 """How long cached connections are used; a change by another process shows after this time at the latest."""
 
@@ -81,9 +90,9 @@ class ConnectionSettings:
     time_zone: str | None = None
     """IANA time zone of times without a zone; None: UTC, but never later than the receipt."""
     fields: Mapping[str, str] = field(default_factory=dict)
-    """Tool `generic`: one of `MAPPABLE_FIELDS` or `CAMPAIGN_FIELDS` -> its path in the body, such as `data.person.mail`."""
+    """Tool `generic`: one of `MAPPABLE_FIELDS` or `CAMPAIGN_FIELDS`, or `custom.NAME` -> its path, such as `data.person.mail`."""
     events: Mapping[str, str] = field(default_factory=dict)
-    """Campaign tool `generic`: the tool's name of an event (case ignored) -> one of `DECLARED_EVENTS`."""
+    """Tool `generic`: the tool's name of an event (case ignored) -> one of `DECLARED_EVENTS`, for a CRM of `DECLARED_CRM_EVENTS`."""
     api_base: str | None = None
     """CRM: base URL of its API; None: the tool's default."""
     api_user: str | None = None
@@ -106,6 +115,10 @@ class ConnectionSettings:
     def status_for_label(self, *labels: str | None) -> str | None:
         """Return the client's status for the first label that `status_labels` lists, or None."""
         return _lookup(self.status_labels, labels)
+
+    def declared_event(self, name: str | None) -> str | None:
+        """Return what `events` says that a name of an event means, or None."""
+        return _lookup(self.events, (name,)) if self.events else None
 
     def status_for_deal(self, *stages: str | None) -> str | None:
         """Return the status that a deal sets, for the first stage that `deal_labels` lists, or None."""

@@ -11,6 +11,8 @@ from touchbase.connections.models import (
     CAMPAIGN_FIELDS,
     COMPANY,
     CONTACT,
+    CUSTOM_PREFIX,
+    DECLARED_CRM_EVENTS,
     DECLARED_EVENTS,
     IGNORE,
     MAPPABLE_FIELDS,
@@ -88,7 +90,7 @@ def connection_faults(
     _check_labels(settings.deal_labels, "deal_labels", faults)
     _check_objects(settings.objects, faults)
     _check_fields(settings.fields, channel, faults)
-    _check_events(settings.events, faults)
+    _check_events(settings, channel, faults)
     _check_written(settings.written_property, faults)
     if settings.deals_set_status and not settings.deal_labels:
         faults.append(Fault("/settings/deal_labels", "required", "deals_set_status needs deal_labels: say which status each stage sets"))
@@ -101,8 +103,6 @@ def _check_channel(channel: str, tool: str, settings: ConnectionSettings, faults
         names.append("linkedin_reply_counts")
     if channel != EMAIL_CAMPAIGN and settings.unknown_bounces is not None:
         names.append("unknown_bounces")
-    if channel != EMAIL_CAMPAIGN and settings.events:
-        names.append("events")
     faults += [Fault(f"/settings/{name}", "channel", f"is not a setting of the channel {channel}") for name in names]
     for name, owner in _ONLY_OF.items():
         if channel == CRM and tool != owner and getattr(settings, name):
@@ -148,8 +148,13 @@ def _check_fields(fields: Mapping[str, str], channel: str, faults: list[Fault]) 
     allowed = MAPPABLE_FIELDS if channel == CRM else CAMPAIGN_FIELDS
     listed = next((path.partition("[]")[0] for path in fields.values() if "[]" in path), None)
     for name, path in fields.items():
-        if name not in allowed:
-            faults.append(Fault(_entry("fields", name), "unknown", f"{name!r} is none of {', '.join(allowed)}"))
+        custom = name.removeprefix(CUSTOM_PREFIX) if name.startswith(CUSTOM_PREFIX) else None
+        if custom is None and name not in allowed:
+            detail = f"{name[:100]!r} is none of {', '.join(allowed)}, nor custom.NAME of a custom field"
+            faults.append(Fault(_entry("fields", name), "unknown", detail))
+        elif custom is not None and (custom != custom.strip() or not custom or custom in allowed):
+            detail = "must be custom.NAME with the name of a custom field, no blanks around it; the fields above go without it"
+            faults.append(Fault(_entry("fields", name), "unknown", detail))
         elif any(not part.strip() for part in path.replace("[]", "", 1).split(".")) or "[]" in path.replace("[]", "", 1):
             detail = "must be keys joined by dots, such as data.person.mail, with one [] behind a list at most, such as items[].Email"
             faults.append(Fault(_entry("fields", name), "path", detail))
@@ -160,10 +165,14 @@ def _check_fields(fields: Mapping[str, str], channel: str, faults: list[Fault]) 
         faults.append(Fault("/settings/fields", "required", "must say where to find one of id, email, domain and linkedin_url"))
 
 
-def _check_events(events: Mapping[str, str], faults: list[Fault]) -> None:
-    for name, event in events.items():
-        if event not in DECLARED_EVENTS:
-            faults.append(Fault(_entry("events", name), "choice", f"{event!r} is none of {', '.join(DECLARED_EVENTS)}"))
+def _check_events(settings: ConnectionSettings, channel: str, faults: list[Fault]) -> None:
+    allowed = DECLARED_CRM_EVENTS if channel == CRM else DECLARED_EVENTS
+    for name, event in settings.events.items():
+        if event not in allowed:
+            faults.append(Fault(_entry("events", name), "choice", f"{event[:100]!r} is none of {', '.join(allowed)}"))
+    if channel == CRM and settings.events and not settings.fields:
+        detail = "must say where the body has the event, and one of id, email, domain and linkedin_url: else events of a CRM are not read"
+        faults.append(Fault("/settings/fields", "required", detail))
 
 
 def _check_written(name: str | None, faults: list[Fault]) -> None:

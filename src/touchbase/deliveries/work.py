@@ -44,6 +44,18 @@ class WorkReport:
 
 
 @dataclass(slots=True)
+class DryRunRecord:
+    """A record that a delivery of a dry run would create or change."""
+
+    kind: int
+    """CONTACT or COMPANY."""
+    id: int | None
+    """None: it would be created."""
+    changed: dict[str, tuple[object, object]]
+    """By field, its values before and after; together with the other deliveries of its group that are about the record."""
+
+
+@dataclass(slots=True)
 class DryRunDelivery:
     """The outcome of one delivery in a dry run."""
 
@@ -55,6 +67,7 @@ class DryRunDelivery:
     events: int
     """The events that the delivery would have after the replay."""
     error: str | None
+    records: list[DryRunRecord] = field(default_factory=list)
 
 
 @dataclass(slots=True)

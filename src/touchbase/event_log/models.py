@@ -32,6 +32,10 @@ class EventType(StrEnum):
     CONTACT_UPDATED = "contact.updated"
     CONTACT_STATUS_CHANGED = "contact.status_changed"
     CONTACT_REPLIED = "contact.replied"
+    CONTACT_MEETING_BOOKED = "contact.meeting_booked"
+    CONTACT_MEETING_CANCELED = "contact.meeting_canceled"
+    CONTACT_MEETING_RESCHEDULED = "contact.meeting_rescheduled"
+    CONTACT_MEETING_NO_SHOW = "contact.meeting_no_show"
     CONTACT_MERGED = "contact.merged"
     CONTACT_DELETED = "contact.deleted"
     CONTACT_RESTORED = "contact.restored"
@@ -61,6 +65,10 @@ EVENT_TYPES: dict[EventType, str] = {
     EventType.CONTACT_UPDATED: "Fields of a contact changed, other than its status and its last reply.",
     EventType.CONTACT_STATUS_CHANGED: "The status of a contact changed.",
     EventType.CONTACT_REPLIED: "A contact replied: a webhook brought a later reply than the last one.",
+    EventType.CONTACT_MEETING_BOOKED: "A meeting with a contact was booked: `meeting` has its `start` and the `tool`.",
+    EventType.CONTACT_MEETING_CANCELED: "A meeting with a contact was canceled.",
+    EventType.CONTACT_MEETING_RESCHEDULED: "A meeting with a contact was moved: `start` is the new one, where the tool says it.",
+    EventType.CONTACT_MEETING_NO_SHOW: "A contact did not come to a meeting.",
     EventType.CONTACT_MERGED: "Contacts became one: `merged` has the ids of the others, which ended; `merge_id` undoes a merge by request.",
     EventType.CONTACT_DELETED: "A contact was deleted and can be restored for some time; with `for_good`, no longer.",
     EventType.CONTACT_RESTORED: "A deleted contact was restored, or one that a merge had ended; `changed` has all its values.",

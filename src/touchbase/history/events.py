@@ -35,6 +35,8 @@ MEETING_STATUSES = {
     "meeting_booked": "meeting_booked", "meeting_canceled": None, "meeting_rescheduled": None, "meeting_no_show": "no_show",
 }  # fmt: skip
 """Events of booking tools, and the status that each sets unless the client names another: none for a canceled or moved meeting."""
+MEETING_START = "meeting_start"
+"""The property of such an event that has the start of the meeting, in UTC."""
 EMAIL_EVENTS = MEETING_STATUSES.keys() | frozenset(
     {
         "email_sent", "email_delivered", "manual_email_sent", "email_opened", "email_clicked", "email_deferred",
@@ -136,7 +138,7 @@ class Event:
     fields: dict[str, str | None] = field(default_factory=dict)
     """CRM values for our own fields: first_name, last_name, name, linkedin_url. None clears."""
     custom: dict[str, str | None] = field(default_factory=dict)
-    """CRM values for custom fields by name. None clears."""
+    """Values for custom fields by name: of a CRM, or of paths that a client declared. None clears."""
     merged_into: str | None = None
     absorbed: bool = False
     """With `merged_into`: the values of the other object win, also older ones, and the CRM sends no change for them."""
@@ -195,7 +197,7 @@ Detail = dict[str, Any]
 `about` the object of an event that names no address, of which it says nothing itself,
 `other` the id of another record that the event names too, of which it is not known whether it is the same person,
 `position` the place among its delivery's events with equal times,
-`carried` values of a campaign event and `fields` and `custom` values of a CRM or API write, all for folding;
+`carried` values of a campaign event, `fields` of a CRM or API write and `custom` values, all for folding;
 of an API write also `cleared`, where it removed all custom fields, `restates`, where the record had all its values, and `by`, the ids of
 its key and its request."""
 

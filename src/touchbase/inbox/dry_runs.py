@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from touchbase.common.field_limits import LARGEST_ID
-from touchbase.common.timestamps import Micros
+from touchbase.common.timestamps import Micros, to_text_or_none
 from touchbase.deliveries import claiming
 from touchbase.deliveries.delivery import FAILED, Delivery
 from touchbase.deliveries.limits import MAX_EVENTS
 from touchbase.deliveries.sql import statements as inbox_sql
 from touchbase.deliveries.sql.rows import delivery_of
-from touchbase.deliveries.work import DryRunDelivery, DryRunResult, TooManyEvents
+from touchbase.deliveries.work import DryRunDelivery, DryRunRecord, DryRunResult, TooManyEvents
 from touchbase.history.events import COMPANY, CONTACT, EXTERNAL
 from touchbase.projection.apply import ANY_STATE, apply_batch, apply_needs
 from touchbase.projection.inbox_batch import InboxBatch
-from touchbase.records.fields import ID, UPDATED
+from touchbase.records.fields import ID, TIME, UPDATED, Field
 from touchbase.records.models import Company, Contact, Record
 from touchbase.records.record_type import type_of
 from touchbase.records.sql import statements as records_sql
@@ -33,6 +33,8 @@ Target = tuple[int, int]
 """Record kind and id."""
 Snapshot = dict[Target, dict[str, object]]
 """The values of records as the API shows them."""
+NEW = "(new)"
+"""In place of the id of a company that the same dry run would create."""
 _HIDDEN = (ID, UPDATED)
 
 
@@ -42,6 +44,8 @@ class DryRun:
 
     endings: dict[int, tuple[str, str | None]]
     events: dict[int, int]
+    targets: dict[int, list[Target]]
+    """By delivery, the records that its events are about."""
     after: Snapshot
 
 
@@ -67,10 +71,13 @@ def dry_run(client: int, batch: InboxBatch, now_us: Micros) -> Plan[DryRun]:
     rows = yield Execute(inbox_sql.DELIVERY_ENDINGS, keys)
     caused = yield Execute(inbox_sql.TARGETS_OF_DELIVERIES, keys)
     events: dict[int, int] = {}
+    targets: dict[int, list[Target]] = {}
     for row in caused:
         events[row[0]] = events.get(row[0], 0) + row[3]
-    after = yield from snapshot(client, {(row[1], row[2]) for row in caused if row[1] != EXTERNAL})
-    return DryRun({row[0]: (row[1], row[2]) for row in rows}, events, after)
+        if row[1] != EXTERNAL:
+            targets.setdefault(row[0], []).append((row[1], row[2]))
+    after = yield from snapshot(client, {target for several in targets.values() for target in several})
+    return DryRun({row[0]: (row[1], row[2]) for row in rows}, events, targets, after)
 
 
 def snapshot(client: int, targets: Iterable[Target]) -> Plan[Snapshot]:
@@ -91,27 +98,43 @@ def snapshot(client: int, targets: Iterable[Target]) -> Plan[Snapshot]:
 
 def _values(record: Record) -> dict[str, object]:
     shown = (field for field in type_of(record).members if field not in _HIDDEN)
-    values: dict[str, object] = {field.name: getattr(record, field.column) for field in shown}
+    values: dict[str, object] = {field.name: _shown(field, getattr(record, field.column)) for field in shown}
     custom = {f"custom field {custom_field.name}": custom_field.value for custom_field in record.custom_fields}
     return values | custom
+
+
+def _shown(field: Field, value: object) -> object:
+    """Return a value as the API shows it; the id of a record that the dry run made has no meaning."""
+    if field.kind == TIME:
+        return to_text_or_none(value) if isinstance(value, int) else None
+    return NEW if isinstance(value, int) and value > LARGEST_ID - IDS_PER_KIND else value
 
 
 def compare(batch: InboxBatch, outcome: DryRun, before: Snapshot) -> DryRunResult:
     """Return the differences between the records before and after."""
     result = DryRunResult()
-    for delivery in (normalized.delivery for normalized in batch.claimed):
-        state, error = outcome.endings.get(delivery.id, (delivery.state, delivery.error))
-        result.deliveries.append(DryRunDelivery(delivery.id, delivery.state, state, outcome.events.get(delivery.id, 0), error))
-    for broken in batch.broken:
-        result.deliveries.append(DryRunDelivery(broken.delivery.id, broken.delivery.state, FAILED, 0, broken.why))
-    result.deliveries.sort(key=lambda record: record.id)
+    records: dict[Target, DryRunRecord] = {}
     for target, values in outcome.after.items():
         earlier = before.get(target)
+        changed = _differences(earlier or {}, values)
+        records[target] = DryRunRecord(target[0], None if earlier is None else target[1], changed)
         if earlier is None:
             result.created += 1
             continue
-        changed = [name for name in values.keys() | earlier.keys() if values.get(name) != earlier.get(name)]
         result.changed += bool(changed)
         for name in changed:
             result.fields[name] = result.fields.get(name, 0) + 1
+    for delivery in (normalized.delivery for normalized in batch.claimed):
+        state, error = outcome.endings.get(delivery.id, (delivery.state, delivery.error))
+        touched = [records[target] for target in sorted(outcome.targets.get(delivery.id, ())) if target in records]
+        shown = [record for record in touched if record.id is None or record.changed]
+        result.deliveries.append(DryRunDelivery(delivery.id, delivery.state, state, outcome.events.get(delivery.id, 0), error, shown))
+    for broken in batch.broken:
+        result.deliveries.append(DryRunDelivery(broken.delivery.id, broken.delivery.state, FAILED, 0, broken.why))
+    result.deliveries.sort(key=lambda record: record.id)
     return result
+
+
+def _differences(earlier: Mapping[str, object], now: Mapping[str, object]) -> dict[str, tuple[object, object]]:
+    names = sorted(now.keys() | earlier.keys())
+    return {name: (earlier.get(name), now.get(name)) for name in names if earlier.get(name) != now.get(name)}

@@ -277,8 +277,99 @@ def _prospect(row: Row) -> Iterator[Row]:
         yield {"method": name, "prospect": row, "timestamp": row.get("updated")}
 
 
+# Reply.io
+
+_PLACE_IN_SEQUENCE = {"bounced": "email_bounced", "optedout": "contact_opted_out"}
+
+
+def _reply_io(page: Page, kind: str, start: str, value: Any) -> None:
+    if kind == "blocklist":
+        named = value if isinstance(value, dict) else {"": value}
+        lists = [row for row in named.values() if isinstance(row, list)]
+        if not lists and named:
+            raise ValueError("the page has no list of addresses or domains")
+        page.blocked = [str(address) for row in lists for address in row if isinstance(address, str)]
+        page.rows = len(page.blocked)
+        return
+    rows = _rows(value, "items")
+    page.rows = len(rows)
+    number, _, around = start.partition("/")
+    place, _, around = around.partition("/")
+    if kind == "contacts":
+        for row in rows:
+            _add(page, _contact_of_reply_io(row))
+    elif kind == "sequences":
+        for row in rows:
+            first = f"{row.get('id')}/0/{row.get('name') or ''}"
+            page.following += [(name, first) for name in ("states", "inbox", "sent") if str(row.get("id", "")).isdigit()]
+    elif kind == "states":
+        _add(page, (event for row in rows if (event := _place_of_contact(row, around)) is not None))
+    elif kind == "messages":
+        email, _, name = around.partition("/")
+        _add(page, (_message_of_reply_io(row, email, name) for row in rows if row.get("date")))
+    else:
+        for row in rows:
+            _add(page, _category_of_thread(row, around))
+            if str(row.get("id", "")).isdigit() and (email := _email_of(row)):
+                page.following.append(("messages", f"{row['id']}/0/{email}/{around}"))
+    if value.get("hasMore") if isinstance(value, dict) else False:
+        most = 20 if kind == "messages" else 100
+        after = str(int(start) + most) if kind in ("contacts", "sequences") else f"{number}/{int(place) + most}/{around}"
+        page.following.append((kind, after))
+
+
+def _event_of_reply_io(name: str, at: object, email: object, sequence: str, **more: object) -> Row:
+    contact = {
+        "email": email,
+        **{member: value for member in ("first_name", "last_name", "linkedin_profile") if (value := more.pop(member, None))},
+    }
+    return {
+        "event": {"type": name, "date": at},
+        "contact_fields": contact,
+        "sequence_fields": {"name": sequence} if sequence else None,
+        **more,
+    }
+
+
+def _email_of(row: Row) -> str:
+    contact = row.get("contact")
+    return str((contact.get("email") if isinstance(contact, dict) else None) or row.get("email") or "")
+
+
+def _contact_of_reply_io(row: Row) -> Iterator[Row]:
+    about: dict[str, Any] = {
+        "first_name": row.get("firstName"), "last_name": row.get("lastName"), "linkedin_profile": row.get("linkedInProfile"),
+    }  # fmt: skip
+    if email := _email_of(row):
+        yield _event_of_reply_io("contact_created", row.get("addingDate"), email, "", **about)
+        if row.get("optedOut") or row.get("isOptedOut"):
+            yield _event_of_reply_io("contact_opted_out", None, email, "")
+
+
+def _place_of_contact(row: Row, sequence: str) -> Row | None:
+    """Return a contact's bounce or opt-out in a sequence: a reply comes with its message, and the others say nothing new."""
+    state = "".join(letter for letter in str(row.get("statusInSequence") or row.get("status")).lower() if letter.isalpha())
+    name, email = _PLACE_IN_SEQUENCE.get(state), _email_of(row)
+    return None if name is None or not email else _event_of_reply_io(name, None, email, sequence)
+
+
+def _category_of_thread(row: Row, sequence: str) -> Iterator[Row]:
+    category = row.get("category")
+    if isinstance(category, dict) and (name := category.get("name")) and (email := _email_of(row)):
+        yield _event_of_reply_io("reply_categorized", row.get("lastActivityDate"), email, sequence, reply_fields={"category": name})
+
+
+def _message_of_reply_io(row: Row, email: str, sequence: str) -> Row:
+    out, on_linkedin = bool(row.get("isOutbound")), str(row.get("channel")).lower() == "linkedin"
+    names = ("linkedin_message_sent", "linkedin_message_replied") if on_linkedin else ("email_sent", "email_replied")
+    text = {"email_text": row.get("body")} if out else {"reply_text": row.get("body")}
+    fields = {"email_fields": {"message_id": row.get("messageId"), "subject": row.get("subject")}}
+    return _event_of_reply_io(names[0] if out else names[1], row.get("date"), email, sequence, **text, **fields)
+
+
 _READERS: Mapping[str, Callable[[Page, str, str, Any], None]] = {
     "instantly": _instantly, "smartlead": _smartlead, "lemlist": _lemlist, "heyreach": _heyreach, "woodpecker": _woodpecker,
+    "reply_io": _reply_io,
 }  # fmt: skip
 TOOLS: Sequence[str] = tuple(_READERS)
 """The tools whose pages can be read."""

@@ -1,7 +1,7 @@
 """Requests of a first load. Each tool has some kinds of pages; a page names the requests that follow it (`loading/pages.py`).
 
-References, read 2026-11-28: the vendors' pages of Instantly (API v2), Smartlead and lemlist; clients that others published of HeyReach and
-Woodpecker.
+References, read 2026-11-28: the vendors' pages of Instantly (API v2), Smartlead and lemlist; Reply.io's own command line (API v3); clients
+that others published of HeyReach, Woodpecker and Reply.io's blocklist.
 """
 
 from __future__ import annotations
@@ -38,6 +38,7 @@ SOURCES: Mapping[str, Source] = {
     "lemlist": Source((("activities", "0"), ("unsubscribes", "0")), {}, SECOND // 5),
     "heyreach": Source((("campaigns", "0"),), {}, SECOND // 2),
     "woodpecker": Source((("prospects", "1"), ("blocklist", "1")), {}, 2 * SECOND),
+    "reply_io": Source((("contacts", "0"), ("sequences", "0"), ("blocklist", "Emails"), ("blocklist", "Domains")), {}, 3 * SECOND // 2),
 }
 """By tool."""
 
@@ -101,6 +102,22 @@ def _woodpecker(kind: str, start: str) -> Parts:
     return f"/rest/v2/blacklist/emails?page={start}&per_page=500", None
 
 
+def _reply_io(kind: str, start: str) -> Parts:
+    if kind == "contacts":
+        return f"/v3/contacts/filter?top=100&skip={start}", {}
+    if kind == "sequences":
+        return f"/v3/sequences?top=100&skip={start}", None
+    if kind == "blocklist":
+        return f"/v1/Blacklist?outputType={start}", None
+    number, place, *_ = start.split("/")
+    if kind == "states":
+        return f"/v3/sequences/{number}/contacts?top=100&skip={place}", None
+    if kind == "messages":
+        return f"/v3/inbox/threads/{number}/messages?top=20&skip={place}", None
+    return f"/v3/inbox/threads/filter?top=100&skip={place}", {"sequenceIds": [int(number)], "source": kind}
+
+
 _REQUESTS = {
     "instantly": _instantly, "smartlead": _smartlead, "lemlist": _lemlist, "heyreach": _heyreach, "woodpecker": _woodpecker,
+    "reply_io": _reply_io,
 }  # fmt: skip

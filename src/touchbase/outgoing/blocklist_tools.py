@@ -79,7 +79,7 @@ BLOCKLISTS: Mapping[str, Blocklist] = {
         (EMAIL, LINKEDIN_URL),
     ),
     "reply_io": Blocklist(
-        "Reply.io", "https://api.reply.io", lambda token: {"x-api-key": token},
+        "Reply.io", "https://api.reply.io", lambda token: {"x-api-key": token, **_bearer(token)},  # version 1 and version 3 of its API
         lambda kind, value: (f"/v1/Blacklist?{kind}={quote(value, safe='')}", None), "/v1/Blacklist?outputType=Domains",
     ),
     "emailbison": Blocklist("EmailBison", None, _bearer, _emailbison, "/api/blacklisted-emails"),

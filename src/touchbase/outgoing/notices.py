@@ -21,6 +21,12 @@ _MESSAGE = (
 _OTHERS = ("tool", "channel", "error", "state", "value", "kind", "reason", "delivery_id", "record", "from", "to", "endpoint_id")
 _MEMBERS = {kind: record_members(kind) for kind in RECORD_TYPES}
 _CONTACT, _COMPANY = _MEMBERS
+_MEETINGS = {
+    "contact.meeting_booked": "booked a meeting",
+    "contact.meeting_canceled": "canceled a meeting",
+    "contact.meeting_rescheduled": "moved a meeting",
+    "contact.meeting_no_show": "did not come to a meeting",
+}
 TEST_ID = "test"
 
 
@@ -99,6 +105,9 @@ def _person(contact: Shape | None, company: Shape | None, about: Shape, data: Sh
 def _headline(kind: str, person: str, data: Shape, about: Shape) -> str:
     if kind in REPLIES:
         return f"{person} replied"
+    if kind in _MEETINGS:
+        start = (data.get("meeting") or {}).get("start")
+        return f"{person} {_MEETINGS[kind]}{f' ({start})' if start else ''}"
     changed = data.get("changed") or {}
     status = next((name for name in ("contact_status", "company_status") if name in changed), None)
     if kind.endswith(".status_changed") and status is not None:

@@ -60,4 +60,6 @@ def sample(event_type: str, client_id: str, now: Micros, event_id: str = TEST_ID
     data = {"id": event_id, "client_id": client_id, "object": about.object, "changed": _CHANGED.get(event_type, {}), "cause": _CAUSE}
     if what in objects_by_kind:
         data["record_id"] = 17 if what == "company" else 1042
+    if event_type.startswith("contact.meeting_"):
+        data["meeting"] = {"start": "2026-11-24T14:00:00Z", "tool": "calendly", "occurred_at": _AT}
     return {"id": data["id"], "type": event_type, "timestamp": to_text(now), "data": data}, about

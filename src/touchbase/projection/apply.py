@@ -41,6 +41,7 @@ from touchbase.projection.delivery_outcomes import ALL_REPEATED, mark
 from touchbase.projection.delivery_parts import DeliveryInParts, end_part
 from touchbase.projection.inbox_batch import merge_reports
 from touchbase.projection.known_events import by_receipt, drop_known_facts, drop_repeats, position_in, split_at_repeats
+from touchbase.projection.logged_changes import log_meetings
 from touchbase.projection.normalization import DeliveryOutcome, NormalizedDelivery, outcome_of, stored_event
 from touchbase.projection.reprojection import reproject
 from touchbase.projection.save import fold_custom_fields, save_records, unite_records
@@ -200,6 +201,7 @@ def _apply_part(
         new = yield from _apply_subjects(batch, subjects, outcomes, ids)
     yield from update_suppressions(batch, listed, new, ids)
     yield from store_messages(batch, named, new, ids)
+    yield from log_meetings(batch, new)
     yield from delete_requested(batch, new)
     oldest = min(
         (waiting_since(normalized.delivery.received_us, normalized.delivery.next_attempt_us) for normalized in claimed), default=None

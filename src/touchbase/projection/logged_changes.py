@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from touchbase.common.timestamps import to_text
 from touchbase.event_log.models import DELIVERY, LoggedEvent, record_event
 from touchbase.event_log.sql.log import log_events
-from touchbase.history.events import CONTACT, StoredEvent
+from touchbase.history.events import CONTACT, MEETING_START, MEETING_STATUSES, StoredEvent
 from touchbase.projection.batch import ApplyBatch, Target
 from touchbase.records.field_projection import MERGE
 from touchbase.records.logged_changes import difference, events_of, state_of, state_of_shown
@@ -53,6 +54,19 @@ def log_moved_contacts(batch: ApplyBatch, contacts: Sequence[int], before: int |
     """Log contacts that a request moved from one company to another."""
     cause = batch.cause or {}
     yield from log_events([moved_contact(batch.client, number, before, after, batch.now_us, cause) for number in contacts])
+
+
+def log_meetings(batch: ApplyBatch, new: Sequence[StoredEvent]) -> Plan[None]:
+    """Log each meeting that a batch's new events tell of; a canceled or moved one changes no field of its contact."""
+    events: list[LoggedEvent] = []
+    for event in new:
+        if event.event in MEETING_STATUSES:
+            start = next((value for name, value, _ in event.detail.get("changed", ()) if name == MEETING_START), None)
+            data = {"meeting": {"start": start, "tool": event.tool, "occurred_at": to_text(event.occurred_us)}}
+            target = (CONTACT, event.record_id)
+            what = record_event(CONTACT, event.event)
+            events.append(LoggedEvent(batch.client, what, batch.now_us, *target, cause=cause_of(batch, target), data=data))
+    yield from log_events(events)
 
 
 def _events(

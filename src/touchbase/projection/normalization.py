@@ -394,6 +394,7 @@ def _add_carried(event: Event, detail: Detail) -> None:
         carried["last_name"] = storable(event.last_name, NAME)
     if carried:
         detail["carried"] = carried
+    _add_custom(event, detail)
 
 
 def _add_values(event: Event, detail: Detail) -> None:
@@ -403,6 +404,10 @@ def _add_values(event: Event, detail: Detail) -> None:
     values |= {name: event.fields[name] for name in settable if name in event.fields}
     if values:
         detail["fields"] = {name: storable(value, settable[name]) for name, value in values.items()}
+    _add_custom(event, detail)
+
+
+def _add_custom(event: Event, detail: Detail) -> None:
     if event.custom:
         named_values = [(storable(name, NAME) or "", value) for name, value in list(event.custom.items())[:CUSTOM_FIELDS]]
         custom = {name: storable(value, VALUE) for name, value in named_values if name.strip()}

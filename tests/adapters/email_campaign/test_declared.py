@@ -93,3 +93,15 @@ def test_path_with_brackets__of_a_missing_list_is_not_passed_over() -> None:
     (event,) = read({"kind": "sent", "to": []}, fields={"event": "kind", "email": "to[]"})
 
     assert (event.event, event.email) == ("email_sent", None)
+
+
+def test_custom_paths__give_custom_fields() -> None:
+    body = {"kind": "sent", "who": {"mail": "ann@example.com", "org": "Acme", "seats": 40, "tags": ["a", "b"], "none": ""}}
+    fields = {
+        "event": "kind", "email": "who.mail", "company": "who.org", "custom.Seats": "who.seats", "custom.plan_id": "who.tags",
+        "custom.None": "who.none",
+    }  # fmt: skip
+
+    (event,) = read(body, fields=fields)
+
+    assert (event.event, event.custom) == ("email_sent", {"company": "Acme", "Seats": "40", "plan_id": "a, b"})

@@ -306,3 +306,25 @@ def test_generic_adapter__does_not_apply_outer_person_fields_to_list_items(name:
     events = read({"event": "email_sent", name: "Sam", "leadEmail": "sam@example.net", "data": [{"email": "nora@example.com"}]})
 
     assert [(event.email, event.first_name) for event in events] == [("nora@example.com", None)]
+
+
+@pytest.mark.parametrize(
+    ("name", "event"),
+    [
+        ("booking.created", "meeting_booked"), ("appointment_canceled", "meeting_canceled"), ("Meeting Rescheduled", "meeting_rescheduled"),
+        ("booking no-show", "meeting_no_show"), ("meeting.booked", "meeting_booked"),
+    ],
+)  # fmt: skip
+def test_unknown_booking_tool__tells_of_meetings_with_their_start(name: str, event: str) -> None:
+    booking = {"attendee": {"email": "nora@example.com"}, "host": {"email": "us@example.org"}, "start_time": "2026-11-24T14:00:00+01:00"}
+
+    read_event = one({"event": name, "data": booking})
+
+    assert (read_event.event, read_event.email, read_event.status) == (event, "nora@example.com", None)
+    assert [(change.property, change.value) for change in read_event.changed] == [("meeting_start", "2026-11-24T13:00:00Z")]
+
+
+def test_label_of_a_campaign_tool__that_says_meeting_is_a_status() -> None:
+    event = one({"event": "meeting booked", "lead_email": "nora@example.com"})
+
+    assert (event.event, event.status) == ("lead_status_changed", "meeting_booked")

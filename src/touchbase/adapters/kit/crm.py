@@ -144,6 +144,10 @@ class CrmItem:
             elif is_opt_in(name, value, before):
                 yield self._mark(head, RESUBSCRIBED, [self._change(name, value, previous)])
 
+    def mark(self, event: str) -> Event:
+        """Return an event about the item's contact that is no change of its record: an opt-out, a bounce or a meeting."""
+        return self._mark(self._head(), event, [], "unknown" if event == "email_bounced" else None)
+
     def _mark(self, head: Event, event: str, changed: list[PropertyChange], kind: str | None = None) -> Event:
         return Event(
             event, self.at, head.email, head.linkedin_url, kind=kind, object_type=self.object_type, object_id=self.object_id,

@@ -8,6 +8,8 @@ from collections.abc import Callable, Iterable, Mapping
 from urllib.parse import parse_qs
 
 from touchbase.adapters.kit.extract import address, dig, linkedin, text
+from touchbase.common.field_limits import VALUE
+from touchbase.connections.models import CUSTOM_PREFIX
 
 Record = Mapping[str, object]
 
@@ -238,6 +240,12 @@ def declared_elements(body: Mapping[str, object], fields: Mapping[str, str]) -> 
 def declared_row(body: Mapping[str, object], fields: Mapping[str, str], element: object = None) -> dict[str, object]:
     """Return the values at declared paths: of a path with `[]` from the element, of others from the body."""
     return {name: _declared(body, path, element) for name, path in fields.items()}
+
+
+def declared_custom(row: Mapping[str, object], *names: str) -> dict[str, str | None]:
+    """Return the custom fields of a declared row: those with these names, and those with the prefix, without it; only present values."""
+    named = {name.removeprefix(CUSTOM_PREFIX): value for name, value in row.items() if name in names or name.startswith(CUSTOM_PREFIX)}
+    return {name: shown for name, value in named.items() if (shown := display_text(value)) is not None and len(shown) <= VALUE}
 
 
 def _declared(body: Mapping[str, object], path: str, element: object) -> object:

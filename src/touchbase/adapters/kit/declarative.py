@@ -19,8 +19,8 @@ from touchbase.adapters.kit.messages import USUAL_RECEIVED, USUAL_SENT, MessageP
 from touchbase.adapters.kit.signatures import Scheme
 from touchbase.adapters.kit.status_labels import kind_of_bounce, label_of, status_of, words
 from touchbase.adapters.kit.times import parse_time
-from touchbase.common.timestamps import to_text_or_none
-from touchbase.history.events import EMAIL_CAMPAIGN, MEETING_STATUSES, Event, PropertyChange
+from touchbase.common.timestamps import Micros, to_text_or_none
+from touchbase.history.events import EMAIL_CAMPAIGN, MEETING_START, MEETING_STATUSES, Event, PropertyChange
 
 STEPS = (
     "step step_number stepNumber step_id sequence_number current_sequence_number sequenceStep sequence_step sequence_step_order "
@@ -256,10 +256,8 @@ class TableAdapter:
 
     def _meeting(self, item: Item) -> list[PropertyChange]:
         """Return a meeting's start, link and id, which the timeline shows with the event."""
-        start = self.find(item, "meeting_start", parse_time)
-        values = {"meeting_start": to_text_or_none(start)}
-        values |= {name: self.find(item, name, text) for name in ("meeting_link", "meeting_id")}
-        return [PropertyChange(name, value) for name, value in values.items() if value is not None]
+        more = {name: self.find(item, name, text) for name in ("meeting_link", "meeting_id")}
+        return meeting_changes(self.find(item, "meeting_start", parse_time), more)
 
     def _names(self, item: Item) -> tuple[str | None, str | None]:
         first_name, last_name = self.find(item, "first_name", text), self.find(item, "last_name", text)
@@ -307,6 +305,12 @@ _PLACES = (
     "name", "email", "time", "linkedin", "first_name", "last_name", "full_name", "campaign", "campaign_id", "step", "link", "message",
     "key", "label", "bounce", "automated", "reply_label", "object_id", "meeting_start", "meeting_link", "meeting_id",
 )  # fmt: skip
+
+
+def meeting_changes(start: Micros | None, more: Mapping[str, str | None] | None = None) -> list[PropertyChange]:
+    """Return a meeting's start, and what else is known of it, which the timeline shows with the event."""
+    values = {MEETING_START: to_text_or_none(start), **(more or {})}
+    return [PropertyChange(name, value) for name, value in values.items() if value is not None]
 
 
 def normalize_event_name(name: str) -> str:

@@ -127,6 +127,7 @@ _NO_CAMPAIGN = (
     r"^(?!.*mail).*\b(form|survey|quiz|poll|ticket|chat|comment|review|invoice|order|payment|proposal|quote|document|envelope|contract"
     r"|cart|notification|receipt|gift|fax|letter|postcard|payout|shipment|password|approval)s?\b"
 )
+_MEETING = r"\b(?:meeting|invitee|booking|appointment|demo)s?\b"
 _PERSON = r"(?:(?:end ?)?user|subscriber|contact|lead|prospect|person|profile|customer|recipient|member)s?"
 _SAVED = r"created?|added|new|updated?|changed?|edited|imported|saved?|registered|signed ?up|identified|enriched|upserted|synced"
 _RULES: list[tuple[str, Callable[[str], Meaning]]] = [
@@ -168,11 +169,16 @@ _RULES: list[tuple[str, Callable[[str], Meaning]]] = [
     (r"\b(admin|agent|teammate)\b.*\breplied\b|\b(await(s|ing)?|needs?|pending) (a )?(reply|response)\b", _ours),
     (_UNANSWERED.pattern, _always(COMPLETED)),
     (r"\brepl(y|ied|ies)\b|response received|message received", _always(REPLIED)),
-    (r"\b(meeting|invitee|booking|appointment)\b.*\b(cancel|reschedul|reject|declin|request|paid|payment|start)", _always(OTHER)),
+    (rf"{_MEETING}.*\b(request|paid|payment|start|remind)", _always(OTHER)),
+    (rf"{_MEETING}.*\b(reschedul|moved\b)|\breschedul\w* {_MEETING}", _always(MEETING_RESCHEDULED)),
+    (rf"{_MEETING}.*\b(cancel|reject|declin)|\bcancel\w* {_MEETING}", _always(MEETING_CANCELED)),
+    (rf"{_MEETING}.*\bno ?show\b", _always(MEETING_MISSED)),
     (r"\bnot interested|\buninterested", _always(status("not_interested"))),
     (r"\binterested\b|\bpositive\b", _always(status("interested"))),
+    # A campaign tool's label of a lead; next to a meeting's start it is the meeting (generic adapter).
     (r"\b(meeting|demo|call) (booked|scheduled)\b", _always(status("meeting_booked"))),
-    (r"\b(invitee|booking|appointment|meeting) (created|confirmed|booked|scheduled|made)\b", _always(status("meeting_booked"))),
+    (rf"{_MEETING} (created|confirmed|booked|scheduled|made)\b", _always(MEETING_BOOKED)),
+    (rf"\b(new|booked|scheduled) {_MEETING}$", _always(MEETING_BOOKED)),
     (r"\b(meeting|demo|booking|appointment) (completed|done|held|ended)\b", _always(status("meeting_completed"))),
     (r"\bno ?show\b", _always(status("no_show"))),
     (r"\bwrong (person|contact)\b", _always(status("wrong_person"))),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 from msgspec import Meta, Struct
 
@@ -13,8 +13,9 @@ from touchbase.common.timestamps import Micros, to_text
 from touchbase.connections.api import TOOLS, ChannelOut, ConnectionSettingsBody, settings_of
 from touchbase.connections.validation import connection_faults
 from touchbase.deliveries.payload_fingerprint import fingerprint_parts
-from touchbase.deliveries.work import DryRunResult
+from touchbase.deliveries.work import DryRunDelivery, DryRunResult
 from touchbase.errors import Fault
+from touchbase.history.events import COMPANY, CONTACT
 from touchbase.http import query_parameters as query
 from touchbase.http.endpoint import Call
 from touchbase.http.query_parameters import CLIENT, LIMIT, cursor_text, cursor_value, parse_time
@@ -28,6 +29,9 @@ from touchbase.inbox.service import GROUPED, DeliveryFilter, get_delivery, group
 from touchbase.records.validation import raise_if_any
 
 MAX_AT_ONCE = 1_000
+LONGEST_SHOWN = 200
+"""Characters of a value that a dry run shows."""
+_RECORDS = {CONTACT: "contact", COMPANY: "company"}
 PAGE = 250
 named_enum("UnchangedState", "The states of deliveries that changed nothing.", GROUPED)
 Name = Annotated[str, Meta(min_length=1, max_length=limits.NAME)]
@@ -86,6 +90,31 @@ class ReplayRequest(Struct, forbid_unknown_fields=True):
 example(ReplayRequest, {"tool": "hubspot", "state": "unrecognised", "received_since": "2026-11-01T00:00:00Z", "dry_run": True})
 
 
+class DryRunRecordOut(Struct):
+    """A record that a delivery would create or change."""
+
+    record: Literal["contact", "company"]
+    id: Annotated[int | None, Meta(description="null: it would be created.")]
+    changed: Annotated[
+        dict[str, list[str | int | float | bool | None]],
+        Meta(
+            description=f"By field, its values before and after, the first {LONGEST_SHOWN} characters; together with the other deliveries "
+            "of the group that are about the record."
+        ),
+    ]
+
+
+class DryRunDeliveryOut(Struct):
+    """What would become of one delivery."""
+
+    id: int
+    state: Annotated[str, Meta(description="The present state; empty: it could not be tried.")]
+    would_be: DeliveryStateOut
+    events: Annotated[int, Meta(description="The events that it would have.")]
+    error: str | None
+    records: list[DryRunRecordOut]
+
+
 class DryRunOut(Struct):
     """What a replay would change. Deliveries are tried in groups of 100 that do not see each other's changes."""
 
@@ -93,6 +122,7 @@ class DryRunOut(Struct):
     records_made: int
     records_changed: int
     fields: Annotated[dict[str, int], Meta(description="The number of records in which each field would change.")]
+    deliveries: list[DryRunDeliveryOut]
 
 
 class ReplayOut(Struct):
@@ -195,7 +225,22 @@ def _dry_run_out(result: DryRunResult) -> DryRunOut:
     outcomes: dict[str, int] = {}
     for delivery in result.deliveries:
         outcomes[delivery.state] = outcomes.get(delivery.state, 0) + 1
-    return DryRunOut(outcomes, result.created, result.changed, result.fields)
+    deliveries = [DryRunDeliveryOut(**values) for values in map(dry_run_values, result.deliveries)]
+    return DryRunOut(outcomes, result.created, result.changed, result.fields, deliveries)
+
+
+def dry_run_values(delivery: DryRunDelivery) -> dict[str, Any]:
+    """Return a delivery of a dry run with the names of the API."""
+    records = [
+        {"record": _RECORDS[record.kind], "id": record.id, "changed": {name: [*map(_cut, pair)] for name, pair in record.changed.items()}}
+        for record in delivery.records
+    ]
+    state = {"id": delivery.id, "state": delivery.was, "would_be": delivery.state, "events": delivery.events, "error": delivery.error}
+    return {**state, "records": records}
+
+
+def _cut(value: object) -> object:
+    return value[:LONGEST_SHOWN] if isinstance(value, str) else value
 
 
 def _check(request: ReplayRequest) -> tuple[Micros | None, service.Cursor | None]:

@@ -38,6 +38,14 @@ class EventCause(Struct):
     erasure_id: int | UnsetType = UNSET
 
 
+class EventMeeting(Struct):
+    """A meeting with a contact, as a tool told of it."""
+
+    start: Annotated[str | None, Meta(description="When it starts, in UTC; null: the tool does not say it.")]
+    tool: str
+    occurred_at: Annotated[Time, Meta(description="When it was booked, canceled, moved or missed.")]
+
+
 class EventData(Struct):
     """What an event says."""
 
@@ -57,6 +65,7 @@ class EventData(Struct):
     cause: EventCause
     record_id: Annotated[int, Meta(description="The id of the contact or company.")] | UnsetType = UNSET
     merged: Annotated[list[int], Meta(description="Of a merge: the ids of the records that ended in this one.")] | UnsetType = UNSET
+    meeting: Annotated[EventMeeting, Meta(description="Of the events of meetings.")] | UnsetType = UNSET
     for_good: Annotated[bool, Meta(description="Of a deletion: the record can no longer be restored.")] | UnsetType = UNSET
 
 

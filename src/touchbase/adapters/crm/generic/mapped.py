@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from touchbase.adapters.crm.generic.words import OTHERS, RESTORED, SEVERAL, US, asks_erasure, is_of_a_part, noun_in, verb_in, words_of
 from touchbase.adapters.interface import ParsedWebhook
-from touchbase.adapters.kit.crm import COMPANY, CONTACT, UPDATED, CrmItem, RecordShape, other_event
+from touchbase.adapters.kit.crm import COMPANY, CONTACT, CREATED, UPDATED, CrmItem, RecordShape, other_event
 from touchbase.adapters.kit.crm_adapter import Body, chosen_kind
-from touchbase.adapters.kit.crm_values import declared_elements, declared_row, query_parameter
+from touchbase.adapters.kit.crm_values import declared_custom, declared_elements, declared_row, query_parameter
 from touchbase.adapters.kit.extract import text
 from touchbase.adapters.kit.times import parse_time
 from touchbase.connections.models import IGNORE
 from touchbase.history.events import Event
 
+IGNORED = "ignored"
 SHAPES = {
     CONTACT: RecordShape(
         CONTACT,
@@ -39,16 +40,31 @@ def _event_of(mapped: Body, webhook: ParsedWebhook) -> list[Event]:
     source = text(mapped.get("event")) or query_parameter(webhook.request.query, "event")
     word, object_id, words = text(mapped.get("object_type")), text(mapped.get("id")), words_of(source)
     named = (*words_of(word), *words)
-    kind = chosen_kind(webhook, word) or noun_in(named)
+    declared = webhook.settings.declared_event(source)
+    chosen, what = chosen_kind(webhook, word), verb_in(words) or UPDATED
+    kind = chosen or noun_in(named)
     of_part = is_of_a_part(named) if noun_in(named) else kind is None and not (OTHERS | SEVERAL | US).isdisjoint(named)
-    if kind == IGNORE or of_part:
+    if declared is not None:
+        kind, what = _kind_and_verb(declared, chosen)
+    if IGNORE in (kind, chosen) or (of_part and declared is None):
         return [other_event("ignored", source, word, object_id)]
     if kind not in SHAPES:
         kind = COMPANY if text(mapped.get("domain")) and not text(mapped.get("email")) else CONTACT
-    item = CrmItem(
-        SHAPES[kind], verb_in(words) or UPDATED, word or kind, object_id, source, parse_time(mapped.get("occurred_at")), record=mapped
-    )
+    item = CrmItem(SHAPES[kind], what, word or kind, object_id, source, parse_time(mapped.get("occurred_at")), record=mapped)
     item.status = ("status",) if "status" in mapped else ()
     item.restored = RESTORED in words
     item.asks_erasure = asks_erasure(item.what, words)
-    return item.events()
+    events = item.events()
+    if events[0].event in (f"{kind}.{CREATED}", f"{kind}.{UPDATED}"):
+        events[0].custom |= declared_custom(mapped)
+    if declared is not None and "." not in declared and events[0].event.startswith(CONTACT):
+        events.append(item.mark(declared))
+    return events
+
+
+def _kind_and_verb(declared: str, chosen: str | None) -> tuple[str | None, str]:
+    """Return the kind of record and the change that a declared event is about; an opt-out, a bounce or a meeting is a contact's."""
+    if declared == IGNORED:
+        return IGNORE, UPDATED
+    kind, _, verb = declared.partition(".")
+    return (chosen or kind, verb) if verb else (CONTACT, UPDATED)

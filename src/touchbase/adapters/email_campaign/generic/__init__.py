@@ -21,7 +21,7 @@ from touchbase.adapters.kit import event_types as m
 from touchbase.adapters.kit.body_paths import Path, at, pick
 from touchbase.adapters.kit.client_overrides import override_status
 from touchbase.adapters.kit.crm_values import declared_elements, declared_row, list_in, query_parameter
-from touchbase.adapters.kit.declarative import Item, batch
+from touchbase.adapters.kit.declarative import Item, batch, meeting_changes
 from touchbase.adapters.kit.event_types import Meaning, meaning_of
 from touchbase.adapters.kit.extract import address, flag, linkedin, personal_address, split_name, text
 from touchbase.adapters.kit.messages import (
@@ -39,7 +39,7 @@ from touchbase.adapters.kit.people import WRITERS, addresses_in, is_own, own_ids
 from touchbase.adapters.kit.status_labels import kind_of_bounce, label_of, status_of, words
 from touchbase.adapters.kit.times import parse_time
 from touchbase.common.timestamps import Micros
-from touchbase.history.events import EMAIL_CAMPAIGN, Event
+from touchbase.history.events import EMAIL_CAMPAIGN, MEETING_STATUSES, Event
 
 T = TypeVar("T")
 _MESSAGES = MessageReader(USUAL_SENT, USUAL_RECEIVED.before(MessagePaths(text="content message")))
@@ -158,6 +158,7 @@ class _EventReader:
             link=pick(self.item, field_paths.LINK, text) if meaning.event == "email_clicked" else None,
             message_id=pick(self.item, field_paths.MESSAGE, text),
             source_event=name,
+            changed=meeting_changes(self._meeting_start()) if meaning.event in MEETING_STATUSES else [],
         )
 
     def _name(self) -> str | None:
@@ -205,12 +206,17 @@ class _EventReader:
         if meaning is m.OTHER and words(name).endswith("status"):
             fate = meaning_of(text(self.item.get("status")) or "")
             return fate if fate.event in _FATES else meaning
+        if meaning.status == "meeting_booked" and self._meeting_start() is not None:
+            return m.MEETING_BOOKED
         if meaning is m.PREFERENCES:
             return meaning_of_preferences(self.item)
         if meaning.event == "email_send_failed":
             how = str(self.item.get("severity") or self.item.get("failure_type")).lower()
             return {"permanent": m.HARD_BOUNCED, "temporary": m.DEFERRED}.get(how, meaning)
         return meaning
+
+    def _meeting_start(self) -> Micros | None:
+        return pick(self.item, field_paths.MEETING_START, parse_time)
 
     def _without_name(self) -> Meaning:
         """Return the meaning of an unnamed body: a reply by its flag, newest message or text, an email by its step."""

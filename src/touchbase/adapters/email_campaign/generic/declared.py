@@ -4,18 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from touchbase.adapters.kit.crm_values import at_path
+from touchbase.adapters.kit.crm_values import at_path, declared_custom
 from touchbase.adapters.kit.declarative import Item
 from touchbase.adapters.kit.event_types import Meaning
 from touchbase.adapters.kit.extract import linkedin, split_name, text
 from touchbase.adapters.kit.status_labels import status_of
 from touchbase.adapters.kit.times import parse_time
-from touchbase.connections.models import ConnectionSettings, folded
+from touchbase.connections.models import ConnectionSettings
 from touchbase.history.events import Event
 
 _STATUS = "lead_status_changed"
 _VAGUE = frozenset({"unknown", "other", "campaign_completed", "account_event", _STATUS})
 """Events that a name's words may give although the body is about a status: they change no record."""
+_CUSTOM = ("company", "phone", "title")
+"""Declared fields that are custom fields under their own names, as those of CRMs are."""
 
 
 def declared_values(fields: Mapping[str, str], item: Item, outer: Item, body: object) -> dict[str, object]:
@@ -32,10 +34,8 @@ def declared_values(fields: Mapping[str, str], item: Item, outer: Item, body: ob
 
 def declared_meaning(settings: ConnectionSettings, name: str) -> Meaning | None:
     """Return an event name's meaning by the client's setting `events`."""
-    if not settings.events:
-        return None
-    wanted = folded(name)
-    return next((Meaning(event) for word, event in settings.events.items() if folded(word) == wanted), None)
+    event = settings.declared_event(name)
+    return None if event is None else Meaning(event)
 
 
 def apply_declared(event: Event, settings: ConnectionSettings, values: Mapping[str, object]) -> None:
@@ -45,6 +45,7 @@ def apply_declared(event: Event, settings: ConnectionSettings, values: Mapping[s
     first, last = split_name(full_name) if full_name else (None, None)
     event.first_name = text(values.get("first_name")) or first or event.first_name
     event.last_name = text(values.get("last_name")) or last or event.last_name
+    event.custom = declared_custom(values, *_CUSTOM)
     event.campaign_id = text(values.get("campaign_id")) or event.campaign_id
     event.campaign = text(values.get("campaign")) or event.campaign or event.campaign_id
     at = parse_time(values["occurred_at"]) if "occurred_at" in values else None

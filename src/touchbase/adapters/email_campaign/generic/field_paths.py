@@ -43,6 +43,12 @@ TO = paths(
     "mail.destination.0 envelope.to.0 object.to event_message.0.email_info.to.0.email_address.address"
 )
 PLAIN = paths("email email_address e_mail address")
+MEETING_START = paths(
+    "start_time startTime start_at startAt starts_at start start.dateTime start_date meeting_start meeting_start_time meeting_time "
+    "appointment_time appointment_start booking_start scheduled_for scheduled_event.start_time event.start_time meeting.start_time "
+    "meeting.startTime meeting.start booking.start_time booking.startTime booking.start appointment.start_time appointment.startTime "
+    "appointment.start"
+)
 SENDER_NAME, TO_NAME = paths("from_name reply.from_name"), paths("to_name")
 """The name next to the person's address, if `from_email` and `to_email` are both present on a reply."""
 OURS = paths(
