@@ -228,6 +228,36 @@ def test_record__is_changed_and_the_change_is_undone(console: Console) -> None:
     assert page.locator(".story li").count() >= 2
 
 
+def test_addresses_of_a_contact__are_added_made_the_first_and_removed(console: Console) -> None:
+    number = console.send("POST", "/public/v2/contacts", {"first_name": "Several", "email": "one@several.example"})["id"]
+    other = console.send("POST", "/public/v2/contacts", {"email": "other@several.example"})["id"]
+    page = console.open(f"/contacts/{number}{OF}")
+    shown = page.locator(".emails li .text")
+
+    def add(email: str) -> None:
+        page.get_by_label("Another email").fill(email)
+        page.keyboard.press("Enter")
+
+    page.get_by_role("button", name="Add an email").click()
+    add("other@several.example")
+    assert f"id {other}" in page.locator(".emails .wrong").inner_text()
+    assert page.get_by_role("link", name="Show that contact").get_attribute("href").split("?")[0].endswith(f"/contacts/{other}")
+    add("two@several.example")
+    page.get_by_text("Address added.").wait_for()
+    page.get_by_label("Make two@several.example the first").click()
+    page.get_by_text("It is the first address now.").wait_for()
+    assert [text.split()[0] for text in shown.all_inner_texts()] == ["two@several.example", "one@several.example"]
+    assert console.send("GET", f"/public/v2/contacts/{number}")["email"] == "two@several.example"
+
+    page.get_by_label("Remove one@several.example").click()
+    page.get_by_text("Address removed.").wait_for()
+    assert "emails" not in console.send("GET", f"/public/v2/contacts/{number}")
+    page.get_by_role("button", name="Undo").last.click()
+    page.get_by_text("Undone.").wait_for()
+    page.get_by_label("Make one@several.example the first").wait_for()
+    assert console.send("GET", f"/public/v2/contacts/{number}")["emails"] == ["two@several.example", "one@several.example"]
+
+
 def test_contacts_of_one_name__are_merged_and_parted_again(console: Console) -> None:
     name = {"first_name": "Twice", "last_name": "There"}
     one, two = (console.send("POST", "/public/v2/contacts", {**name, "email": f"{n}@twice.example"})["id"] for n in "ab")

@@ -11,7 +11,7 @@ from hypothesis import strategies as some
 from tests.asgi_client import ApiClient, MakeClient
 from tests.examples import examples
 from tests.house import House, house, read
-from tests.imports.jobs import imported
+from tests.imports.jobs import finished, imported, upload
 
 from touchbase.sql.store import Store
 
@@ -207,3 +207,22 @@ async def test_any_two_ways_in__with_the_same_keys_find_the_same_person(
 
     people = [each for each in found if each is not None]
     assert all(len(each) == 1 and each == people[0] for each in people), found
+
+
+@pytest.mark.parametrize("match", ["", "email"])
+async def test_test_run_of_an_import__shows_the_rows_that_join_contacts(house: House, match: str) -> None:
+    ann = await house.contact(email=ANN)
+    other, lee = await house.contact(linkedin_url=PROFILE), await house.contact(email="lee@example.com")
+    rows = f"email,linkedin_url\n{ANN},{PROFILE}\nlee@example.com,\nlee@example.com,{PROFILE}\n".encode()
+    options = {"match": match} if match else {}
+
+    tested = await finished(house.call, await upload(house.call, rows, start="true", dry_run="true", **options))
+
+    assert (tested["progress"]["joined"], tested["progress"]["invalid"]) == (1, 0)
+    reply = await house.call.get(f"/public/v2/jobs/{tested['id']}/report")
+    assert f"merges contact {other} into {ann}: the row has keys of both" in reply.body.decode()
+    assert {each["id"] for each in await house.listed()} == {ann, other, lee}
+    imported_job = await finished(house.call, await upload(house.call, rows[: rows.rindex(b"lee")], start="true", **options))
+    assert imported_job["progress"]["joined"] == 1
+    assert {each["id"] for each in await house.listed()} == {ann, lee}
+    assert await house.differences() == []

@@ -94,6 +94,7 @@ const COUNTS: readonly (readonly [string, string, string])[] = [
   ['duplicate_in_file', 'Repeated', 'stood in the file before'],
   ['invalid', 'Refused', 'each with its reason'],
   ['erased', 'Erased persons', 'not imported'],
+  ['joined', 'Joined', 'two contacts made one'],
   ['suppressed', 'Do not contact', 'of these, marked'],
 ];
 

@@ -1,11 +1,13 @@
 /** The fields of a record, each with where it came from; each can be changed in its place. */
+import { Fragment } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { asProblem, type Problem } from '../api';
 import { memberName, valueOf, type AnyRecord, type Kind } from '../kinds/kind';
 import { canWrite } from '../session';
-import type { Explained } from '../types';
+import type { Contact, Explained } from '../types';
 import { Button, Time } from '../ui/basic';
 import { change } from './change';
+import { Emails } from './emails';
 import type { Known } from './screen';
 import { Source } from './source';
 import { Why, WhyButton } from './why';
@@ -24,7 +26,10 @@ export function Fields<R extends AnyRecord>({ kind, known }: FieldsProps<R>) {
       <h2 id="fields">Fields</h2>
       <dl>
         {[...kind.members, ...custom.map((name) => `cf.${name}`)].map((name) => (
-          <Field key={name} kind={kind} name={name} label={memberName(name)} record={record} explained={by.get(name)} />
+          <Fragment key={name}>
+            <Field kind={kind} name={name} label={memberName(name)} record={record} explained={by.get(name)} />
+            {name === 'email' && <Emails of={record as unknown as Contact} />}
+          </Fragment>
         ))}
       </dl>
       <p class="faint">

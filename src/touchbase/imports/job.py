@@ -222,6 +222,9 @@ class _Reached:
         self._lines.append(report_line(number, outcome.word, outcome.id, reason=outcome.reason))
         if outcome.suppressed is not None:
             self._lines.append(report_line(number, "suppressed", outcome.id, reason=outcome.suppressed))
+        if outcome.joined:
+            report.joined += 1
+            self._lines.append(report_line(number, "joined", outcome.id, reason=outcome.joined))
         if outcome.opt_out:
             setattr(report, outcome.opt_out, getattr(report, outcome.opt_out) + 1)
             self._lines.append(report_line(number, outcome.opt_out, outcome.id, reason=valid.opt_out))

@@ -45,6 +45,8 @@ class Report(msgspec.Struct):
     """People whom the file's columns of opt-outs put on the do-not-contact list."""
     kept_opt_outs: int = 0
     """People who opted out, of whom the file has another status."""
+    joined: int = 0
+    """Rows that have the keys of two contacts, and make them one."""
     suppressed: int = 0
     """Rows of the first three counts whose person or domain is on a do-not-contact list."""
     notices: dict[str, int] = {}
@@ -129,6 +131,8 @@ class RowOutcome(NamedTuple):
     """The record."""
     opt_out: str = ""
     """`opt_outs_taken`, `kept_opt_outs` or blank."""
+    joined: str = ""
+    """The contacts that the row makes one."""
     suppressed: str | None = None
     """Why the person or domain of an imported row must not be contacted."""
 

@@ -54,7 +54,7 @@ from touchbase.imports.report import (
 )
 from touchbase.imports.rows import ValidRow
 from touchbase.imports.suppressions import suppressed_rows
-from touchbase.merging.sql.join import can_join, join_ids, join_owners
+from touchbase.merging.sql.join import can_join, join_ids, join_owners, may_be_one, named_contacts
 from touchbase.records.further_emails import by_key, further_emails
 from touchbase.records.models import Company, Contact
 from touchbase.records.record_type import COMPANY_TYPE, CONTACT_TYPE
@@ -143,6 +143,8 @@ class _ImportBatch:
     """Rows whose record has their values already."""
     listed: set[int] = field(default_factory=set)
     """Rows whose status put their contact on the do-not-contact list."""
+    joined: dict[int, str] = field(default_factory=dict)
+    """Row -> the contacts that it makes one."""
     cells: dict[int, list[tuple[str, str, str]]] = field(default_factory=dict)
     """Row -> field, value and reason of each cell that is left out."""
 
@@ -202,6 +204,8 @@ def import_rows(
     yield from _mark_suppressed(batch)
     for index, cells in batch.cells.items():
         batch.outcomes[index] = _outcome(batch, index)._replace(cells=tuple(cells))
+    for index, joined in batch.joined.items():
+        batch.outcomes[index] = _outcome(batch, index)._replace(joined=joined)
     return [_outcome(batch, index) for index in range(len(rows))]
 
 
@@ -236,14 +240,25 @@ def _import_pass(batch: _ImportBatch, ids: Ids) -> Plan[None]:
 
 def _join(batch: _ImportBatch, ids: Ids) -> Plan[bool]:
     """Make the contacts one that a row names by several keys, if they may be one person; return whether any were joined."""
-    if batch.record != "contact" or batch.options.dry_run or batch.options.mode == "create":
+    if batch.record != "contact" or batch.options.mode == "create":
         return False
     any_joined = False
     for index in batch.pending:
         creation = batch.rows[index].creation
         keys = [(column, key) for column in _KEYS["contact"].values() for key in keys_of(creation.record, column)]
         if len({owner for key in keys if (owner := batch.owners.get((batch.client, *key))) is not None}) > 1:
-            any_joined |= yield from join_owners(ids, batch.client, creation.record, batch.at, batch.by)
+            contacts = yield from named_contacts(batch.client, creation.record)
+            if len(contacts) < 2 or not may_be_one(contacts):
+                continue
+            survivor, *absorbed = [contact.id for contact in contacts]
+            if batch.options.dry_run:
+                batch.owners = {key: survivor if owner in absorbed else owner for key, owner in batch.owners.items()}
+            elif (yield from join_owners(ids, batch.client, creation.record, batch.at, batch.by)):
+                any_joined = True
+            else:
+                continue
+            others = " and ".join(map(str, absorbed))
+            batch.joined[index] = f"merges contact {others} into {survivor}: the row has keys of both"
     return any_joined
 
 

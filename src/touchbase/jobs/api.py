@@ -62,7 +62,7 @@ example(
         "settings": {"mode": "upsert", "match": "email", "mapping": {"columns": {"E-mail": "email", "Segment": "cf.Segment"}}},
         "progress": {"rows": 21000, "percent": 42, "created": 20100, "updated": 700, "unchanged": 80, "duplicate_in_file": 15,
                      "invalid": 105, "erased": 0, "not_a_row": 0, "cells_left_out": 9, "opt_outs_taken": 12, "kept_opt_outs": 1,
-                     "suppressed": 3, "notices": {}},
+                     "joined": 0, "suppressed": 3, "notices": {}},
         "error": None, "files": {"bad_rows": "/public/v2/jobs/12/bad-rows"}, "files_until": None,
     },
 )  # fmt: skip

@@ -32,11 +32,11 @@ DELETED_LINK: Columns = (
     *REF, ("record_kind", "bigint"), ("record_id", "bigint"), ("id", "bigint"), ("deleted_us", "bigint"), ("until_us", "bigint"),
 )  # fmt: skip
 # Run once for each inbox batch; no row for a client without deleted records and several former owners of a key.
-_ANY_FORMER = Statement(
+ANY_FORMER = Statement(
     "any_former",
     (("client", "bigint"),),
     body="SELECT 1 FROM p WHERE EXISTS (SELECT 1 FROM deleted_record d WHERE d.client = p.client) "
-    "OR EXISTS (SELECT 1 FROM former_owner o WHERE o.client = p.client)",
+    "OR EXISTS (SELECT 1 FROM former_owner e WHERE e.client = p.client)",
 )
 _MERGED = "b.client = t.client AND b.tool = '' AND b.object_type = CASE t.record_kind WHEN 1 THEN 'contact' ELSE 'company' END "
 _MERGED += "AND b.object_id = CAST(t.record_id AS text) AND b.record_kind = t.record_kind"
@@ -112,7 +112,7 @@ def set_aside_events_of_deleted(batch: ApplyBatch, outcomes: Sequence[DeliveryOu
     """Store the events about deleted records in their histories, and remove them from these outcomes."""
     batch.retimed = [entry for entry in batch.retimed if entry[0][1] in batch.resolvers[entry[0][0]].by_id]
     subjects = [subject for outcome in outcomes for subject in outcome.subjects]
-    if not subjects or not (yield Execute(_ANY_FORMER, [(batch.client,)])):
+    if not subjects or not (yield Execute(ANY_FORMER, [(batch.client,)])):
         return
     deleted: dict[int, dict[Ref, list[DeletedIdentity]]] = {}
     for kind in batch.resolvers:

@@ -7,7 +7,7 @@ never joined: the write is refused.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -47,20 +47,29 @@ def join_owners(ids: Ids, client: int, named: Contact, at: Micros, by: Author, m
 
     With `match`, the key column that decides, a single owner counts if it has no key there: the write gives it one.
     """
+    contacts = yield from named_contacts(client, named)
+    if len(contacts) < 2:
+        return bool(contacts) and match is not None and getattr(contacts[0], match) is None
+    if not may_be_one(contacts):
+        return False
+    absorbed = [contact.id for contact in contacts[1:]]
+    merge = yield from merge_records.plan(ids, client, CONTACT, contacts[0].id, absorbed, NEWEST_VALUES, at, new_write_key(), by)
+    return not isinstance(merge, TouchbaseError)
+
+
+def named_contacts(client: int, named: Contact) -> Plan[list[Contact]]:
+    """Return the contacts that have the keys of `named`, the one into which the others would be merged first."""
     owners: list[int] = []
     for column, statement in OWNER_OF[CONTACT].items():
         if keys := keys_of(named, column):
             owners += [row[2] for row in (yield Execute(statement, [(client, key) for key in keys]))]
     rows = yield Execute(CONTACT_TO_SHOW, [(client, number) for number in sorted(set(owners))])
-    contacts = sorted(map(contact_of, rows), key=lambda contact: owners.index(contact.id))
-    if len(contacts) < 2:
-        return bool(contacts) and match is not None and getattr(contacts[0], match) is None
-    if any(sum(getattr(contact, column) is not None for contact in contacts) > 1 for column in ("email_key", "external_id")):
-        return False
-    contacts.sort(key=lambda contact: contact.email_key is None)
-    absorbed = [contact.id for contact in contacts[1:]]
-    merge = yield from merge_records.plan(ids, client, CONTACT, contacts[0].id, absorbed, NEWEST_VALUES, at, new_write_key(), by)
-    return not isinstance(merge, TouchbaseError)
+    return sorted(map(contact_of, rows), key=lambda contact: (contact.email_key is None, owners.index(contact.id)))
+
+
+def may_be_one(contacts: Sequence[Contact]) -> bool:
+    """Return whether at most one of these contacts has an e-mail address, and at most one an external id."""
+    return all(sum(getattr(contact, column) is not None for contact in contacts) <= 1 for column in ("email_key", "external_id"))
 
 
 def joined(upsert: RecordUpsert[Contact]) -> RecordUpsert[Contact]:
