@@ -36,6 +36,7 @@ _MOMENT = re.compile(r"\b(179\d{7})00000\d\b")
 _RANDOM_KEY = re.compile(r"api:[0-9a-f]{16}:[0-9a-f]+")
 _HASH = re.compile(r"hmac-sha256:[0-9a-f]+")
 ERROR, BROKEN = "refused:", "broke:"
+DEADLOCK = "40P01"
 NOT_COMPARED = {"search_pending", "search_index", "client_storage"}
 """What housekeeping follows up."""
 Between = Callable[[int], Awaitable[None]]
@@ -73,9 +74,10 @@ def _plain(value: Any) -> Any:
 
 @contextmanager
 def pausing(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """Let the connections that write pause."""
+    """Let the connections that write pause; a deadlock is a fault here, as plans that share records wait for each other."""
     with monkeypatch.context() as patch:
         patch.setattr(connections, "ServingConnection", PausingConnection)
+        patch.setattr(connections, "RETRYABLE", connections.RETRYABLE - {DEADLOCK})
         yield
         PausingConnection.between = None
 

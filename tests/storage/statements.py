@@ -45,7 +45,7 @@ BUILT_AT_RUN_TIME = {
 """Statements built at run time, for every possible argument."""
 MAKERS = {
     "cells.sql._store_rows", "clients.sql.removal._delete_child", "conversations.plans._update_received",
-    "erasure.sql.pii_tables._by_record", "sql.statement.delete",
+    "erasure.sql.pii_tables._by_record", "sql.statement.delete", "sql.statement.lock",
     "encryption.encrypted_columns._replace_secret", "deliveries.sql.statements._store",
     "records.sql.statements._create", "records.sql.address_book.find_by_key",
     "sql.builders.find", "sql.builders.insert", "sql.builders.update",

@@ -9,17 +9,40 @@ import pytest
 from tests.storage.test_contract import FRIDAY, OURS, THEIRS, change, company, contact, made
 
 from touchbase.errors import Conflict, Invalid, NotFound
+from touchbase.event_log.models import EventType, LoggedEvent
+from touchbase.event_log.sql.log import log_events
+from touchbase.event_log.sql.queries import list_latest_events
+from touchbase.imports.sql import SAVE_MAPPING, list_mappings
 from touchbase.records.models import Contact
 from touchbase.records.operations import create_contact, update_contact
 from touchbase.records.record_type import COMPANY_TYPE, CONTACT_TYPE
 from touchbase.records.sql.reads import Listing, find_record, list_records
 from touchbase.records.writes import Created, Creation, RecordUpdate
 from touchbase.search.sql.index import index_records
+from touchbase.sql.operation import command, or_nothing
+from touchbase.sql.statement import Execute, Plan
 from touchbase.sql.store import Store
 from touchbase.storage.postgres import read_batching as together
 
 CY = {"email": "Cy@example.com", "email_key": "cy@example.com"}
 PROFILE = {"linkedin_url": "LinkedIn.com/in/cy", "linkedin_key": "linkedin.com/in/cy"}
+
+
+@command
+def save_or_fail(client: int, name: str, how: str = "") -> Plan[Conflict | None]:
+    """Save a mapping, with an entry in the log; then fail, by returning or raising an error, within a savepoint or not."""
+    save = _save(client, name, how)
+    return (yield from or_nothing(save) if "savepoint" in how else save)
+
+
+def _save(client: int, name: str, how: str) -> Plan[Conflict | None]:
+    yield Execute(SAVE_MAPPING, [(client, "contact", name, "{}", FRIDAY)])
+    yield from log_events([LoggedEvent(client, EventType.STATUS_RENAMED, FRIDAY)])
+    if "raises" in how:
+        raise Conflict(name)
+    return Conflict(name) if "returns" in how else None
+
+
 WISHES: dict[str, dict[str, Any]] = {
     "nothing": {},
     "a name": {"first_name": "Cy"},
@@ -83,6 +106,15 @@ async def test_group_commit__limits_a_refusal_to_its_own_command(store: Store) -
 
     assert {n: type(one) for n, one in enumerate(answers) if not isinstance(one, Contact)} == {7: Invalid, 8: Conflict, 20: NotFound}
     assert [(await read(store, one)).first_name for one in people] == [None if n in (7, 8, 20) else f"N{n}" for n in range(40)]
+
+
+@pytest.mark.parametrize("how", ["returns", "raises", "returns, with a savepoint", "raises, with a savepoint"])
+async def test_group_commit__leaves_nothing_of_a_command_that_fails_after_a_write(store: Store, how: str) -> None:
+    answers = await at_once(store, *(save_or_fail(OURS, f"m{n}", how if n in (3, 4) else "") for n in range(8)))
+
+    assert [(type(answer), answer.detail) for answer in answers if answer is not None] == [(Conflict, "m3"), (Conflict, "m4")]
+    assert [mapping.name for mapping in await store.read(list_mappings(OURS, "contact"))] == ["m0", "m1", "m2", "m5", "m6", "m7"]
+    assert len(await store.read(list_latest_events(OURS, 100))) == 6
 
 
 async def test_group_commit__gives_one_address_to_either_an_update_or_a_creation(store: Store) -> None:

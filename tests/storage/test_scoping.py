@@ -7,6 +7,7 @@ import re
 import sys
 import typing
 from collections.abc import Callable, Collection, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import MISSING, fields
 from pathlib import Path
 from typing import Any
@@ -84,6 +85,7 @@ from touchbase.erasure.models import StoredTexts
 from touchbase.erasure.sql.erasures import add_erasures, erase_person, sweep_erasure
 from touchbase.erasure.sql.persons import clients_with_erasures, open_erasures
 from touchbase.erasure.sql.texts import strike_texts
+from touchbase.errors import TouchbaseError
 from touchbase.event_log.sql.log import with_log
 from touchbase.event_log.sql.queries import list_newest_events, trim_log
 from touchbase.history.events import Event, Translation
@@ -478,7 +480,8 @@ class Reader:
 
     def _heard(self, plan: Plan[Any]) -> list[str]:
         self.asked.clear()
-        read(self.connection.cursor(), plan)
+        with suppress(TouchbaseError):  # the result of a command that has written before
+            read(self.connection.cursor(), plan)
         return list(self.asked)
 
 

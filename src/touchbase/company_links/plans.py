@@ -34,6 +34,7 @@ from touchbase.records.sql import statements as records_sql
 from touchbase.records.sql.address_book import OWNER_OF
 from touchbase.records.sql.create import create_companies
 from touchbase.records.sql.rows import contact_of, contact_row
+from touchbase.records.sql.statements import lock_records
 from touchbase.records.writes import Creation
 from touchbase.sql.builders import RECORD, RECORD_MATCH, find
 from touchbase.sql.ids import Ids
@@ -111,7 +112,7 @@ def link_contacts(client: int, mode: str, numbers: Iterable[int], at: Micros, ne
     contact_ids = sorted(set(numbers))
     if not contact_ids:
         return Linked()
-    rows = yield Execute(records_sql.CONTACT_BY_ID, [(client, number) for number in contact_ids])
+    rows = yield from lock_records(client, CONTACT, contact_ids)
     to_link = _ContactsToLink({contact.id: contact for contact in map(contact_of, rows)})
     undecided = [contact for contact in to_link.by_id.values() if not is_decided(contact)]
     for contact in undecided:

@@ -17,7 +17,7 @@ from touchbase.event_log.models import EventType, LoggedEvent, by_request
 from touchbase.event_log.sql.log import log_events
 from touchbase.history.events import CONTACT, NO_AUTHOR, Author
 from touchbase.messages.sql.plans import event_of_copy
-from touchbase.records.sql import statements as records_sql
+from touchbase.records.sql.statements import lock_existing
 from touchbase.sql.builders import RECORD, ROW_KEY
 from touchbase.sql.cell_answers import Answers, CellOf, Division
 from touchbase.sql.filters import Where
@@ -387,8 +387,7 @@ def change_conversation(
     reopen or to snooze.
     """
     # The lock blocks merges, deletions and erasures of the contact, and other changes of the conversation.
-    if not (yield Execute(records_sql.CONTACT_BY_ID, [(client, contact_id)])):
-        return NotFound(f"there is no contact with id {contact_id}")
+    yield from lock_existing(client, CONTACT, [contact_id])
     rows = yield Execute(CONTACTS, [(client, contact_id)])
     before: Conversation = yield from _of_contact(client, contact_id, rows[0][2:])
     if if_version is not None and if_version != before.version:

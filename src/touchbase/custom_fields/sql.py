@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 
 from touchbase.clients.models import Client, ClientSettings, FieldType
-from touchbase.clients.sql.clients import CLIENT_BY_NUMBER, SET_CLIENT_SETTINGS, client_of
+from touchbase.clients.sql.clients import SET_CLIENT_SETTINGS, lock_client
 from touchbase.common.field_limits import CUSTOM_FIELDS
 from touchbase.common.timestamps import Micros
 from touchbase.custom_fields.changes import MERGE, MERGE_VALUES, REMOVE, RENAME, FieldJob, FieldUse, FieldValue
@@ -116,11 +116,6 @@ def count_values(client: int, kind: int, what: FieldJob) -> Plan[int]:
     return int(count)
 
 
-def _locked(client: int, kind: int) -> Plan[Fields | NotFound]:
-    rows = yield Execute(CLIENT_BY_NUMBER, [(client,)])
-    return Fields(client_of(rows[0]), kind) if rows else NotFound("this client no longer exists")
-
-
 def _save(fields: Fields) -> Plan[None]:
     yield Execute(SET_CLIENT_SETTINGS, [(fields.client.client_id, settings_text(fields.settings))])
 
@@ -138,10 +133,8 @@ def _missing(fields: Fields, name: str) -> NotFound:
 
 @command
 def define_field(client: int, kind: int, name: str, type: FieldType, is_new: bool) -> Plan[TouchbaseError | None]:
-    """Declare a field with a type, or change its type. `Conflict` if a new field exists, `NotFound` if an old one does not."""
-    fields = yield from _locked(client, kind)
-    if isinstance(fields, NotFound):
-        return fields
+    """Declare a field with a type, or change its type. `Conflict` for a new one that exists, `NotFound` for another that does not."""
+    fields = Fields((yield from lock_client(client)), kind)
     is_used = yield from _is_used(client, kind, name)
     if is_new and (taken := _taken(fields, name, is_used=is_used)) is not None:
         return taken
@@ -166,9 +159,7 @@ def _taken(fields: Fields, name: str, *, is_used: bool) -> Conflict | None:
 @command
 def forget_field(client: int, kind: int, name: str) -> Plan[TouchbaseError | None]:
     """Remove a field that no record has a value of, or a former name; `NotFound`, and `WrongState` for a field in use."""
-    fields = yield from _locked(client, kind)
-    if isinstance(fields, NotFound):
-        return fields
+    fields = Fields((yield from lock_client(client)), kind)
     if (yield from _is_used(client, kind, name)):
         return WrongState(f"records have values of {name!r}; send values=delete to remove these too")
     if name in fields.names:
@@ -192,9 +183,7 @@ def start_change(ids: Ids, client: int, kind: int, what: FieldJob, at: Micros, m
 
     `NotFound` if there is no such field, `Conflict` if the new name is taken, `Invalid` for a value that the field cannot have.
     """
-    fields = yield from _locked(client, kind)
-    if isinstance(fields, NotFound):
-        return fields
+    fields = Fields((yield from lock_client(client)), kind)
     used: set[str] = set()
     for name in (what.field, what.into):
         if (yield from _is_used(client, kind, name)):

@@ -16,8 +16,8 @@ from touchbase.identity.resolution import Resolver
 from touchbase.records.models import Company, Contact, Record
 from touchbase.records.primary_keys import former_key, former_key_of, keys_of, owned_since, primary_key, shown_values
 from touchbase.records.sql import statements as records_sql
-from touchbase.records.sql.rows import company_of, contact_of
 from touchbase.records.sql.search_pending import searched
+from touchbase.records.sql.statements import TABLES, lock_records
 from touchbase.sql.statement import Execute, Plan, Row
 
 
@@ -28,11 +28,7 @@ def fill_resolvers(
     for kind, resolver in resolvers.items():
         needed = sorted({number for of, number in also if of == kind})
         if needed:
-            add_records(
-                kind,
-                resolver,
-                (yield Execute(records_sql.CONTACT_BY_ID if kind == CONTACT else records_sql.COMPANY_BY_ID, [(client, n) for n in needed])),
-            )
+            add_records(kind, resolver, (yield from lock_records(client, kind, needed)))
         mine = [subject for subject in subjects if subject.kind == kind]
         if mine:
             yield from _fill(client, kind, resolver, mine)
@@ -141,9 +137,7 @@ def _fill_linked(client: int, kind: int, resolver: Resolver) -> Plan[None]:
     """Load the records to which the loaded links lead."""
     needed = {link.record_id for link in resolver.links.by_ref.values() if link.record_kind == kind and link.record_id is not None}
     if missing := sorted(needed - set(resolver.by_id)):
-        op = records_sql.CONTACT_BY_ID if kind == CONTACT else records_sql.COMPANY_BY_ID
-        link_rows = yield Execute(op, [(client, number) for number in missing])
-        add_records(kind, resolver, link_rows)
+        add_records(kind, resolver, (yield from lock_records(client, kind, missing)))
 
 
 def _fill_shared_places(client: int, resolver: Resolver) -> Plan[None]:
@@ -164,7 +158,7 @@ def add_records(kind: int, resolver: Resolver, rows: Sequence[Row]) -> None:
     for row in rows:
         if row[1] in resolver.by_id:
             continue
-        record: Record = contact_of(row) if kind == CONTACT else company_of(row)
+        record: Record = TABLES[kind].record_of(row)
         resolver.by_id[record.id] = record
         resolver.statuses[record.id], resolver.shown[record.id] = record.status, shown_values(record)
         resolver.searched[record.id] = searched(record)

@@ -71,6 +71,7 @@ from touchbase.sql.ids import Ids
 from touchbase.sql.operation import NEEDS_TRANSACTION, command, query
 from touchbase.sql.rows import encode, names
 from touchbase.sql.statement import Execute, Plan, Select, SerializationConflict, Statement, delete
+from touchbase.suppression.sql import LOCK_CLIENT
 
 _MAPPING = (("client", "bigint"), ("record", "text"), ("name", "text"), ("mapping", "text"), ("updated_us", "bigint"))
 SAVE_MAPPING = Statement(
@@ -196,6 +197,8 @@ def import_rows(
     # Of now: a status may have got another name since the import began.
     current_settings = (yield from settings_of(client)) or settings
     outcomes: list[RowOutcome | None] = [None] * len(rows)
+    if not options.dry_run:
+        yield Execute(LOCK_CLIENT, [(client,)])  # before any record is locked
     batch = _ImportBatch(client, record, rows, options, at, current_settings, by, outcomes, range(len(rows)))
     while batch.pending:
         yield from _import_pass(batch, ids)

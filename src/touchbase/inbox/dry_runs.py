@@ -13,15 +13,13 @@ from touchbase.deliveries.limits import MAX_EVENTS
 from touchbase.deliveries.sql import statements as inbox_sql
 from touchbase.deliveries.sql.rows import delivery_of
 from touchbase.deliveries.work import DryRunDelivery, DryRunRecord, DryRunResult, TooManyEvents
-from touchbase.history.events import COMPANY, CONTACT, EXTERNAL
+from touchbase.history.events import EXTERNAL
 from touchbase.projection.apply import ANY_STATE, apply_batch, apply_needs
 from touchbase.projection.inbox_batch import InboxBatch
 from touchbase.records.fields import ID, TIME, UPDATED, Field
-from touchbase.records.models import Company, Contact, Record
+from touchbase.records.models import Record
 from touchbase.records.record_type import type_of
-from touchbase.records.sql import statements as records_sql
-from touchbase.records.sql.rows import company_of, contact_of
-from touchbase.records.sql.statements import with_custom_fields
+from touchbase.records.sql.statements import TABLES, lock_records, with_custom_fields
 from touchbase.sql.ids import Ids
 from touchbase.sql.statement import Execute, Plan
 
@@ -82,17 +80,11 @@ def dry_run(client: int, batch: InboxBatch, now_us: Micros) -> Plan[DryRun]:
 
 def snapshot(client: int, targets: Iterable[Target]) -> Plan[Snapshot]:
     """Return the values of these records; skip records that do not exist."""
-    contacts = [(client, number) for kind, number in sorted(targets) if kind == CONTACT]
-    companies = [(client, number) for kind, number in sorted(targets) if kind != CONTACT]
     values: Snapshot = {}
-    if contacts:
-        rows = yield Execute(records_sql.CONTACT_BY_ID, contacts)
-        contact_records: list[Contact] = yield from with_custom_fields(CONTACT, [contact_of(row) for row in rows])
-        values |= {(CONTACT, record.id): _values(record) for record in contact_records}
-    if companies:
-        rows = yield Execute(records_sql.COMPANY_BY_ID, companies)
-        company_records: list[Company] = yield from with_custom_fields(COMPANY, [company_of(row) for row in rows])
-        values |= {(COMPANY, record.id): _values(record) for record in company_records}
+    for kind, table in TABLES.items():
+        rows = yield from lock_records(client, kind, [number for of, number in sorted(targets) if of == kind])
+        records: list[Record] = yield from with_custom_fields(kind, [*map(table.record_of, rows)])
+        values |= {(kind, record.id): _values(record) for record in records}
     return values
 
 

@@ -39,8 +39,6 @@ DELETED_LINKS_OF = find("deleted_links_of", "deleted_link", DELETED_LINK, RECORD
 TAKE_DELETED = delete("take_deleted_record", "deleted_record", RECORD)
 TAKE_DELETED_LINKS = delete("take_deleted_links", "deleted_link", RECORD)
 DELETE_LINKS_OF = delete("delete_links_of", "link", RECORD)
-BY_ID = {CONTACT: records_sql.CONTACT_BY_ID, COMPANY: records_sql.COMPANY_BY_ID}
-"""Find and lock a record."""
 REMOVE = {CONTACT: records_sql.DELETE_CONTACT, COMPANY: records_sql.DELETE_COMPANY}
 """Delete a record's row."""
 

@@ -19,6 +19,7 @@ from touchbase.records.models import Contact
 from touchbase.records.projection import Folded, write_field
 from touchbase.records.sql import statements as records_sql
 from touchbase.records.sql.rows import CONTACT as CONTACT_COLUMNS
+from touchbase.records.sql.statements import lock_records
 from touchbase.sql.builders import RECORD, ROW_KEY
 from touchbase.sql.rows import Columns, names
 from touchbase.sql.statement import Execute, Plan, Statement, delete
@@ -157,8 +158,7 @@ def _companies(batch: ApplyBatch, refs: Sequence[Ref]) -> Plan[dict[Ref, int]]:
 def _load(batch: ApplyBatch, contacts: Iterable[int]) -> Plan[None]:
     resolver = batch.resolvers[CONTACT]
     if missing := sorted(set(contacts) - set(resolver.by_id)):
-        rows = yield Execute(records_sql.CONTACT_BY_ID, [(batch.client, number) for number in missing])
-        add_records(CONTACT, resolver, rows)
+        add_records(CONTACT, resolver, (yield from lock_records(batch.client, CONTACT, missing)))
 
 
 def _set_company(batch: ApplyBatch, number: int, company: int, at: Micros, key: str) -> None:

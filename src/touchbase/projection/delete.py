@@ -16,7 +16,7 @@ from touchbase.do_not_contact.addresses import addresses_of_refs
 from touchbase.do_not_contact.sql.entries import share_causes
 from touchbase.do_not_contact.sql.lookup import listed_kinds
 from touchbase.do_not_contact.sql.opt_outs import StatusOptOut, addresses_of, list_opt_outs, opted_out_at
-from touchbase.errors import NotFound, TouchbaseError
+from touchbase.errors import TouchbaseError
 from touchbase.event_log.models import SERVICE, LoggedEvent, by_request, record_event
 from touchbase.event_log.sql.forget import forget_changes
 from touchbase.event_log.sql.log import log_events
@@ -29,7 +29,6 @@ from touchbase.messages.sql.plans import DELETE_OF_RECORD
 from touchbase.projection.batch import ApplyBatch
 from touchbase.projection.bin import DeletedRecord, content_text
 from touchbase.projection.bin_rows import (
-    BY_ID,
     DELETE_LINKS_OF,
     INSERT_DELETED,
     INSERT_DELETED_LINK,
@@ -46,9 +45,9 @@ from touchbase.records.primary_keys import former_key, former_key_of, primary_ke
 from touchbase.records.projection import current_stamp
 from touchbase.records.record_type import RECORD_TYPES
 from touchbase.records.sql import statements as records_sql
-from touchbase.records.sql.rows import company_of, contact_of, move_row
+from touchbase.records.sql.rows import contact_of, move_row
 from touchbase.records.sql.search_pending import NOTE_FOR_SEARCH
-from touchbase.records.sql.statements import with_custom_fields
+from touchbase.records.sql.statements import TABLES, lock_existing, lock_records, with_custom_fields
 from touchbase.records.value_sources import company_ref
 from touchbase.records.writes import changed_since, new_write_key
 from touchbase.sql.operation import command
@@ -73,14 +72,9 @@ def delete_record(
     `key`: The key of its entry in the history, from `new_write_key`.
     """
     yield Execute(CLIENT_BY_NUMBER, [(client,)])
-    rows = yield Execute(BY_ID[kind], [(client, id)])
-    if not rows:
-        return NotFound(f"there is no {RECORD_TYPES[kind].name} with id {id}")
+    [row] = yield from lock_existing(client, kind, [id])
     record: Record
-    if kind == CONTACT:
-        (record,) = yield from with_custom_fields(kind, [contact_of(rows[0])])
-    else:
-        (record,) = yield from with_custom_fields(kind, [company_of(rows[0])])
+    [record] = yield from with_custom_fields(kind, [TABLES[kind].record_of(row)])
     if (changed := changed_since(record, if_updated_us)) is not None:
         return changed
     yield from _move_to_bin(client, kind, record, at, key, by)
@@ -91,7 +85,7 @@ def delete_requested(batch: ApplyBatch, new: Iterable[StoredEvent]) -> Plan[None
     """Move contacts into the bin that a CRM's new events ask to erase; there they wait until a person erases or restores them."""
     requests: dict[int, StoredEvent] = {event.record_id: event for event in new if event.record_kind == CONTACT and event.asks_erasure}
     for number, event in sorted(requests.items()):
-        rows = yield Execute(BY_ID[CONTACT], [(batch.client, number)])
+        rows = yield from lock_records(batch.client, CONTACT, [number])
         for contact in (yield from with_custom_fields(CONTACT, [contact_of(row) for row in rows])):
             cause = cause_of(batch, (CONTACT, number))
             yield from _move_to_bin(batch.client, CONTACT, contact, batch.now_us, new_write_key(), NO_AUTHOR, cause)

@@ -34,7 +34,7 @@ async def get_record(store: Store, kind: RecordType[R], client: int, record_id: 
 async def _missing(store: Store, kind: RecordType[R], client: int, record_id: int) -> NotFound:
     deleted_us = await store.read(find_deleted(client, kind.kind, record_id))
     if deleted_us is None:
-        return NotFound(f"there is no {kind.name} with id {record_id}")
+        return kind.missing(record_id)
     at = to_text(deleted_us)
     detail = f"the {kind.name} with id {record_id} was deleted at {at}; to restore it: POST /public/v2/{kind.plural}/{record_id}/restore"
     return NotFound(detail, data={"deleted_at": at})

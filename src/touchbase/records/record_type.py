@@ -12,7 +12,7 @@ from operator import attrgetter
 from typing import Any, Generic, TypeVar, overload
 
 from touchbase.clients.models import ClientSettings, FieldType, StatusSet
-from touchbase.errors import Fault
+from touchbase.errors import Fault, NotFound
 from touchbase.history.events import COMPANY, CONTACT
 from touchbase.records import fields, validation
 from touchbase.records.fields import EMAILS, Field, body, members, stamped
@@ -98,6 +98,10 @@ class RecordType(Generic[R_co]):
     def names(self) -> tuple[str, ...]:
         """The names of the fields."""
         return tuple(field.name for field in self.fields)
+
+    def missing(self, number: int) -> NotFound:
+        """Return the error for a record that does not exist; `data["id"]` is its id."""
+        return NotFound(f"there is no {self.name} with id {number}", data={"id": number})
 
     def transitions(self, settings: ClientSettings) -> dict[str, list[str]] | None:
         """Allowed status transitions; None where the client has declared no statuses."""

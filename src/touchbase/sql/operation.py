@@ -21,7 +21,7 @@ from touchbase.errors import TouchbaseError
 from touchbase.sql.cell_answers import AnswerMerge, Division
 from touchbase.sql.ids import Ids
 from touchbase.sql.scope import NO_CLIENT, Scope, scope_for
-from touchbase.sql.statement import Plan, SerializationConflict
+from touchbase.sql.statement import RELEASE, ROLL_BACK, SAVE, Plan, Savepoint, SerializationConflict, follow_savepoints, has_written
 
 if TYPE_CHECKING:
     from touchbase.common.cipher import Cipher
@@ -186,14 +186,56 @@ def _field(parameter: Parameter, hidden: Container[str]) -> Any:
     return field(**default, kw_only=parameter.kind is Parameter.KEYWORD_ONLY, repr=parameter.name not in hidden)
 
 
-def _in_turn(plan_of: CallPlan) -> Run:
+def _in_turn(plan_of: CallPlan, client_of: Callable[[Any], int | None]) -> Run:
     def run(calls: Sequence[Any], ids: Ids, cipher: Any) -> Plan[list[Any]]:
-        results = []
-        for call in calls:
-            results.append((yield from plan_of(call, ids, cipher)))
+        # In the order of clients, which most plans lock: two batches that share clients wait instead of deadlocking.
+        order = sorted(range(len(calls)), key=lambda index: client_of(calls[index]) or 0)
+        results: list[Any] = [None] * len(calls)
+        for index in order:
+            results[index] = yield from outcome_of(plan_of(calls[index], ids, cipher))
         return results
 
     return run
+
+
+def outcome_of(plan: Plan[T]) -> Plan[T | TouchbaseError]:
+    """Execute a plan; return its result, or the error that it returns or raises, which has changed nothing.
+
+    An error after a write is raised here: the transaction is rolled back, and the other commands of its batch run again without this one.
+    """
+    written: list[None] = []
+    marks: list[int] = []
+    result: T | TouchbaseError
+    try:
+        step = next(plan)
+        while True:
+            if isinstance(step, Savepoint):
+                follow_savepoints(step, written, marks)
+            rows = yield step
+            if has_written(step, rows):
+                written.append(None)
+            step = plan.send(rows)
+    except StopIteration as stop:
+        result = stop.value
+    except TouchbaseError as error:
+        result = error
+    if written and isinstance(result, TouchbaseError):
+        raise result
+    return result
+
+
+def or_nothing(plan: Plan[T | TouchbaseError]) -> Plan[T | TouchbaseError]:
+    """Execute a plan; of one that returns or raises an error nothing stays, but what the transaction did before."""
+    yield SAVE
+    result: T | TouchbaseError
+    try:
+        result = yield from plan
+    except TouchbaseError as error:
+        result = error
+    if isinstance(result, TouchbaseError):
+        yield ROLL_BACK
+    yield RELEASE
+    return result
 
 
 def _first(plan: Plan[list[Any]]) -> Plan[Any]:
@@ -225,7 +267,8 @@ def _operation(
     client_of: Callable[[Any], int | None] = attrgetter(path) if is_named else no_client
     options.setdefault("clients", lambda call: (client_of(call),))
     needs = no_ids if ids is None else single_id(ids) if isinstance(ids, str) else ids
-    call_type.operation = Operation(run if batch else _in_turn(plan_of), plan_of, needs, client_of, batched=batch is not None, **options)
+    execute = run if batch else _in_turn(plan_of, client_of)
+    call_type.operation = Operation(execute, plan_of, needs, client_of, batched=batch is not None, **options)
     return call_type
 
 
@@ -284,7 +327,7 @@ def command(
     batch: Batch | None = None,
     **options: Unpack[Options],
 ) -> Any:
-    """Make an operation that writes of a plan, which returns its result or a `TouchbaseError`.
+    """Make an operation that writes of a plan, which returns its result, or returns or raises a `TouchbaseError`: then nothing stays of it.
 
     `ids`: the block of which a call takes up to one id, or a function that counts the ids of calls; the plan's first parameter is then
     the source of ids. With `cipher` the next one is the store's cipher.

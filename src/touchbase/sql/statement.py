@@ -8,8 +8,9 @@ per step, rows passed as arrays to `unnest`).
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Generator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
 from touchbase.sql.dialect import by_row, parameter_table
@@ -18,6 +19,8 @@ from touchbase.sql.rows import Columns
 
 Row = tuple[Any, ...]
 T = TypeVar("T")
+_WRITE = re.compile(r"\b(?:INSERT INTO|DELETE FROM|UPDATE \w+ )(?<!UPDATE OF )(?<!UPDATE SKIP )")
+"""What a text that writes has; `FOR UPDATE OF` and `FOR UPDATE SKIP LOCKED` only lock."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +38,8 @@ class Statement:
 
     `made` is for inserts of rows with new ids: it selects, over the same p, the ids of the rows that were inserted.
     SQLite runs it only if some rows were not; else the result is each row's id (its second column).
+
+    One with a text for PostgreSQL alone only locks (`lock`): SQLite, which has one writer, does not run it.
 
     `first_set` is for inserts that depend on an insert into another table: SQLite runs `first_set` first, and then
     `sqlite_set` for the rows that `first_set` inserted, as `made` reports them.
@@ -59,8 +64,14 @@ class Statement:
     """How PostgreSQL's text ends: row locks, in an order in which two batches that share rows wait instead of deadlocking."""
     by_row: bool = False
     """Whether SQLite runs `body` row by row (`dialect.by_row`): it has no DELETE with a second table."""
+    writes: bool = field(init=False)
+    returns: bool = field(init=False)
+    """Whether a statement that writes returns a row for each that it has changed."""
 
     def __post_init__(self) -> None:
+        texts = (self.body, self.sqlite, self.sqlite_set, self.postgres)
+        object.__setattr__(self, "writes", any(map(_WRITE.search, texts)))
+        object.__setattr__(self, "returns", bool(self.made) or any("RETURNING" in text for text in texts))
         if self.by_row:
             object.__setattr__(self, "sqlite", by_row(self.columns, self.body))
 
@@ -124,11 +135,23 @@ Step = Execute | Select | Savepoint | Log
 Plan = Generator[Step, list[Row], T]
 
 
+def has_written(step: Step, rows: Sequence[Row]) -> bool:
+    """Return whether a step with this result may have changed something."""
+    if isinstance(step, Execute):
+        return step.statement.writes and bool(step.rows or step.more) and bool(rows or not step.statement.returns)
+    return isinstance(step, Log) or (isinstance(step, Select) and _WRITE.search(step.sql) is not None)
+
+
 def delete(name: str, table: str, key: Columns, returning: str = "") -> Statement:
     """Build a deletion of rows by key; it returns the column `returning` of each deleted row, if given."""
     same = " AND ".join(f"t.{column} = p.{column}" for column, _ in key)
     body = f"DELETE FROM {table} t USING p WHERE {same}" + (f" RETURNING t.{returning}" if returning else "")
     return Statement(name, key, body=body, by_row=True)
+
+
+def lock(name: str, columns: Columns, body: str) -> Statement:
+    """Build a statement that only locks something, for which SQLite has no need."""
+    return Statement(name, columns, postgres=f"WITH {parameter_table('p', columns)} {body}")
 
 
 class SerializationConflict(Exception):

@@ -21,8 +21,9 @@ from touchbase.http.responses import Response
 from touchbase.http.routing import Route, Success, Tag
 from touchbase.http.schemas import PageOf, Time, encode, example, named_enum
 from touchbase.jobs.api import JobOut, job_response
+from touchbase.records.record_type import RECORD_TYPES
 from touchbase.sql.operation import Command
-from touchbase.statuses.models import PLURALS, RECORD_KINDS, ROLES, TABLES, Changed, RenamePreview, StatusInfo, listed
+from touchbase.statuses.models import PLURALS, RECORD_KINDS, ROLES, Changed, RenamePreview, StatusInfo, listed
 from touchbase.statuses.sql.renames import define_status, list_statuses, preview_rename, remove_status, rename_status
 
 PATH = "/public/v2/statuses"
@@ -273,7 +274,7 @@ def preview_out(preview: RenamePreview) -> RenamePreviewOut:
 
 def _routes(kind: int) -> list[Route]:
     at, many = StatusResource(kind), PLURALS[kind]
-    noun = TABLES[kind]
+    noun = RECORD_TYPES[kind].name
     by_name = f"{at.path}/{{name}}"
     started = (
         Success(202, "The job; from now on the new name is set and accepted.", JobOut, headers=("Location",)),

@@ -14,7 +14,6 @@ from touchbase.jobs.models import Job
 
 RECORD_KINDS = {"contacts": CONTACT, "companies": COMPANY}
 PLURALS = {kind: plural for plural, kind in RECORD_KINDS.items()}
-TABLES = {CONTACT: "contact", COMPANY: "company"}
 RENAME_JOBS = tuple(f"{plural}.{what}" for plural in RECORD_KINDS for what in ("rename_status", "merge_statuses"))
 """Kinds of the jobs that give records the new name of a status."""
 RECHECK_JOBS = tuple(f"{plural}.recheck_statuses" for plural in RECORD_KINDS)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from touchbase.common.timestamps import Micros
 from touchbase.history.identity_links import Ref
 from touchbase.sql.rows import Columns
-from touchbase.sql.statement import Execute, Plan, Statement, delete
+from touchbase.sql.statement import Execute, Plan, Statement, delete, lock
 from touchbase.suppression.suppression_keys import digest
 
 _KEY: Columns = (("client", "bigint"), ("digest", "bytea"))
@@ -29,9 +29,7 @@ SAVE_ERASED = Statement(
 DELETE_ERASED = delete("delete_erased", "erased", _KEY)
 DELETE_ERASURE = delete("delete_erasure", "erased", (("client", "bigint"), ("erasure", "bigint")), "digest")
 # A shared lock: several creations may have it at once. An erasure locks the client's row exclusively, so the two wait for each other.
-LOCK_CLIENT = Statement(
-    "lock_client", (("id", "bigint"),), body="SELECT c.id FROM p JOIN client c ON c.id = p.id", lock=" FOR SHARE OF c", by_row=True
-)
+LOCK_CLIENT = lock("lock_client", (("id", "bigint"),), "SELECT c.id FROM p JOIN client c ON c.id = p.id ORDER BY c.id FOR SHARE OF c")
 
 
 @dataclass(frozen=True, slots=True)

@@ -304,9 +304,8 @@ def create_client(
 def rename_client(client: int, name: str) -> Plan[Client | TouchbaseError]:
     """Rename a client. `NotFound`, and `WrongState` while it is being deleted."""
     current = yield from _changeable(client)
-    if isinstance(current, Client):
-        yield Execute(RENAME, [(client, name)])
-        current.name = name
+    yield Execute(RENAME, [(client, name)])
+    current.name = name
     return current
 
 
@@ -314,7 +313,7 @@ def rename_client(client: int, name: str) -> Plan[Client | TouchbaseError]:
 def set_client_state(client: int, state: str, at: Micros) -> Plan[Client | TouchbaseError]:
     """Suspend or resume a client; a client in that state stays as it is. `NotFound`, `WrongState` as above."""
     current = yield from _changeable(client)
-    if isinstance(current, Client) and current.state != state:
+    if current.state != state:
         yield Execute(SET_STATE, [(client, state, at)])
         current.state = state
     return current
@@ -328,8 +327,6 @@ def rotate_client_id(client: int, client_id: str, keep_until_us: Micros) -> Plan
     already.
     """
     current_client = yield from _changeable(client)
-    if not isinstance(current_client, Client):
-        return current_client
     former = current_client.client_id
     if former == client_id:
         return WrongState(f"{former!r} is the client's id already; name another one, or leave it out to get a generated one")
@@ -348,11 +345,11 @@ def rotate_client_id(client: int, client_id: str, keep_until_us: Micros) -> Plan
 @command
 def begin_deletion(client: int, at: Micros) -> Plan[Client | NotFound]:
     """Stop serving a client, so that its data can be removed; repeating it continues the deletion. `NotFound`."""
-    current = yield from locked(client)
-    if current is not None and current.state != DELETING:
+    current = yield from lock_client(client)
+    if current.state != DELETING:
         yield Execute(SET_STATE, [(client, DELETING, at)])
-        current = yield from locked(client)
-    return current or _not_found()
+        current = yield from lock_client(client)
+    return current
 
 
 def locked(number: int) -> Plan[Client | None]:
@@ -361,12 +358,18 @@ def locked(number: int) -> Plan[Client | None]:
     return client_of(rows[0]) if rows else None
 
 
-def _changeable(number: int) -> Plan[Client | TouchbaseError]:
-    current = yield from locked(number)
-    if current is None:
-        return _not_found()
+def lock_client(number: int) -> Plan[Client]:
+    """Return the client of this number, locked until the transaction ends. Raises `NotFound`."""
+    client = yield from locked(number)
+    if client is None:
+        raise NotFound("this client no longer exists")
+    return client
+
+
+def _changeable(number: int) -> Plan[Client]:
+    current = yield from lock_client(number)
     if current.state == DELETING:
-        return WrongState(f"client {current.client_id!r} is being deleted; nothing of it can be changed any more")
+        raise WrongState(f"client {current.client_id!r} is being deleted; nothing of it can be changed any more")
     return current
 
 
@@ -383,10 +386,6 @@ def _check_not_former(client_id: str) -> Plan[None]:
     """Restart the transaction if the id became a former id of another client since the check: it stays that client's."""
     if (yield from former_owners([client_id])):
         raise SerializationConflict
-
-
-def _not_found() -> NotFound:
-    return NotFound("this client no longer exists")
 
 
 def _conflict(client_id: str) -> Conflict:

@@ -37,8 +37,9 @@ from touchbase.history.events import CONTACT
 from touchbase.history.identity_links import Ref
 from touchbase.jobs.sql import EXPIRE_JOB_FILES
 from touchbase.projection.suppression_guard import DELIVERIES_OF_EVENTS, erase_parked_events
-from touchbase.records.sql import statements as records_sql
+from touchbase.records.record_type import CONTACT_TYPE
 from touchbase.records.sql.rows import contact_of
+from touchbase.records.sql.statements import lock_records
 from touchbase.sql.builders import ROW_KEY
 from touchbase.sql.ids import Ids
 from touchbase.sql.operation import command
@@ -70,8 +71,9 @@ END_ERASURE = Statement(
     "AND t.searched_us IS NOT NULL",
 )  # fmt: skip
 # Creates for a client without erasures do not lock the client's row. So the first erasure waits for the creates in flight and finds
-# what they wrote; later creates find the erasure. It takes this lock first, so that it cannot deadlock.
-WAIT_FOR_CREATES = Statement("wait_for_creates", (), sqlite="SELECT 1", postgres="LOCK TABLE contact IN SHARE ROW EXCLUSIVE MODE")
+# what they wrote; later creates find the erasure. The mode excludes row locks too: a change that has locked its contact would else wait
+# for this lock with its write, and the erasure for the contact.
+WAIT_FOR_CREATES = Statement("wait_for_creates", (), postgres="LOCK TABLE contact IN EXCLUSIVE MODE")
 
 
 @command(ids="erasure", large=True)
@@ -86,12 +88,13 @@ def erase_person(
 
     `search`: Whether to search the inbox afterwards; False within a search that is already running.
     """
+    yield Execute(EXPIRE_JOB_FILES, [(client, at)])  # the steps of jobs lock their job first, and then the client
+    yield Execute(clients_sql.CLIENT_BY_NUMBER, [(client,)])
     if (yield from erasure_key_of(client)) is None:
         yield Execute(WAIT_FOR_CREATES, [()])
-    yield Execute(clients_sql.CLIENT_BY_NUMBER, [(client,)])
     contacts = yield from find_contacts(client, contact_id, refs)
     if contact_id is not None and not contacts:
-        return NotFound(f"there is no contact with id {contact_id}")
+        raise CONTACT_TYPE.missing(contact_id)
     current_refs, deliveries, removed = set(refs), set[int](), Counter[str]()
     for contact in contacts:  # grows
         current_refs |= yield from _identities(client, contact)
@@ -102,7 +105,6 @@ def erase_person(
     current_refs -= yield from identities_of_others(client, current_refs)
     parked = yield from erase_parked_events(client, current_refs)
     removed["events"] += parked.events
-    yield Execute(EXPIRE_JOB_FILES, [(client, at)])
     key = yield from make_erasure_key()
     number = ids.take("erasure")
     yield from save_marks(key, client, dict.fromkeys(current_refs | parked.refs, Mark(number, derived=False)), at)
@@ -119,8 +121,8 @@ def _log(client: int, at: Micros, contacts: Sequence[int], number: int) -> Plan[
 
 
 def _identities(client: int, contact: int) -> Plan[set[Ref]]:
-    # Locks the contact, so that a concurrent change either commits first or finds no contact.
-    rows = yield Execute(records_sql.CONTACT_BY_ID, [(client, contact)])
+    # A concurrent change either commits first or finds no contact.
+    rows = yield from lock_records(client, CONTACT, [contact])
     links = yield Execute(history_sql.LINKS_OF, [(client, CONTACT, contact)])
     contacts = map(contact_of, rows)
     return identities([(person.email_key, person.linkedin_key) for person in contacts], links) | (yield from deleted_refs(client, contact))
@@ -194,6 +196,7 @@ def add_erasures(ids: Ids, client: int, secret: bytes, keys: list[ErasedKey], at
     All keys of one erasure come in one command, because they are lifted together; `erasure` is the other store's number. Opens an erasure
     that searches for them: records first, then the inbox. `Conflict` when this store has erased people with a secret of its own.
     """
+    yield Execute(EXPIRE_JOB_FILES, [(client, at)])
     yield Execute(clients_sql.CLIENT_BY_NUMBER, [(client,)])
     key = (yield from find_erasure_key()) or (yield from make_erasure_key(secret))
     if key != secret:
@@ -207,7 +210,6 @@ def add_erasures(ids: Ids, client: int, secret: bytes, keys: list[ErasedKey], at
     numbers = {erasure: ids.take("erasure") for erasure in sorted(incomplete)}
     if numbers:
         yield Execute(SAVE_ERASED, [_row(client, key, numbers[key.erasure]) for key in added.values() if key.erasure in numbers])
-    yield Execute(EXPIRE_JOB_FILES, [(client, at)])
     yield from open_erasure(client, ids.take("erasure"), at, {}, swept_to=RECORDS_FIRST)
     return len(added.keys() - stored.keys())
 

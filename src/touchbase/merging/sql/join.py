@@ -25,8 +25,8 @@ from touchbase.records.sql.rows import contact_of
 from touchbase.records.sql.statements import CONTACT_TO_SHOW
 from touchbase.records.writes import Created, RecordUpsert, new_write_key
 from touchbase.sql.ids import Ids
-from touchbase.sql.operation import command
-from touchbase.sql.statement import RELEASE, ROLL_BACK, SAVE, Execute, Plan
+from touchbase.sql.operation import command, or_nothing, outcome_of
+from touchbase.sql.statement import Execute, Plan
 
 NEWEST_VALUES = Policy(NEWEST)
 
@@ -53,8 +53,8 @@ def join_owners(ids: Ids, client: int, named: Contact, at: Micros, by: Author, m
     if not may_be_one(contacts):
         return False
     absorbed = [contact.id for contact in contacts[1:]]
-    merge = yield from merge_records.plan(ids, client, CONTACT, contacts[0].id, absorbed, NEWEST_VALUES, at, new_write_key(), by)
-    return not isinstance(merge, TouchbaseError)
+    plan = merge_records.plan(ids, client, CONTACT, contacts[0].id, absorbed, NEWEST_VALUES, at, new_write_key(), by)
+    return not isinstance((yield from outcome_of(plan)), TouchbaseError)
 
 
 def named_contacts(client: int, named: Contact) -> Plan[list[Contact]]:
@@ -94,11 +94,12 @@ def _needs(calls: Any) -> Mapping[str, int]:
 def join_and_upsert(ids: Ids, upsert: RecordUpsert[Contact]) -> Plan[Created[Contact] | TouchbaseError]:
     """Make the contacts that have the keys of an upsert one, then change it; for an upsert that was refused for these keys."""
     yield Execute(CLIENT_BY_NUMBER, [(upsert.client,)])  # before any record is locked, as inbox batches do
-    yield SAVE
+    outcome = yield from or_nothing(_join_and_upsert(ids, upsert))
+    return Conflict(outcome.detail, data=outcome.data) if isinstance(outcome, Conflict) else outcome
+
+
+def _join_and_upsert(ids: Ids, upsert: RecordUpsert[Contact]) -> Plan[Created[Contact] | TouchbaseError]:
     if (yield from join_of(ids, upsert)):
         upsert = joined(upsert)
     [outcome] = yield from upsert_contact.operation.run([upsert_contact(upsert)], ids, None)
-    if isinstance(outcome, TouchbaseError):
-        yield ROLL_BACK
-    yield RELEASE
-    return Conflict(outcome.detail, data=outcome.data) if isinstance(outcome, Conflict) else outcome
+    return outcome  # type: ignore[no-any-return]

@@ -9,15 +9,15 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from touchbase.clients.sql.clients import CLIENT_BY_NUMBER, client_of, settings_of
+from touchbase.clients.sql.clients import lock_client, settings_of
 from touchbase.common.field_limits import MAX_CUSTOM_FIELDS
 from touchbase.common.timestamps import Micros
 from touchbase.do_not_contact.addresses import addresses_of_refs
 from touchbase.do_not_contact.sql.opt_outs import StatusOptOut, addresses_of, list_opt_outs, opted_out_at
-from touchbase.errors import Fault, Invalid, NotFound, TouchbaseError
+from touchbase.errors import Fault, Invalid, TouchbaseError
 from touchbase.event_log.models import by_request
 from touchbase.history import sql as history_sql
-from touchbase.history.events import COMPANY, CONTACT, NO_AUTHOR, VIA_API, Author, Detail, StoredEvent
+from touchbase.history.events import COMPANY, NO_AUTHOR, VIA_API, Author, Detail, StoredEvent
 from touchbase.history.identity_links import Ref
 from touchbase.history.last_writer_wins import DELIBERATE, Stamp
 from touchbase.history.sql import event_of
@@ -38,7 +38,8 @@ from touchbase.records.projection import Folded
 from touchbase.records.record_type import IDENTITY_FIELDS, RECORD_TYPES, stamped_fields
 from touchbase.records.sql import statements as records_sql
 from touchbase.records.sql.address_book import word_of
-from touchbase.records.sql.rows import company_of, contact_of, custom_field_row
+from touchbase.records.sql.rows import custom_field_row
+from touchbase.records.sql.statements import TABLES, lock_existing
 from touchbase.records.writes import changed_since
 from touchbase.sql.builders import ROW_KEY, ROW_MATCH, find, update
 from touchbase.sql.ids import Ids
@@ -73,9 +74,6 @@ CONTACT_IDS_OF_COMPANY = Statement(
 
 LINKS = 50
 """Link ids that the merge of one record may take."""
-BY_ID = {CONTACT: records_sql.CONTACT_BY_ID, COMPANY: records_sql.COMPANY_BY_ID}
-"""Find and lock a record."""
-TO_SHOW = {CONTACT: records_sql.CONTACT_TO_SHOW, COMPANY: records_sql.COMPANY_TO_SHOW}
 
 
 def _merge_ids(calls: Any) -> dict[str, int]:
@@ -106,13 +104,11 @@ def merge_records(
     """
     numbers = [id, *absorbed]
     assert len({*numbers}) == len(numbers)  # a record that is part of itself would never be found
-    clients = yield Execute(CLIENT_BY_NUMBER, [(client,)])
-    rows = yield Execute(BY_ID[kind], [(client, number) for number in sorted(numbers)])
-    batch = new_batch(client, at, client_of(clients[0]).settings, ids)
+    settings = (yield from lock_client(client)).settings
+    rows = yield from lock_existing(client, kind, numbers)
+    batch = new_batch(client, at, settings, ids)
     resolver = batch.resolvers[kind]
     add_records(kind, resolver, rows)
-    if missing := [number for number in numbers if number not in resolver.by_id]:
-        return NotFound(f"there is no {RECORD_TYPES[kind].name} with id {missing[0]}", data={"id": missing[0]})
     records = [resolver.by_id[number] for number in numbers]
     if (changed := changed_since(records[0], if_updated_us)) is not None:
         return changed
@@ -171,8 +167,8 @@ def _list_opt_outs(opted_out: Sequence[StatusOptOut], survivor: Record, at: Micr
 def preview_merge(client: int, kind: int, id: int, absorbed: list[int], policy: Policy, at: Micros) -> Plan[Merge | None]:
     """What `merge_records` would do; None if one of the records does not exist."""
     numbers = [id, *absorbed]
-    rows = yield Execute(TO_SHOW[kind], [(client, number) for number in sorted(numbers)])
-    by_id: dict[int, Record] = {row[1]: contact_of(row) if kind == CONTACT else company_of(row) for row in rows}
+    rows = yield Execute(TABLES[kind].to_show, [(client, number) for number in sorted(numbers)])
+    by_id: dict[int, Record] = {row[1]: TABLES[kind].record_of(row) for row in rows}
     settings = yield from settings_of(client)
     if settings is None or any(number not in by_id for number in numbers):
         return None

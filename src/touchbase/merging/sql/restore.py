@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from touchbase.clients.sql.clients import CLIENT_BY_NUMBER, client_of
+from touchbase.clients.sql.clients import lock_client
 from touchbase.common.field_limits import MAX_CUSTOM_FIELDS
 from touchbase.common.timestamps import Micros
 from touchbase.do_not_contact.sql.entries import SHARED, drop_causes
@@ -13,7 +13,7 @@ from touchbase.do_not_contact.sql.opt_outs import addresses_of, further_addresse
 from touchbase.errors import Conflict, NotFound, TouchbaseError
 from touchbase.event_log.models import by_request
 from touchbase.history import sql as history_sql
-from touchbase.history.events import COMPANY, NO_AUTHOR, VIA_API, Author, StoredEvent
+from touchbase.history.events import COMPANY, CONTACT, NO_AUTHOR, VIA_API, Author, StoredEvent
 from touchbase.history.identity_links import Link, Ref
 from touchbase.history.last_writer_wins import NEVER
 from touchbase.history.sql import event_of, event_row, link_of
@@ -33,6 +33,7 @@ from touchbase.records.record_type import RECORD_TYPES
 from touchbase.records.sql import statements as records_sql
 from touchbase.records.sql.address_book import BOOK, LOCKED_OWNER_OF
 from touchbase.records.sql.rows import contact_of, custom_field_row, move_row
+from touchbase.records.sql.statements import lock_records
 from touchbase.records.writes import changed_since
 from touchbase.sql.ids import Ids
 from touchbase.sql.operation import command
@@ -54,16 +55,16 @@ def restore_record(
     former address that belongs to another record now stays there. `PreconditionFailed` as in `delete_record`.
     """
     place = (client, kind, id)
-    clients = yield Execute(CLIENT_BY_NUMBER, [(client,)])
+    settings = (yield from lock_client(client)).settings
     rows = yield Execute(FIND_DELETED, [place])
-    if not rows or not clients:
+    if not rows:
         return NotFound(f"there is no deleted {RECORD_TYPES[kind].name} with id {id}")
     deleted = deleted_of(kind, rows[0][3], rows[0][4])
     refused = changed_since(deleted.record, if_updated_us) or (yield from _conflict(client, kind, deleted.record))
     if refused is not None:
         return refused
     current_at = max(at, deleted.deleted_us + 1)
-    batch = new_batch(client, current_at, client_of(clients[0]).settings, ids)
+    batch = new_batch(client, current_at, settings, ids)
     batch.cause = by_request(by)
     written = entry(kind, id, "restored", current_at, key, by)
     yield Execute(history_sql.INSERT_EVENT, [event_row(client, written)])
@@ -198,7 +199,7 @@ def _wait_for_company(client: int, contact: int, named: int) -> Plan[None]:
 
 def _restore_contacts(batch: ApplyBatch, deleted: DeletedRecord[Any], numbers: Sequence[int]) -> Plan[None]:
     """Give the company back to contacts from which the deletion took it, unless a later write set or unset theirs."""
-    rows = yield Execute(records_sql.CONTACT_BY_ID, [(batch.client, number) for number in numbers])
+    rows = yield from lock_records(batch.client, CONTACT, numbers)
     contacts = [contact for contact in map(contact_of, rows) if _is_waiting(contact, deleted.deleted_us)]
     for contact in contacts:
         contact.company_id, contact.updated_us = deleted.record.id, max(batch.now_us, contact.updated_us + 1)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Container, Mapping, Sequence
 from functools import partial
 
-from touchbase.clients.sql.clients import CLIENT_BY_NUMBER, client_of
+from touchbase.clients.sql.clients import CLIENT_BY_NUMBER, lock_client
 from touchbase.common.field_limits import MAX_CUSTOM_FIELDS
 from touchbase.common.normalize import ADDRESS_KEYS
 from touchbase.common.timestamps import Micros, to_text
@@ -23,7 +23,7 @@ from touchbase.history.status import RESUBSCRIBE
 from touchbase.identity.lookup import add_records
 from touchbase.identity.rekey import release
 from touchbase.merging.models import Part, Undone, content_text, parts_of
-from touchbase.merging.sql.merge import BY_ID, DELETE_MERGE, END_MERGE, FIND_MERGE, LINKS, MERGE_ROW, REPLACE_MERGE, RETURN_MERGE
+from touchbase.merging.sql.merge import DELETE_MERGE, END_MERGE, FIND_MERGE, LINKS, MERGE_ROW, REPLACE_MERGE, RETURN_MERGE
 from touchbase.merging.survivorship import of_own_creation, own_creation
 from touchbase.projection.apply import insert_events, new_batch, project_events
 from touchbase.projection.batch import ApplyBatch
@@ -43,7 +43,8 @@ from touchbase.records.sql import statements as records_sql
 from touchbase.records.sql.address_book import BOOK, LOCKED_OWNER_OF
 from touchbase.records.sql.address_book import keys_of as present_and_further_keys
 from touchbase.records.sql.custom_values import is_renaming
-from touchbase.records.sql.rows import company_of, contact_of, custom_field_row, move_row
+from touchbase.records.sql.rows import contact_of, custom_field_row, move_row
+from touchbase.records.sql.statements import TABLES, lock_records
 from touchbase.sql.ids import Ids
 from touchbase.sql.operation import command
 from touchbase.sql.rows import names
@@ -67,18 +68,18 @@ def undo_merge(
 
     `since_us`: Merges before this time cannot be undone.
     """
-    clients = yield Execute(CLIENT_BY_NUMBER, [(client,)])
+    settings = (yield from lock_client(client)).settings
     rows = yield Execute(FIND_MERGE, [(client, merge)])
     if (refused := _refused(kind, id, merge, since_us, rows)) is not None:
         return refused
     before, parts = parts_of(kind, rows[0][6])
-    stored = yield Execute(BY_ID[kind], [(client, id)])
+    stored = yield from lock_records(client, kind, [id])
     if not stored:
         return WrongState(f"the {RECORD_TYPES[kind].name} with id {id} was deleted: restore it first")
-    survivor: Record = contact_of(stored[0]) if kind == CONTACT else company_of(stored[0])
+    survivor: Record = TABLES[kind].record_of(stored[0])
     if (conflict := (yield from _conflict(client, kind, before, parts, survivor, rows[0][4]))) is not None:
         return conflict
-    batch = new_batch(client, max(at, rows[0][4] + 1), client_of(clients[0]).settings, ids)
+    batch = new_batch(client, max(at, rows[0][4] + 1), settings, ids)
     batch.cause = by_request(by)
     add_records(kind, batch.resolvers[kind], stored)
     history = [event_of(row) for row in (yield Execute(history_sql.EVENTS_OF, [(client, kind, id)]))]
@@ -382,7 +383,7 @@ def _return_all_contacts(batch: ApplyBatch, parts: Sequence[Part], survivor: int
 
 
 def _return_contacts(batch: ApplyBatch, part: Part, survivor: int, merged_us: Micros, numbers: Sequence[int]) -> Plan[None]:
-    rows = yield Execute(records_sql.CONTACT_BY_ID, [(batch.client, number) for number in numbers])
+    rows = yield from lock_records(batch.client, CONTACT, numbers)
     contacts = [
         contact
         for contact in map(contact_of, rows)

@@ -29,6 +29,7 @@ from touchbase.records.writes import Created, RecordUpsert, record_of
 from touchbase.sql.ids import Ids
 from touchbase.sql.operation import CommandPreview, Commands, command, needs_of, plan_of, weight_of_all
 from touchbase.sql.statement import RELEASE, ROLL_BACK, SAVE, Execute, Plan
+from touchbase.suppression.sql import LOCK_CLIENT
 
 JOINS = 20
 """Commands of one batch that may join contacts: each is a merge. The next one is a conflict, and can be sent again."""
@@ -86,9 +87,11 @@ def write_batch(
     One that fails does not affect the others, unless the batch is `atomic`: then nothing is stored, and the result is `BatchFailed`.
     In a dry run nothing is stored either, no id is used, and each result is a `CommandPreview`.
     """
+    # Before any record is locked, as inbox batches do; a deletion locks it exclusively, and a change that sets an address shares it.
     if any(inner.operation is delete_record.operation for inner in commands):
-        # A deletion locks it; before any record is locked, as inbox batches do, so that the two never wait for each other.
         yield Execute(CLIENT_BY_NUMBER, [(client,)])
+    elif any(inner.operation not in _CREATIONS for inner in commands):
+        yield Execute(LOCK_CLIENT, [(client,)])
     if not (atomic or dry_run):
         return (yield from _in_order(commands, ids, cipher))
     yield SAVE

@@ -20,8 +20,8 @@ from touchbase.history import sql as history_sql
 from touchbase.history.events import CONTACT, NO_AUTHOR, VIA_API, Author, StoredEvent
 from touchbase.history.sql import event_row
 from touchbase.messages.models import HANDLED_AGE, MADE_EVENTS, MOST_CUSTOM_FIELDS, RECEIVED, EventKey, Message, united
-from touchbase.records.sql import statements as records_sql
 from touchbase.records.sql.address_book import add_filters
+from touchbase.records.sql.statements import lock_existing
 from touchbase.sql.builders import RECORD, ROW_KEY, ROW_MATCH, find
 from touchbase.sql.filters import Where
 from touchbase.sql.ids import Ids
@@ -280,8 +280,7 @@ def create_message(ids: Ids, client: int, message: Message, by: Author = NO_AUTH
     `message`: Its `id` is set when it is stored.
     """
     # The lock blocks merges, deletions and erasures of the contact until the message is stored: they move or remove all its messages.
-    if not (yield Execute(records_sql.CONTACT_BY_ID, [(client, message.contact_id)])):
-        return NotFound(f"there is no contact with id {message.contact_id}")
+    yield from lock_existing(client, CONTACT, [message.contact_id])
     copies = (yield Execute(COPIES_OF, [(client, *_group(message))])) if message.copy_key is not None else []
     if any(row[-1] for row in copies):
         return _deleted(message)
@@ -305,8 +304,6 @@ def _deleted(message: Message) -> NotFound:
 def delete_message(client: int, id: int) -> Plan[Message | NotFound]:
     """Remove a message, also for later repeats of it; the result is the message as it was. `NotFound`."""
     message = yield from _locked(client, id)
-    if message is None:
-        return _missing(id)
     yield Execute(MARK_DELETED, [(client, number) for number in (yield from _copies(client, id, message))])
     return message
 
@@ -320,8 +317,6 @@ def set_interested(
     `custom`: Custom fields that are set too.
     """
     message = yield from _locked(client, id)
-    if message is None:
-        return _missing(id)
     value = None if interested is None else int(interested)
     numbers = yield from _copies(client, id, message)
     if custom:
@@ -335,8 +330,6 @@ def set_interested(
 def add_custom_field(client: int, id: int, name: str, value: str, at_us: Micros) -> Plan[Message | NotFound | Conflict | Invalid]:
     """Add a custom field to a message. `NotFound`; `Conflict` if it has a field of this name; `Invalid` if it has too many."""
     message = yield from _locked(client, id)
-    if message is None:
-        return _missing(id)
     present = yield from _custom_of(client, (yield from _copies(client, id, message)))
     names = {current_name for custom in present.values() for current_name in custom}
     if name in names:
@@ -352,8 +345,6 @@ def add_custom_field(client: int, id: int, name: str, value: str, at_us: Micros)
 def remove_custom_field(client: int, id: int, name: str, at_us: Micros) -> Plan[Message | NotFound]:
     """Remove a custom field from a message. `NotFound`, also without a field of this name."""
     message = yield from _locked(client, id)
-    if message is None:
-        return _missing(id)
     present = yield from _custom_of(client, (yield from _copies(client, id, message)))
     if not any(name in custom for custom in present.values()):
         return NotFound(f"message {id} has no custom field {name!r}")
@@ -381,12 +372,8 @@ def _store_custom(
     yield Execute(STORE_CUSTOM, rows)
 
 
-def _missing(number: int) -> NotFound:
-    return NotFound(f"there is no message with id {number}: it was deleted, or its contact was")
-
-
-def _locked(client: int, number: int) -> Plan[Message | None]:
-    """Lock the contact of a message; return the message, None if there is none.
+def _locked(client: int, number: int) -> Plan[Message]:
+    """Lock the contact of a message; return the message. Raises `NotFound`.
 
     The lock blocks other changes of the message, and merges, deletions and erasures of the contact.
     """
@@ -395,7 +382,7 @@ def _locked(client: int, number: int) -> Plan[Message | None]:
         message = (yield from _by_ids(client, [number])).get(number) if rows else None
         if message is not None and message.contact_id == rows[0][0]:
             return message
-    return None
+    raise NotFound(f"there is no message with id {number}: it was deleted, or its contact was")
 
 
 def _copies(client: int, number: int, message: Message) -> Plan[list[int]]:

@@ -68,10 +68,8 @@ def change_endpoint(cipher: Cipher, endpoint: Endpoint, revision: int) -> Plan[E
     `endpoint`: With the new values.
     `revision`: The version that the change was decided on.
     """
-    present = yield from _locked(endpoint.client, endpoint.id, cipher)
-    if present is None:
-        return no_such_endpoint(endpoint.id)
-    if present.version != revision:
+    current = yield from _locked(endpoint.client, endpoint.id, cipher)
+    if current.version != revision:
         return PreconditionFailed("the endpoint has changed since it was read; read it again and repeat the change")
     return (yield from _save(endpoint, cipher))
 
@@ -80,8 +78,6 @@ def change_endpoint(cipher: Cipher, endpoint: Endpoint, revision: int) -> Plan[E
 def rotate_secret(cipher: Cipher, client: int, id: int, secret: Secret, until_us: Micros, at: Micros) -> Plan[Endpoint | TouchbaseError]:
     """Add a secret; the present one signs too until `until_us`, older ones stop. `NotFound`."""
     current = yield from _locked(client, id, cipher)
-    if current is None:
-        return no_such_endpoint(id)
     if current.kind != WEBHOOK:
         return WrongState(f"an endpoint of the kind {current.kind} signs nothing; change what its messages are sent to instead")
     current.secrets = [secret, replace(current.secrets[0], until_us=until_us)]
@@ -93,17 +89,17 @@ def rotate_secret(cipher: Cipher, client: int, id: int, secret: Secret, until_us
 def resume_endpoint(cipher: Cipher, client: int, id: int, at: Micros) -> Plan[Endpoint | TouchbaseError]:
     """Make an endpoint active; waiting events are sent, in order. `NotFound`."""
     current = yield from _locked(client, id, cipher)
-    if current is None:
-        return no_such_endpoint(id)
     current.state, current.reason, current.state_us, current.updated_us = ACTIVE, None, at, at
     yield Execute(NO_FAILURE, [(client, id)])
     yield Execute(RETRY_WAITING, [(client, id, at)])
     return (yield from _save(current, cipher))
 
 
-def _locked(client: int, endpoint_id: int, cipher: Cipher) -> Plan[Endpoint | None]:
+def _locked(client: int, endpoint_id: int, cipher: Cipher) -> Plan[Endpoint]:
     rows = yield Execute(LOCK_ENDPOINT, [(client, endpoint_id)])
-    return _decrypted(rows[0], cipher) if rows else None
+    if not rows:
+        raise no_such_endpoint(endpoint_id)
+    return _decrypted(rows[0], cipher)
 
 
 def _save(endpoint: Endpoint, cipher: Cipher) -> Plan[Endpoint]:
@@ -144,15 +140,11 @@ def replay(
     skipped ones and those from before the endpoint was made.
     """
     endpoint = yield from _locked(client, id, cipher)
-    if endpoint is None:
-        return no_such_endpoint(id)
     key = (client, id)
     if failed_since_us is not None:
         count = len((yield Execute(RETRY_FAILED, [(*key, failed_since_us, at)])))
     else:
         events = yield from _to_replay(endpoint, at, sequence, missing_since_us)
-        if isinstance(events, TouchbaseError):
-            return events
         yield Execute(SAVE_PENDING, [pending_row(*key, event) for event in events])
         count = len(events)
         if missing_since_us is not None:
@@ -162,10 +154,8 @@ def replay(
     return count
 
 
-def _to_replay(
-    endpoint: Endpoint, at: Micros, sequence: int | None, missing_since_us: Micros | None
-) -> Plan[list[Pending] | TouchbaseError]:
-    """Return the events of the log that a replay adds to the waiting ones."""
+def _to_replay(endpoint: Endpoint, at: Micros, sequence: int | None, missing_since_us: Micros | None) -> Plan[list[Pending]]:
+    """Return the events from the log that a replay adds to the ones that wait."""
     where, start = Where("client = ?", endpoint.client), 0
     if sequence is not None:
         where.add("sequence = ?", sequence)
@@ -180,10 +170,10 @@ def _to_replay(
     sql = f"SELECT sequence, record_kind, record_id FROM logged_event WHERE {where} ORDER BY sequence LIMIT ?"
     rows = yield Select(sql, (*where.params, MAX_UNDONE + 1))
     if sequence is not None and not rows:
-        return NotFound(f"there is no event evt_{sequence}; the log keeps events for a limited time")
+        raise NotFound(f"there is no event evt_{sequence}; the log keeps events for a limited time")
     if len(rows) > MAX_UNDONE:
         detail = f"more than {MAX_UNDONE} events are missing since then: name a later time, or read the change feed"
-        return Invalid([Fault("/missing_since", "too_many", detail)])
+        raise Invalid([Fault("/missing_since", "too_many", detail)])
     if sequence is None and rows and rows[0][0] <= start:
         yield Execute(SET_START, [(endpoint.client, endpoint.id, rows[0][0] - 1)])
     return [Pending(row[0], None if row[2] is None else (row[1], row[2]), 0, at, at) for row in rows]

@@ -15,8 +15,8 @@ from touchbase.records.logged_changes import changes as logged
 from touchbase.records.logged_changes import state_of
 from touchbase.records.models import Contact
 from touchbase.records.projection import Folded, fold_event, refold_status
-from touchbase.records.sql import statements as records_sql
 from touchbase.records.sql.rows import contact_of, contact_row
+from touchbase.records.sql.statements import lock_records
 from touchbase.records.sql.update import save_contacts
 from touchbase.sql.statement import Execute, Plan
 
@@ -26,7 +26,7 @@ def add_history(client: int, events: Mapping[int, Sequence[StoredEvent]], at: Mi
 
     An event is skipped if the contact has one of the same effect and time: it is the same fact from another source.
     """
-    rows = yield Execute(records_sql.CONTACT_BY_ID, [(client, contact_id) for contact_id in sorted(events)])
+    rows = yield from lock_records(client, CONTACT, events)
     before = {(row[0], row[1]): row for row in rows}
     contacts = {row[1]: contact_of(row) for row in rows}
     states = {contact.id: state_of(contact, words) for contact in contacts.values()}

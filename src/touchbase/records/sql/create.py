@@ -85,16 +85,18 @@ Guarded = Creation[Contact] | RecordUpdate[Contact]
 Run = Callable[[Any, Ids], Plan[list[object]]]
 
 
-def guarded(run: Run) -> Run:
+def guarded(run: Run, *, is_locked: bool = False) -> Run:
     """Return the plan with a check for erased persons before it, in the same transaction.
 
     An update is checked if it sets an address. A creation is checked if its client was known to have erasures; else its own
     statement detects the first erasure, and the result `NEEDS_TRANSACTION` requests another run.
+
+    `is_locked`: The plan around it has locked the clients (`lock_clients`).
     """
 
     @wraps(run)
     def checked(commands: Sequence[Guarded], ids: Ids) -> Plan[list[object]]:
-        return _check(run, commands, ids) if any(map(_needs_check, commands)) else run(commands, ids)
+        return _check(run, commands, ids, is_locked=is_locked) if any(map(_needs_client, commands)) else run(commands, ids)
 
     return checked
 
@@ -103,14 +105,30 @@ def _needs_check(command: Guarded) -> bool:
     return command.guarded or (isinstance(command, RecordUpdate) and bool(_refs(command)))
 
 
-def _check(run: Run, commands: Sequence[Guarded], ids: Ids) -> Plan[list[object]]:
+def _needs_client(command: Guarded) -> bool:
+    """Return whether a write relies on more than its own record: on no erasure of its addresses, or on another record, its company."""
+    return _needs_check(command) or (isinstance(command, RecordUpdate) and command.changes.get("company_id") is not None)
+
+
+def lock_clients(commands: Sequence[Guarded]) -> Plan[None]:
+    """Lock the clients of writes if one relies on more than its own record: merges, deletions and erasures wait until the transaction ends.
+
+    Before any record is locked, as these do.
+    """
+    if any(map(_needs_client, commands)):
+        yield Execute(LOCK_CLIENT, sorted({(command.client,) for command in commands}))
+
+
+def _check(run: Run, commands: Sequence[Guarded], ids: Ids, *, is_locked: bool) -> Plan[list[object]]:
+    if not is_locked:
+        yield from lock_clients(commands)
+    if not any(map(_needs_check, commands)):
+        return (yield from run(commands, ids))
     refused: dict[int, PersonErased] = {}
     lifted: dict[int, set[tuple[int, int]]] = {}
     for command in commands:
         command.guarded = True
     for client in sorted({command.client for command in commands}):
-        # The lock on the client blocks erasures until this transaction ends.
-        yield Execute(LOCK_CLIENT, [(client,)])
         key = yield from erasure_key_of(client)
         if key is None:
             continue
@@ -152,11 +170,15 @@ def _refusal(ref: Ref) -> PersonErased:
     )
 
 
-@guarded
-def create_contacts(creations: Sequence[Creation[Contact]], ids: Ids) -> Plan[list[object]]:
-    """Insert contacts; the result of an existing one is `Conflict`, or the existing contact if the creation says so."""
+def _insert_contacts(creations: Sequence[Creation[Contact]], ids: Ids) -> Plan[list[object]]:
+    """Insert contacts; the result of one that exists is `Conflict`, or the existing contact if the creation says so."""
     several = [creation for creation in creations if creation.record.further_emails is not None]
     return (yield from (_create_in_turn if several else _create_contacts)(creations, ids))
+
+
+create_contacts = guarded(_insert_contacts)
+create_contacts_of_locked = guarded(_insert_contacts, is_locked=True)
+"""The same for clients that are locked."""
 
 
 def _create_contacts(creations: Sequence[Creation[Contact]], ids: Ids, *, further: bool = False) -> Plan[list[object]]:

@@ -17,11 +17,12 @@ from touchbase.history.events import CONTACT, NO_AUTHOR, VIA_API, Author, Detail
 from touchbase.history.last_writer_wins import API_KEY, DELIBERATE, NEVER, EffectiveTime, Stamp, beats
 from touchbase.history.sql import event_of, event_row
 from touchbase.records.logged_changes import changes, state_of
-from touchbase.records.models import Company, Contact, CustomField, Record
+from touchbase.records.models import CustomField, Record
 from touchbase.records.record_type import RECORD_TYPES
 from touchbase.records.sql import statements as records_sql
-from touchbase.records.sql.rows import company_of, contact_of, custom_field_row
+from touchbase.records.sql.rows import custom_field_row
 from touchbase.records.sql.search_pending import NOTE_FOR_SEARCH
+from touchbase.records.sql.statements import TABLES, lock_records
 from touchbase.sql.builders import ROW_KEY, update
 from touchbase.sql.ids import Ids
 from touchbase.sql.rows import Columns
@@ -72,9 +73,8 @@ def is_renaming(event: StoredEvent, renamed: Mapping[str, str]) -> bool:
 
 def change_values(client: int, kind: int, numbers: Sequence[int], what: ChangeOfValues, ids: Ids) -> Plan[dict[int, Micros]]:
     """Change the custom fields of these records; return the records that show other values than before, with their `updated_us`."""
-    by_id = records_sql.CONTACT_BY_ID if kind == CONTACT else records_sql.COMPANY_BY_ID
-    rows = yield Execute(by_id, [(client, number) for number in sorted(numbers)])
-    records: list[Contact | Company] = [contact_of(row) if kind == CONTACT else company_of(row) for row in rows]
+    rows = yield from lock_records(client, kind, numbers)
+    records: list[Record] = [*map(TABLES[kind].record_of, rows)]
     yield from records_sql.load_custom_fields(kind, records)
     changed = ((record, dict(what.change(_values(record)))) for record in records)
     wanted = [(record, new) for record, new in changed if new]

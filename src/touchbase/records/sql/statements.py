@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
@@ -13,7 +13,7 @@ from touchbase.history.events import CONTACT as CONTACT_KIND
 from touchbase.history.events import VIA_API
 from touchbase.history.sql import EVENT
 from touchbase.records.models import Company, Contact
-from touchbase.records.record_type import COMPANY_TYPE, CONTACT_TYPE, RecordType
+from touchbase.records.record_type import COMPANY_TYPE, CONTACT_TYPE, RECORD_TYPES, RecordType
 from touchbase.records.sql.address_book import BOOK, free_keys, still_free_keys
 from touchbase.records.sql.rows import (
     COMPANY,
@@ -159,7 +159,7 @@ class RecordTable(Generic[R]):
     record_of: Callable[[Row], R]
     row_of: Callable[[R], Row]
     by_id: Statement
-    """Finds and locks."""
+    """Finds and locks (`lock_records`)."""
     to_show: Statement
     """Finds records by their ids and locks nothing."""
 
@@ -183,6 +183,24 @@ COMPANIES = RecordTable(
     COMPANY_TO_SHOW,
 )
 TABLES: dict[int, RecordTable[Any]] = {CONTACT_KIND: CONTACTS, COMPANY_KIND: COMPANIES}
+
+
+def lock_records(client: int, kind: int, numbers: Iterable[int]) -> Plan[list[Row]]:
+    """Lock records until the transaction ends, in the order of their ids; return the rows of those that exist.
+
+    Plans lock in one order, so that two that share records wait instead of deadlocking: the client (`records/sql/create.lock_clients`), if
+    they rely on more than their own record, then the records, then what belongs to them.
+    """
+    return (yield Execute(TABLES[kind].by_id, [(client, number) for number in sorted(numbers)]))
+
+
+def lock_existing(client: int, kind: int, numbers: Sequence[int]) -> Plan[list[Row]]:
+    """Lock records that must exist, in the order of `numbers`; raises `NotFound` for the first one that does not."""
+    rows = {row[1]: row for row in (yield from lock_records(client, kind, numbers))}
+    for number in numbers:
+        if number not in rows:
+            raise RECORD_TYPES[kind].missing(number)
+    return [rows[number] for number in numbers]
 
 
 def with_custom_fields(kind: int, records: Sequence[R]) -> Plan[list[R]]:

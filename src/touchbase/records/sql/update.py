@@ -79,10 +79,14 @@ class _KeyOwners:
         return (word, key) in self.further.get((command.client, command.id), ())
 
 
-@guarded
-def update_contacts(commands: Sequence[RecordUpdate[Contact]], ids: Ids) -> Plan[list[object]]:
+def _update_contacts(commands: Sequence[RecordUpdate[Contact]], ids: Ids) -> Plan[list[object]]:
     """Change contacts; each command sees the changes of the commands before it."""
     return _update(CONTACTS, commands, ids)
+
+
+update_contacts = guarded(_update_contacts)
+update_contacts_of_locked = guarded(_update_contacts, is_locked=True)
+"""The same for clients that are locked."""
 
 
 def update_companies(commands: Sequence[RecordUpdate[Company]], ids: Ids) -> Plan[list[object]]:

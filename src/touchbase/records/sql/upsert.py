@@ -15,8 +15,8 @@ from touchbase.records.further_emails import further_emails
 from touchbase.records.models import Company, Contact
 from touchbase.records.record_type import COMPANY_TYPE, CONTACT_TYPE, RecordType
 from touchbase.records.sql.address_book import LOCKED_OWNER_OF
-from touchbase.records.sql.create import create_companies, create_contacts
-from touchbase.records.sql.update import update_companies, update_contacts
+from touchbase.records.sql.create import create_companies, create_contacts_of_locked, lock_clients
+from touchbase.records.sql.update import update_companies, update_contacts_of_locked
 from touchbase.records.writes import Created, RecordUpdate, RecordUpsert
 from touchbase.sql.ids import Ids
 from touchbase.sql.operation import Needs
@@ -50,13 +50,14 @@ class _UpsertTable(Generic[R]):
         return LOCKED_OWNER_OF[self.kind.kind]
 
 
-_CONTACTS = _UpsertTable(CONTACT_TYPE, create_contacts, update_contacts)
+_CONTACTS = _UpsertTable(CONTACT_TYPE, create_contacts_of_locked, update_contacts_of_locked)
 _COMPANIES = _UpsertTable(COMPANY_TYPE, create_companies, update_companies)
 
 
 def upsert_contacts(upserts: Sequence[RecordUpsert[Contact]], ids: Ids) -> Plan[list[object]]:
     """Change or create contacts."""
-    return _upsert(_CONTACTS, upserts, ids)
+    yield from lock_clients([*(upsert.update for upsert in upserts), *(upsert.create for upsert in upserts)])
+    return (yield from _upsert(_CONTACTS, upserts, ids))
 
 
 def upsert_companies(upserts: Sequence[RecordUpsert[Company]], ids: Ids) -> Plan[list[object]]:

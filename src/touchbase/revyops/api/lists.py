@@ -8,7 +8,7 @@ from typing import Any
 
 from touchbase.auth.authentication import ADMIN
 from touchbase.clients.models import Client
-from touchbase.errors import Fault, InsufficientScope, Invalid, NotFound
+from touchbase.errors import Fault, InsufficientScope, Invalid
 from touchbase.http.dependencies import AppKey
 from touchbase.http.endpoint import Call
 from touchbase.http.query_parameters import Parameter, Parameters
@@ -73,7 +73,7 @@ class ListResource:
         store = call.api.dependencies.store
         owner = await store.read(find_owner(kind.type.kind, number)) if only is None else only
         if owner is None:
-            raise NotFound(f"there is no {kind.type.name} with id {number}")
+            raise kind.type.missing(number)
         record: Record = await get_record(store, kind.type, owner, number)
         flat = bool(call.declared) and parameters[FLAT]
         return Response(body=encode(record_of_client(kind, await call.api.clients.by_number(owner), record, flat=flat)))

@@ -17,16 +17,17 @@ from touchbase.sql.builders import RECORD, ROW_KEY, ROW_MATCH
 from touchbase.sql.operation import command, query
 from touchbase.sql.rows import Columns, names
 from touchbase.sql.scope import ALL_CLIENTS
-from touchbase.sql.statement import Execute, Plan, Row, Select, Statement
+from touchbase.sql.statement import Execute, Plan, Row, Select, Statement, lock
 
 INDEXED_BYTES = 1_048_576
 """Bytes of custom fields of the records that one transaction indexes, of at least one record."""
-LOCK = Statement(
+# Two transactions that index one record could store its words in the wrong order. The subquery has no row, but locks the table as the reads
+# of its records do: an erasure that has locked it waits for the notes that this transaction takes next.
+LOCK = lock(
     "lock_search_index",
     (("client", "bigint"),),
-    sqlite="SELECT ?1",
-    # Two transactions that index one record could store its words in the wrong order.
-    body="SELECT pg_advisory_xact_lock(1400138083, CAST(p.client % 2147483647 AS integer)) FROM p",
+    "SELECT pg_advisory_xact_lock(1400138083, CAST(p.client % 2147483647 AS integer)) FROM p "
+    "LEFT JOIN LATERAL (SELECT t.id FROM contact t WHERE t.client = p.client LIMIT 0 FOR KEY SHARE OF t) x ON true",
 )
 TAKE_PENDING = Statement(
     "take_search_pending",

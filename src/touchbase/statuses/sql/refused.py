@@ -32,7 +32,8 @@ from touchbase.records.logged_changes import changes, state_of
 from touchbase.records.models import Company, Contact, Record
 from touchbase.records.projection import refold_status
 from touchbase.records.sql import statements as records_sql
-from touchbase.records.sql.rows import company_of, company_row, contact_of, contact_row
+from touchbase.records.sql.rows import company_row, contact_of, contact_row
+from touchbase.records.sql.statements import TABLES, lock_records
 from touchbase.records.sql.update import save_contacts
 from touchbase.sql.builders import RECORD, ROW_KEY, ROW_MATCH, find
 from touchbase.sql.ids import Ids
@@ -172,9 +173,8 @@ def _fold(client: int, kind: int, events: Sequence[StoredEvent], words: StatusWo
     numbers = sorted({event.record_id for event in events if event.record_kind == kind})
     if not numbers:
         return 0
-    by_id = records_sql.CONTACT_BY_ID if kind == CONTACT else records_sql.COMPANY_BY_ID
-    rows = yield Execute(by_id, [(client, number) for number in numbers])
-    records: list[Record] = [contact_of(row) if kind == CONTACT else company_of(row) for row in rows]
+    rows = yield from lock_records(client, kind, numbers)
+    records: list[Record] = [*map(TABLES[kind].record_of, rows)]
     histories: dict[int, list[StoredEvent]] = {record.id: [] for record in records}
     for event in map(event_of, (yield Execute(history_sql.EVENTS_OF, [(client, kind, record.id) for record in records]))):
         histories[event.record_id].append(event)

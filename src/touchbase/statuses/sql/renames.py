@@ -6,13 +6,13 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from touchbase.clients.models import MOST_STATUSES, Client, ClientSettings, StatusSet
-from touchbase.clients.sql.clients import locked, settings_of, store_settings
+from touchbase.clients.sql.clients import lock_client, locked, settings_of, store_settings
 from touchbase.common.timestamps import Micros
 from touchbase.errors import Conflict, Fault, Invalid, NotFound, TouchbaseError, WrongState
 from touchbase.event_log.models import JOB, EventType, LoggedEvent, by_request
 from touchbase.event_log.sql.log import log_events
 from touchbase.history import sql as history_sql
-from touchbase.history.events import COMPANY, CONTACT, Author, StoredEvent
+from touchbase.history.events import COMPANY, Author, StoredEvent
 from touchbase.history.sql import event_of
 from touchbase.history.status_words import SERVICE_WORDS, StatusRename, StatusWords
 from touchbase.jobs.models import QUEUED, Job
@@ -21,15 +21,13 @@ from touchbase.records.logged_changes import changes, state_of
 from touchbase.records.models import Record
 from touchbase.records.projection import refold_status
 from touchbase.records.record_type import RECORD_TYPES
-from touchbase.records.sql import statements as records_sql
-from touchbase.records.sql.rows import company_of, contact_of
+from touchbase.records.sql.statements import TABLES, lock_records
 from touchbase.sql.ids import Ids
 from touchbase.sql.operation import command, query
 from touchbase.sql.statement import Execute, Plan, Select
 from touchbase.statuses.models import (
     MOST_RENAMES,
     PLURALS,
-    TABLES,
     Changed,
     OutdatedPage,
     RenamePreview,
@@ -40,8 +38,6 @@ from touchbase.statuses.models import (
     stands_for,
 )
 from touchbase.statuses.sql.refused import recheck, refused_words, save_folded
-
-_GONE = "this client no longer exists"
 
 
 @query
@@ -54,19 +50,20 @@ def list_statuses(client: int, kind: int) -> Plan[list[StatusInfo]]:
 
 
 def _counts(client: int, kind: int) -> Plan[dict[str, int]]:
-    rows = yield Select(f"SELECT status, count(*) FROM {TABLES[kind]} WHERE client = ? AND status IS NOT NULL GROUP BY status", (client,))
+    table = RECORD_TYPES[kind].name
+    rows = yield Select(f"SELECT status, count(*) FROM {table} WHERE client = ? AND status IS NOT NULL GROUP BY status", (client,))
     return {row[0]: row[1] for row in rows}
 
 
 def _count(client: int, kind: int, words: Sequence[str]) -> Plan[int]:
     marks = ", ".join("?" * len(words))
-    rows = yield Select(f"SELECT count(*) FROM {TABLES[kind]} WHERE client = ? AND status IN ({marks})", (client, *words))
+    rows = yield Select(f"SELECT count(*) FROM {RECORD_TYPES[kind].name} WHERE client = ? AND status IN ({marks})", (client, *words))
     count: int = rows[0][0]
     return count
 
 
 def _is_used(client: int, kind: int, name: str) -> Plan[bool]:
-    rows = yield Select(f"SELECT 1 FROM {TABLES[kind]} WHERE client = ? AND status = ? LIMIT 1", (client, name))
+    rows = yield Select(f"SELECT 1 FROM {RECORD_TYPES[kind].name} WHERE client = ? AND status = ? LIMIT 1", (client, name))
     return bool(rows)
 
 
@@ -93,9 +90,7 @@ def define_status(
 
     `Conflict` for one that is declared, that differs from a declared one in spelling only, or that is a former name.
     """
-    current_client = yield from locked(client)
-    if current_client is None:
-        return NotFound(_GONE)
+    current_client = yield from lock_client(client)
     settings = current_client.settings
     declared, words = settings.declared(kind), settings.words(kind)
     if declared is None:
@@ -121,9 +116,7 @@ def define_status(
 @command
 def remove_status(client: int, kind: int, name: str) -> Plan[Changed | TouchbaseError]:
     """Remove a status from the declared set. `NotFound`; `Conflict` if records have it, or if it is the last one."""
-    current_client = yield from locked(client)
-    if current_client is None:
-        return NotFound(_GONE)
+    current_client = yield from lock_client(client)
     settings = current_client.settings
     declared = settings.declared(kind)
     count = yield from _count(client, kind, settings.words(kind).words_of(name))
@@ -157,9 +150,7 @@ def rename_status(
 
     A rename that was made already only gets a new job. `NotFound`, and `Conflict` as `RenamePreview` says.
     """
-    current_client = yield from locked(client)
-    if current_client is None:
-        return NotFound(_GONE)
+    current_client = yield from lock_client(client)
     refused = yield from _refused(current_client.settings, client, kind, before, after, merge)
     if refused is not None:
         return refused
@@ -258,7 +249,7 @@ def find_outdated(client: int, kind: int, after: int, limit: int) -> Plan[Outdat
     settings = (yield from settings_of(client)) or ClientSettings()
     words = settings.words(kind)
     rows = yield Select(
-        f"SELECT id, status, previous_status FROM {TABLES[kind]} WHERE client = ? AND id > ? ORDER BY id LIMIT ?",
+        f"SELECT id, status, previous_status FROM {RECORD_TYPES[kind].name} WHERE client = ? AND id > ? ORDER BY id LIMIT ?",
         (client, after, limit),
     )
     ids = [row[0] for row in rows if words.is_former(row[1]) or words.is_former(row[2])]
@@ -268,7 +259,7 @@ def find_outdated(client: int, kind: int, after: int, limit: int) -> Plan[Outdat
 @query
 def count_records(client: int, kind: int) -> Plan[int]:
     """The number of a client's contacts or companies."""
-    rows = yield Select(f"SELECT count(*) FROM {TABLES[kind]} WHERE client = ?", (client,))
+    rows = yield Select(f"SELECT count(*) FROM {RECORD_TYPES[kind].name} WHERE client = ?", (client,))
     count: int = rows[0][0]
     return count
 
@@ -280,9 +271,8 @@ def rewrite_statuses(client: int, kind: int, ids: Sequence[int], at: Micros) -> 
     if current_client is None or not ids:
         return 0
     words = current_client.settings.words(kind)
-    by_id = records_sql.CONTACT_BY_ID if kind == CONTACT else records_sql.COMPANY_BY_ID
-    rows = yield Execute(by_id, [(client, number) for number in ids])
-    records: list[Record] = [contact_of(row) if kind == CONTACT else company_of(row) for row in rows]
+    rows = yield from lock_records(client, kind, ids)
+    records: list[Record] = [*map(TABLES[kind].record_of, rows)]
     outdated = [record for record in records if words.is_outdated(record)]
     written_since = [record for record in outdated if must_be_folded(record, words)]
     histories = yield from _histories(client, kind, written_since)

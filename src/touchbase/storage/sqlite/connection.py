@@ -205,6 +205,8 @@ def _rows(cursor: apsw.Cursor, step: Step) -> list[Row]:
     op = step.statement
     if op.sqlite:
         return cursor.executemany(op.sqlite, step.rows).fetchall() if step.rows else []
+    if not (op.body or op.sqlite_set):
+        return []
     if step.budget is not None:
         return _in_sets_within(cursor, op, step.rows, step.budget)
     rows = _insert(cursor, op, step.rows) if op.made else _in_sets(cursor, op.columns, op.sqlite_set or op.body, step.rows)
