@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from touchbase.administration import clients, connections, keys, status
+from touchbase.administration import clients, connections, keys, status, team
 from touchbase.console import api as console
 from touchbase.custom_fields.api import resource as custom_fields
 from touchbase.do_not_contact.api import resource as suppressions
@@ -61,6 +61,7 @@ ROUTES: tuple[Route, ...] = (
     *clients.ROUTES,
     *connections.ROUTES,
     *keys.ROUTES,
+    *team.ROUTES,
     *status.ROUTES,
     *docs_page.ROUTES,
     *console.ROUTES,

@@ -76,6 +76,8 @@ BODIES: dict[str, Any] = {
     "NewStatus": {"name": "Late"},
     "StatusChange": {"name": "Late"},
     "StatusMerge": {"into": "Late"},
+    "UserPatch": {"name": "Late"},
+    "InvitationRequest": {"email": "late@example.com", "role": "viewer"},
 }
 CALLS = with_bodies()
 

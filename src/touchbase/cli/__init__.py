@@ -49,6 +49,7 @@ COMMANDS = {
     "connections": "connections",
     "endpoints": "endpoints",
     "keys": "keys",
+    "users": "users",
     "encryption-keys": "encryption_keys",
     "cells": "cells",
     "doctor": "doctor",
