@@ -425,6 +425,16 @@ async def test_session_of_a_person__counts_for_the_consoles_page_only(office: Of
     assert (await ann("POST", CONTACTS, {"first_name": "Jane"}, sec_fetch_site="cross-site", x_client_id="ours")).status == 403
 
 
+async def test_joining_from_another_page__is_refused_and_leaves_the_link(office: Office) -> None:
+    _, link = await office.invite("ann@example.com", role="viewer")
+    body = {"link": link, "password": SECRET}
+
+    foreign = await Browser(office.call)("POST", f"{INVITATIONS}/accept", body, sec_fetch_site="cross-site")
+    program = await office.call("POST", f"{INVITATIONS}/accept", body)
+
+    assert (foreign.status, program.status, "set-cookie" in program.headers) == (403, 200, False)
+
+
 async def test_author_of_a_change__is_the_person(office: Office) -> None:
     ann = await office.join("ann@example.com", grants=grants(ours="operator"))
 

@@ -14,7 +14,7 @@ from msgspec import UNSET, Meta, Struct, UnsetType
 from touchbase.auth import passwords
 from touchbase.auth.authentication import ADMIN, READ, Principal, key_scopes
 from touchbase.auth.passwords import hash_password
-from touchbase.auth.sessions import Session, end_sessions, find_session, list_sessions, require_same_origin, session_hash
+from touchbase.auth.sessions import CONSOLE_HEADER, Session, end_sessions, find_session, list_sessions, require_same_origin, session_hash
 from touchbase.auth.users import (
     INVITATION,
     INVITED,
@@ -382,6 +382,9 @@ async def revoke(call: Call) -> Response:
 async def accept(call: Call) -> Response:
     """`POST` of a link's secret with a password: its person joins, and is signed in if the console's page asks."""
     api, peer = call.api, peer_of(call.scope)
+    is_page = CONSOLE_HEADER in call.headers
+    if is_page:
+        require_same_origin(call.headers)
     api.authenticator.begin_attempt(peer)
     request = await call.body(AcceptRequest, _check_password)
     _check_password(request)
@@ -394,9 +397,8 @@ async def accept(call: Call) -> Response:
     api.authenticator.end_attempt(peer)
     api.authenticator.forget_user(used.id)
     response = Response(body=encode((await _user_out(call, [used]))[0]), headers=[(b"cache-control", b"no-store")])
-    if b"x-touchbase-console" not in call.headers or not api.authenticator.keys_needed:
+    if not is_page or not api.authenticator.keys_needed:
         return response
-    require_same_origin(call.headers)
     text, session = await begin_session(call, used.id)
     return with_session(call, response, text, session)
 
