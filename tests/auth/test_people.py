@@ -227,13 +227,13 @@ async def test_person__reads_no_foreign_client_by_any_operation(office: Office) 
         "field_id": "1", "refused_id": "0" * 24, "key_id": "0" * 12, "name": "x", "invitation_id": "0" * 12, "session_id": "0" * 64,
     }  # fmt: skip
     leaks = []
-    for route, browser in itertools.product(DESCRIBED, people):
+    for route, browser, headers in itertools.product(DESCRIBED, people, ({"x_client_id": client_id}, {})):
         if not route.scope:
             continue
         target = route.path
         for name, value in values.items():
             target = target.replace(f"{{{name}}}", value)
-        reply = await browser(route.method, target, {} if route.method in ("POST", "PUT", "PATCH") else None, x_client_id=client_id)
+        reply = await browser(route.method, target, {} if route.method in ("POST", "PUT", "PATCH") else None, **headers)
         if b"jane@theirs" in reply.body or b"zoe@example" in reply.body or reply.status >= 500:
             leaks.append((route.operation_id, browser.user["email"], reply.status, reply.body[:200]))
         # Who calls, people and sessions are of the installation; what needs no more than that names no client.
