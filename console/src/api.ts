@@ -59,7 +59,7 @@ export async function call<T>(method: string, path: string, asked: Asked = {}): 
 /** Send a request and return the response, for bodies that are files. */
 export async function send(method: string, path: string, asked: Asked = {}): Promise<Response> {
   const headers: Record<string, string> = { 'x-touchbase-console': '1', ...asked.headers };
-  if (path.startsWith('/public/') && client.value) headers['x-client-id'] ??= client.value;
+  if (/^\/(public|admin)\//.test(path) && client.value) headers['x-client-id'] ??= client.value;
   const init: RequestInit = { method, headers, credentials: 'same-origin', cache: 'no-store', redirect: 'error' };
   if (asked.signal) init.signal = asked.signal;
   if (asked.body !== undefined) {

@@ -11,7 +11,7 @@ import { Replies } from './replies/screen';
 import { client, place } from './route';
 import { endedBecause, session, start, startProblem } from './session';
 import { Shell } from './shell';
-import { SignIn, SignInAgain } from './sign-in';
+import { Join, SignIn, SignInAgain, SignInByLink } from './sign-in';
 import { Empty, ProblemNote } from './ui/basic';
 import { Toasts } from './ui/toast';
 
@@ -42,6 +42,7 @@ const Imports = later(() => import('./more').then((all) => all.Imports));
 const Keys = later(() => import('./more').then((all) => all.Keys));
 const Settings = later(() => import('./more').then((all) => all.Settings));
 const Suppressions = later(() => import('./more').then((all) => all.Suppressions));
+const Team = later(() => import('./more').then((all) => all.Team));
 const Webhooks = later(() => import('./more').then((all) => all.Webhooks));
 const Words = later(() => import('./more').then((all) => all.Words));
 
@@ -64,6 +65,7 @@ function Screen() {
   if (first === 'clients' && second !== undefined) return <ClientScreen key={second} id={second} />;
   if (first === 'clients') return <Clients />;
   if (first === 'keys') return <Keys />;
+  if (first === 'team') return <Team />;
   if (first === 'settings') return <Settings key={`${client.value} ${place.value.query.get('of')}`} />;
   return (
     <main id="main" class="screen">
@@ -84,6 +86,8 @@ function App() {
   }
   const known = session.value;
   if (!known) return <main class="centre" aria-busy="true" aria-label="Loading" />;
+  if (place.value.path[0] === 'join') return <Join />;
+  if (place.value.path[0] === 'sign-in' && location.hash) return <SignInByLink />;
   if (!known.signed_in && !endedBecause.value) return <SignIn />;
   return (
     <>

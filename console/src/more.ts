@@ -9,4 +9,5 @@ export { Erasure } from './erasure/screen';
 export { Imports } from './imports/screen';
 export { Settings } from './settings/screen';
 export { Suppressions } from './suppressions/screen';
+export { Team } from './team/screen';
 export { Webhooks } from './webhooks/screen';

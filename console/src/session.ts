@@ -3,17 +3,19 @@ import { computed, signal } from '@preact/signals';
 import { asProblem, call, get, onSessionEnd, type Problem } from './api';
 import { queries } from './data';
 import { client, learn, unknownNames } from './route';
-import type { Client, Page, Session } from './types';
+import type { Client, KnownClient, Page, Session } from './types';
 
 export const session = signal<Session | null>(null);
 export const startProblem = signal<Problem | null>(null);
 /** Why the person must sign in again; empty at the first time. */
 export const endedBecause = signal('');
-export const clients = signal<Client[]>([]);
+export const clients = signal<KnownClient[]>([]);
 
-export const canWrite = computed(() => session.value?.scopes.includes('records:write') ?? false);
-export const canRead = computed(() => session.value?.scopes.includes('records:read') ?? false);
-export const isAdmin = computed(() => session.value?.scopes.includes('admin') ?? false);
+/** What may be done for the chosen client: a person's role may differ from client to client. */
+const scopes = computed(() => clients.value.find((each) => each.client_id === client.value)?.scopes ?? session.value?.scopes ?? []);
+export const canWrite = computed(() => scopes.value.includes('records:write'));
+export const canRead = computed(() => scopes.value.includes('records:read'));
+export const isAdmin = computed(() => scopes.value.includes('admin'));
 /** Whether the person chooses among clients. */
 export const choosesClient = computed(() => session.value !== null && session.value.client_id === null);
 
@@ -35,11 +37,14 @@ export async function start(): Promise<void> {
   }
 }
 
-export async function signIn(key: string): Promise<void> {
+/** A key, an e-mail address with its password, or the secret of a link. */
+export type Credentials = { key: string } | { email: string; password: string } | { link: string };
+
+export async function signIn(body: Credentials): Promise<void> {
   const before = session.value;
-  const found = (await call<Session>('POST', '/console/session', { body: { key } })).data;
-  // Another key may see less: nothing of what was read before is shown to it.
-  if (before?.key_name !== found.key_name || before.client_id !== found.client_id || `${before.scopes}` !== `${found.scopes}`) queries.clear();
+  const found = (await call<Session>('POST', '/console/session', { body })).data;
+  // Another key or person may see less: nothing of what was read before is shown to it.
+  if (before?.key_name !== found.key_name || before.user?.id !== found.user?.id || before.client_id !== found.client_id || `${before.scopes}` !== `${found.scopes}`) queries.clear();
   await use(found);
   endedBecause.value = '';
   void queries.invalidateQueries();
@@ -52,7 +57,7 @@ export async function signOut(): Promise<void> {
   client.value = '';
   clients.value = [];
   queries.clear();
-  if (session.value) session.value = { ...session.value, signed_in: false, scopes: [] };
+  if (session.value) session.value = { ...(await get<Session>('/console/session')), signed_in: false, scopes: [] };
 }
 
 async function use(found: Session): Promise<void> {
@@ -65,7 +70,11 @@ async function use(found: Session): Promise<void> {
   learn(named.filter((each) => each !== null));
   if (found.client_id !== null) {
     client.value = '';
-    clients.value = [{ client_id: found.client_id, name: '', state: 'active' }];
+    clients.value = found.clients ?? [{ client_id: found.client_id, name: '' }];
+  } else if (found.clients) {
+    clients.value = found.clients;
+    learn(found.clients);
+    if (!found.clients.some((each) => each.client_id === client.value)) client.value = found.clients[0]?.client_id ?? '';
   } else {
     const listed = listClients(found);
     // A client that the address names is shown at once; its name follows.
@@ -115,7 +124,7 @@ async function listRest(first: Page<Client>, now: number): Promise<void> {
 /** List the clients again, after one was made, renamed or removed. */
 export async function refreshClients(): Promise<void> {
   const known = session.value;
-  if (known && known.client_id === null) await listClients(known);
+  if (known && known.client_id === null && !known.clients) await listClients(known);
 }
 
 onSessionEnd.call = (reason) => {

@@ -40,6 +40,7 @@ export const SECTIONS: readonly Section[] = [
   { path: '/clients', first: 'clients', name: 'Clients', icon: 'link', keys: 'g l', needsAdmin: true },
   { path: '/endpoints', first: 'endpoints', name: 'Endpoints', icon: 'outgoing', keys: 'g u', needsAdmin: true },
   { path: '/keys', first: 'keys', name: 'Keys', icon: 'key', keys: 'g k', needsAdmin: true },
+  { path: '/team', first: 'team', name: 'Team', icon: 'contacts', keys: 'g y' },
   { path: '/settings', first: 'settings', name: 'Settings', icon: 'settings', keys: 'g s' },
   { path: '/erasure', first: 'erasure', name: 'Erasure', icon: 'erase', keys: 'g e', needsAdmin: true },
 ];
@@ -133,7 +134,7 @@ function sectionOf(first: string | undefined, query: URLSearchParams): string | 
 function ClientSwitch() {
   const one = clients.value.find((each) => each.client_id === (client.value || session.value?.client_id));
   const shown = one?.name || client.value || session.value?.client_id || 'No client';
-  if (!choosesClient.value || !isAdmin.value || clients.value.length < 2) return <p class="client cut">{shown}</p>;
+  if (!choosesClient.value || clients.value.length < 2) return <p class="client cut">{shown}</p>;
   return (
     <Popover text={shown} label={`Client: ${shown}`} class="client">
       {(close) => <ClientList close={close} />}
@@ -182,7 +183,7 @@ function Foot() {
   const [icon, name] = THEMES[theme.value];
   return (
     <div class="foot">
-      {known?.keys_needed && !canWrite.value && <p class="faint">Read only: your key has no scope to write.</p>}
+      {known?.keys_needed && !canWrite.value && <p class="faint">Read only: your {known.user ? 'role' : 'key'} has no scope to write.</p>}
       <div class="row">
         <Button kind="quiet" icon={icon} label={`Theme: ${name}`} onClick={nextTheme} />
         <Button kind="quiet" icon="keyboard" label="Shortcuts (?)" onClick={() => (helpOpen.value = true)} />
@@ -190,7 +191,7 @@ function Foot() {
           <Icon name="book" />
         </a>
         {known?.keys_needed && (
-          <Button kind="quiet" icon="leave" label={`Sign out${known.key_name ? ` (key ${known.key_name})` : ''}`} onClick={() => signOut().catch(toastProblem)} />
+          <Button kind="quiet" icon="leave" label={`Sign out${known.user ? ` (${known.user.name || known.user.email})` : known.key_name ? ` (key ${known.key_name})` : ''}`} onClick={() => signOut().catch(toastProblem)} />
         )}
       </div>
     </div>

@@ -15,6 +15,8 @@ export type Contact = Omit<Schemas['ContactResponse'], 'contact_custom_fields'> 
 export type Company = Omit<Schemas['CompanyResponse'], 'company_custom_fields'> & { company_custom_fields: Record<string, Value> };
 /** A client, as far as the switch needs it. */
 export type Client = Pick<Schemas['ClientOut'], 'client_id' | 'name' | 'state'> & { handle?: string };
+/** A client that may be chosen; `scopes`: what a person may do there. */
+export type KnownClient = Pick<Schemas['ClientOut'], 'client_id' | 'name'> & { state?: string; handle?: string; scopes?: string[] | null };
 export type Status = Pick<Schemas['RecordStatus'], 'name' | 'records' | 'role'>;
 export type CustomField = Pick<Schemas['CustomFieldDetail'], 'name' | 'type' | 'options' | 'records'>;
 export type Setter = Schemas['EventSource'];
@@ -44,4 +46,11 @@ export interface Session {
   ends_time: string | null;
   /** The client that was asked for by handle or id. */
   client: { client_id: string; handle: string; name: string } | null;
+  /** The person who is signed in; null: a key, or nobody. */
+  user: { id: string; email: string; name: string; role: string | null } | null;
+  /** The clients that the person chooses among; null: an administrator's or key's. */
+  clients: { client_id: string; handle: string; name: string; scopes: string[] | null }[] | null;
+  /** Ways to sign in, beside a key; only told to who is not signed in. */
+  passwords: boolean;
+  links: boolean;
 }

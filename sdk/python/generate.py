@@ -265,10 +265,14 @@ def requests(by_name: dict[str, Function]) -> str:
     )
 
 
+WITH_PARTS = {group.partition(".")[0] for group in ABOUT if "." in group}
+"""Groups that consist of groups."""
+
+
 def groups(by_name: dict[str, Function]) -> str:
     """Return the module of the groups of methods."""
     table = complete([function.operation_id for function in by_name.values()])
-    ordered = sorted(table, key=lambda group: group == "admin")  # the class of `admin` names those of its parts
+    ordered = sorted(table, key=lambda group: group in WITH_PARTS)  # their classes name those of their parts
     classes = [_group(group, table[group], by_name) for group in ordered]
     names = [group for group in table if "." not in group]
     every = ["class AsyncGroups:", '    """All groups of a client."""', "", "    def __init__(self, client: AsyncTouchbase) -> None:"]
@@ -296,10 +300,10 @@ def _group(group: str, methods: dict[str, str], by_name: dict[str, Function]) ->
         lines.append(f"    {method} = {kind}(requests.{name})")
         if function.item:
             lines.append(f"    {iterating(method)} = AsyncIterate(requests.{name})")
-    if group == "admin":
+    if group in WITH_PARTS:
         lines += ["", "    def __init__(self, client: AsyncTouchbase) -> None:", "        super().__init__(client)"]
-        parts = (part.removeprefix("admin.") for part in ABOUT if part.startswith("admin."))
-        lines += [f"        self.{part} = {class_name(f'admin.{part}')}(client)" for part in parts]
+        parts = (part.removeprefix(f"{group}.") for part in ABOUT if part.startswith(f"{group}."))
+        lines += [f"        self.{part} = {class_name(f'{group}.{part}')}(client)" for part in parts]
     return "\n".join(lines)
 
 

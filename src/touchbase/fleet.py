@@ -13,7 +13,6 @@ import touchbase
 from touchbase.adapters.registry import Adapters, load_adapters
 from touchbase.auth.auth_throttle import KeyThrottle, WebhookThrottle
 from touchbase.auth.last_used import KeyUsage
-from touchbase.auth.sessions import Sessions
 from touchbase.common.timestamps import Clock
 from touchbase.company_links.worker import CompanyLinker
 from touchbase.config import Settings
@@ -285,7 +284,6 @@ def web_parts(shared: Shared, fleet: Fleet, *, auth: AuthMode, uses: KeyUsage, r
         keep_job_files_us=job_files_us(settings),
         limiter=limiter(settings),
         failed_keys=KeyThrottle(settings.rate_limit_failed_keys),
-        sessions=Sessions(settings.encryption_key),
         refused=refused,
         failed_calls=WebhookThrottle(settings.rate_limit_failed_calls),
         feed=Feed(store, settings.max_waiting),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from touchbase.administration import clients, connections, keys, status
+from touchbase.administration import clients, connections, keys, status, team
 from touchbase.console import api as console
 from touchbase.conversations import api as conversations
 from touchbase.custom_fields.api import resource as custom_fields
@@ -63,6 +63,7 @@ ROUTES: tuple[Route, ...] = (
     *clients.ROUTES,
     *connections.ROUTES,
     *keys.ROUTES,
+    *team.ROUTES,
     *status.ROUTES,
     *docs_page.ROUTES,
     *console.ROUTES,

@@ -155,8 +155,8 @@ async def test_authenticator__refuses_a_forged_key_with_the_id_of_another(watche
     door = Authenticator(watched, Clients(watched, clock), clock, keys_needed=True)  # type: ignore[arg-type]
 
     with pytest.raises(Unauthorized):
-        await door.administrator(f"{body}_{crc32(body.encode()):08x}")
-    assert await door.administrator(text) is None
+        await door.principal(f"{body}_{crc32(body.encode()):08x}", ADMIN)
+    assert (await door.principal(text, ADMIN)).client is None
 
 
 async def test_put_client__applies_at_once_and_in_other_processes_after_the_cache_time(watched: Watched) -> None:

@@ -78,6 +78,8 @@ BODIES: dict[str, Any] = {
     "StatusMerge": {"into": "Late"},
     "ChangeConversation": {"label": "later"},
     "ChangeConversations": {"conversations": [{"client_id": "acme", "contact_id": 1}], "change": {"label": "later"}},
+    "UserPatch": {"name": "Late"},
+    "InvitationRequest": {"email": "late@example.com", "role": "viewer"},
 }
 CALLS = with_bodies()
 

@@ -124,6 +124,7 @@ async def look_at_a(world: World, store: Store) -> tuple[Side, Known]:
     number, key = await world.join(store, w.FORMER_A)
     await store.write(rotate_client_id(number, w.CLIENT_A, w.TIME_OF_B + 1000 * DAY))
     a = world.side(store, w.CLIENT_A, number, key)
+    await w.settle_people(store, number)
     await w.furnish(a)
     await world.execute_sql("UPDATE idempotency_key SET expires_us = ?", w.NEVER)
     empty = [table for table, rows in (await world.dump(number)).items() if not rows]

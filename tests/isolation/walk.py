@@ -98,7 +98,7 @@ def filters(known: Known) -> dict[str, list[str]]:
         "since": ["2025-04-01"], "until": ["2026-11-21"], "time_zone": ["Europe/Berlin"], "group_by": ["campaign,week", "tool"],
         "endpoint": [str(each) for each in known.endpoints], "outcome": ["refused"],
         "kind": ["contacts.import"], "mapping": [w.MAPPING], "delimiter": [","], "encoding": ["utf-8"], "sheet": ["A"],
-        "header_row": ["1"],
+        "header_row": ["1"], "user_id": [w.USER.id],
     }  # fmt: skip
 
 
@@ -185,6 +185,8 @@ def bodies(known: Known) -> dict[str, list[Any]]:
         "NewStatus": [{"name": w.STATUS}],
         "StatusChange": [{"name": w.NEXT_STATUS}],
         "StatusMerge": [{"into": w.NEXT_STATUS}],
+        "UserPatch": [{"name": "of B"}, {"grants": [{"client_id": w.CLIENT_A, "role": "admin"}]}],
+        "InvitationRequest": [{"email": "b@b.example", "grants": [{"client_id": w.CLIENT_A, "role": "viewer"}]}],
         "SuppressionCheck": [{"items": [{"email": w.EMAIL, "linkedin_url": w.LINKEDIN}, {"domain": w.DOMAIN}]}],
     }  # fmt: skip
 
@@ -237,7 +239,7 @@ def _targets(path: str, parameters: list[Any], known: Known) -> Iterator[str]:
         "id": known.ids, "merge_id": known.merges, "client_id": [w.CLIENT_A, w.FORMER_A], "key_id": known.keys,
         "channel": ["crm", "email_campaign"], "tool": ["hubspot", "instantly"], "refused_id": [DIGEST],
         "name": [w.MAPPING, w.STATUS, w.NEXT_STATUS, w.OWN_FIELD],
-        "field_id": known.fields,
+        "field_id": known.fields, "user_id": [w.USER.id], "invitation_id": [w.INVITED.id], "session_id": [w.SESSION.id_hash],
     }  # fmt: skip
     for name in names:
         assert name in values, f"the walk does not know what of A's belongs into {{{name}}} of {path}: say it in tests/isolation/walk.py"

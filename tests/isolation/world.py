@@ -6,7 +6,7 @@ import json
 import re
 from base64 import urlsafe_b64decode
 from collections.abc import Awaitable, Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import asyncpg
@@ -18,6 +18,9 @@ from tests.outgoing.unsent import miss_an_event
 
 from touchbase.adapters.registry import load_adapters
 from touchbase.auth.authentication import ADMIN, add_key
+from touchbase.auth.sessions import Session, store_session
+from touchbase.auth.users import ACTIVE, INVITATION, OneTimeLink, User, invite_user
+from touchbase.auth.users import INVITED as INVITATION_STATE
 from touchbase.clients.sql.clients import ensure_client
 from touchbase.clients.sql.stored_bytes import store_count
 from touchbase.common.timestamps import DAY, from_text
@@ -110,6 +113,20 @@ def words(data: bytes) -> set[str]:
         plain = urlsafe_b64decode(letters[: len(letters) // 4 * 4 + (len(letters) % 4) * (len(letters) % 4 > 1)] + b"==")
         found |= set(_WORD.findall(plain.decode("utf-8", "replace").lower()))
     return found
+
+
+USER = User("ua11ce000001", "zq090mailqz@a.example", "zq091nameqz", None, ACTIVE, 1)
+NEWCOMER = User("ua11ce000002", "zq092mailqz@a.example", "zq093nameqz", None, INVITATION_STATE, 1)
+INVITED = OneTimeLink("a11ce0000001", "digest", NEWCOMER.id, INVITATION, 1, NEVER)
+SESSION = Session("a" * 64, USER.id, None, 1, NEVER - 1, "zq094agentqz", "10.0.0.1")
+
+
+async def settle_people(store: Store, client: int) -> None:
+    """People who may see one client: one who is signed in, one who is invited."""
+    for user in (USER, NEWCOMER):
+        link = replace(INVITED, id="a11ce0000002", user_id=user.id, digest=user.id) if user is USER else INVITED
+        await store.write(invite_user(replace(user, grants={client: "admin"}), link))
+    await store.write(store_session(SESSION))
 
 
 @dataclass

@@ -21,17 +21,33 @@ from tests.outgoing.unsent import miss_an_event
 from tests.storage.statements import FOLDER, MAKERS, STATEMENTS, calls_of, module_at, texts
 
 from touchbase.auth.api_key import ApiKey
+from touchbase.auth.sessions import Session, end_sessions, find_session, list_sessions, store_session, store_session_uses
 from touchbase.auth.sql import (
     any_key,
-    end_session,
     find_key,
-    is_session_ended,
     list_keys,
     revoke_key,
     rotate_key,
     store_first_key,
     store_key,
     store_key_uses,
+)
+from touchbase.auth.users import (
+    INVITATION,
+    INVITED,
+    OneTimeLink,
+    User,
+    UserChange,
+    any_user,
+    change_user,
+    find_password,
+    find_user,
+    invite_user,
+    list_invitations,
+    list_users,
+    revoke_invitation,
+    store_link,
+    use_link,
 )
 from touchbase.cells.sql import (
     add_cell,
@@ -197,10 +213,12 @@ ABOUT_CLIENTS_UNLESS_NAMED = {list_client_page}
 OF_INSTALLATION = {
     add_cell, adopt_erasure_key, confirm_place, copy_installation_list, find_key_place, find_place, forget_places, place_key, raise_ids,
     raise_list_revision, read_installation_list, release_place, remove_cell, set_cell_state, share_erasure_key,
-    end_session, is_session_ended,
+    any_user, change_user, end_sessions, find_password, find_session, find_user, invite_user, list_invitations, list_sessions, list_users,
+    revoke_invitation, store_link, store_session, store_session_uses, use_link,
     list_servers, note_presence, probe,
 }  # fmt: skip
-"""The directory of cells, the list of the installation, and the servers that run: tables that have nothing of a client: reviewed."""
+"""The directory of cells, the list of the installation, people of the team, and the servers that run: tables that have nothing of a client:
+reviewed."""
 LOOKING_FURTHER: dict[type, str] = {
     rotate_client_id: "must see whether the new id is, or was, somebody else's",
     add_erasures: "as above: the secret that it brings is the store's, and there is one only",
@@ -430,12 +448,16 @@ def variants(kind: type[Any]) -> Iterator[Any]:
 
 FACTS = ServerFacts("1", "http://127.0.0.1:1", True, "here", 7, 5)
 KEY = ApiKey("k", b"", (), None, "", 5)
+USER = User("u", "ann@a.example", "Ann", "admin", INVITED, 5, grants={1: "viewer"})
+LINK = OneTimeLink("i", "d", "u", INVITATION, 5, 2**40)
 ASKING: list[Any] = [
     add_cell("eu", "postgresql://db/eu", 5), set_cell_state("eu", "draining"), reserve_place("acme", 1), confirm_place("acme", 5),
     release_place("acme"), remove_cell("eu"), copy_installation_list(InstallationList(2, [])), raise_list_revision(3),
     remove_deleted(1, 2**40, 5, 10), forget_merges(1, 2**40, 5),
     strike_texts(1, "job", [(StoredTexts((1,), {"error": "a"}), None), (StoredTexts((1,), {"error": "a"}), {"error": "b"})]),
-    end_session(b"d", 5, 1), store_first_key(KEY), erase_person(1, 10, 1), sweep_erasure(1, 1, [], 5, False, 10),
+    invite_user(USER, LINK), store_link(LINK), use_link("d", (INVITATION,), 5, "stored"), change_user("u", UserChange(role="viewer")),
+    revoke_invitation("i"), store_session(Session("h", "u", None, 5, 5)), end_sessions("u"),
+    store_first_key(KEY), erase_person(1, 10, 1), sweep_erasure(1, 1, [], 5, False, 10),
     add_erasures(1, b"another", [], 10), prune_bodies(1, 2**40, 5, 10), drop_unrecognised(1, 10, 1, 5, 10), drop_refused(1, 10, 1),
     note_presence("t", FACTS, 5, 6),
     reencrypt_batch(5), retire_keys(), replace_lost(), remove_client_rows(2, 10, 100),

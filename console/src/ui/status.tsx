@@ -14,7 +14,7 @@ const USUAL: Record<string, readonly [Hue, Group]> = {
   not_interested: ['orange', 'lost'], wrong_person: ['grey', 'lost'], maybe_later: ['amber', 'active'], out_of_office: ['grey', 'active'],
   do_not_contact: ['red', 'blocked'], unsubscribed: ['red', 'blocked'],
   received: ['blue', 'new'], parked: ['amber', 'active'], unrecognised: ['amber', 'lost'], applied: ['green', 'won'], ignored: ['grey', 'won'], failed: ['red', 'lost'],
-  active: ['green', 'won'], suspended: ['amber', 'lost'], deleting: ['red', 'blocked'], silent: ['amber', 'lost'], expired: ['grey', 'lost'], revoked: ['red', 'blocked'],
+  invited: ['blue', 'new'], active: ['green', 'won'], suspended: ['amber', 'lost'], deleting: ['red', 'blocked'], silent: ['amber', 'lost'], expired: ['grey', 'lost'], revoked: ['red', 'blocked'],
 };
 const HUES: readonly Hue[] = ['blue', 'teal', 'violet', 'pink', 'lime', 'amber'];
 

@@ -16,10 +16,12 @@ WINDOW = 60
 
 
 class KeyThrottle:
-    """Limits failed keys to `most` a minute per address; 0: no limit."""
+    """Limits failed keys to `most` in `window` seconds per address, or failed passwords per person; 0: no limit."""
 
-    def __init__(self, most: int = 0) -> None:
+    def __init__(self, most: int = 0, window: int = WINDOW, *, failures: str = "keys from this address") -> None:
         self._most = most
+        self._window = window
+        self._failures = failures
         self._tried: BoundedCache[str, TokenBucket] = BoundedCache(self._new, TokenBucket.is_full)
 
     def check(self, peer: str, now: Micros) -> None:
@@ -33,12 +35,12 @@ class KeyThrottle:
             self._tried.of(peer, now).refund(1)
 
     def _new(self, peer: str, now: Micros) -> TokenBucket:
-        return TokenBucket("failed-keys", self._most / WINDOW, WINDOW, now)
+        return TokenBucket(f"failed-{self._failures.partition(' ')[0]}", self._most / self._window, self._window, now)
 
     def _error(self, bucket: TokenBucket) -> RateLimited:
         seconds = bucket.wait(1)
-        detail = f"too many keys from this address have failed; check the key, and try again in {seconds} s"
-        return RateLimited(detail, policy=bucket.name, quota=self._most, window=WINDOW, retry_after=seconds)
+        detail = f"too many {self._failures} have failed; check the {self._failures.partition('s ')[0]}, and try again in {seconds} s"
+        return RateLimited(detail, policy=bucket.name, quota=self._most, window=self._window, retry_after=seconds)
 
 
 class WebhookThrottle:

@@ -1,8 +1,8 @@
-"""Authentication: the client of a request, and whether its key allows the request.
+"""Authentication: the client of a request, and whether its key or the session of its person allows the request.
 
 Without keys the client is the one that the request names, else `default`. The first request that writes creates it;
 until then reads treat it as empty. With keys, the key identifies the client; a key of no client leaves the choice
-to the request. `auth/service.py` creates keys.
+to the request. `auth/service.py` creates keys. A person (`auth/users.py`) may see several clients: the request names one of them.
 """
 
 from __future__ import annotations
@@ -12,13 +12,14 @@ from hashlib import sha256
 from hmac import compare_digest
 
 from touchbase.auth import api_key
-from touchbase.auth import sql as auth_sql
 from touchbase.auth.api_key import ApiKey
 from touchbase.auth.auth_throttle import KeyThrottle
 from touchbase.auth.last_used import KeyUsage
 from touchbase.auth.service import ADMIN, KEY_ID, READ, SCOPES, WRITE, add_key, key_parts, make_key
-from touchbase.auth.sessions import ENDED, SESSION, Session, Sessions, parse
-from touchbase.auth.sql import find_key, is_session_ended
+from touchbase.auth.sessions import ENDED, SESSION, SignedIn, check_text, end_sessions, find_session, session_hash
+from touchbase.auth.sql import find_key
+from touchbase.auth.users import ACTIVE as USER_ACTIVE
+from touchbase.auth.users import User
 from touchbase.clients.models import ACTIVE, DELETING, SUSPENDED, Client
 from touchbase.clients.service import Clients, is_client_id
 from touchbase.common.asgi import LOCAL_PEER
@@ -40,12 +41,20 @@ _OVER = {
 }
 
 
+PERSON = SESSION + "u"
+"""The beginning of a person's session in place of a key."""
+
+
 @dataclass(frozen=True, slots=True)
 class Principal:
-    """The holder of a key: the number of the client that it is limited to (None: all), and its scopes."""
+    """The holder of a key, or a person: the number of the client that the request is limited to (None: all), and the scopes."""
 
     client: int | None
     scopes: frozenset[str]
+    clients: frozenset[int] | None = None
+    """Of a person: the clients among which the request must choose, as it names none; None: there is nothing to choose."""
+    user: User | None = None
+    key: ApiKey | None = None
 
 
 OPERATOR_KEY = ApiKey("", b"", (ADMIN,), None, "operator")
@@ -77,7 +86,6 @@ class Authenticator:
         keys_needed: bool,
         uses: KeyUsage | None = None,
         failed_keys: KeyThrottle | None = None,
-        sessions: Sessions | None = None,
         keyless: ApiKey | None = None,
     ) -> None:
         """`keyless`: the rights of requests without a key; None: they are refused."""
@@ -88,10 +96,9 @@ class Authenticator:
         self._uses = uses or KeyUsage()
         self._failed = failed_keys or KeyThrottle()
         self._keys: Cache[bytes, _CachedKey] = Cache(clock, FRESH, valid_until=_valid_until)
-        self._live_sessions: Cache[str, bool] = Cache(clock, FRESH)
-        """Random parts of sessions that were not ended when they were last looked up."""
+        self._sessions: Cache[str, SignedIn] = Cache(clock, FRESH, valid_until=lambda signed, now: min(now + FRESH, signed.session.ends_us))
+        """By the hashes of their texts."""
         self.keys_needed = keys_needed
-        self.sessions = sessions or Sessions()
 
     def cached(self, key: bytes, named: bytes | None, scope: str, now: Micros) -> Client | None:
         """Return the result of `client` if caches have it; None says nothing about the key."""
@@ -122,6 +129,8 @@ class Authenticator:
         if not self.keys_needed:
             client_id = _valid(named) if named is not None else DEFAULT_CLIENT
             return _serving(await (self._clients.ensure(client_id) if makes else self._clients.find_or_placeholder(client_id)))
+        if key is not None and key.startswith(PERSON):
+            return await self._client_of_person(await self.person(key, peer), named, scope)
         stored = await self._allowed(key, scope, peer)
         if stored.client is None:
             if named is None:
@@ -136,18 +145,55 @@ class Authenticator:
                 raise Forbidden(f"this key belongs to another client than the one named in {CLIENT_HEADER}")
         return client
 
-    async def administrator(self, key: str | None, peer: str = LOCAL_PEER) -> int | None:
-        """Return the number of the client to which a request on the inbox or settings is limited; None for all."""
-        return (await self.principal(key, ADMIN, peer)).client
+    async def principal(self, key: str | None, scope: str, peer: str = LOCAL_PEER, *, named: str | None = None) -> Principal:
+        """Return the holder of a key or a person with this scope; raise the key errors of `client`. Without keys every scope is allowed.
 
-    async def principal(self, key: str | None, scope: str, peer: str = LOCAL_PEER) -> Principal:
-        """Return the holder of a key with this scope; raise the key errors of `client`. Without keys every scope is allowed."""
+        `named`: the client that the request names; it limits a person who may not see all clients.
+        """
         if not self.keys_needed:
             return Principal(None, frozenset(SCOPES))
+        if key is not None and key.startswith(PERSON):
+            return await self._principal_of(await self.person(key, peer), named, scope)
         stored = await self._allowed(key, scope, peer)
         if stored.client is not None:
             await self._own(stored.client)
-        return Principal(stored.client, key_scopes(stored))
+        return Principal(stored.client, key_scopes(stored), key=stored)
+
+    async def person(self, session: str, peer: str = LOCAL_PEER) -> User:
+        """Return the person of a session; raise `InvalidKey`, and `RateLimited` for an address whose keys fail too often."""
+        user = (await self.signed_in(session.removeprefix(SESSION), peer)).user
+        if user is None:
+            raise InvalidKey(ENDED)
+        return user
+
+    async def _client_of_person(self, user: User, named: str | None, scope: str) -> Client:
+        """Return the client of a person's request on records."""
+        if named is None and user.role is None and len(user.grants) == 1:
+            return _serving(_needing(user, await self._clients.by_number(next(iter(user.grants))), scope))
+        if named is None:
+            raise Invalid([Fault(CLIENT_HEADER, "required", f"you may see several clients; name one in the header {CLIENT_HEADER}")])
+        return _serving(_needing(user, await self._visible(user, named), scope))
+
+    async def _visible(self, user: User, named: str) -> Client:
+        """Return a client that the person may see; raise `NotFound`, which is the same for others and for unknown ids."""
+        client = await self._clients.find(_valid(named))
+        if client is None or client.state == DELETING or not user.scopes(client.number):
+            raise NotFound(f"there is no client {named!r}")
+        return client
+
+    async def _principal_of(self, user: User, named: str | None, scope: str) -> Principal:
+        if scope in user.scopes(None):
+            return Principal(None, user.scopes(None), user=user)
+        if named is not None:
+            client = _needing(user, await self._visible(user, named), scope)
+            return Principal(client.number, user.scopes(client.number), user=user)
+        clients = user.clients_with(scope)
+        if not clients:
+            raise _role_lacks(scope)
+        if len(clients) > 1:
+            return Principal(None, frozenset().union(*map(user.scopes, clients)), clients, user)
+        (only,) = clients
+        return Principal((await self._own(only)).number, user.scopes(only), user=user)
 
     async def receiver(self, client_id: str) -> Client:
         """Return the client of a webhook address; raise `NotFound`. Without keys, and before an administrator creates one, it is created.
@@ -185,17 +231,33 @@ class Authenticator:
         if self.keys_needed:
             self._failed.succeeded(peer, self._clock())
 
-    async def end_session(self, session: Session) -> None:
+    async def end_session(self, id_hash: str) -> None:
         """End a session before its time: here at once, in other processes within `FRESH`."""
-        await self._store.write(auth_sql.end_session(session.digest, session.ends_us, self._clock()))
-        self._live_sessions.forget(session.nonce)
+        await self._store.write(end_sessions(id_hash=id_hash))
+        self._sessions.forget(id_hash)
 
-    async def _check_not_ended(self, session: Session) -> None:
-        async def is_live() -> bool | None:
-            return None if await self._store.read(is_session_ended(session.digest)) else True
+    def forget_user(self, user_id: str) -> None:
+        """Remove the sessions of a changed person from the cache."""
+        self._sessions.forget_where(lambda _, signed: signed.session.user_id == user_id)
 
-        if self._live_sessions.get(session.nonce, self._clock()) is None and await self._live_sessions.read(session.nonce, is_live) is None:
+    async def signed_in(self, text: str, peer: str = LOCAL_PEER) -> SignedIn:
+        """Return a session with its person; raise `InvalidKey` if it has ended. The caller checks the key of a key's session."""
+        check_text(text)
+        id_hash, now = session_hash(text), self._clock()
+        is_unknown = self._sessions.peek(id_hash) is None
+        if is_unknown:
+            self._failed.check(peer, now)
+        signed = self._sessions.get(id_hash, now)
+        if signed is None:
+            signed = await self._sessions.read(id_hash, lambda: self._store.read(find_session(id_hash)))
+        if signed is None or signed.session.ends_us <= now or not text.startswith(f"{signed.session.holder}."):
             raise InvalidKey(ENDED)
+        if signed.user is not None and signed.user.state != USER_ACTIVE:
+            raise InvalidKey("you are suspended; ask an administrator")
+        if is_unknown:
+            self._failed.succeeded(peer, now)
+        self._uses.record_session(signed.session, now)
+        return signed
 
     def forget(self, key_id: str) -> None:
         """Remove a changed key from the cache."""
@@ -225,7 +287,7 @@ class Authenticator:
     async def _key_of(self, key: str, peer: str) -> ApiKey:
         """Return the stored key of a key or a session."""
         if key.startswith(SESSION):
-            return await self._key_of_session(parse(key.removeprefix(SESSION)), peer)
+            return await self._key_of_session(key.removeprefix(SESSION), peer)
         return await self._stored_key(key, peer)
 
     async def _stored_key(self, key: str, peer: str) -> ApiKey:
@@ -246,15 +308,12 @@ class Authenticator:
             self._failed.succeeded(peer, self._clock())
         return stored
 
-    async def _key_of_session(self, session: Session, peer: str) -> ApiKey:
-        unknown = self._keys.peek(session.key_id.encode()) is None
-        if unknown:
-            self._failed.check(peer, self._clock())
-        stored = _active(self.sessions.check(session, await self._find(session.key_id), self._clock()), self._clock())
-        await self._check_not_ended(session)
-        if unknown:
-            self._failed.succeeded(peer, self._clock())
-        return stored
+    async def _key_of_session(self, text: str, peer: str) -> ApiKey:
+        session = (await self.signed_in(text, peer)).session
+        stored = None if session.key_id is None else await self._find(session.key_id)
+        if stored is None:
+            raise InvalidKey(ENDED)
+        return _active(stored, self._clock())
 
     async def _find(self, key_id: str) -> ApiKey | None:
         entry = self._keys.get(key_id.encode(), self._clock())
@@ -284,6 +343,17 @@ def _valid_until(entry: _CachedKey, now: Micros) -> Micros:
 def key_scopes(key: ApiKey) -> frozenset[str]:
     """Return all scopes of a key."""
     return frozenset(SCOPES if ADMIN in key.scopes else key.scopes)
+
+
+def _role_lacks(scope: str) -> InsufficientScope:
+    return InsufficientScope(f"your role does not have the scope {scope} here; ask an administrator", data={"scope": scope})
+
+
+def _needing(user: User, client: Client, scope: str) -> Client:
+    """Return a client for which the person has the scope."""
+    if scope not in user.scopes(client.number):
+        raise _role_lacks(scope)
+    return client
 
 
 def _serving(client: Client) -> Client:

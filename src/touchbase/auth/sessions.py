@@ -1,25 +1,28 @@
-"""Sessions of the console: an API key's permission in a cookie, without the key.
+"""Sessions of the console: the right of a person, or of an API key, in a cookie.
 
-The text of a session is `<key id>.<end>.<random>.<signature>`. The signature covers the digest of the stored key, so a session is
-valid only as long as its key, and with a signing key that is not in the store: who reads the store cannot make a session.
+The text of a session is `<id of the person or key>.<random>`; the store has its SHA-256 only. A session ends by signing out, when it was
+not used for `IDLE`, `LONGEST` after its start, and with the person's or key's own right; in other processes within a second.
 """
 
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 from hashlib import sha256
-from hmac import compare_digest
-from hmac import new as hmac
-from secrets import token_bytes, token_hex
+from secrets import token_hex
 
-from touchbase.auth.api_key import ApiKey
-from touchbase.common.timestamps import SECOND, Micros
+from touchbase.auth.users import User, find_user
+from touchbase.common.timestamps import DAY, Micros
 from touchbase.errors import Forbidden, InvalidKey
+from touchbase.sql.filters import Where
+from touchbase.sql.operation import command, query
+from touchbase.sql.rows import Columns, names
+from touchbase.sql.statement import Execute, Plan, Select, Statement
 
-LIFETIME_HOURS = 12
-"""From signing in to the end of a session; use does not prolong it."""
-LIFETIME: Micros = LIFETIME_HOURS * 3600 * SECOND
+IDLE_DAYS, LONGEST_DAYS = 7, 30
+IDLE: Micros = IDLE_DAYS * DAY
+LONGEST: Micros = LONGEST_DAYS * DAY
 SESSION = "\0"
 """The first character of a session in place of a key; no header can contain it, so a session counts in a cookie only."""
 COOKIE = b"touchbase_session="
@@ -27,64 +30,68 @@ HOST_COOKIE = b"__Host-" + COOKIE
 """The cookie's name where TLS is: browsers take it from this host alone, for all of its paths, so that no other host can set it."""
 CONSOLE_HEADER = b"x-touchbase-console"
 """A page of another origin cannot send it: no origin is allowed to by CORS."""
-ENDED = "your session has ended; sign in again with your key"
-_TEXT = re.compile(r"([0-9a-f]{12})\.([0-9a-f]{1,16})\.([0-9a-f]{32})\.([0-9a-f]{64})")
-_RANDOM = token_bytes(32)
-"""Made before server processes are forked, so that they share it."""
+ENDED = "your session has ended; sign in again"
+LONGEST_AGENT = 300
+"""Characters of the browser's name that are stored."""
+_TEXT = re.compile(r"(u[0-9a-f]{11}|[0-9a-f]{12})\.[0-9a-f]{64}")
 
 
 @dataclass(frozen=True, slots=True)
 class Session:
-    """A session's key and end."""
+    """A session as the store has it: of a person or of a key."""
 
-    key_id: str
-    ends_us: Micros
-    nonce: str
-    signature: str
+    id_hash: str
+    user_id: str | None
+    key_id: str | None
+    created_us: Micros
+    last_seen_us: Micros
+    """To the minute."""
+    user_agent: str = ""
+    address: str = ""
 
     @property
-    def digest(self) -> bytes:
-        """The stored mark of an ended session."""
-        return sha256(self.nonce.encode()).digest()
+    def holder(self) -> str:
+        """The id of the person or key."""
+        return self.user_id or self.key_id or ""
+
+    @property
+    def ends_us(self) -> Micros:
+        """When it ends, if it is not used again."""
+        return min(self.last_seen_us + IDLE, self.latest_end_us)
+
+    @property
+    def latest_end_us(self) -> Micros:
+        """When it ends however much it is used."""
+        return self.created_us + LONGEST
 
 
-class Sessions:
-    """Makes and checks sessions. With no `secret` they end when the server does."""
+@dataclass(frozen=True, slots=True)
+class SignedIn:
+    """A session and its person; None: it is a key's."""
 
-    def __init__(self, secret: str = "") -> None:
-        self._signing_key = hmac(secret.encode() or _RANDOM, b"touchbase console session", sha256).digest()
-
-    def make(self, key: ApiKey, now: Micros) -> tuple[str, Session]:
-        """Return the text of a new session of this key, which ends with the key at the latest."""
-        ends = min(now + LIFETIME, key.expires_us or now + LIFETIME)
-        body = f"{key.key_id}.{ends:x}.{token_hex(16)}"
-        text = f"{body}.{self._sign(body, key)}"
-        return text, parse(text)
-
-    def check(self, session: Session, key: ApiKey | None, now: Micros) -> ApiKey:
-        """Return the key of a session; raise `InvalidKey` if it was not made here or its time is over.
-
-        The caller checks the key's state, and whether the session was ended before its time.
-        """
-        body = f"{session.key_id}.{session.ends_us:x}.{session.nonce}"
-        signed = self._sign(body, key) if key is not None else ""
-        if key is None or not compare_digest(signed, session.signature) or session.ends_us <= now:
-            raise InvalidKey(ENDED)
-        return key
-
-    def _sign(self, body: str, key: ApiKey) -> str:
-        return hmac(self._signing_key, key.digest + body.encode(), sha256).hexdigest()
+    session: Session
+    user: User | None
 
 
-def parse(text: str) -> Session:
-    """Return the parts of a session's text; raise `InvalidKey`."""
-    match = _TEXT.fullmatch(text)
-    if match is None:
+def new_session(holder: str, now: Micros, user_agent: str, address: str) -> tuple[str, Session]:
+    """Return the text of a new session of a person or key, and the session."""
+    text = f"{holder}.{token_hex(32)}"
+    user_id, key_id = (holder, None) if holder.startswith("u") else (None, holder)
+    return text, Session(session_hash(text), user_id, key_id, now, now, user_agent[:LONGEST_AGENT], address)
+
+
+def session_hash(text: str) -> str:
+    """Return what the store has of a session's text."""
+    return sha256(text.encode()).hexdigest()
+
+
+def check_text(text: str) -> None:
+    """Raise `InvalidKey` for a text that can be no session."""
+    if _TEXT.fullmatch(text) is None:
         raise InvalidKey(ENDED)
-    return Session(match[1], int(match[2], 16), match[3], match[4])
 
 
-def session_from_headers(headers: dict[bytes, bytes]) -> bytes | None:
+def session_from_headers(headers: Mapping[bytes, bytes]) -> bytes | None:
     """Return the session of a console's request, with `SESSION` before it; None without one. Raises as `require_same_origin` does."""
     if CONSOLE_HEADER not in headers:
         return None
@@ -97,7 +104,7 @@ def session_from_headers(headers: dict[bytes, bytes]) -> bytes | None:
     return None
 
 
-def require_same_origin(headers: dict[bytes, bytes]) -> None:
+def require_same_origin(headers: Mapping[bytes, bytes]) -> None:
     """Raise `Forbidden` for a request that is not of the console's own page; browsers say so, and pages cannot change it."""
     site, origin = headers.get(b"sec-fetch-site"), headers.get(b"origin")
     if site is not None:
@@ -106,3 +113,74 @@ def require_same_origin(headers: dict[bytes, bytes]) -> None:
         own = origin is None or origin.partition(b"://")[2].lower() == headers.get(b"host", b"").lower()
     if CONSOLE_HEADER not in headers or not own:
         raise Forbidden("sessions are for the console's own page; other programs send their key as Authorization: Bearer tb_...")
+
+
+SESSION_ROW: Columns = (
+    ("id_hash", "text"), ("user_id", "text"), ("key_id", "text"), ("created_us", "bigint"), ("last_seen_us", "bigint"),
+    ("user_agent", "text"), ("address", "text"),
+)  # fmt: skip
+_SESSION = names(SESSION_ROW)
+_USE: Columns = (("id", "text"), ("at", "bigint"))
+INSERT_SESSION = Statement(
+    "insert_session", SESSION_ROW, body=f"INSERT INTO user_session ({_SESSION}) SELECT * FROM p WHERE true ON CONFLICT DO NOTHING"
+)
+STORE_SESSION_USE = Statement(
+    "store_session_use",
+    _USE,
+    body="UPDATE user_session AS t SET last_seen_us = p.at FROM p WHERE t.id_hash = p.id AND t.last_seen_us < p.at",
+    by_row=True,
+)
+STORE_USER_USE = Statement(
+    "store_user_use",
+    _USE,
+    body="UPDATE user_account AS t SET last_seen_us = p.at FROM p WHERE t.id = p.id AND (t.last_seen_us IS NULL OR t.last_seen_us < p.at)",
+    by_row=True,
+)
+
+
+@command(hidden=("session",))
+def store_session(session: Session) -> Plan[None]:
+    """Store a new session; remove those whose time is over."""
+    now = session.created_us
+    yield Select("DELETE FROM user_session WHERE created_us <= ? OR last_seen_us <= ? RETURNING created_us", (now - LONGEST, now - IDLE))
+    row = (session.id_hash, session.user_id, session.key_id, now, session.last_seen_us, session.user_agent, session.address)
+    yield Execute(INSERT_SESSION, [row])
+
+
+@command(background=True)
+def store_session_uses(sessions: Mapping[str, Micros], users: Mapping[str, Micros]) -> Plan[None]:
+    """Store when sessions, by their hashes, and people were seen last; a time before the stored one changes nothing."""
+    yield Execute(STORE_SESSION_USE, sorted(sessions.items()))
+    if users:
+        yield Execute(STORE_USER_USE, sorted(users.items()))
+
+
+@query(quick=True)
+def find_session(id_hash: str) -> Plan[SignedIn | None]:
+    """The session of this hash, with its person."""
+    rows = yield Select(f"SELECT {_SESSION} FROM user_session WHERE id_hash = ?", (id_hash,))
+    if not rows:
+        return None
+    session = Session(*rows[0])
+    if session.user_id is None:
+        return SignedIn(session, None)
+    user = yield from find_user.plan(session.user_id)
+    return None if user is None else SignedIn(session, user)
+
+
+@query
+def list_sessions(at: Micros, user_id: str) -> Plan[list[Session]]:
+    """The sessions of a person that have not ended, newest first."""
+    where = Where("user_id = ? AND created_us > ? AND last_seen_us > ?", user_id, at - LONGEST, at - IDLE)
+    rows = yield Select(f"SELECT {_SESSION} FROM user_session WHERE {where} ORDER BY created_us DESC, id_hash LIMIT 1000", where.params)
+    return [Session(*row) for row in rows]
+
+
+@command
+def end_sessions(user_id: str | None = None, id_hash: str | None = None, keep: str = "") -> Plan[int]:
+    """End sessions of a person, or the one of a hash, but not the one of the hash `keep`; return their number."""
+    assert user_id is not None or id_hash is not None
+    where = Where("id_hash <> ?", keep)
+    where.equal("user_id", user_id)
+    where.equal("id_hash", id_hash)
+    return len((yield Select(f"DELETE FROM user_session WHERE {where} RETURNING id_hash", where.params)))

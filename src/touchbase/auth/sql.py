@@ -158,26 +158,6 @@ def find_key(key_id: str) -> Plan[ApiKey | None]:
     return key_of(rows[0]) if rows else None
 
 
-END_SESSION = Statement(
-    "end_session",
-    (("digest", "bytea"), ("until_us", "bigint")),
-    body="INSERT INTO ended_session (digest, until_us) SELECT * FROM p WHERE true ON CONFLICT DO NOTHING",
-)
-
-
-@command
-def end_session(digest: bytes, until_us: Micros, at: Micros) -> Plan[None]:
-    """Store that a console session has ended, until it would have ended by itself (`until_us`); remove those whose time is over."""
-    yield Select("DELETE FROM ended_session WHERE until_us <= ? RETURNING until_us", (at,))
-    yield Execute(END_SESSION, [(digest, until_us)])
-
-
-@query(quick=True)
-def is_session_ended(digest: bytes) -> Plan[bool]:
-    """Whether a console session was ended by signing out."""
-    return bool((yield Select("SELECT 1 FROM ended_session WHERE digest = ?", (digest,))))
-
-
 @query(unnamed=ALL_CLIENTS, merge=sorted_page(lambda key: (key.created_us, key.key_id), newest=True))
 def list_keys(
     limit: int, at: Micros, client: int | None = None, state: str | None = None, before: tuple[Micros, str] | None = None

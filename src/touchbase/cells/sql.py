@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from touchbase.cells.models import ID_BITS, MOST_CELLS, OPEN, REMOVED, Cell, ClientPlace, Directory
+from touchbase.clients.sql.removal import FORGET_GRANTS
 from touchbase.common.cipher import Cipher
 from touchbase.common.timestamps import Micros
 from touchbase.encryption.encrypted_columns import CELL_TABLE, decrypt_row, encrypt_row
@@ -160,10 +161,11 @@ def release_place(client_id: str, number: int | None = None) -> Plan[None]:
 
 @command(background=True)
 def forget_places(number: int) -> Plan[None]:
-    """Forget where a deleted client lived, and its keys."""
+    """Forget where a deleted client lived, its keys, and who might see it."""
     revision = yield from _next_revision()
     yield Execute(FORGET_PLACES, [(number, revision)])
     yield Execute(FORGET_KEYS, [(number,)])
+    yield Execute(FORGET_GRANTS, [(number,)])
 
 
 @command

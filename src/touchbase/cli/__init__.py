@@ -50,6 +50,7 @@ COMMANDS = {
     "connections": "connections",
     "endpoints": "endpoints",
     "keys": "keys",
+    "users": "users",
     "encryption-keys": "encryption_keys",
     "cells": "cells",
     "doctor": "doctor",

@@ -16,7 +16,8 @@ P = ParamSpec("P")
 T = TypeVar("T")
 
 Work = Literal[
-    "backup", "body_size", "closing", "company_links", "duplicates", "exports", "metrics", "plans", "refusals", "spool", "translate",
+    "backup", "body_size", "closing", "company_links", "duplicates", "exports", "metrics", "passwords", "plans", "refusals", "spool",
+    "translate",
 ]  # fmt: skip
 THREADS: dict[Work, int] = {
     "backup": 1,
@@ -26,6 +27,7 @@ THREADS: dict[Work, int] = {
     "duplicates": 1,
     "exports": 2,
     "metrics": 1,
+    "passwords": 1,
     "plans": 2,
     "refusals": 1,
     "spool": 2,

@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from functools import cache
 from hashlib import blake2b
 from importlib import resources
+from typing import TypeVar
 from urllib.parse import parse_qs
 
 from msgspec import Struct
@@ -24,10 +25,14 @@ from msgspec.json import Decoder
 
 from touchbase.auth.api_key import ApiKey
 from touchbase.auth.authentication import SCOPES, key_scopes
-from touchbase.auth.sessions import COOKIE, HOST_COOKIE, SESSION, parse, require_same_origin
+from touchbase.auth.sessions import SESSION, require_same_origin
+from touchbase.auth.users import ACTIVE as USER_ACTIVE
+from touchbase.auth.users import ADMINISTRATOR, SIGN_IN, User, any_user, find_password, link_digest, new_link, store_link, use_link
+from touchbase.clients.models import DELETING, Client
 from touchbase.common.asgi import peer_of
-from touchbase.common.timestamps import SECOND, to_text_or_none
-from touchbase.errors import InvalidKey, NotFound
+from touchbase.common.normalize import find_email_key
+from touchbase.common.timestamps import to_text_or_none
+from touchbase.errors import Fault, Invalid, InvalidKey, NotFound
 from touchbase.http.conditional import ETAG, unless_known
 from touchbase.http.endpoint import Call, key_from_headers
 from touchbase.http.problems import UnsupportedMediaType
@@ -35,7 +40,10 @@ from touchbase.http.request_body import read_json, read_struct
 from touchbase.http.responses import Response
 from touchbase.http.routing import Route
 from touchbase.http.schemas import encode
+from touchbase.http.session_cookie import begin_session, session_text, with_session
+from touchbase.outgoing.api.mail_to_people import can_mail, link_mail
 
+S = TypeVar("S", bound=Struct)
 ASSETS = "assets"
 """The folder of all files but the page."""
 BASE = b"{base}"
@@ -97,22 +105,43 @@ _GZIP = re.compile(rb"(?:^|[\s,])gzip(?!\s*;\s*q=0(?:\.0*)?\s*(?:,|$))")
 
 
 class SignIn(Struct, forbid_unknown_fields=True):
-    """The key to sign in with."""
+    """What to sign in with: a key, a password, or the secret of a link."""
 
-    key: str
+    key: str = ""
+    email: str = ""
+    password: str = ""
+    link: str = ""
+
+
+class LinkRequest(Struct, forbid_unknown_fields=True):
+    """Who wants a link to sign in with."""
+
+    email: str
 
 
 MOST_BYTES = 4_096
 """Bytes of the body to sign in with."""
 _decoder = Decoder(SignIn)
+_link_decoder = Decoder(LinkRequest)
 
 
-class NamedClient(Struct):
+class NamedClient(Struct, omit_defaults=True):
     """A client for the console's addresses."""
 
     client_id: str
     handle: str
     name: str
+    scopes: list[str] | None = None
+    """What the person may do there; null: what `SessionOut.scopes` has."""
+
+
+class NamedUser(Struct):
+    """The person who is signed in."""
+
+    id: str
+    email: str
+    name: str
+    role: str | None
 
 
 class SessionOut(Struct):
@@ -127,7 +156,14 @@ class SessionOut(Struct):
     key_name: str = ""
     ends_time: str | None = None
     client: NamedClient | None = None
-    """The client that `?client=` names, by handle or id, if the key may see it."""
+    """The client that `?client=` names, by handle or id, if the key or person may see it."""
+    user: NamedUser | None = None
+    clients: list[NamedClient] | None = None
+    """Those that a person who is no administrator of all chooses among; null: all, or the key's."""
+    passwords: bool = False
+    """Whether people may sign in with passwords: whether anybody has joined. Only shown to who is not signed in."""
+    links: bool = False
+    """Whether they may have a link sent."""
 
 
 async def front(call: Call) -> Response:
@@ -163,69 +199,128 @@ def _response(call: Call, static_file: File, caching: bytes) -> Response:
 async def session(call: Call) -> Response:
     """`GET` of what this browser may do; without a session that is nothing, and no error."""
     key = key_from_headers(call.headers)
-    if not call.api.authenticator.keys_needed or key is None:
-        return await _shown(call, None)
+    authenticator = call.api.authenticator
+    if not authenticator.keys_needed or key is None:
+        return await _shown(call)
     try:
-        holder = await call.api.authenticator.holder(key.decode("latin-1"), peer_of(call.scope))
+        text = session_text(call)
+        if text is None:
+            holder = await authenticator.holder(key.decode("latin-1"), peer_of(call.scope))
+            return await _shown(call, holder, ends=holder.expires_us)
+        signed = await authenticator.signed_in(text, peer_of(call.scope))
+        if signed.user is not None:
+            return await _shown(call, user=signed.user, ends=signed.session.ends_us)
+        holder = await authenticator.holder(SESSION + text, peer_of(call.scope))
+        return await _shown(call, holder, ends=min(signed.session.ends_us, holder.expires_us or signed.session.ends_us))
     except InvalidKey:
-        return _with_cookie(call, await _shown(call, None), "", 0)
-    ends = parse(key.decode("latin-1").removeprefix(SESSION)).ends_us if key.startswith(SESSION.encode()) else holder.expires_us
-    return await _shown(call, holder, ends)
+        return with_session(call, await _shown(call), "", None)
 
 
 async def sign_in(call: Call) -> Response:
-    """`POST` of a key: the response has the session as a cookie that scripts cannot read."""
+    """`POST` of a key, a password or a link's secret: the response has the session as a cookie that scripts cannot read."""
+    credentials = await _unauthenticated_body(call, _decoder, SignIn)
+    peer = peer_of(call.scope)
+    if not call.api.authenticator.keys_needed:
+        return await _shown(call)
+    user = None
+    if credentials.link:
+        user = await _user_of_link(call, credentials.link)
+    elif credentials.email:
+        user = await call.api.passwords.user(credentials.email, credentials.password)
+    call.api.authenticator.end_attempt(peer)
+    if user is not None:
+        text, session = await begin_session(call, user.id)
+        return with_session(call, await _shown(call, user=user, ends=session.ends_us), text, session)
+    holder = await call.api.authenticator.holder(credentials.key.strip().replace(SESSION, ""), peer)
+    text, session = await begin_session(call, holder.key_id)
+    ends = min(session.ends_us, holder.expires_us or session.ends_us)
+    return with_session(call, await _shown(call, holder, ends=ends), text, session)
+
+
+async def _unauthenticated_body(call: Call, decoder: Decoder[S], kind: type[S]) -> S:
+    """Read a body that has credentials; it counts as a failed key until `end_attempt`.
+
+    Nothing of it is decompressed or decoded for an address with too many failures.
+    """
     require_same_origin(call.headers)
-    # A body that is refused counts as a failed key: nothing of it is decompressed or decoded for an address with too many.
     call.api.authenticator.begin_attempt(peer_of(call.scope))
     if call.headers.get(b"content-encoding", b"identity").strip().lower() not in (b"", b"identity"):
         raise UnsupportedMediaType("a key is sent without Content-Encoding; send the body as it is")
     raw = await read_json(call.receive, call.headers, call.api.dependencies.limits, MOST_BYTES)
-    credentials = read_struct(raw, _decoder, SignIn, lambda partly: None)
-    call.api.authenticator.end_attempt(peer_of(call.scope))
-    if not call.api.authenticator.keys_needed:
-        return await _shown(call, None)
-    holder = await call.api.authenticator.holder(credentials.key.strip().replace(SESSION, ""), peer_of(call.scope))
-    text, session = call.api.authenticator.sessions.make(holder, call.api.dependencies.clock())
-    seconds = (session.ends_us - call.api.dependencies.clock()) // SECOND
-    return _with_cookie(call, await _shown(call, holder, session.ends_us), text, seconds)
+    return read_struct(raw, decoder, kind, lambda partly: None)
+
+
+async def _user_of_link(call: Call, secret: str) -> User:
+    try:
+        used: User = await call.api.dependencies.store.write(use_link(link_digest(secret), (SIGN_IN,), call.api.dependencies.clock()))
+    except NotFound as error:
+        raise InvalidKey("this link was used or has expired; have another one sent") from error
+    return used
+
+
+async def send_link(call: Call) -> Response:
+    """`POST` of an e-mail address: somebody active gets a link to sign in with. The response is the same for everybody else."""
+    request = await _unauthenticated_body(call, _link_decoder, LinkRequest)
+    parts, email = call.api.dependencies, find_email_key(request.email)
+    if email is None:
+        raise Invalid([Fault("/email", "email", "must be an e-mail address")])
+    if not can_mail(call, email):
+        raise NotFound("this server sends no e-mail to this address; sign in with a password or an API key")
+    call.api.passwords.failed.check(email, parts.clock())
+    found = await parts.store.read(find_password(email))
+    if found is not None and found[0].state == USER_ACTIVE:
+        secret, link = new_link(found[0].id, SIGN_IN, parts.clock())
+        await parts.store.write(store_link(link))
+        link_mail(call, found[0], SIGN_IN, f"{parts.public_url}/console/sign-in#{secret}")
+    return Response(202, b"{}")
 
 
 async def sign_out(call: Call) -> Response:
     """`DELETE` of the session; there is nothing wrong with having none."""
     require_same_origin(call.headers)
-    key = key_from_headers(call.headers)
-    if key is not None and key.startswith(SESSION.encode()):
+    text = session_text(call)
+    if text is not None:
         with contextlib.suppress(InvalidKey):
-            await call.api.authenticator.holder(key.decode("latin-1"), peer_of(call.scope))
-            await call.api.authenticator.end_session(parse(key.decode("latin-1").removeprefix(SESSION)))
-    return _with_cookie(call, Response(204), "", 0)
+            signed = await call.api.authenticator.signed_in(text, peer_of(call.scope))
+            await call.api.authenticator.end_session(signed.session.id_hash)
+    return with_session(call, Response(204), "", None)
 
 
-async def _shown(call: Call, holder: ApiKey | None, ends: int | None = None) -> Response:
-    parts = call.api.dependencies
+async def _shown(call: Call, holder: ApiKey | None = None, *, user: User | None = None, ends: int | None = None) -> Response:
+    parts, clients = call.api.dependencies, call.api.clients
     needed = call.api.authenticator.keys_needed
-    shown = SessionOut(needed, not needed or holder is not None, parts.version, [] if needed else list(SCOPES))
-    named = parse_qs(call.scope["query_string"][:LONGEST_QUERY].decode("latin-1")).get("client")
-    if named and shown.signed_in:
-        client = await call.api.clients.named(named[0])
-        if client is not None and (holder is None or holder.client in (None, client.number)):
-            shown.client = NamedClient(client.client_id, client.handle, client.name)
-    if holder is not None:
+    is_signed_in = not needed or holder is not None or user is not None
+    shown = SessionOut(needed, is_signed_in, parts.version, [] if needed else list(SCOPES), ends_time=to_text_or_none(ends))
+    named, client = parse_qs(call.scope["query_string"][:LONGEST_QUERY].decode("latin-1")).get("client"), None
+    if named and is_signed_in:
+        found = await clients.named(named[0])
+        if found is not None and _may_see(holder, user, found.number):
+            shown.client, client = _named_client(found), found.number
+    if user is not None:
+        shown.user = NamedUser(user.id, user.email, user.name, user.role)
+        shown.scopes = sorted(user.scopes(None).union(*(user.scopes(number) for number in user.grants if client in (None, number))))
+        if user.role != ADMINISTRATOR:
+            shown.clients = [
+                _named_client(each, user) for each in await clients.all() if each.state != DELETING and user.scopes(each.number)
+            ]
+            shown.client_id = shown.clients[0].client_id if len(shown.clients) == 1 else None
+    elif holder is not None:
         shown.scopes, shown.key_name = sorted(key_scopes(holder)), holder.name
-        shown.client_id = None if holder.client is None else (await call.api.clients.by_number(holder.client)).client_id
-        shown.ends_time = to_text_or_none(ends)
+        shown.client_id = None if holder.client is None else (await clients.by_number(holder.client)).client_id
+    elif needed:
+        shown.passwords = await parts.store.read(any_user())
+        shown.links = shown.passwords and can_mail(call)
     return Response(body=encode(shown), headers=[(b"cache-control", b"no-store")])
 
 
-def _with_cookie(call: Call, response: Response, text: str, seconds: int) -> Response:
-    """Return the response with the session's cookie: no script reads it, and no other site's page sends it."""
-    https = call.scope.get("scheme") == "https" or call.api.dependencies.public_url.startswith("https://")
-    # The prefix __Host- asks for Secure and the path /, also behind a proxy that serves the console below a prefix.
-    name, path = (HOST_COOKIE, b"/") if https else (COOKIE, call.reached_at("") or b"/")
-    cookie = b"%s%s; Path=%s; Max-Age=%d; HttpOnly; SameSite=Strict" % (name, text.encode(), path, seconds)
-    response.headers.append((b"set-cookie", cookie + (b"; Secure" if https else b"")))
-    return response
+def _may_see(holder: ApiKey | None, user: User | None, number: int) -> bool:
+    if user is not None:
+        return bool(user.scopes(number))
+    return holder is None or holder.client in (None, number)
+
+
+def _named_client(client: Client, user: User | None = None) -> NamedClient:
+    return NamedClient(client.client_id, client.handle, client.name, None if user is None else sorted(user.scopes(client.number)))
 
 
 ROUTES = [
@@ -233,6 +328,7 @@ ROUTES = [
     Route("GET", f"{PATH}/session", session, scope=""),
     Route("POST", f"{PATH}/session", sign_in, scope=""),
     Route("DELETE", f"{PATH}/session", sign_out, scope=""),
+    Route("POST", f"{PATH}/links", send_link, scope=""),
     Route("GET", f"{PATH}/{ASSETS}/{{name}}", file, scope=""),
     *(Route("GET", PATH + below, shown_page, scope="") for below in ("", "/", "/{one}", "/{one}/{two}", "/{one}/{two}/{three}")),
 ]

@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 
 from msgspec import UNSET, Meta, Struct, UnsetType
 
-from touchbase.auth.authentication import READ, WRITE
+from touchbase.auth.authentication import READ, WRITE, Principal
 from touchbase.clients.models import ACTIVE, Client
 from touchbase.clients.sql.clients import list_clients
 from touchbase.common import field_limits as limits
@@ -186,19 +186,20 @@ example(Counters, {"open": 46, "snoozed": 5, "automatic": 14})
 
 
 async def _clients(call: Call, text: str | None = None) -> dict[int, Client]:
-    """Return the active clients that the key may see, by number; with a text the one of this id or handle."""
-    limited, api = (await call.administrator()), call.api
+    """Return the active clients that the caller may see, by number; with a text the one of this id or handle."""
+    caller = await call.principal(of_several=True)
     if text is not None:
-        return {client.number: client for client in [await _client(call, text, limited)]}
-    if limited is not None:
-        return {limited: await api.clients.by_number(limited)}
-    return {client.number: client for client in await api.dependencies.store.read(list_clients()) if client.state == ACTIVE}
+        return {client.number: client for client in [await _client(call, text, caller)]}
+    visible = caller.clients if caller.client is None else {caller.client}
+    clients = await call.api.dependencies.store.read(list_clients())
+    return {client.number: client for client in clients if client.state == ACTIVE and (visible is None or client.number in visible)}
 
 
-async def _client(call: Call, text: str, limited: int | None) -> Client:
+async def _client(call: Call, text: str, caller: Principal) -> Client:
     client = await call.api.clients.named(text)
-    if client is None or limited not in (None, client.number):
-        raise NotFound(f"there is no client {text[:100]!r} that this key may see")
+    visible = caller.clients if caller.client is None else {caller.client}
+    if client is None or (visible is not None and client.number not in visible):
+        raise NotFound(f"there is no client {text[:100]!r} that you may see")
     return client
 
 
@@ -244,17 +245,17 @@ async def change_team_conversation(call: Call) -> Response:
 
 async def change_team_conversations(call: Call) -> Response:
     """Handle `POST` of one change of many conversations."""
-    limited = await call.administrator()
+    caller = await call.principal(of_several=True)
     call.parameters().done()
     body = await call.body(ChangeConversations)
     change = _change(body.change, call.api.dependencies.clock())
-    data = await asyncio.gather(*(_changed_one(call, name, limited, change) for name in body.conversations))
+    data = await asyncio.gather(*(_changed_one(call, name, caller, change) for name in body.conversations))
     return Response(body=encode(ChangedConversations(data)))
 
 
-async def _changed_one(call: Call, name: ConversationName, limited: int | None, change: ConversationChange) -> ChangedConversation:
+async def _changed_one(call: Call, name: ConversationName, caller: Principal, change: ConversationChange) -> ChangedConversation:
     try:
-        client = await _client(call, name.client_id, limited)
+        client = await _client(call, name.client_id, caller)
         conversation = await _changed(call, client, name.contact_id, change, name.version)
     except TouchbaseError as error:
         return ChangedConversation(name.client_id, name.contact_id, None, error.detail)
@@ -272,8 +273,8 @@ async def get_counters(call: Call) -> Response:
 
 
 async def _named(call: Call) -> tuple[Client, int]:
-    limited = await call.administrator()
-    return await _client(call, call.path("client_id"), limited), call.id("contact")
+    caller = await call.principal(of_several=True)
+    return await _client(call, call.path("client_id"), caller), call.id("contact")
 
 
 async def _changed(call: Call, client: Client, contact_id: int, change: ConversationChange, version: str | None) -> Conversation:

@@ -8,7 +8,6 @@ from typing import Any, Generic, Literal, TypeVar
 
 from touchbase.auth.auth_throttle import KeyThrottle
 from touchbase.auth.last_used import KeyUsage
-from touchbase.auth.sessions import Sessions
 from touchbase.common.timestamps import DAY, Clock, Micros
 from touchbase.config import Settings
 from touchbase.http.page_turns import PageTurns
@@ -110,8 +109,6 @@ class HttpDependencies:
     limiter: RateLimiter = field(default_factory=RateLimiter)
     """Rate limits of clients and keys."""
     failed_keys: KeyThrottle = field(default_factory=KeyThrottle)
-    sessions: Sessions = field(default_factory=Sessions)
-    """Makes and checks the sessions of the console."""
     spool: Spool | None = None
     """Where webhooks are stored while their store cannot be used; None: they are refused."""
     tracing: Tracing | None = None

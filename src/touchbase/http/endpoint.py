@@ -13,7 +13,8 @@ from urllib.parse import urlsplit
 
 import msgspec
 
-from touchbase.auth.authentication import CLIENT_HEADER, DEFAULT_CLIENT, OPERATOR_KEY, Authenticator, Principal, key_id_of
+from touchbase.auth.authentication import CLIENT_HEADER, DEFAULT_CLIENT, OPERATOR_KEY, PERSON, Authenticator, Principal, key_id_of
+from touchbase.auth.passwords import Passwords
 from touchbase.auth.sessions import session_from_headers
 from touchbase.clients.models import ACTIVE, Client
 from touchbase.clients.service import Clients, is_client_id
@@ -71,8 +72,8 @@ class Api:
             keyless=OPERATOR_KEY if dependencies.auth == "operator" else None,
             uses=dependencies.key_uses,
             failed_keys=dependencies.failed_keys,
-            sessions=dependencies.sessions,
         )
+        self.passwords = Passwords(dependencies.store, dependencies.clock)
         self.limiter = dependencies.limiter
         self.application: App = _not_built
         """The whole web application, for requests that make requests; `build_app` sets it."""
@@ -128,7 +129,8 @@ class Api:
     async def principal(self, headers: Headers, needed: str, now: Micros, scope: Scope) -> Principal:
         """Authenticate and count an administrator's request; raises the errors of `Authenticator.principal` and `RateLimiter`."""
         key = key_from_headers(headers)
-        principal = await self.authenticator.principal(_text(key), needed, peer_of(scope))
+        named = None if key is None or not key.startswith(PERSON.encode()) else _client_named(headers, scope)
+        principal = await self.authenticator.principal(_text(key), needed, peer_of(scope), named=named)
         if self._tracing is not None:
             self._tracing.begin(scope, trusted=True)
         if IN_PROGRESS not in scope:
@@ -173,6 +175,12 @@ def key_from_headers(headers: Headers) -> bytes | None:
             return token.strip()
     header = headers.get(b"x-api-key") or headers.get(b"x-master-api-key")
     return header if header is not None else session_from_headers(headers)
+
+
+def _client_named(headers: Headers, scope: Scope) -> str | None:
+    """Return the client that an administrator's request names: in its path, its query or `X-Client-Id`."""
+    in_path = scope.get("path_params", {}).get("client_id")
+    return in_path or Parameters(scope["query_string"]).text("client") or _text(headers.get(CLIENT_ID))
 
 
 def author_of(scope: Scope) -> Author:
@@ -307,9 +315,15 @@ class Call:
         """Authenticate an administrator; return the number of the client that the key is limited to, None for all."""
         return (await self.principal()).client
 
-    async def principal(self) -> Principal:
-        """Authenticate an administrator."""
-        return await self.api.principal(self.headers, self.needed, self.api.dependencies.clock(), self.scope)
+    async def principal(self, *, of_several: bool = False) -> Principal:
+        """Authenticate an administrator, or a person; raises `Invalid` if a person must name one of several clients.
+
+        `of_several`: the handler takes care of `Principal.clients` by itself.
+        """
+        principal = await self.api.principal(self.headers, self.needed, self.api.dependencies.clock(), self.scope)
+        if principal.clients is not None and not of_several:
+            raise Invalid([Fault(CLIENT_HEADER, "required", f"you may see several clients; name one in the header {CLIENT_HEADER}")])
+        return principal
 
     async def write_and_respond(self, write: Callable[[Writes], Awaitable[R]], respond: Callable[[R], Response]) -> Response:
         """Execute the write of a `POST` and return its response.

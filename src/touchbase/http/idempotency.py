@@ -37,6 +37,11 @@ async def of_administrator(call: Call) -> int:
     return await call.administrator() or 0
 
 
+async def of_principal(call: Call) -> int:
+    """The same, also for a person who has yet to choose a client: only to read a body, as the handler authorizes again."""
+    return (await call.principal(of_several=True)).client or 0
+
+
 async def of_client(call: Call) -> int:
     """Authorize a request for records; return the number of its client."""
     return (await call.client()).number

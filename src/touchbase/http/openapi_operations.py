@@ -38,6 +38,13 @@ PATH_PARAMETERS: dict[str, Json] = {
         "description": "The key's id: the twelve characters behind `tb_live_` in its text.",
         "example": "0123456789ab",
     },
+    "user_id": {"schema": {"type": "string", "pattern": "^u[0-9a-f]{11}$"}, "description": "The user's id.", "example": "u3f9a1c27b0d"},
+    "invitation_id": {
+        "schema": {"type": "string", "pattern": "^[0-9a-f]{12}$"},
+        "description": "The invitation's id.",
+        "example": "7b02de91c4aa",
+    },
+    "session_id": {"schema": {"type": "string", "pattern": "^[0-9a-f]{64}$"}, "description": "The session's id.", "example": "0f" * 32},
     "tool": {"schema": {"type": "string", "pattern": "^[a-z0-9_]{1,40}$"}, "description": "The tool's name.", "example": "hubspot"},
     "name": {"schema": {"type": "string"}},
 }

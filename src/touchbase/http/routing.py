@@ -16,7 +16,7 @@ import msgspec
 
 from touchbase.common.asgi import App, Receive, Scope, Send
 from touchbase.http.endpoint import Api, Handler, Method, Resource, naming_unanswered, run_handler
-from touchbase.http.idempotency import buffer_body, idempotent, of_administrator, of_client
+from touchbase.http.idempotency import buffer_body, idempotent, of_administrator, of_client, of_principal
 from touchbase.http.query_parameters import Parameter
 
 Json = dict[str, Any]
@@ -138,7 +138,7 @@ class Route:
         if not self.of_client:
             handler = naming_unanswered(handler)
         if self.buffered and isinstance(self.body, type):
-            handler = buffer_body(handler, owner)
+            handler = buffer_body(handler, of_client if self.of_client else of_principal)
         with_key = idempotent(handler, owner, is_file=self.is_file) if self.takes_key else None
         return Method(handler, self.operation_id, self.scope, self.query, self.large, with_key)
 

@@ -96,6 +96,13 @@ DELETE_WORDS = Statement(
     sqlite="DELETE FROM search_words WHERE record = ?2",
     body="DELETE FROM search_index t USING p WHERE t.client = p.client AND t.record = p.record",
 )
+FORGET_GRANTS = Statement(
+    "forget_grants",
+    (("granted_client", "bigint"),),
+    body="DELETE FROM user_grant t USING p WHERE t.granted_client = p.granted_client",
+    by_row=True,
+)
+"""Rights of people, which are in the home store also for a client of a cell (`cells/sql.py`)."""
 DELETE_CLIENT = delete("delete_client", "client", (("id", "bigint"),))
 
 
@@ -120,6 +127,7 @@ def remove_client_rows(
     wait = max(0, deletion.started_us + DELETION_DELAY - at)
     nothing_left = position is None and current_position is None and not removed
     if nothing_left and not wait:
+        yield Execute(FORGET_GRANTS, [(client,)])
         yield Execute(DELETE_CLIENT, [(client,)])
         return Removal(True, deletion.removed, deletion.total)
     yield Execute(COUNT_REMOVED, [(client, removed, total)])

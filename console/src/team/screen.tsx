@@ -1,0 +1,240 @@
+/** The team: people with their roles, invitations, and where one is signed in. */
+import { useEffect, useState } from 'preact/hooks';
+import { call as send } from '../api';
+import { useGet, usePages } from '../data';
+import { choosesClient, clients, isAdmin, session } from '../session';
+import { Button, Empty, ProblemNote, Skeleton, Time } from '../ui/basic';
+import { Confirm } from '../ui/confirm';
+import { StatusMark } from '../ui/status';
+import { toast, toastProblem } from '../ui/toast';
+import type { Schemas } from '../types';
+import { Invite, NewLink, Rights } from './dialogs';
+
+export type User = Schemas['UserOut'];
+type SignedIn = Schemas['SessionOut'];
+type Invitation = Schemas['InvitationOut'];
+type What = 'invite' | 'rights' | 'link' | 'suspend' | 'revoke';
+
+const ROLES: Readonly<Record<string, string>> = { viewer: 'Viewer', operator: 'Operator', admin: 'Admin' };
+
+/** Whether the person or key may manage people. */
+const manages = () => isAdmin.value && choosesClient.value && (session.value?.clients ?? null) === null;
+
+export function Team() {
+  const people = usePages<User>('/team/v1/users', { limit: '200' });
+  const invitations = useGet<{ data: Invitation[] }>('/team/v1/invitations', {}, { enabled: manages() });
+  const [opened, setOpened] = useState<{ what: What; of: User | null } | null>(null);
+  useEffect(() => {
+    document.title = 'Team · Touchbase';
+  }, []);
+  const shown = people.data;
+  const close = () => setOpened(null);
+  const reload = () => {
+    people.refetch();
+    if (manages()) void invitations.refetch();
+  };
+  const of = opened?.of ?? null;
+  const invitation = invitations.data?.data.find((each) => each.user.id === of?.id);
+
+  return (
+    <main id="main" class="screen clients">
+      <header class="screen-head">
+        <h1>Team</h1>
+        <span class="push" />
+        {manages() && (
+          <Button kind="main" icon="plus" onClick={() => setOpened({ what: 'invite', of: null })}>
+            Invite
+          </Button>
+        )}
+      </header>
+      {!session.value?.keys_needed && (
+        <p class="meaning">This server asks nobody to sign in: you on this machine may do everything. People can be invited now, and sign in once it is served with --auth api-key.</p>
+      )}
+      {people.error && <ProblemNote problem={people.error} retry={people.refetch} />}
+      {!shown && !people.error && <Skeleton lines={6} wide={100} />}
+      {shown?.length === 0 && (
+        <Empty icon="contacts" title="Nobody is here yet">
+          <p>Invite the people who work with you. Each gets a link to choose a password, and sees the clients of their roles.</p>
+        </Empty>
+      )}
+      {shown && shown.length > 0 && (
+        <ul class="lines" aria-label="People">
+          {shown.map((each) => (
+            <li key={each.id} class="line-of">
+              <Person of={each} open={(what) => setOpened({ what, of: each })} reload={reload} />
+            </li>
+          ))}
+        </ul>
+      )}
+      {people.hasMore && <Button onClick={people.more}>Show more</Button>}
+      {session.value?.user && <Sessions />}
+      {opened?.what === 'invite' && <Invite onClose={close} onDone={reload} />}
+      {opened?.what === 'rights' && of && <Rights of={of} onClose={close} onDone={reload} />}
+      {opened?.what === 'link' && of && <NewLink of={of} onClose={close} onDone={reload} />}
+      {opened?.what === 'suspend' && of && (
+        <Confirm
+          title={`Suspend ${of.name || of.email}?`}
+          action="Suspend"
+          danger
+          onClose={close}
+          run={async () => {
+            await send('PATCH', `/team/v1/users/${of.id}`, { body: { state: 'suspended' } });
+            toast(`${of.name || of.email} is suspended.`);
+            reload();
+          }}
+        >
+          <p>Every session of this person ends within a second. It can be resumed. Keys that the person knows stay valid: revoke them on the page of the keys.</p>
+        </Confirm>
+      )}
+      {opened?.what === 'revoke' && of && invitation && (
+        <Confirm
+          title={`Revoke the invitation of ${of.email}?`}
+          action="Revoke"
+          danger
+          onClose={close}
+          run={async () => {
+            await send('DELETE', `/team/v1/invitations/${invitation.id}`);
+            toast('The invitation is revoked.');
+            reload();
+          }}
+        >
+          <p>The link works no longer.</p>
+        </Confirm>
+      )}
+    </main>
+  );
+}
+
+/** The roles of a person in words: `Viewer of all clients; Admin of Alder`. */
+function rolesOf(user: User): string {
+  const names = new Map(clients.value.map((each) => [each.client_id, each.name || each.client_id]));
+  const single = user.grants.map((each) => `${ROLES[each.role]} of ${names.get(each.client_id) ?? each.client_id}`);
+  return [...(user.role ? [`${ROLES[user.role]} of all clients`] : []), ...single].join('; ') || 'No client';
+}
+
+function Person({ of, open, reload }: { of: User; open: (what: What) => void; reload: () => void }) {
+  const isSelf = session.value?.user?.id === of.id;
+  const name = of.name || of.email;
+  return (
+    <>
+      <div class="what">
+        <b dir="auto">
+          {name}
+          {isSelf && ' (you)'}
+        </b>
+        <span class="faint">{of.name ? of.email : ''}</span>
+      </div>
+      <div class="what">
+        <span class="line-marks">
+          <StatusMark status={of.state} />
+        </span>
+        <span class="faint">
+          {rolesOf(of)}
+          {of.last_seen_time && (
+            <>
+              , seen <Time at={of.last_seen_time} as="ago" />
+            </>
+          )}
+        </span>
+      </div>
+      <div class="tools">
+        {manages() && (
+          <>
+            <Button aria-label={`Change the roles of ${name}`} onClick={() => open('rights')}>
+              Roles
+            </Button>
+            {of.state !== 'suspended' && (
+              <Button aria-label={`New link for ${name}`} onClick={() => open('link')}>
+                New link
+              </Button>
+            )}
+            {of.state === 'active' && !isSelf && (
+              <Button kind="danger" aria-label={`Suspend ${name}`} onClick={() => open('suspend')}>
+                Suspend
+              </Button>
+            )}
+            {of.state === 'suspended' && <Resume of={of} onDone={reload} />}
+            {of.state === 'invited' && (
+              <Button kind="danger" aria-label={`Revoke the invitation of ${name}`} onClick={() => open('revoke')}>
+                Revoke
+              </Button>
+            )}
+          </>
+        )}
+      </div>
+    </>
+  );
+}
+
+function Resume({ of, onDone }: { of: User; onDone: () => void }) {
+  async function resume() {
+    await send('PATCH', `/team/v1/users/${of.id}`, { body: { state: 'active' } });
+    toast(`${of.name || of.email} may sign in again.`);
+    onDone();
+  }
+  return (
+    <Button aria-label={`Resume ${of.name || of.email}`} onClick={() => resume().catch(toastProblem)}>
+      Resume
+    </Button>
+  );
+}
+
+/** Where the person is signed in. */
+function Sessions() {
+  const loaded = useGet<{ data: SignedIn[] }>('/team/v1/sessions');
+  const listed = loaded.data?.data ?? [];
+  async function end(path: string, said: string) {
+    await send('DELETE', path);
+    toast(said);
+    void loaded.refetch();
+  }
+  return (
+    <section class="sessions" aria-labelledby="sessions">
+      <header class="screen-head">
+        <h2 id="sessions">Where you are signed in</h2>
+        <span class="push" />
+        {listed.length > 1 && (
+          <Button kind="danger" onClick={() => end('/team/v1/sessions', 'You are signed out everywhere else.').catch(toastProblem)}>
+            Sign out everywhere else
+          </Button>
+        )}
+      </header>
+      {loaded.error && <ProblemNote problem={loaded.error} retry={() => void loaded.refetch()} />}
+      <ul class="lines" aria-label="Sessions">
+        {listed.map((each) => (
+          <li key={each.id} class="line-of">
+            <div class="what">
+              <b>{browserOf(each.user_agent)}</b>
+              <span class="faint cut" title={each.user_agent}>
+                {each.address}
+              </span>
+            </div>
+            <div class="what">
+              <span>{each.is_current ? 'This browser' : <>Used <Time at={each.last_seen_time} as="ago" /></>}</span>
+              <span class="faint">
+                Since <Time at={each.created_time} />
+              </span>
+            </div>
+            <div class="tools">
+              {!each.is_current && (
+                <Button aria-label={`End the session of ${browserOf(each.user_agent)}`} onClick={() => end(`/team/v1/sessions/${each.id}`, 'The session has ended.').catch(toastProblem)}>
+                  End
+                </Button>
+              )}
+            </div>
+          </li>
+        ))}
+      </ul>
+    </section>
+  );
+}
+
+const BROWSERS = [['Edg/', 'Edge'], ['OPR/', 'Opera'], ['Firefox/', 'Firefox'], ['Chrome/', 'Chrome'], ['Safari/', 'Safari']] as const;
+const SYSTEMS = [['Android', 'Android'], ['iPhone', 'iPhone'], ['iPad', 'iPad'], ['Windows', 'Windows'], ['Mac OS', 'macOS'], ['Linux', 'Linux']] as const;
+
+/** `Firefox on Linux`, as far as the browser names itself. */
+function browserOf(agent: string): string {
+  const browser = BROWSERS.find(([mark]) => agent.includes(mark))?.[1] ?? 'A browser';
+  const system = SYSTEMS.find(([mark]) => agent.includes(mark))?.[1];
+  return system ? `${browser} on ${system}` : browser;
+}

@@ -1,0 +1,70 @@
+"""Passwords of people: scrypt with the parameters that OWASP recommends for 16 MB of memory, and a limit of failures per person."""
+
+from __future__ import annotations
+
+import re
+from base64 import b64decode, b64encode
+from hashlib import scrypt
+from hmac import compare_digest
+from secrets import token_bytes
+
+from touchbase.auth.auth_throttle import KeyThrottle
+from touchbase.auth.users import ACTIVE, User, find_password
+from touchbase.common.normalize import find_email_key
+from touchbase.common.threads import on_thread
+from touchbase.common.timestamps import Clock
+from touchbase.errors import InvalidKey
+from touchbase.sql.store import Store
+
+SHORTEST, LONGEST = 12, 256
+"""Characters of a password."""
+COST, BLOCK, PARALLEL = 1 << 14, 8, 5
+"""n, r and p of scrypt: 16 MB and a fifth of a second. https://cheatsheetseries.owasp.org/cheatsheets/Password_Storage_Cheat_Sheet.html"""
+MEMORY = 64 << 20
+"""Bytes that OpenSSL may use for one hash."""
+TRIES, TRY_SECONDS = 5, 15 * 60
+"""Failures with one e-mail address before the next must wait."""
+WRONG = "the e-mail address or the password is wrong; ask an administrator for a new link if you forgot it"
+_STORED = re.compile(r"scrypt\$(\d{1,2})\$(\d{1,2})\$(\d{1,2})\$([A-Za-z0-9+/=]+)\$([A-Za-z0-9+/=]+)")
+
+
+def _derive(password: str, salt: bytes, log_cost: int, block: int, parallel: int) -> bytes:
+    return scrypt(password.encode("utf-8", "surrogatepass"), salt=salt, n=1 << log_cost, r=block, p=parallel, maxmem=MEMORY, dklen=32)
+
+
+async def hash_password(password: str) -> str:
+    """Return the stored form of a password: parameters, salt and hash."""
+    salt, log_cost = token_bytes(16), COST.bit_length() - 1
+    derived = await on_thread("passwords", _derive, password, salt, log_cost, BLOCK, PARALLEL)
+    return f"scrypt${log_cost}${BLOCK}${PARALLEL}${b64encode(salt).decode()}${b64encode(derived).decode()}"
+
+
+async def is_password(password: str, stored: str | None) -> bool:
+    """Return whether a password has this stored form; without one it takes as long and is False."""
+    match = _STORED.fullmatch(stored or "")
+    if match is None:
+        await on_thread("passwords", _derive, password, bytes(16), COST.bit_length() - 1, BLOCK, PARALLEL)
+        return False
+    log_cost, block, parallel = int(match[1]), int(match[2]), int(match[3])
+    derived = await on_thread("passwords", _derive, password, b64decode(match[4]), log_cost, block, parallel)
+    return compare_digest(derived, b64decode(match[5]))
+
+
+class Passwords:
+    """Signs people in by their passwords; an unknown address takes as long, and counts, as a wrong password."""
+
+    def __init__(self, store: Store, clock: Clock) -> None:
+        self._store = store
+        self._clock = clock
+        self.failed = KeyThrottle(TRIES, TRY_SECONDS, failures="passwords for this address")
+        """By e-mail address; counts requests of sign-in links too."""
+
+    async def user(self, email: str, password: str) -> User:
+        """Return the active person with this password; raise `InvalidKey`, and `RateLimited` after too many failures."""
+        key = find_email_key(email)
+        self.failed.check(key or email.strip().lower()[:LONGEST], self._clock())
+        stored = None if key is None else await self._store.read(find_password(key))
+        if not await is_password(password, None if stored is None else stored[1]) or stored is None or stored[0].state != ACTIVE:
+            raise InvalidKey(WRONG)
+        self.failed.succeeded(key or "", self._clock())
+        return stored[0]

@@ -1,0 +1,342 @@
+"""People of the team: their roles, and the operations that read and change them.
+
+A role holds for all clients or for one. It stands for the scopes of API keys, so a person may do what a key with these scopes may do.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from hashlib import sha256
+from secrets import token_hex
+from typing import Any, Literal
+
+import msgspec
+
+from touchbase.auth.service import ADMIN, READ, WRITE
+from touchbase.auth.sql import LOCK_FIRST_KEY
+from touchbase.common.timestamps import DAY, SECOND, Micros
+from touchbase.errors import NotFound, PreconditionFailed, TouchbaseError, WrongState
+from touchbase.sql.filters import Where
+from touchbase.sql.operation import command, query
+from touchbase.sql.rows import Columns, encode, names
+from touchbase.sql.statement import Execute, Plan, Row, Select, Statement
+
+VIEWER, OPERATOR, ADMINISTRATOR = "viewer", "operator", "admin"
+ROLE_SCOPES: Mapping[str, frozenset[str]] = {
+    VIEWER: frozenset((READ,)),
+    OPERATOR: frozenset((READ, WRITE)),
+    ADMINISTRATOR: frozenset((READ, WRITE, ADMIN)),
+}
+"""What each role allows, from the least to the most."""
+INVITED, ACTIVE, SUSPENDED = "invited", "active", "suspended"
+USER_STATES = (INVITED, ACTIVE, SUSPENDED)
+LinkKind = Literal["invitation", "reset", "sign_in"]
+INVITATION: LinkKind = "invitation"
+RESET: LinkKind = "reset"
+SIGN_IN: LinkKind = "sign_in"
+LINK_LIFETIMES: Mapping[str, Micros] = {INVITATION: 7 * DAY, RESET: DAY, SIGN_IN: 15 * 60 * SECOND}
+USED_LINK = "this link was used, replaced or has expired; ask an administrator for another one"
+
+
+@dataclass(frozen=True, slots=True)
+class User:
+    """A person. `role` is for all clients; None: only for those of `grants`, by their numbers."""
+
+    id: str
+    email: str
+    name: str
+    role: str | None
+    state: str
+    created_us: Micros
+    time_zone: str = ""
+    notifications: Mapping[str, Any] = field(default_factory=dict)
+    has_password: bool = False
+    last_seen_us: Micros | None = None
+    version: int = 1
+    grants: Mapping[int, str] = field(default_factory=dict)
+
+    def scopes(self, client: int | None) -> frozenset[str]:
+        """Return the scopes for one client, or for all."""
+        own = ROLE_SCOPES[self.role] if self.role is not None else frozenset()
+        return own if client is None or client not in self.grants else own | ROLE_SCOPES[self.grants[client]]
+
+    def clients_with(self, scope: str) -> frozenset[int]:
+        """Return the clients for which a grant has the scope."""
+        return frozenset(number for number, role in self.grants.items() if scope in ROLE_SCOPES[role])
+
+    @property
+    def is_admin(self) -> bool:
+        """Whether the person may manage people, clients and settings of the installation."""
+        return self.role == ADMINISTRATOR and self.state == ACTIVE
+
+
+@dataclass(frozen=True, slots=True)
+class UserChange:
+    """Changes of a person; None: unchanged. An empty `role` takes the role for all clients away."""
+
+    name: str | None = None
+    role: str | None = None
+    grants: Mapping[int, str] | None = None
+    state: str | None = None
+    time_zone: str | None = None
+    notifications: Mapping[str, Any] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class OneTimeLink:
+    """A link that works once: its secret is stored as a digest only."""
+
+    id: str
+    digest: str
+    user_id: str
+    kind: LinkKind
+    created_us: Micros
+    expires_us: Micros
+
+
+def new_user_id() -> str:
+    """Return a random id, which is no id of a key."""
+    return f"u{token_hex(6)[1:]}"
+
+
+def new_link(user_id: str, kind: LinkKind, now: Micros) -> tuple[str, OneTimeLink]:
+    """Return the secret of a new link, and the link."""
+    secret = token_hex(32)
+    return secret, OneTimeLink(token_hex(6), link_digest(secret), user_id, kind, now, now + LINK_LIFETIMES[kind])
+
+
+def link_digest(secret: str) -> str:
+    """Return what the store has of a link's secret."""
+    return sha256(secret.encode()).hexdigest()
+
+
+def no_such_user(user_id: str) -> NotFound:
+    """Return the error for an unknown person."""
+    return NotFound(f"there is no user {user_id[:100]!r}; GET /team/v1/users lists all")
+
+
+USER: Columns = (
+    ("id", "text"), ("email", "text"), ("name", "text"), ("role", "text"), ("state", "text"), ("created_us", "bigint"),
+    ("time_zone", "text"), ("notifications", "text"), ("password", "text"), ("last_seen_us", "bigint"), ("version", "bigint"),
+)  # fmt: skip
+LINK: Columns = (
+    ("id", "text"), ("digest", "text"), ("user_id", "text"), ("kind", "text"), ("created_us", "bigint"), ("expires_us", "bigint"),
+)  # fmt: skip
+GRANT: Columns = (("user_id", "text"), ("granted_client", "bigint"), ("role", "text"))
+_USER, _LINK = names(USER), names(LINK)
+_BY_USER: Columns = (("user_id", "text"),)
+INSERT_USER = Statement(
+    "insert_user", USER, body=f"INSERT INTO user_account ({_USER}) SELECT * FROM p WHERE true ON CONFLICT DO NOTHING RETURNING id"
+)
+UPDATE_USER = Statement(
+    "update_user",
+    (*USER[:1], *USER[2:5], *USER[6:9], ("version", "bigint")),
+    body="UPDATE user_account AS t SET name = p.name, role = p.role, state = p.state, time_zone = p.time_zone, "
+    "notifications = p.notifications, password = p.password, version = p.version FROM p WHERE t.id = p.id",
+    by_row=True,
+)
+DELETE_USER = Statement("delete_user", USER[:1], body="DELETE FROM user_account t USING p WHERE t.id = p.id", by_row=True)
+INSERT_GRANT = Statement("insert_grant", GRANT, body=f"INSERT INTO user_grant ({names(GRANT)}) SELECT * FROM p WHERE true")
+DELETE_GRANTS = Statement("delete_grants", _BY_USER, body="DELETE FROM user_grant t USING p WHERE t.user_id = p.user_id", by_row=True)
+STORE_LINK = Statement(
+    "store_link",
+    LINK,
+    body=f"INSERT INTO invitation ({_LINK}) SELECT * FROM p WHERE true ON CONFLICT (user_id, kind) DO UPDATE SET id = excluded.id, "
+    "digest = excluded.digest, created_us = excluded.created_us, expires_us = excluded.expires_us",
+)
+DELETE_LINK = Statement("delete_link", LINK[:1], body="DELETE FROM invitation t USING p WHERE t.id = p.id RETURNING t.id", by_row=True)
+DELETE_LINKS = Statement("delete_links", _BY_USER, body="DELETE FROM invitation t USING p WHERE t.user_id = p.user_id", by_row=True)
+END_SESSIONS_OF_USER = Statement(
+    "end_sessions_of_user", _BY_USER, body="DELETE FROM user_session t USING p WHERE t.user_id = p.user_id", by_row=True
+)
+
+
+def _users(where: Where, order: str = "", limit: int | None = None) -> Plan[list[tuple[User, str | None]]]:
+    """Read people with the stored form of their passwords."""
+    tail = f"{order} LIMIT ?" if limit is not None else order
+    params = where.params if limit is None else (*where.params, limit)
+    rows = yield Select(f"SELECT {_USER} FROM user_account WHERE {where}{tail}", params)
+    if not rows:
+        return []
+    marks = ", ".join("?" for _ in rows)
+    grants: dict[str, dict[int, str]] = {}
+    granted = yield Select(
+        f"SELECT {names(GRANT)} FROM user_grant WHERE user_id IN ({marks}) ORDER BY user_id, granted_client", tuple(row[0] for row in rows)
+    )
+    for user_id, client, role in granted:
+        grants.setdefault(user_id, {})[client] = role
+    return [(_user(row, grants.get(row[0], {})), row[8]) for row in rows]
+
+
+def _user(row: Row, grants: Mapping[int, str]) -> User:
+    user_id, email, name, role, state, created_us, time_zone, notifications, password, last_seen_us, version = row
+    return User(
+        user_id, email, name, role, state, created_us, time_zone, msgspec.json.decode(notifications), password is not None,
+        last_seen_us, version, grants,
+    )  # fmt: skip
+
+
+def _one(where: Where) -> Plan[tuple[User, str | None] | None]:
+    found = yield from _users(where)
+    return found[0] if found else None
+
+
+def _row(user: User, password: str | None) -> Row:
+    return (
+        user.id, user.email, user.name, user.role, user.state, user.created_us, user.time_zone, encode(user.notifications), password,
+        user.last_seen_us, user.version,
+    )  # fmt: skip
+
+
+def _save(user: User, password: str | None) -> Plan[None]:
+    """Update a person that was read in this transaction."""
+    row = _row(user, password)
+    yield Execute(UPDATE_USER, [(row[0], *row[2:5], *row[6:9], user.version)])
+    yield Execute(DELETE_GRANTS, [(user.id,)])
+    if user.grants:
+        yield Execute(INSERT_GRANT, [(user.id, client, role) for client, role in sorted(user.grants.items())])
+
+
+def _lock() -> Plan[None]:
+    """Let one transaction at a time change people, so that two administrators cannot suspend each other at once."""
+    yield Execute(LOCK_FIRST_KEY, [("first_key",)])
+
+
+@command
+def invite_user(user: User, link: OneTimeLink) -> Plan[User | WrongState]:
+    """Store a person who is invited, and the link to join. `WrongState` if there is a person with this e-mail address."""
+    yield from _lock()
+    if not (yield Execute(INSERT_USER, [_row(user, None)])):
+        return WrongState(f"there is a user {user.email} already: change that one, or send a new link with `touchbase users reset`")
+    if user.grants:
+        yield Execute(INSERT_GRANT, [(user.id, client, role) for client, role in sorted(user.grants.items())])
+    yield Execute(STORE_LINK, [_link_row(link)])
+    return user
+
+
+def _link_row(link: OneTimeLink) -> Row:
+    return (link.id, link.digest, link.user_id, link.kind, link.created_us, link.expires_us)
+
+
+@command
+def store_link(link: OneTimeLink) -> Plan[User | TouchbaseError]:
+    """Store a link of a person; it replaces the earlier one of its kind. `NotFound`, and `WrongState` for somebody suspended."""
+    yield from _lock()
+    found = yield from _one(Where("id = ?", link.user_id))
+    if found is None:
+        return no_such_user(link.user_id)
+    user, _ = found
+    if user.state == SUSPENDED:
+        return WrongState(f"{user.email} is suspended: resume the user first")
+    yield Execute(STORE_LINK, [_link_row(link)])
+    return user
+
+
+@command
+def change_user(user_id: str, change: UserChange, version: int | None = None) -> Plan[User | TouchbaseError]:
+    """Change a person; suspending ends the sessions and links.
+
+    `NotFound`; `PreconditionFailed` if the person has another `version`; `WrongState` if no administrator would be left, and for a state
+    that somebody invited cannot have.
+    """
+    yield from _lock()
+    found = yield from _one(Where("id = ?", user_id))
+    if found is None:
+        return no_such_user(user_id)
+    user, password = found
+    if version is not None and version != user.version:
+        return PreconditionFailed("the user has changed since it was read; read it again, and send its ETag in If-Match")
+    changed = replace(user, version=user.version + 1, **{
+        name: value for name in UserChange.__slots__ if (value := getattr(change, name)) is not None
+    })  # fmt: skip
+    changed = replace(changed, role=changed.role or None)
+    if changed.state == ACTIVE and user.state == INVITED:
+        return WrongState(f"{user.email} has not joined yet; `touchbase users reset` makes a new link to join")
+    if changed.state == SUSPENDED and user.state == INVITED:
+        return WrongState(f"{user.email} has not joined yet: revoke the invitation instead")
+    if user.is_admin and not changed.is_admin:
+        others = yield Select(
+            "SELECT 1 FROM user_account WHERE role = ? AND state = ? AND id <> ? LIMIT 1", (ADMINISTRATOR, ACTIVE, user_id)
+        )
+        if not others:
+            return WrongState(f"{user.email} is the last administrator of all clients: make another one first")
+    yield from _save(changed, password)
+    if changed.state == SUSPENDED:
+        yield Execute(END_SESSIONS_OF_USER, [(user_id,)])
+        yield Execute(DELETE_LINKS, [(user_id,)])
+    return changed
+
+
+@command(hidden=("digest", "password"))
+def use_link(digest: str, kinds: tuple[str, ...], at: Micros, password: str | None = None, name: str = "") -> Plan[User | NotFound]:
+    """Use a link up: its person joins, gets the password, or is returned for signing in. Another password ends all sessions.
+
+    `NotFound` for a link that is none of these kinds, was used, replaced or has expired.
+    """
+    yield from _lock()
+    rows = yield Select(f"SELECT {_LINK} FROM invitation WHERE digest = ? AND expires_us > ?", (digest, at))
+    link = OneTimeLink(*rows[0]) if rows else None
+    if link is None or link.kind not in kinds or not (yield Execute(DELETE_LINK, [(link.id,)])):
+        return NotFound(USED_LINK)
+    found = yield from _one(Where("id = ?", link.user_id))
+    if found is None or found[0].state == SUSPENDED:
+        return NotFound(USED_LINK)
+    user, former = found
+    if link.kind == SIGN_IN:
+        return user
+    if password is not None and former is not None:
+        yield Execute(END_SESSIONS_OF_USER, [(user.id,)])
+    joined = replace(user, state=ACTIVE, name=name or user.name, version=user.version + 1, has_password=(password or former) is not None)
+    yield from _save(joined, password or former)
+    return joined
+
+
+@command
+def revoke_invitation(link_id: str) -> Plan[bool | NotFound]:
+    """Remove somebody who was invited and has not joined, with the link. `NotFound`."""
+    yield from _lock()
+    rows = yield Select(f"SELECT {_LINK} FROM invitation WHERE id = ? AND kind = ?", (link_id, INVITATION))
+    if not rows:
+        return NotFound(f"there is no invitation {link_id[:40]!r}; GET /team/v1/invitations lists all")
+    user_id = OneTimeLink(*rows[0]).user_id
+    yield Execute(DELETE_LINKS, [(user_id,)])
+    yield Execute(DELETE_GRANTS, [(user_id,)])
+    yield Execute(DELETE_USER, [(user_id,)])
+    return True
+
+
+@query(quick=True)
+def find_user(user_id: str) -> Plan[User | None]:
+    """The person with this id."""
+    found = yield from _one(Where("id = ?", user_id))
+    return None if found is None else found[0]
+
+
+@query(quick=True)
+def find_password(email: str) -> Plan[tuple[User, str | None] | None]:
+    """The person with this e-mail address in normal form, and the stored form of the password."""
+    return (yield from _one(Where("email = ?", email)))
+
+
+@query
+def list_users(limit: int, after: str = "", state: str | None = None, email: str | None = None) -> Plan[list[User]]:
+    """People by e-mail address, after one."""
+    where = Where("email > ?", after)
+    where.equal("state", state)
+    where.equal("email", email)
+    return [user for user, _ in (yield from _users(where, " ORDER BY email", limit))]
+
+
+@query
+def list_invitations() -> Plan[list[tuple[OneTimeLink, User]]]:
+    """Invitations of people who have not joined, newest first; also those that have expired."""
+    rows = yield Select(f"SELECT {_LINK} FROM invitation WHERE kind = ? ORDER BY created_us DESC, id", (INVITATION,))
+    users = {user.id: user for user, _ in (yield from _users(Where("state = ?", INVITED)))}
+    return [(link, users[link.user_id]) for link in (OneTimeLink(*row) for row in rows) if link.user_id in users]
+
+
+@query(quick=True)
+def any_user() -> Plan[bool]:
+    """Whether anybody has joined."""
+    return bool((yield Select("SELECT 1 FROM user_account WHERE state = ? LIMIT 1", (ACTIVE,))))

@@ -1,0 +1,115 @@
+"""`touchbase users`: people of the team, and the one-time links by which they join or choose another password."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from touchbase.cli.options import Group, json_option
+from touchbase.cli.output import SPARE, Column, print_json, print_list
+from touchbase.cli.store import now_us
+from touchbase.cli.through_api import here, through_api
+
+if TYPE_CHECKING:
+    from touchbase_client import Touchbase
+
+ROLES = ("viewer", "operator", "admin")
+STATES = ("invited", "active", "suspended")
+COLUMNS = ("email", "name", "role", "clients", "state", Column("last seen", SPARE), Column("id", SPARE))
+USUAL_ADDRESS = "http://127.0.0.1:8000"
+"""Of a server that does not run yet."""
+EMAIL = click.argument("email")
+
+
+@click.group(cls=Group)
+def users() -> None:
+    """Invite people to the console, list, suspend and resume them."""
+
+
+@users.command()
+@through_api()
+@EMAIL
+@click.option("--name", default="", help="The person's name; they can change it when they join.")
+@click.option("--role", type=click.Choice(ROLES), help="The role for all clients.")
+@click.option("--grant", "grants", multiple=True, metavar="CLIENT:ROLE", help="A role for one client; may be given several times.")
+@json_option()
+def add(tb: Touchbase, email: str, name: str, role: str | None, grants: tuple[str, ...], as_json: bool) -> None:
+    """Invite somebody and print the link to join: it works once, for 7 days.
+
+    \b
+    touchbase users add mira@example.com --role admin
+    touchbase users add ben@example.com --grant acme:operator --grant brightwater:viewer
+    """
+    body: Any = {"email": email, "name": name, "role": role, "grants": [_grant(text) for text in grants]}
+    _print_link(dict(tb.team.invitations.create(body)), as_json)
+
+
+@users.command("list")
+@through_api()
+@click.option("--state", type=click.Choice(STATES), help="Only people in this state.")
+@json_option()
+def list_(tb: Touchbase, state: Any, as_json: bool) -> None:
+    """List people, by e-mail address."""
+    people: list[dict[str, Any]] = [dict(user) for user in tb.team.users.iterate(state=state)]
+    for user in people:
+        user["clients"] = "all" if user["all_clients"] else ", ".join(f"{grant['client_id']}:{grant['role']}" for grant in user["grants"])
+    names = ("email", "name", "role", "clients", "state", "last_seen_time", "id")
+    print_list(people, COLUMNS, names, as_json=as_json, empty="there are no users: `touchbase users add` invites one")
+
+
+@users.command()
+@through_api()
+@EMAIL
+@json_option()
+def reset(tb: Touchbase, email: str, as_json: bool) -> None:
+    """Print a link for another password: it works once, for a day. For somebody who has not joined it is a new invitation."""
+    _print_link(dict(tb.team.users.reset(_id_of(tb, email))), as_json)
+
+
+@users.command()
+@through_api()
+@EMAIL
+def suspend(tb: Touchbase, email: str) -> None:
+    """Let somebody sign in no more, and end all their sessions within a second."""
+    tb.team.users.update(_id_of(tb, email), {"state": "suspended"})
+    click.echo(f"{email} is suspended")
+
+
+@users.command()
+@through_api()
+@EMAIL
+def resume(tb: Touchbase, email: str) -> None:
+    """Let somebody who was suspended sign in again."""
+    tb.team.users.update(_id_of(tb, email), {"state": "active"})
+    click.echo(f"{email} may sign in again")
+
+
+def _grant(text: str) -> dict[str, str]:
+    client_id, colon, role = text.rpartition(":")
+    if not colon or role not in ROLES:
+        raise click.UsageError(f"--grant: must be CLIENT:ROLE, such as acme:operator, with one of the roles {', '.join(ROLES)}")
+    return {"client_id": client_id, "role": role}
+
+
+def _id_of(tb: Touchbase, email: str) -> str:
+    found = tb.team.users.list(email=email.strip().lower())["data"]
+    if not found:
+        raise click.ClickException(f"there is no user {email}: `touchbase users list` shows all")
+    return str(found[0]["id"])
+
+
+def _print_link(shown: dict[str, Any], as_json: bool) -> None:
+    """Print a link as people reach it: without a server and a public URL it has the address of one that runs on this store."""
+    application = here()
+    if application is not None:
+        from touchbase.cli.in_process import URL
+        from touchbase.presence import list_servers
+
+        servers = application.on_store(lambda store: store.read(list_servers(now_us())))
+        shown["link"] = shown["link"].replace(URL, servers[0].address if servers else USUAL_ADDRESS, 1)
+    if as_json:
+        print_json(shown)
+        return
+    click.echo(shown["link"])
+    click.echo(f"works once, until {shown['expires_time']}" + ("; it was sent by e-mail too" if shown["mailed"] else ""), err=True)

@@ -1,0 +1,133 @@
+"""People in a browser: join by a link, sign in with a password, and see the clients of one's roles."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from tests.console.conftest import NARROW, WIDE, Console, axe_faults, first_key
+
+pytestmark = pytest.mark.slow
+PASSWORD = "correct horse battery"
+
+
+def invite(console: Console, admin: dict[str, str], email: str, **rights: Any) -> str:
+    """Invite somebody; return the path of the link below the console's address."""
+    _, made = console.server.post("/team/v1/invitations", {"email": email, **rights}, **admin)
+    return str(made["link"]).removeprefix(f"{console.origin}/console")
+
+
+def test_invited_person__joins_signs_out_and_signs_in_with_the_password(start: Callable[..., Console]) -> None:
+    console = start("--auth", "api-key")
+    admin = {"Authorization": f"Bearer {first_key(console.server)}"}
+    for client_id, name in (("ours", "Ours"), ("yours", "Yours"), ("theirs", "Theirs")):
+        console.server.post("/admin/v1/clients", {"client_id": client_id, "name": name}, **admin)
+        console.server.post("/public/v2/contacts", {"email": f"jane@{client_id}.example"}, **admin, **{"X-Client-Id": client_id})
+    grants = [{"client_id": "ours", "role": "admin"}, {"client_id": "yours", "role": "viewer"}]
+    path = invite(console, admin, "mira@example.com", grants=grants)
+
+    page = console.open(path, size=NARROW, dark=True)
+    page.get_by_label("Your name").fill("Mira Sandoval")
+    page.get_by_label("Password").fill(PASSWORD)
+    assert axe_faults(page) == []
+    page.set_viewport_size({"width": WIDE[0], "height": WIDE[1]})
+    page.get_by_role("button", name="Save password").click()
+    page.get_by_label("Sign out (Mira Sandoval)").click()
+
+    page.get_by_label("Email").fill("mira@example.com")
+    page.get_by_label("Password").fill("wrong wrong wrong")
+    page.get_by_role("button", name="Sign in").click()
+    assert "the e-mail address or the password is wrong" in page.get_by_role("alert").inner_text()
+    assert axe_faults(page) == []
+    page.get_by_label("Password").fill(PASSWORD)
+    page.get_by_role("button", name="Sign in").click()
+    page.get_by_label("Sign out (Mira Sandoval)").wait_for()
+    assert "#" not in page.url
+
+    console.go(page, "/contacts")
+    page.get_by_text("jane@ours.example").first.wait_for()
+    page.get_by_label("Client: Ours").click()
+    assert page.get_by_role("button", name="Theirs").count() == 0
+    page.get_by_text("Yours", exact=True).click()
+    page.get_by_text("jane@yours.example").first.wait_for()
+    assert page.get_by_text("Read only: your role has no scope to write.").is_visible()
+    console.go(page, "/webhooks")
+    page.get_by_text("Webhooks need an administrator").wait_for()
+
+
+def test_ended_session__is_renewed_with_the_password_over_the_page(start: Callable[..., Console]) -> None:
+    console = start("--auth", "api-key")
+    admin = {"Authorization": f"Bearer {first_key(console.server)}"}
+    console.server.post("/admin/v1/clients", {"client_id": "ours", "name": "Ours"}, **admin)
+    page = console.open(invite(console, admin, "mira@example.com", role="operator"))
+    page.get_by_label("Password").fill(PASSWORD)
+    page.keyboard.press("Enter")
+    page.get_by_label("Sign out (mira@example.com)").wait_for()
+    user = json.loads(console.server.get("/team/v1/users", **admin)[1])["data"][0]
+    assert console.server.get(f"/team/v1/sessions?user_id={user['id']}", "DELETE", **admin)[0] == 204
+
+    page.get_by_role("navigation").get_by_text("Contacts").click()
+    dialog = page.get_by_role("dialog")
+    dialog.get_by_label("Password").fill(PASSWORD)
+    assert axe_faults(page) == []
+    dialog.get_by_role("button", name="Sign in").click()
+
+    dialog.wait_for(state="detached")
+    page.locator("h1", has_text="Contacts").wait_for()
+
+
+def test_administrator__invites_changes_roles_and_suspends(start: Callable[..., Console]) -> None:
+    console = start("--auth", "api-key")
+    admin = {"Authorization": f"Bearer {first_key(console.server)}"}
+    for client_id, name in (("ours", "Ours"), ("yours", "Yours")):
+        console.server.post("/admin/v1/clients", {"client_id": client_id, "name": name}, **admin)
+    page = console.open(invite(console, admin, "mira@example.com", role="admin"))
+    page.get_by_label("Password").fill(PASSWORD)
+    page.keyboard.press("Enter")
+    page.get_by_role("navigation").get_by_text("Team").click()
+
+    page.get_by_role("button", name="Invite").click()
+    dialog = page.get_by_role("dialog")
+    dialog.get_by_label("Email").fill("ben@example.com")
+    dialog.get_by_label("Add a client").select_option("ours")
+    assert axe_faults(page) == []
+    dialog.get_by_role("button", name="Invite").click()
+    link = page.locator(".once code").first.inner_text()
+    page.keyboard.press("Escape")
+    page.get_by_text("Operator of Ours").wait_for()
+    assert axe_faults(page) == []
+    ben = console.open(link.removeprefix(f"{console.origin}/console"))
+    ben.get_by_label("Password").fill(PASSWORD)
+    ben.keyboard.press("Enter")
+    ben.get_by_label("Sign out (ben@example.com)").wait_for()
+
+    page.get_by_label("Change the roles of ben@example.com").click()
+    dialog.get_by_label("Role for Ours").select_option("")
+    dialog.get_by_label("Add a client").select_option("yours")
+    dialog.get_by_label("Role for Yours").select_option("viewer")
+    dialog.get_by_role("button", name="Save").click()
+    page.get_by_text("Viewer of Yours").wait_for()
+    page.get_by_label("Suspend ben@example.com").click()
+    dialog.get_by_role("button", name="Suspend").click()
+    page.get_by_label("Resume ben@example.com").wait_for()
+
+    ben.get_by_role("navigation").get_by_text("Contacts").click()
+    ben.get_by_role("dialog").get_by_role("heading", name="Sign in again").wait_for()
+
+
+def test_sign_in_page__takes_a_key_too(start: Callable[..., Console]) -> None:
+    console = start("--auth", "api-key")
+    key = first_key(console.server)
+    admin = {"Authorization": f"Bearer {key}"}
+    page = console.open(invite(console, admin, "mira@example.com", role="admin"))
+    page.get_by_label("Password").fill(PASSWORD)
+    page.keyboard.press("Enter")
+    page.get_by_label("Sign out", exact=False).click()
+
+    page.get_by_role("button", name="Use an API key").click()
+    page.get_by_label("API key").fill(key)
+    page.get_by_role("button", name="Sign in").click()
+
+    page.get_by_label("Sign out (key first)").wait_for()
