@@ -1,0 +1,59 @@
+"""Conversations of people with roles: each sees those of the clients that the role is for, by every way in."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tests.auth.test_people import Browser, Office, grants, office, quick_passwords
+from tests.conversations.test_conversations import PATH
+
+__all__ = ["office", "quick_passwords"]
+
+
+async def reply_to(office: Office, client_id: str) -> int:
+    """A contact of a client with one reply."""
+    headers = {"x_client_id": client_id}
+    contact: Any = (await office("POST", "/public/v2/contacts", {"email": f"ann@{client_id}.example"}, **headers)).json()
+    message = {"direction": "received", "contact_id": contact["id"], "text": "Yes"}
+    assert (await office("POST", "/public/v2/messages", message, **headers)).status == 201
+    return int(contact["id"])
+
+
+async def seen(browser: Browser, query: str = "") -> set[str]:
+    reply = await browser("GET", f"{PATH}{query}")
+    assert reply.status == 200, reply.body
+    return {conversation["client_id"] for conversation in reply.json()["data"]}
+
+
+async def test_operator_of_two_clients__works_through_theirs_and_sees_no_other(office: Office) -> None:
+    contacts = {client_id: await reply_to(office, client_id) for client_id in ("ours", "yours", "theirs")}
+    mira = await office.join("mira@example.com", grants=grants(ours="operator", yours="viewer"))
+
+    assert await seen(mira) == {"ours", "yours"}
+    assert await seen(mira, "?client_id=ours") == {"ours"}
+    assert (await mira("GET", f"{PATH}?client_id=theirs")).status == 404
+    assert (await mira("GET", f"{PATH}/theirs/{contacts['theirs']}")).status == 404
+    assert (await mira("GET", "/team/v1/counters")).json()["open"] == 2
+
+
+async def test_viewer__reads_and_changes_nothing(office: Office) -> None:
+    contacts = {client_id: await reply_to(office, client_id) for client_id in ("ours", "yours", "theirs")}
+    mira = await office.join("mira@example.com", grants=grants(ours="operator", yours="viewer"))
+
+    statuses = [
+        (await mira("PATCH", f"{PATH}/{client_id}/{contact}", {"state": "done"})).status for client_id, contact in contacts.items()
+    ]
+    named = [{"client_id": client_id, "contact_id": contact} for client_id, contact in contacts.items()]
+    bulk = (await mira("POST", f"{PATH}/bulk", {"conversations": named, "change": {"label": "later"}})).json()["data"]
+
+    assert statuses == [200, 403, 404]
+    assert [row["error"] is None for row in bulk] == [True, False, False]
+    assert (await office("GET", f"{PATH}?client_id=yours")).json()["data"][0]["label"] is None
+
+
+async def test_viewer_of_all_clients__sees_new_ones_too(office: Office) -> None:
+    mira = await office.join("mira@example.com", role="viewer")
+    for client_id in ("ours", "theirs"):
+        await reply_to(office, client_id)
+
+    assert await seen(mira) == {"ours", "theirs"}
