@@ -40,9 +40,7 @@ async def test_viewer__reads_and_changes_nothing(office: Office) -> None:
     contacts = {client_id: await reply_to(office, client_id) for client_id in ("ours", "yours", "theirs")}
     mira = await office.join("mira@example.com", grants=grants(ours="operator", yours="viewer"))
 
-    statuses = [
-        (await mira("PATCH", f"{PATH}/{client_id}/{contact}", {"state": "done"})).status for client_id, contact in contacts.items()
-    ]
+    statuses = [(await mira("PATCH", f"{PATH}/{client_id}/{contact}", {"state": "done"})).status for client_id, contact in contacts.items()]
     named = [{"client_id": client_id, "contact_id": contact} for client_id, contact in contacts.items()]
     bulk = (await mira("POST", f"{PATH}/bulk", {"conversations": named, "change": {"label": "later"}})).json()["data"]
 

@@ -229,17 +229,78 @@ async def test_answer_that_nests_deeply__is_an_attempt_like_any_other(tools: Too
     assert [attempt["outcome"] for attempt in await tools.attempts()] == ["delivered", "delivered"]
 
 
-async def test_removed_entry__stays_on_the_tools_list_and_says_so(tools: Tools) -> None:
-    await tools.add("instantly")
+REMOVALS = {
+    "instantly": [
+        ("GET", "/block-lists-entries?limit=100&search=ann%40acme.example", None),
+        ("DELETE", "/block-lists-entries/b%2F7", None),
+    ],
+    "smartlead": [
+        ("GET", f"/leads/get-domain-block-list?offset=0&limit=100&filter_email_or_domain=ann%40acme.example&api_key={QUOTED}", None),
+        ("DELETE", f"/leads/delete-domain-block-list?id=b%2F7&api_key={QUOTED}", None),
+    ],
+    "lemlist": [("DELETE", "/v2/unsubscribes/variables/ann%40acme.example", None)],
+    "heyreach": [("POST", "/blacklist/RemoveLeads", {"leads": [{"email": "ann@acme.example"}]})],
+    "woodpecker": [("DELETE", "/rest/v2/blacklist/emails", {"emails": ["ann@acme.example"]})],
+}
+"""By tool, the requests that take an address off its list; the others publish none."""
+
+
+def listing(request: ReceivedRequest) -> FakeResponse:
+    """A list with the address and with one that only contains it."""
+    row = {"bl_value": "joann@acme.example", "email_or_domain": "joann@acme.example", "id": "a1"}
+    found = {"bl_value": "ann@acme.example", "email_or_domain": "ann@acme.example", "id": "b/7"}
+    return 200, {"items": [row, found]} if request.method == "GET" else {"ok": True}
+
+
+@pytest.mark.parametrize("tool", BLOCKLISTS)
+async def test_removed_entry__is_taken_off_the_list_to_which_this_endpoint_added_it(tools: Tools, tool: str) -> None:
+    tools.answer = listing
+    await tools.add(tool)
     [number] = await tools.suppress(ANN)
     await tools.deliver(2)
     response = await tools.house.request("DELETE", f"/public/v2/suppressions/{number}")
     assert response.status == 204
 
-    assert await tools.deliver(2) == []
+    requests = [(request.method, request.path, request.json() if request.body else None) for request in await tools.deliver(3)]
+
+    assert requests == REMOVALS.get(tool, [])
     newest = (await tools.attempts())[0]
-    assert (newest["type"], newest["outcome"]) == ("suppression.removed", "skipped")
-    assert newest["error"] == "nothing is taken off the list of Instantly: if the person may be contacted again, do it there"
+    assert (newest["type"], newest["outcome"]) == ("suppression.removed", "delivered" if tool in REMOVALS else "skipped")
+    assert tool in REMOVALS or "take the address off there" in newest["error"]
+
+
+async def test_removed_entry__that_the_tool_had_before_stays_there(tools: Tools) -> None:
+    tools.answer = lambda request: (400, {"message": "Entry already exists"})
+    await tools.add("instantly")
+    [number] = await tools.suppress(ANN)
+    await tools.deliver(2)
+    await tools.house.request("DELETE", f"/public/v2/suppressions/{number}")
+
+    assert await tools.deliver(3) == []
+    newest = (await tools.attempts())[0]
+    assert newest["outcome"] == "skipped"
+    assert "no attempt says that this endpoint has put the address on the list of Instantly" in newest["error"]
+
+
+async def test_entry_that_the_tools_list_has_no_more__is_not_removed_by_a_guess(tools: Tools) -> None:
+    tools.answer = lambda request: (200, {"items": [{"bl_value": "joann@acme.example", "id": "a1"}]})
+    await tools.add("instantly")
+    [number] = await tools.suppress(ANN)
+    await tools.deliver(2)
+    await tools.house.request("DELETE", f"/public/v2/suppressions/{number}")
+
+    assert [request.method for request in await tools.deliver(3)] == ["GET"]
+    assert (await tools.attempts())[0]["error"] == "the list of Instantly has it no more"
+
+
+async def test_removed_entry__that_is_listed_again_stays_on_the_tools_list(tools: Tools) -> None:
+    await tools.add("lemlist")
+    [number] = await tools.suppress(ANN)
+    await tools.deliver(2)
+    await tools.house.request("DELETE", f"/public/v2/suppressions/{number}")
+    await tools.suppress(ANN)
+
+    assert [request.method for request in await tools.deliver(5)] == ["POST"]
 
 
 async def test_entry_that_ended_before_a_late_attempt__is_not_sent(tools: Tools) -> None:
@@ -252,7 +313,8 @@ async def test_entry_that_ended_before_a_late_attempt__is_not_sent(tools: Tools)
     assert await tools.deliver(600) == []
     assert {attempt["error"] for attempt in await tools.attempts() if attempt["outcome"] == "skipped"} == {
         "the do-not-contact list has this entry no more",
-        "nothing is taken off the list of Instantly: if the person may be contacted again, do it there",
+        "no attempt says that this endpoint has put the address on the list of Instantly: if the person may be contacted again, take the "
+        "address off there",
     }
 
 

@@ -1,4 +1,4 @@
-"""Blocklists of campaign tools: the requests that put an address on one, and the meaning of the tools' responses. Nothing is sent here.
+"""Blocklists of campaign tools: requests that add an address or remove it, and the meaning of responses. Nothing is sent here.
 
 References, read 2026-11-28: Instantly API v2 (block-lists-entries), Smartlead API (domain-block-list), lemlist API (unsubscribes),
 ReachInbox API (blocklist): the vendors' pages. HeyReach, EmailBison, Woodpecker and Reply.io: clients that others published.
@@ -41,6 +41,10 @@ class Blocklist:
     """The kinds of entries that the tool takes."""
     token_in_query: str = ""
     """The parameter for the token, of an API that takes it in no header."""
+    remove: Callable[[str, str], tuple[str, str, Mapping[str, Any] | None]] | None = None
+    """Method, path and body of the request that removes an entry; with `{id}` in the path, which `find` finds. None: not published."""
+    find: Callable[[str], str] | None = None
+    """Path of a request that lists the entries with a value."""
 
 
 def _bearer(token: str) -> Mapping[str, str]:
@@ -59,24 +63,37 @@ def _heyreach(kind: str, value: str) -> tuple[str, Mapping[str, Any]]:
     return "/blacklist/AddLeads", {"leads": [{"email" if kind == EMAIL else "profileUrl": value}]}
 
 
+def _without_woodpecker(kind: str, value: str) -> tuple[str, str, Mapping[str, Any]]:
+    return "DELETE", *_woodpecker(kind, value)
+
+
+def _without_heyreach(kind: str, value: str) -> tuple[str, str, Mapping[str, Any]]:
+    return "POST", "/blacklist/RemoveLeads", _heyreach(kind, value)[1]
+
+
 BLOCKLISTS: Mapping[str, Blocklist] = {
     "instantly": Blocklist(
         "Instantly", "https://api.instantly.ai/api/v2", _bearer,
         lambda kind, value: ("/block-lists-entries", {"bl_value": value}), "/block-lists-entries?limit=1",
+        remove=lambda kind, value: ("DELETE", "/block-lists-entries/{id}", None),
+        find=lambda value: f"/block-lists-entries?limit=100&search={quote(value, safe='')}",
     ),
     "smartlead": Blocklist(
         "Smartlead", "https://server.smartlead.ai/api/v1", lambda token: {},
         lambda kind, value: ("/leads/add-domain-block-list", {"domain_block_list": [value]}),
         "/leads/get-domain-block-list?offset=0&limit=1", token_in_query="api_key",  # noqa: S106 (a name)
+        remove=lambda kind, value: ("DELETE", "/leads/delete-domain-block-list?id={id}", None),
+        find=lambda value: f"/leads/get-domain-block-list?offset=0&limit=100&filter_email_or_domain={quote(value, safe='')}",
     ),
     "lemlist": Blocklist(
         "lemlist", "https://api.lemlist.com/api", lambda token: {"authorization": f"Basic {b64encode(f':{token}'.encode()).decode()}"},
         lambda kind, value: (f"/v2/unsubscribes/variables/{quote(value, safe='')}", None), "/v2/unsubscribes/variables?limit=1",
         (EMAIL, DOMAIN, LINKEDIN_URL),
+        remove=lambda kind, value: ("DELETE", f"/v2/unsubscribes/variables/{quote(value, safe='')}", None),
     ),
     "heyreach": Blocklist(
         "HeyReach", "https://api.heyreach.io/api/public", lambda token: {"x-api-key": token}, _heyreach, "/auth/CheckApiKey",
-        (EMAIL, LINKEDIN_URL),
+        (EMAIL, LINKEDIN_URL), remove=_without_heyreach,
     ),
     "reply_io": Blocklist(
         "Reply.io", "https://api.reply.io", lambda token: {"x-api-key": token, **_bearer(token)},  # version 1 and version 3 of its API
@@ -84,7 +101,8 @@ BLOCKLISTS: Mapping[str, Blocklist] = {
     ),
     "emailbison": Blocklist("EmailBison", None, _bearer, _emailbison, "/api/blacklisted-emails"),
     "woodpecker": Blocklist(
-        "Woodpecker", "https://api.woodpecker.co", lambda token: {"x-api-key": token}, _woodpecker, "/rest/v2/blacklist/emails?per_page=1"
+        "Woodpecker", "https://api.woodpecker.co", lambda token: {"x-api-key": token}, _woodpecker, "/rest/v2/blacklist/emails?per_page=1",
+        remove=_without_woodpecker,
     ),
     "reachinbox": Blocklist(
         "ReachInbox", "https://api.reachinbox.ai", _bearer,
@@ -99,6 +117,46 @@ def request_to_add(tool: str, connection: Connection, kind: str, value: str) -> 
     """Return the request that puts an address on the tool's blocklist."""
     path, body = BLOCKLISTS[tool].add(kind, value)
     return request_of(tool, connection, "POST", path, body)
+
+
+def request_to_find(tool: str, connection: Connection, value: str) -> ApiRequest | None:
+    """Return the request that finds the id of an entry; None if the tool removes entries by their address."""
+    find = BLOCKLISTS[tool].find
+    return None if find is None else request_of(tool, connection, "GET", find(value), None)
+
+
+def request_to_remove(tool: str, connection: Connection, kind: str, value: str, entry_id: str) -> ApiRequest:
+    """Return the request that takes an address off the tool's blocklist."""
+    remove = BLOCKLISTS[tool].remove
+    assert remove is not None
+    method, path, body = remove(kind, value)
+    return request_of(tool, connection, method, path.replace("{id}", quote(entry_id, safe="")), body)
+
+
+def entry_id_in(response: ApiResponse, value: str) -> str:
+    """Return the id of the entry with exactly this value in a list of entries; empty if there is none, never a guess.
+
+    Instantly's DELETE without an id empties the whole list.
+    """
+    try:
+        body = msgspec.json.decode(response.body)
+    except (msgspec.DecodeError, UnicodeDecodeError):
+        return ""
+    rows = (
+        body
+        if isinstance(body, list)
+        else next((rows for rows in body.values() if isinstance(rows, list)), [])
+        if isinstance(body, dict)
+        else []
+    )
+    for row in rows:
+        if (
+            isinstance(row, dict)
+            and str(row.get("bl_value") or row.get("email_or_domain") or "").lower() == value.lower()
+            and row.get("id")
+        ):
+            return str(row["id"])
+    return ""
 
 
 def request_to_test(tool: str, connection: Connection) -> ApiRequest:

@@ -1,7 +1,7 @@
 """Endpoints of the kind `blocklist`: each entry of a client's do-not-contact list goes to the blocklist of a campaign tool.
 
-The entry is read when the request is sent, so a late attempt puts nobody on a list who was taken off here meanwhile. Nothing is taken
-off the tool's list: it may have the address for reasons of its own.
+The entry is read when the request is sent, so a late attempt puts nobody on a list who was taken off here meanwhile. A removed entry is
+taken off the tool's list only if this endpoint put it there: the tool may have the address for reasons of its own.
 """
 
 from __future__ import annotations
@@ -14,15 +14,26 @@ from urllib.parse import quote, unquote
 from touchbase.common.timestamps import Micros
 from touchbase.connections.models import Connection, connection_of
 from touchbase.connections.sql.connections import list_connections
-from touchbase.connections.tools import FetchFailed, SendRequest
-from touchbase.do_not_contact.sql.lookup import get_entry
+from touchbase.connections.tools import ApiResponse, FetchFailed, SendRequest
+from touchbase.do_not_contact.sql.lookup import find_address, get_entry
 from touchbase.event_log.models import EventType, LoggedEvent, event_id
 from touchbase.history.events import EMAIL_CAMPAIGN
-from touchbase.outgoing.blocklist_tools import BLOCKLISTS, advice, is_taken, refusal, request_to_add, request_to_test
+from touchbase.outgoing.blocklist_tools import (
+    BLOCKLISTS,
+    advice,
+    entry_id_in,
+    is_taken,
+    refusal,
+    request_to_add,
+    request_to_find,
+    request_to_remove,
+    request_to_test,
+)
 from touchbase.outgoing.content import TEST, OutgoingMessage, unsent
 from touchbase.outgoing.http_client import Answer, since
 from touchbase.outgoing.hubspot_client import response_text
 from touchbase.outgoing.models import REFUSED, SKIPPED, UNREACHABLE, Endpoint
+from touchbase.outgoing.sql.dispatch import is_on_list
 from touchbase.sql.store import Store
 
 SCHEME = "blocklist:"
@@ -30,6 +41,8 @@ TYPES = (EventType.SUPPRESSION_ADDED.value, EventType.SUPPRESSION_REMOVED.value)
 SAMPLE = ("email", "ann@example.com")
 NOT_PUSHED = f"only {' and '.join(TYPES)} go to a blocklist"
 ENDED = "the do-not-contact list has this entry no more"
+LISTED_AGAIN = "the do-not-contact list has this entry again"
+REMOVE = "remove"
 ERASED = "the person was erased; the address is not stored any more"
 
 
@@ -50,12 +63,11 @@ def why_not_filled(tool: str, connection: Connection | None) -> str | None:
 
 async def message_to_blocklist(store: Store, endpoint: Endpoint, event: LoggedEvent, now: Micros) -> OutgoingMessage:
     """Return the request for an event of the do-not-contact list, or why there is none."""
-    tool, named = endpoint.settings["tool"], (f"{event_id(event.sequence)}_{endpoint.id}", event.type)
+    named = (f"{event_id(event.sequence)}_{endpoint.id}", event.type)
     if event.type not in TYPES:
         return unsent(*named, SKIPPED, NOT_PUSHED)
-    name = BLOCKLISTS[tool].name
     if event.type == EventType.SUPPRESSION_REMOVED:
-        return unsent(*named, SKIPPED, f"nothing is taken off the list of {name}: if the person may be contacted again, do it there")
+        return await _removal(store, endpoint, event, named, now)
     entry = await store.read(get_entry(endpoint.client, event.data["suppression_id"]))
     if entry is None or not entry.is_active(now):
         return unsent(*named, SKIPPED, ENDED)
@@ -64,13 +76,33 @@ async def message_to_blocklist(store: Store, endpoint: Endpoint, event: LoggedEv
     return await _message(store, endpoint, named, (entry.kind, entry.value))
 
 
+async def _removal(store: Store, endpoint: Endpoint, event: LoggedEvent, named: tuple[str, str], now: Micros) -> OutgoingMessage:
+    """Return the request that takes a removed entry off the tool's list again, or why there is none."""
+    tool, number = endpoint.settings["tool"], event.data["suppression_id"]
+    name = BLOCKLISTS[tool].name
+    by_hand = "if the person may be contacted again, take the address off there"
+    if BLOCKLISTS[tool].remove is None:
+        return unsent(*named, SKIPPED, f"{name} publishes no way to take an address off its list: {by_hand}")
+    entry = await store.read(get_entry(endpoint.client, number))
+    if entry is not None and entry.is_active(now):
+        return unsent(*named, SKIPPED, LISTED_AGAIN)
+    address = await store.read(find_address(endpoint.client, number))
+    if address is None:
+        return unsent(*named, SKIPPED, ERASED)
+    if not await store.read(is_on_list(endpoint.client, endpoint.id, number)):
+        return unsent(*named, SKIPPED, f"no attempt says that this endpoint has put the address on the list of {name}: {by_hand}")
+    return await _message(store, endpoint, named, address, REMOVE)
+
+
 async def test_of_blocklist(store: Store, endpoint: Endpoint, *, is_preview: bool) -> OutgoingMessage:
     """Return a test, which changes nothing; for a preview the request for a fictitious person."""
     named = (f"test_{token_hex(12)}", TYPES[0] if is_preview else TEST)
     return await _message(store, endpoint, named, SAMPLE if is_preview else None)
 
 
-async def _message(store: Store, endpoint: Endpoint, named: tuple[str, str], address: tuple[str, str] | None) -> OutgoingMessage:
+async def _message(
+    store: Store, endpoint: Endpoint, named: tuple[str, str], address: tuple[str, str] | None, verb: str = "add"
+) -> OutgoingMessage:
     tool = endpoint.settings["tool"]
     connection = connection_of(await store.read(list_connections(endpoint.client)), EMAIL_CAMPAIGN, tool)
     if (why := why_not_filled(tool, connection)) is not None or connection is None:
@@ -82,12 +114,12 @@ async def _message(store: Store, endpoint: Endpoint, named: tuple[str, str], add
     if kind not in (kinds := BLOCKLISTS[tool].kinds):
         return unsent(*named, SKIPPED, f"the blocklist of {BLOCKLISTS[tool].name} takes no {kind}, only {' and '.join(kinds)}")
     request = request_to_add(tool, connection, kind, value)
-    return OutgoingMessage(*named, request.body, target=f"{target}/{kind}/{quote(value, safe='')}")
+    return OutgoingMessage(*named, request.body, target=f"{target}/{kind}/{quote(value, safe='')}/{verb}")
 
 
 def path_of(target: str) -> str:
     """Return the method and path of the request of a target, without a token."""
-    _, tool, kind, value = target.removeprefix(SCHEME).split("/")
+    _, tool, kind, value, _ = target.removeprefix(SCHEME).split("/")
     return f"POST {BLOCKLISTS[tool].add(kind, unquote(value))[0]}"
 
 
@@ -106,14 +138,43 @@ class BlocklistClient:
         connection = connection_of(await self._store.read(list_connections(int(client))), EMAIL_CAMPAIGN, tool)
         if (why := why_not_filled(tool, connection)) is not None or connection is None:
             return Answer(0, failure=UNREACHABLE, error=why or "")
-        request = request_to_add(tool, connection, address[0], unquote(address[1])) if address else request_to_test(tool, connection)
+        base, name = connection.settings.api_base or BLOCKLISTS[tool].base or "", BLOCKLISTS[tool].name
+        is_removal, value = address[-1:] == [REMOVE], unquote(address[1]) if address else ""
+        is_there = True
         try:
-            response = await self._send(connection.settings.api_base or BLOCKLISTS[tool].base or "", request)
+            if not address:
+                response = await self._send(base, request_to_test(tool, connection))
+            elif not is_removal:
+                response = await self._send(base, request_to_add(tool, connection, address[0], value))
+            else:
+                response, is_there = await self._remove(base, tool, connection, address[0], value)
         except FetchFailed as error:
             return Answer(since(began), failure=UNREACHABLE, error=str(error))
-        text, name = response_text(response.body, connection.access_token), BLOCKLISTS[tool].name
-        if address and is_taken(response):
-            return Answer(since(began), response.status, response.headers, text, SKIPPED, f"the list of {name} has it already")
+        text = response_text(response.body, connection.access_token)
+        skipped = _why_removed_already(name, response, is_there) if is_removal else _why_added_already(name, response) if address else ""
+        if skipped:
+            return Answer(since(began), response.status, response.headers, text, SKIPPED, skipped)
         if 200 <= response.status < 300 and (why := refusal(response)):
             return Answer(since(began), None, response.headers, text, REFUSED, f"{name} answered {response.status}, but {why}")
         return Answer(since(began), response.status, response.headers, text, error=advice(tool, response))
+
+    async def _remove(self, base: str, tool: str, connection: Connection, kind: str, value: str) -> tuple[ApiResponse, bool]:
+        """Take an address off a tool's list; return the last response, and whether the list had it."""
+        entry_id = ""
+        if (request := request_to_find(tool, connection, value)) is not None:
+            response = await self._send(base, request)
+            entry_id = entry_id_in(response, value)
+            if not 200 <= response.status < 300 or not entry_id:
+                return response, not 200 <= response.status < 300
+        response = await self._send(base, request_to_remove(tool, connection, kind, value, entry_id))
+        return response, response.status != 404
+
+
+def _why_added_already(name: str, response: ApiResponse) -> str:
+    return f"the list of {name} has it already" if is_taken(response) else ""
+
+
+def _why_removed_already(name: str, response: ApiResponse, is_there: bool) -> str:
+    if not is_there:
+        return f"the list of {name} has it no more"
+    return f"{name} does not take it off: the person opted out there" if response.status == 409 else ""

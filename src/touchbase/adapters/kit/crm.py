@@ -144,9 +144,9 @@ class CrmItem:
             elif is_opt_in(name, value, before):
                 yield self._mark(head, RESUBSCRIBED, [self._change(name, value, previous)])
 
-    def mark(self, event: str) -> Event:
+    def mark(self, event: str, *changed: PropertyChange) -> Event:
         """Return an event about the item's contact that is no change of its record: an opt-out, a bounce or a meeting."""
-        return self._mark(self._head(), event, [], "unknown" if event == "email_bounced" else None)
+        return self._mark(self._head(), event, [*changed], "unknown" if event == "email_bounced" else None)
 
     def _mark(self, head: Event, event: str, changed: list[PropertyChange], kind: str | None = None) -> Event:
         return Event(

@@ -270,6 +270,13 @@ def get_entry(client: int, id: int) -> Plan[Entry | None]:
     return _entry(client, rows[0]) if rows else None
 
 
+@query
+def find_address(client: int, id: int) -> Plan[Address | None]:
+    """Kind and value of an entry of a client, also of a removed one; None if the store has only its hash, or nothing."""
+    rows = yield Select("SELECT kind, value FROM suppression WHERE client = ? AND id = ? AND hashed = 0", (client, id))
+    return (rows[0][0], rows[0][1]) if rows else None
+
+
 def _entry(client: int, row: Row) -> Entry:
     return installation_entry(row) if client == INSTALLATION else EntryRow(*row).entry()
 

@@ -17,6 +17,7 @@ from touchbase.adapters.kit.crm import (
     CREATED,
     DELETED,
     NOT_SENT,
+    PREFERENCES,
     UPDATED,
     Changes,
     CrmItem,
@@ -24,8 +25,8 @@ from touchbase.adapters.kit.crm import (
     other_event,
 )
 from touchbase.adapters.kit.crm_adapter import Body, CrmAdapter
-from touchbase.adapters.kit.crm_values import as_dict, linked_id, option_text
-from touchbase.adapters.kit.extract import dig, first, text
+from touchbase.adapters.kit.crm_values import as_dict, display_name, linked_id, option_text
+from touchbase.adapters.kit.extract import dig, first, objects, text
 from touchbase.adapters.kit.linkedin import LINKEDIN, with_linkedin
 from touchbase.adapters.kit.signatures import hmac_body
 from touchbase.adapters.kit.times import first_time, parse_time
@@ -55,6 +56,8 @@ CHANGES: dict[str, Changes] = {
     "unsubscribed": {"unsubscribed_from_emails": (True, NOT_SENT)},
 }
 """Meaning of a topic's last word."""
+_SUBSCRIBING = ("subscribed", "unsubscribed", "subscribe", "unsubscribe")
+"""Of one type of subscription, where the body names it; else of all mails."""
 
 
 class Intercom(CrmAdapter):
@@ -132,14 +135,26 @@ def _topic_events(about: CrmItem, words: list[str], item: Body) -> list[Event]:
     if action == "merged":
         about.changed = {}
         return about.merged(text(dig(about.record, "merged_from", "id")))
-    about.changed = CHANGES.get(action)
+    topics = _topics(about, item) if action in _SUBSCRIBING else []
+    about.changed = {} if topics else CHANGES.get(action)
     events = about.events()
+    if topics and events[0].about is not None:
+        value = f"{action.removesuffix('d')}d"
+        events.append(about.mark(PREFERENCES, *(PropertyChange(f"subscription {name}", value) for name in topics)))
     if ("email" in words or action == "added_email") and (address := events[0].email) is not None:
         # The contact is complete; only the topic says what has changed.
         events[0].changed = [PropertyChange("email", address)]
     if about.what != DELETED and about.object_id is not None:
         events[0].custom |= _attributes(as_dict(about.record))
     return events
+
+
+def _topics(about: CrmItem, item: Body) -> list[str]:
+    """Return the types of subscription that a change is about; none if the contact is opted out of all mails."""
+    if about.shape.kind != CONTACT or about.record.get("unsubscribed_from_emails") is True:
+        return []
+    topics = [as_dict(item.get("subscription_type")), *objects(dig(item, "subscription_types", "data"))]
+    return [name for topic in topics if (name := display_name(topic) or text(topic.get("id"))) is not None]
 
 
 def _parts(item: Body) -> list[tuple[str, Body]]:

@@ -58,8 +58,8 @@ ADAPTER = SendGrid(
         "blocked": m.SOFT_BOUNCED,
         "dropped": m.SEND_FAILED,
         "unsubscribe": m.UNSUBSCRIBED,
-        "group_unsubscribe": m.UNSUBSCRIBED,
-        "group_resubscribe": m.RESUBSCRIBED,
+        "group_unsubscribe": m.PREFERENCES,  # of the group `asm_group_id`: nothing is said about all mail
+        "group_resubscribe": m.PREFERENCES,
         "spamreport": m.COMPLAINED,
         "account_status_change": m.ACCOUNT,
         "inbound": m.INBOUND_EMAIL,
