@@ -204,6 +204,23 @@ async def test_api_key__for_all_clients_requires_x_client_id(guarded: ApiClient)
     assert (await guarded("PUT", "/admin/v1/clients/new", {"settings": {}}, x_api_key=text)).status == 201
 
 
+async def test_key_in_a_wrong_place__is_not_printed_back(guarded: ApiClient) -> None:
+    text = await key(guarded, ADMIN)
+    await client(guarded, "ours")
+    secret = text.split("_")[3]
+
+    replies = [
+        await guarded.get(f"/admin/v1/clients/{text}", x_api_key=text),
+        await guarded.get("/public/v2/contacts", x_api_key=text, x_client_id=text),
+        await guarded.get(f"/admin/v1/deliveries?client={text}", x_api_key=text),
+        await guarded.get(f"/public/v2/contacts?{text}=1", x_api_key=text, x_client_id="ours"),
+        await guarded.get(f"/public/v2/contacts?fields={text}", x_api_key=text, x_client_id="ours"),
+    ]
+
+    assert [reply.status for reply in replies] == [404, 404, 422, 422, 422]
+    assert [secret[:8] in reply.body.decode() for reply in replies] == [False] * len(replies)
+
+
 async def test_webhook__with_api_keys_on_needs_an_existing_client_and_no_key(guarded: ApiClient) -> None:
     await client(guarded, "ours")
 

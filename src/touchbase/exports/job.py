@@ -32,7 +32,7 @@ from touchbase.sql.store import Store
 
 PAGE = 1_000
 """Records of one page."""
-MOST_COLUMNS = 5_000
+MOST_COLUMNS = 2_000
 """Custom fields that are columns of CSV or Parquet: every record has a cell for each."""
 BEGINNINGS = 10
 """How often a Parquet file is begun before its job fails; without an end, a server that such a job crashes would crash for ever."""

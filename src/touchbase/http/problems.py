@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from http import HTTPStatus
 
@@ -99,6 +100,8 @@ class Problem(msgspec.Struct, omit_defaults=False):
 
 STATUS = {response_error.code: response_error.status for response_error in response_errors()}
 """Code -> status of every error that a response may have."""
+_SECRET = re.compile(rb"(\btb_[a-z0-9]{1,16}_[0-9a-f]{12}_)[0-9a-f]+")
+"""An API key in an error that quotes a value: somebody pasted it in a wrong place, and errors are logged by programs."""
 _encode = msgspec.json.Encoder().encode
 _decode = msgspec.json.Decoder(Problem).decode
 
@@ -120,7 +123,7 @@ def problem(error: TouchbaseError, request_id: str) -> tuple[int, bytes, list[tu
     affected = error.data.get("affected")
     if isinstance(affected, int):
         body.affected = affected
-    return status, _encode(body), _headers(error)
+    return status, _SECRET.sub(rb"\1***", _encode(body)), _headers(error)
 
 
 def with_request_id(body: bytes, request_id: str) -> bytes:
