@@ -40,7 +40,7 @@ from touchbase.records.sql import statements as records_sql
 from touchbase.records.sql.address_book import word_of
 from touchbase.records.sql.rows import company_of, contact_of, custom_field_row
 from touchbase.records.writes import changed_since
-from touchbase.sql.builders import ONE, ONE_MATCH, find, update
+from touchbase.sql.builders import ONE, ONE_MATCH, RECORD, RECORD_MATCH, find, update
 from touchbase.sql.ids import Ids
 from touchbase.sql.operation import command, query
 from touchbase.sql.rows import Columns, names
@@ -57,6 +57,7 @@ END_MERGE = Statement(
     (*ONE, ("undone_us", "bigint")),
     body=f"UPDATE record_merge AS t SET undone_us = p.undone_us, content = '' FROM p WHERE {ONE_MATCH}",
 )
+STANDING_MERGES = find("standing_merges", "record_merge", MERGE_ROW, RECORD, f"{RECORD_MATCH} AND t.undone_us IS NULL")
 REPLACE_MERGE = update("replace_merge", "record_merge", (*ONE, ("content", "text")))
 RETURN_MERGE = Statement(
     "return_merge",
