@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import combinations_with_replacement, product
+from itertools import product
 
 import pytest
 from tests.house import House, house
@@ -11,7 +11,14 @@ from tests.house import House, house
 __all__ = ["house"]
 KEY = "info@example.com"
 PROFILE = "https://www.linkedin.com/in/info"
-ENDS = ("moves on", "is deleted", "is merged", "is merged and the survivor is deleted")
+ENDS = ("moves on", "is deleted", "is merged")
+THREE = [
+    ("moves on", "moves on", "moves on"),
+    ("moves on", "is deleted", "is merged"),
+    ("is merged", "is deleted", "moves on"),
+    ("is deleted", "moves on", "is merged and the survivor is deleted"),
+    ("is merged and the survivor is deleted", "is merged", "is deleted"),
+]
 STEP = 100
 """Seconds between two changes of an owner."""
 
@@ -52,7 +59,7 @@ async def replies_of(house: House, number: int) -> int:
     return replies
 
 
-@pytest.mark.parametrize("ends", [*product(ENDS[:3], repeat=2), *combinations_with_replacement(ENDS, 3)], ids=" ".join)
+@pytest.mark.parametrize("ends", [*product(ENDS, repeat=2), *THREE], ids=" ".join)
 async def test_late_replies__belong_to_the_owner_at_their_time(house: House, ends: Sequence[str]) -> None:
     owners = await have_in_turn(house, (*ends, "stays"), "email", KEY)
 

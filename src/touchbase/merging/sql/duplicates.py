@@ -12,10 +12,11 @@ from touchbase.history.problems import OTHER_PERSON
 from touchbase.records.models import Company, Contact, CustomField
 from touchbase.records.sql import rows as records_rows
 from touchbase.records.sql.statements import CONTACT_TO_SHOW, with_custom_fields_within
+from touchbase.sql.builders import ONE
 from touchbase.sql.filters import Where
 from touchbase.sql.operation import query
 from touchbase.sql.rows import names
-from touchbase.sql.statement import Execute, Plan, Select
+from touchbase.sql.statement import Execute, Plan, Select, Statement
 
 Place = tuple[str, str, int]
 """The place of a record in a block's order: its two sort keys and its id."""
@@ -72,9 +73,11 @@ _NAMED = (
     "AND id > ? ORDER BY id LIMIT ?) d JOIN event e ON e.client = d.client AND e.delivery_id = d.id WHERE e.record_kind = 1 "
     f"AND e.detail LIKE '%\"{OTHER_PERSON}\"%' ORDER BY e.delivery_id, e.record_id"
 )
-_NAMED_BEFORE = (
-    "SELECT record_id, detail FROM event WHERE client = ? AND record_kind = 1 AND record_id IN (?, ?) AND delivery_id < ? "
-    f"AND detail LIKE '%\"{OTHER_PERSON}\"%'"
+NAMED_BEFORE = Statement(
+    "named_before",
+    (*ONE, ("other_id", "bigint"), ("delivery_id", "bigint")),
+    body="SELECT p.id, p.other_id, t.record_id, t.detail FROM p CROSS JOIN event t WHERE t.client = p.client AND t.record_kind = 1 "
+    f"AND t.record_id IN (p.id, p.other_id) AND t.delivery_id < p.delivery_id AND t.detail LIKE '%\"{OTHER_PERSON}\"%'",
 )
 _LAST_OF_NAMED = "SELECT id FROM delivery WHERE client = ? AND problems IS NOT NULL AND id > ? ORDER BY id LIMIT ?"
 
@@ -90,12 +93,12 @@ def read_named(client: int, after: int, limit: int) -> Plan[tuple[list[tuple[int
     for delivery, number, detail in (yield Select(_NAMED, (client, after, limit))):
         if (pair := _pair(number, detail)) is not None:
             named.setdefault(pair, delivery)
-    for pair, delivery in list(named.items()):
-        rows = yield Select(_NAMED_BEFORE, (client, *pair, delivery))
-        if any(_pair(*row) == pair for row in rows):
-            del named[pair]
-    places = sorted({(client, number) for pair in named for number in pair})
-    contacts = {row[1]: records_rows.contact_of(row) for row in ((yield Execute(CONTACT_TO_SHOW, places)) if places else ())}
+    places = [(client, *pair, delivery) for pair, delivery in named.items()]
+    for first, second, number, detail in (yield Execute(NAMED_BEFORE, places)) if places else ():
+        if _pair(number, detail) == (first, second):
+            named.pop((first, second), None)
+    numbers = sorted({(client, number) for pair in named for number in pair})
+    contacts = {row[1]: records_rows.contact_of(row) for row in ((yield Execute(CONTACT_TO_SHOW, numbers)) if numbers else ())}
     pairs = [(delivery, *pair) for pair, delivery in named.items() if contacts.keys() >= set(pair)]
     found = [(delivery, contacts[first], contacts[second]) for delivery, first, second in pairs]
     return found, last[-1][0] if len(last) == limit else None

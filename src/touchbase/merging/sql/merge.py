@@ -41,7 +41,7 @@ from touchbase.records.sql.address_book import word_of
 from touchbase.records.sql.rows import custom_field_row
 from touchbase.records.sql.statements import TABLES, lock_existing
 from touchbase.records.writes import changed_since
-from touchbase.sql.builders import ROW_KEY, ROW_MATCH, find, update
+from touchbase.sql.builders import RECORD, RECORD_MATCH, ROW_KEY, ROW_MATCH, find, update
 from touchbase.sql.ids import Ids
 from touchbase.sql.operation import command, query
 from touchbase.sql.rows import Columns, names
@@ -58,6 +58,7 @@ END_MERGE = Statement(
     (*ROW_KEY, ("undone_us", "bigint")),
     body=f"UPDATE record_merge AS t SET undone_us = p.undone_us, content = '' FROM p WHERE {ROW_MATCH}",
 )
+STANDING_MERGES = find("standing_merges", "record_merge", MERGE_ROW, RECORD, f"{RECORD_MATCH} AND t.undone_us IS NULL")
 REPLACE_MERGE = update("replace_merge", "record_merge", (*ROW_KEY, ("content", "text")))
 RETURN_MERGE = Statement(
     "return_merge",

@@ -23,7 +23,7 @@ from touchbase.history.status import RESUBSCRIBE
 from touchbase.identity.lookup import add_records
 from touchbase.identity.rekey import release
 from touchbase.merging.models import Part, Undone, content_text, parts_of
-from touchbase.merging.sql.merge import DELETE_MERGE, END_MERGE, FIND_MERGE, LINKS, MERGE_ROW, REPLACE_MERGE, RETURN_MERGE
+from touchbase.merging.sql.merge import DELETE_MERGE, END_MERGE, FIND_MERGE, LINKS, REPLACE_MERGE, RETURN_MERGE, STANDING_MERGES
 from touchbase.merging.survivorship import of_own_creation, own_creation
 from touchbase.projection.apply import insert_events, new_batch, project_events
 from touchbase.projection.batch import ApplyBatch
@@ -47,7 +47,6 @@ from touchbase.records.sql.rows import contact_of, custom_field_row, move_row
 from touchbase.records.sql.statements import TABLES, lock_records
 from touchbase.sql.ids import Ids
 from touchbase.sql.operation import command
-from touchbase.sql.rows import names
 from touchbase.sql.statement import Execute, Plan, Row, Select
 
 RECORDS = 21
@@ -176,8 +175,7 @@ def _company_named(contact: Contact, history: Sequence[StoredEvent]) -> int | No
 
 def _wait_for_company(client: int, contact: int, company: int, survivor: int | None) -> Plan[None]:
     """Let a contact get its company back when the merges of that are undone."""
-    sql = f"SELECT {names(MERGE_ROW)} FROM record_merge WHERE client = ? AND record_kind = ? AND record_id = ? AND undone_us IS NULL"
-    for row in (yield Select(sql, (client, COMPANY, survivor))):
+    for row in (yield Execute(STANDING_MERGES, [(client, COMPANY, survivor)])):
         before, parts = parts_of(COMPANY, row[6])
         for part in parts:
             if part.record.id == company and contact not in part.contacts:
