@@ -10,6 +10,7 @@ import type { Company, Contact, Page } from './types';
 import { Icon, type IconName } from './ui/basic';
 import { Dialog } from './ui/overlay';
 import { toastProblem } from './ui/toast';
+import { NO_DOMAIN } from './kinds/companies';
 import { personName } from './words';
 
 /** Pages, views and clients that are shown above the records. */
@@ -124,7 +125,7 @@ async function find(text: string, signal: AbortSignal): Promise<Found[]> {
       key: `contact ${each.id}`, text: personName(each), note: each.email ?? 'Contact', icon: 'contacts' as const, run: () => go(`/contacts/${each.id}`),
     })),
     ...companies.data.map((each) => ({
-      key: `company ${each.id}`, text: each.name ?? each.domain, note: each.name ? each.domain : 'Company', icon: 'company' as const, run: () => go(`/companies/${each.id}`),
+      key: `company ${each.id}`, text: each.name ?? each.domain, note: each.name ? each.domain || NO_DOMAIN : 'Company', icon: 'company' as const, run: () => go(`/companies/${each.id}`),
     })),
   ];
 }

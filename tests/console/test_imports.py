@@ -44,7 +44,7 @@ def test_list_of_10000_rows__is_tried_imported_and_its_bad_rows_are_fetched(cons
 
     page.get_by_label("What Role becomes").select_option("email")
     page.get_by_role("button", name="Import", exact=True).click()
-    assert "have one target, 'email'" in page.locator(".columns-table .wrong").last.inner_text()
+    assert "the columns 'E-mail' and 'Role' become one field, 'email'" in page.locator(".columns-table .wrong").last.inner_text()
     page.get_by_label("What Role becomes").select_option("cf.Role")
     page.get_by_label("Save mapping as").fill("Lists")
     page.get_by_role("button", name="Test run").click()
@@ -68,9 +68,48 @@ def test_list_of_10000_rows__is_tried_imported_and_its_bad_rows_are_fetched(cons
     page.locator(".total", has_text="9,900 contacts").wait_for()
 
 
+@on_sqlite
+def test_preview__asks_its_questions_and_the_counts_of_the_report_open_lists(console: Console, tmp_path: Path) -> None:
+    rows = [
+        ["ann@x.example", "New", "lead", "3/4/2026", ""],
+        ["bob@x.example", "NEW", "customer", "soon", "true"],
+        ["ANN@x.example", "", "lead", "", ""],
+        ["cy@x.example", "", "lead", "5/4/2026", ""],
+    ]
+    path = tmp_path / "leads.csv"
+    path.write_text("\n".join(";".join(row) for row in [["Email", "Lead Status", "Lifecycle Stage", "Last Contacted", "DNC"], *rows]))
+    page = console.open(f"/imports{OF}")
+    page.locator("input[type=file]").set_input_files(path)
+    page.get_by_label("Delimiter").select_option("Comma")
+    page.get_by_label("What Email;Lead Status;Lifecycle Stage;Last Contacted;DNC becomes").wait_for()
+    page.get_by_label("Delimiter").select_option("Semicolon")
+    assert page.get_by_label("Lead Status: New 1, NEW 1").is_checked()
+    assert page.get_by_text("Dates that may be either are left out until you choose.").is_visible()
+    page.locator("summary", has_text="3 cells left out").wait_for()
+
+    page.get_by_label("Month first: 4 March 2026").check()
+    page.get_by_label("Lifecycle Stage: lead 3, customer 1").check()
+    page.get_by_label("Block 1 person by DNC: true").uncheck()
+    page.locator("summary", has_text="1 cell left out").click()
+    page.get_by_text("Row 3: Last Contacted “soon”").wait_for()
+    page.get_by_role("button", name="Test run").click()
+    page.get_by_role("link", name="List 1: Repeated").click()
+    page.get_by_role("cell", name="is the same contact as row 2").wait_for()
+    page.get_by_text("Together 4 rows of the file.").wait_for()
+    page.get_by_role("button", name="Import it now").click()
+    page.get_by_text("It is done.").wait_for()
+    page.get_by_role("link", name="List 3: Created").click()
+    page.get_by_role("link", name="1", exact=True).click()
+    page.get_by_role("heading", name="ann@x.example").wait_for()
+
+    ann, bob, _ = sorted(console.send("GET", "/public/v2/contacts")["data"], key=lambda each: each["email"])
+    assert (ann["contact_status"], ann["last_campaign_email_sent"][:10], bob["contact_status"]) == ("lead", "2026-03-04", "customer")
+    assert console.send("GET", "/public/v2/suppressions")["data"] == []
+
+
 def test_stored_mapping__is_used_for_the_next_file_and_removed(console: Console, tmp_path: Path) -> None:
     page = console.open(f"/imports{OF}&kind=companies")
-    first = write(tmp_path / "a.csv", [["Web", "Firm", "Size"], ["one.example", "One", "12"]])
+    first = write(tmp_path / "a.csv", [["Web", "Firm", "Size"], ["one.example", "One", "12"], ["", "Solo", ""]])
     page.locator("input[type=file]").set_input_files(first)
     page.get_by_label("What Web becomes").select_option("domain")
     page.get_by_label("What Firm becomes").select_option("name")
@@ -80,6 +119,11 @@ def test_stored_mapping__is_used_for_the_next_file_and_removed(console: Console,
     page.get_by_text("It is done.").wait_for()
     company = console.send("GET", "/public/v2/companies/1")
     assert (company["name"], company["company_custom_fields"]) == ("One", [])
+
+    console.go(page, f"/companies{OF}")
+    page.locator(".absent", has_text="no domain").wait_for()
+    page.get_by_role("link", name="Solo").click()
+    page.locator(".facts", has_text="no domain").wait_for()
 
     console.go(page, f"/imports{OF}&kind=companies")
     page.locator("input[type=file]").set_input_files(write(tmp_path / "b.csv", [["Size", "Web", "Firm"], ["9", "two.example", "Two"]]))

@@ -18,9 +18,9 @@ export async function send(many: Many, file: File, sent: (share: number) => void
 }
 
 /** Upload a file again and import it at once, with what a dry run has tried. */
-export async function sendAgain(many: Many, file: File, { mapping, mode, match }: Settings, sent: (share: number) => void): Promise<void> {
+export async function sendAgain(many: Many, file: File, { mapping, mode, match, delimiter, encoding, sheet, header_row }: Settings, sent: (share: number) => void): Promise<void> {
   const { record: _, ...plain } = { record: '', ...mapping };
-  const query = { start: 'true', mapping: JSON.stringify(plain), mode: mode ?? 'upsert', ...(match && { match }) };
+  const query = { start: 'true', mapping: JSON.stringify(plain), mode: mode ?? 'upsert', ...(match && { match }), ...(delimiter && { delimiter }), ...(encoding && { encoding }), ...(sheet && { sheet }), ...(header_row && { header_row: String(header_row) }) };
   const job = await upload<Job>(`/public/v2/${many}/imports`, query, file, sent, new AbortController().signal);
   go(`/imports/${job.id}`);
 }

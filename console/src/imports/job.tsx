@@ -3,17 +3,17 @@ import { useEffect, useState } from 'preact/hooks';
 import { asProblem, post, send, type Problem } from '../api';
 import { save } from '../csv';
 import { readAgain, useGet } from '../data';
-import { href } from '../route';
+import { href, place } from '../route';
 import { canWrite } from '../session';
 import { Button, Empty, Icon, ProblemNote, Skeleton, Time } from '../ui/basic';
 import { toastProblem } from '../ui/toast';
 import { count, longTime, plural, span, words } from '../words';
-import { BadRows } from './bad-rows';
+import { BadRows, ReportLines } from './lines';
 import { fileOf, sendAgain } from './files';
 import { MappingForm } from './mapping';
 import { StateMark } from './screen';
 import { ENDED, type Job } from './types';
-import { counted, isImport, jobName, manyOf, waits } from './words';
+import { counted, isImport, jobName, LISTS, manyOf, meaning, waits } from './words';
 
 const SOON = 700;
 
@@ -87,23 +87,12 @@ function Head({ job, path, changed }: { job: Job; path: string; changed: () => v
   );
 }
 
-const COUNTS: readonly (readonly [string, string, string])[] = [
-  ['created', 'Created', 'new records'],
-  ['updated', 'Updated', 'had other values'],
-  ['unchanged', 'Unchanged', 'had these values'],
-  ['duplicate_in_file', 'Repeated', 'stood in the file before'],
-  ['invalid', 'Refused', 'each with its reason'],
-  ['erased', 'Erased persons', 'not imported'],
-  ['joined', 'Joined', 'two contacts made one'],
-  ['suppressed', 'Do not contact', 'of these, marked'],
-];
-
 function Progress({ job }: { job: Job }) {
   const percent = counted(job, 'percent') ?? (job.state === 'succeeded' ? 100 : 0);
   const rows = counted(job, 'rows');
   const ended = ENDED.includes(job.state);
   const text = job.state === 'queued' ? 'It waits for its turn.' : rows === null ? `${percent} %` : isImport(job) ? `${plural(rows, 'row')} read, ${percent} %` : readOrWritten(job, rows);
-  const others = Object.entries(job.progress).filter(([name, value]) => typeof value === 'number' && name !== 'percent' && name !== 'rows' && !COUNTS.some(([known]) => known === name));
+  const others = Object.entries(job.progress).filter(([name, value]) => typeof value === 'number' && name !== 'percent' && name !== 'rows');
   return (
     <section class="progress" aria-label="Progress">
       {!ended && <progress {...(isImport(job) && { max: 100, value: percent })} aria-label="Progress" />}
@@ -111,26 +100,53 @@ function Progress({ job }: { job: Job }) {
         {ended ? ending(job) : text}
       </p>
       {job.error && <p class="stop">{job.error}</p>}
-      <dl class="figures">
-        {isImport(job)
-          ? COUNTS.map(([name, label, of]) => (
-              <div key={name} class={name === 'invalid' && counted(job, name) ? 'bad' : ''}>
-                <dt>{label}</dt>
-                <dd>
-                  <b>{count(counted(job, name) ?? 0)}</b> <span class="faint">{of}</span>
-                </dd>
-              </div>
-            ))
-          : others.map(([name, value]) => (
-              <div key={name}>
-                <dt>{words(name)}</dt>
-                <dd>
-                  <b>{count(value as number)}</b>
-                </dd>
-              </div>
-            ))}
-      </dl>
+      {isImport(job) ? (
+        <>
+          <Counts job={job} ofRows />
+          {rows !== null && <p class="faint">{`Together ${plural(rows, 'row')} of the file. Of these:`}</p>}
+          <Counts job={job} ofRows={false} />
+        </>
+      ) : (
+        <dl class="figures">
+          {others.map(([name, value]) => (
+            <div key={name}>
+              <dt>{words(name)}</dt>
+              <dd>
+                <b>{count(value as number)}</b>
+              </dd>
+            </div>
+          ))}
+        </dl>
+      )}
     </section>
+  );
+}
+
+/** Counts of an import; each that is not 0 opens its list once the report is there. */
+function Counts({ job, ofRows }: { job: Job; ofRows: boolean }) {
+  const record = manyOf(job) === 'contacts' ? 'contact' : 'company';
+  const shown = place.value.query.get('list');
+  return (
+    <dl class="figures">
+      {LISTS.filter((each) => each.ofRows === ofRows && (counted(job, each.name) || each.name !== 'erased')).map(({ name, title }) => {
+        const total = counted(job, name) ?? 0;
+        return (
+          <div key={name} class={name === 'invalid' && total ? 'bad' : ''}>
+            <dt>{title}</dt>
+            <dd>
+              {total && job.files.report ? (
+                <a href={href(`/imports/${job.id}`, { list: name })} aria-current={shown === name} aria-label={`List ${count(total)}: ${title}`}>
+                  <b>{count(total)}</b>
+                </a>
+              ) : (
+                <b>{count(total)}</b>
+              )}{' '}
+              <span class="faint">{meaning(name, record)}</span>
+            </dd>
+          </div>
+        );
+      })}
+    </dl>
   );
 }
 
@@ -154,6 +170,7 @@ function After({ job, path }: { job: Job; path: string }) {
   const [problem, setProblem] = useState<Problem | null>(null);
   const many = manyOf(job);
   const file = fileOf(job.id);
+  const list = place.value.query.get('list') ?? '';
   const wrote = isImport(job) && !job.settings.dry_run && job.started_at !== null;
   const during = { 'created_time[gte]': job.started_at ?? '', ...(job.finished_at && { 'created_time[lte]': job.finished_at }), sort: 'created_time' };
   async function fetchFile(name: string, saved: string) {
@@ -195,7 +212,12 @@ function After({ job, path }: { job: Job; path: string }) {
         )}
         {job.files.bad_rows && (
           <Button icon="download" busy={busy} onClick={() => void fetchFile('bad-rows', `bad-rows-${job.id}.csv`)}>
-            {`Fetch the ${counted(job, 'invalid') === null ? '' : `${count(counted(job, 'invalid') ?? 0)} `}refused rows`}
+            {`Fetch the ${plural(counted(job, 'invalid') ?? 0, 'refused row')}`}
+          </Button>
+        )}
+        {job.files.report && (
+          <Button icon="download" busy={busy} onClick={() => void fetchFile('report', `report-${job.id}.csv`)}>
+            Fetch the report
           </Button>
         )}
         {wrote && (
@@ -205,8 +227,9 @@ function After({ job, path }: { job: Job; path: string }) {
         )}
       </div>
       {problem && <ProblemNote problem={problem} />}
-      {job.files.bad_rows && <BadRows path={`${path}/bad-rows`} />}
-      {job.files_until && (job.files.bad_rows || job.files.result) && <p class="faint">Its files are removed on {longTime(job.files_until)}.</p>}
+      {list && list !== 'invalid' && job.files.report && <ReportLines key={list} path={path} many={many} list={list} total={counted(job, list) ?? 0} />}
+      {(!list || list === 'invalid') && job.files.bad_rows && <BadRows path={`${path}/bad-rows`} total={counted(job, 'invalid') ?? 0} />}
+      {job.files_until && (job.files.bad_rows || job.files.result || job.files.report) && <p class="faint">Its files are removed on {longTime(job.files_until)}.</p>}
     </>
   );
 }

@@ -1,5 +1,5 @@
 /** What becomes of the columns of an uploaded file, before anything is written. */
-import { useState } from 'preact/hooks';
+import { useEffect, useRef, useState } from 'preact/hooks';
 import { asProblem, call, get, post, Problem } from '../api';
 import { memberName } from '../kinds/kind';
 import { useGet, useRead } from '../data';
@@ -9,8 +9,10 @@ import { Button, Icon, ProblemNote } from '../ui/basic';
 import { Popover } from '../ui/overlay';
 import { toast, toastProblem } from '../ui/toast';
 import { plural, words } from '../words';
+import { Checked, Questions } from './questions';
+import { HowRead } from './reading';
 import { MATCHES, targetsOf, type Many } from './targets';
-import type { Job, Mapping, Mode, Preview, StoredMapping } from './types';
+import type { Choice, Job, Mapping, Mode, Preview, Reading, StoredMapping } from './types';
 import { manyOf } from './words';
 
 interface Props {
@@ -19,17 +21,8 @@ interface Props {
   started: (job: Job) => void;
 }
 
-interface Choice {
-  columns: Record<string, string>;
-  day_order: Mapping['day_order'];
-  time_zone: string;
-  without_key: boolean;
-  mode: Mode;
-  match: string;
-  save_as: string;
-}
-
-const DELIMITERS: Record<string, string> = { ',': 'comma', ';': 'semicolon', '\t': 'tab', '|': 'bar' };
+/** Milliseconds without a change after which the rows are checked by the changed mapping. */
+const PAUSE = 400;
 const MODES: readonly (readonly [Mode, string])[] = [
   ['upsert', 'are updated; others are created'],
   ['create', 'stay as they are; others are created'],
@@ -41,17 +34,67 @@ function spread(mapping: Mapping, header: readonly string[]): Record<string, str
   return Object.fromEntries(header.map((name) => [name, mapping.columns[name] ?? (mapping.others === 'custom' ? `cf.${name}` : '')]));
 }
 
-export function MappingForm({ job, preview, started }: Props) {
+/** The part of a choice that a mapping has. */
+function choiceOf({ columns: _, ...mapping }: Mapping, columns: Record<string, string>, preview: Preview): Omit<Choice, 'mode' | 'match' | 'save_as'> {
+  const { day_order, time_zone, without_key, repeated, join_statuses, opt_outs } = mapping;
+  const refused = opt_outs === null ? [] : preview.opt_outs.map((each) => each.column).filter((name) => !opt_outs.includes(name));
+  return { columns, day_order, time_zone, without_key, repeated, join_statuses, refused };
+}
+
+/** The mapping that a choice is; its columns of opt-outs are those that the preview names and nobody refused. */
+function mappingOf(choice: Choice, preview: Preview): Mapping {
+  const { columns, day_order, time_zone, without_key, repeated, join_statuses, refused } = choice;
+  const opt_outs = refused.length ? preview.opt_outs.map((each) => each.column).filter((name) => !refused.includes(name)) : null;
+  return { columns, others: preview.mapping.others, day_order, time_zone: time_zone.trim() || 'UTC', without_key, repeated, join_statuses, opt_outs };
+}
+
+export function MappingForm({ job, preview: first, started }: Props) {
   const many = manyOf(job);
   const { settings } = job;
+  const [preview, setPreview] = useState(first);
   const begin = preview.mapping;
   const [choice, setChoice] = useState<Choice>({
-    columns: spread(begin, preview.header), day_order: begin.day_order, time_zone: begin.time_zone, without_key: begin.without_key,
-    mode: settings.mode ?? 'upsert', match: settings.match ?? '', save_as: '',
+    ...choiceOf(begin, spread(begin, preview.header), preview), mode: settings.mode ?? 'upsert', match: settings.match ?? '', save_as: '',
   });
   const [problem, setProblem] = useState<Problem | null>(null);
   const [busy, setBusy] = useState(false);
+  const [checking, setChecking] = useState(false);
   const change = (changed: Partial<Choice>) => setChoice((old) => ({ ...old, ...changed }));
+  const { opt_outs: _, ...mapping } = mappingOf(choice, preview);
+  const asked = JSON.stringify(mapping);
+  const answered = useRef(asked);
+  const reading = useRef<Reading>(readingOf(settings));
+  /** The request that reads the file; a start waits for it. */
+  const current = useRef(Promise.resolve());
+  useEffect(() => {
+    if (asked === answered.current) return;
+    const check = () => {
+      if (asked !== answered.current) current.current = read(reading.current, asked);
+    };
+    const timer = setTimeout(check, PAUSE);
+    return () => clearTimeout(timer);
+  }, [asked]);
+
+  /** Read the file again: in another way with a mapping that is guessed, or as before with the `asked` one. */
+  async function read(how: Reading, asked = '') {
+    const turn = (answered.current = asked || `${Date.now()}`);
+    setChecking(true);
+    try {
+      const body = asked ? { ...how, mapping: JSON.parse(asked) as Mapping } : how;
+      const again = (await post<Job>(`/public/v2/jobs/${job.id}/preview`, body)).preview;
+      if (answered.current !== turn || !again) return;
+      reading.current = how;
+      setPreview(again);
+      setProblem(null);
+      if (asked) change({ day_order: again.mapping.day_order });
+      else change(choiceOf(again.mapping, spread(again.mapping, again.header), again));
+      const { opt_outs: _, ...mapping } = again.mapping;
+      answered.current = JSON.stringify({ ...(asked ? (JSON.parse(asked) as Mapping) : mapping), day_order: mapping.day_order });
+    } catch (error) {
+      if (answered.current === turn) setProblem(asProblem(error));
+    }
+    setChecking(false);
+  }
   const fields = useRead(`custom fields ${client.value}`, async (signal) => {
     const read = (of: Many) => get<Page<CustomField>>(`/public/v2/custom-fields/${of}`, { limit: '200' }, signal);
     const [contacts, companies] = await Promise.all([read('contacts'), read('companies')]);
@@ -64,10 +107,11 @@ export function MappingForm({ job, preview, started }: Props) {
   async function start(dry_run: boolean) {
     setBusy(true);
     setProblem(null);
-    const { mode, match, save_as, columns, day_order, time_zone, without_key } = choice;
+    const { mode, match, save_as } = choice;
+    answered.current = asked;
+    await current.current;
     try {
-      const mapping = { columns, others: begin.others, day_order, time_zone: time_zone.trim() || 'UTC', without_key };
-      started(await post<Job>(`/public/v2/jobs/${job.id}/start`, { mapping, mode, match, dry_run, save_as: save_as.trim() }));
+      started(await post<Job>(`/public/v2/jobs/${job.id}/start`, { mapping: mappingOf(choice, preview), mode, match, dry_run, save_as: save_as.trim() }));
     } catch (error) {
       setProblem(asProblem(error));
       setBusy(false);
@@ -83,6 +127,9 @@ export function MappingForm({ job, preview, started }: Props) {
       }}
     >
       <p class="faint">{looks(preview)}</p>
+      <HowRead key={preview.format} preview={preview} reading={reading.current} busy={checking} read={(how) => (current.current = read(how))} />
+      <Questions many={many} preview={preview} choice={choice} change={change} />
+      <Checked preview={preview} record={many === 'contacts' ? 'contact' : 'company'} busy={checking} />
       <div class="mapping-body">
         <div class="scroll" tabIndex={0} role="region" aria-label="Columns of the file">
           <table class="table columns-table">
@@ -112,15 +159,12 @@ export function MappingForm({ job, preview, started }: Props) {
         <aside class="mapping-how" aria-label="How it is imported">
           <Stored
             many={many}
-            use={(mapping = begin) => {
-              const { day_order, time_zone, without_key } = mapping;
-              change({ columns: spread(mapping, preview.header), day_order, time_zone, without_key });
-            }}
+            use={(mapping = first.mapping) => change(choiceOf(mapping, spread(mapping, preview.header), preview))}
           />
           <How many={many} choice={choice} change={change} />
         </aside>
       </div>
-      {problem && <ProblemNote problem={faults.size ? new Problem(problem.status, problem.code, problem.message) : problem} />}
+      {problem && <ProblemNote problem={inWords(problem)} />}
       <div class="bar-below">
         <span class="faint" aria-live="polite">
           {used} of {plural(preview.header.length, 'column')} imported
@@ -144,10 +188,18 @@ function faultsOf(problem: Problem | null): Map<string, string> {
   return new Map(found.map((each) => [each.pointer.slice(begin.length).replace(/~1/g, '/').replace(/~0/g, '~'), each.detail]));
 }
 
-function looks({ format, encoding, delimiter, sheet, sheets, source, header }: Preview): string {
-  const parts = [format.toUpperCase(), format === 'csv' && encoding.replace('-sig', ''), format === 'csv' && DELIMITERS[delimiter], sheet && `sheet “${sheet}”${sheets.length > 1 ? ` of ${sheets.length}` : ''}`];
-  const looked = parts.filter(Boolean).join(', ');
-  return `${looked}; ${plural(header.length, 'column')}.${source ? ` It looks like an export of ${words(source)}.` : ''} Check what each becomes; nothing is written yet.`;
+/** A problem without JSON pointers: its sentences name the columns. */
+function inWords(problem: Problem): Problem {
+  const sentences = (problem.body.errors ?? []).map((each) => each.detail);
+  return sentences.length ? new Problem(problem.status, problem.code, sentences.join('; ')) : problem;
+}
+
+function looks({ format, source, header }: Preview): string {
+  return `${format.toUpperCase()}, ${plural(header.length, 'column')}.${source ? ` It looks like an export of ${words(source)}.` : ''} Check what each becomes; nothing is written yet.`;
+}
+
+function readingOf({ delimiter = '', encoding = '', sheet = '', header_row = 0 }: Job['settings']): Reading {
+  return { delimiter, encoding, sheet, header_row };
 }
 
 interface ColumnProps {
@@ -167,7 +219,7 @@ function Column({ name, values, many, chosen, known, fault, pick }: ColumnProps)
       <th scope="row" dir="auto">
         {name}
       </th>
-      <td dir="auto" class="sample">
+      <td dir="auto" class="first-cells">
         {values.filter(Boolean).slice(0, 3).join(' · ') || <span class="absent">empty</span>}
       </td>
       <td>
@@ -217,16 +269,13 @@ function How({ many, choice, change }: { many: Many; choice: Choice; change: (ch
           ))}
         </select>
       </label>
-      {many === 'contacts' && (
-        <label>
-          A date such as 11/12/2026 is
-          <select value={choice.day_order} onChange={(event) => change({ day_order: event.currentTarget.value as Mapping['day_order'] })}>
-            <option value="">refused, as it is not clear</option>
-            <option value="day_first">11 December</option>
-            <option value="month_first">12 November</option>
-          </select>
-        </label>
-      )}
+      <label>
+        Of several rows about one {many === 'contacts' ? 'contact' : 'company'}
+        <select value={choice.repeated} onChange={(event) => change({ repeated: event.currentTarget.value as Mapping['repeated'] })}>
+          <option value="first">the first value of a field counts</option>
+          <option value="last">the last value of a field counts</option>
+        </select>
+      </label>
       {many === 'contacts' && (
         <label>
           Zone of times without one

@@ -14,7 +14,7 @@ export interface Group {
   targets: Target[];
 }
 
-const OF_CONTACTS = ['email', 'linkedin_url', 'full_name', 'first_name', 'last_name', 'contact_status'];
+const OF_CONTACTS = ['email', 'emails', 'linkedin_url', 'full_name', 'first_name', 'last_name', 'contact_status'];
 const OF_COMPANIES = ['domain', 'name', 'company_status'];
 const FIELDS: Record<Many, readonly string[]> = {
   contacts: [...OF_CONTACTS, ...textsBut('contact', OF_CONTACTS), 'company_id'],
@@ -23,7 +23,7 @@ const FIELDS: Record<Many, readonly string[]> = {
 const DATES = ['first_campaign_email_sent', 'last_campaign_email_sent', 'last_reply_received'];
 const OF_COMPANY = ['company.domain', 'company.name', 'company.company_status'];
 const NAMES: Record<string, string> = {
-  full_name: 'First and last name', company_id: 'Id of the company', 'company.domain': 'Company: domain', 'company.name': 'Company: name', 'company.company_status': 'Company: status',
+  full_name: 'First and last name', emails: 'All email addresses', company_id: 'Id of the company', 'company.domain': 'Company: domain', 'company.name': 'Company: name', 'company.company_status': 'Company: status',
 };
 /** By which field alone existing records are found. */
 export const MATCHES: Record<Many, readonly string[]> = { contacts: ['email', 'linkedin_url', 'external_id'], companies: ['domain', 'external_id'] };

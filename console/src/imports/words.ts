@@ -53,3 +53,36 @@ export function summary(job: Job): string {
   const rows = counted(job, 'rows') ?? counted(job, 'records');
   return rows === null ? '' : `${count(rows)} ${counted(job, 'rows') === null ? 'records' : 'rows'}`;
 }
+
+/** The counts of an import, each with the list of a report. The first ones are of whole rows and add up to those of the file. */
+export const LISTS: readonly { name: string; title: string; ofRows: boolean }[] = [
+  { name: 'created', title: 'Created', ofRows: true },
+  { name: 'updated', title: 'Changed', ofRows: true },
+  { name: 'unchanged', title: 'Unchanged', ofRows: true },
+  { name: 'duplicate_in_file', title: 'Repeated', ofRows: true },
+  { name: 'invalid', title: 'Refused', ofRows: true },
+  { name: 'erased', title: 'Erased persons', ofRows: true },
+  { name: 'not_a_row', title: 'Not a row', ofRows: true },
+  { name: 'cells_left_out', title: 'Cells left out', ofRows: false },
+  { name: 'opt_outs_taken', title: 'Opt-outs taken', ofRows: false },
+  { name: 'kept_opt_outs', title: 'Opt-outs kept', ofRows: false },
+  { name: 'joined', title: 'Joined', ofRows: false },
+  { name: 'suppressed', title: 'Do not contact', ofRows: false },
+];
+
+const MEANINGS: Record<string, string> = {
+  created: 'new', updated: 'had other values', unchanged: 'had these values', duplicate_in_file: 'the same RECORD as an earlier row', invalid: 'without an identity, or with faults',
+  erased: 'not imported', not_a_row: 'blank lines, repeated headers, lines below the table', cells_left_out: 'of rows that are imported', opt_outs_taken: 'now on the do-not-contact list',
+  kept_opt_outs: 'a status of the file lifts none', joined: 'two contacts made one', suppressed: 'on a list, and marked',
+};
+
+/** What a count is about, in a few words. */
+export function meaning(name: string, record: 'contact' | 'company'): string {
+  return (MEANINGS[name] ?? '').replace('RECORD', record);
+}
+
+/** What a count of a preview counts: "cells left out". */
+export function listName(name: string, record: 'contact' | 'company', total: number): string {
+  const names: Record<string, string> = { invalid: 'refused', not_a_row: 'not a row', duplicate_in_file: `the same ${record} as an earlier row`, cells_left_out: total === 1 ? 'cell left out' : 'cells left out' };
+  return names[name] ?? name;
+}

@@ -27,9 +27,11 @@ export function timeColumn<R extends AnyRecord>(key: Member<R, string | null>): 
   return { key, name: memberName(key), width: 148, sort: key, down: true, show: (of) => <Time at={at(of)} /> };
 }
 
-export function textColumn<R extends AnyRecord>(key: Member<R, MaybeText>, width: number): Column<R> {
+/** A column of texts; `absent` stands where there is none. */
+export function textColumn<R extends AnyRecord>(key: Member<R, MaybeText>, width: number, absent = ''): Column<R> {
   const text = (of: R) => (of[key] as MaybeText) ?? '';
-  return { key, name: memberName(key), width, sort: key, show: (of) => (text(of) ? <span title={text(of)}>{text(of)}</span> : null) };
+  const none = absent ? <span class="absent">{absent}</span> : null;
+  return { key, name: memberName(key), width, sort: key, show: (of) => (text(of) ? <span title={text(of)}>{text(of)}</span> : none) };
 }
 
 /** Columns of texts that `R` need not name. */

@@ -3,6 +3,9 @@ import { signal } from '@preact/signals';
 import { get } from '../api';
 import type { Company, Page } from '../types';
 
+/** What stands for the domain of a company that only its name identifies. */
+export const NO_DOMAIN = 'no domain';
+
 export type Named = Pick<Company, 'id' | 'domain' | 'name'>;
 
 export const companies = signal<ReadonlyMap<number, Named>>(new Map());

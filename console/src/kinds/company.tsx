@@ -1,7 +1,7 @@
 /** Companies. */
 import type { Company } from '../types';
 import { idColumn, nameColumn, statusColumn, textColumn, textColumns, timeColumn } from './columns';
-import { companyName, nameCompanies } from './companies';
+import { companyName, nameCompanies, NO_DOMAIN } from './companies';
 import type { Kind } from './kind';
 import { textsBut } from './texts';
 
@@ -19,13 +19,13 @@ export const COMPANIES: Kind<Company> = {
   statusOf: (of) => of.company_status,
   customOf: (of) => of.company_custom_fields,
   nameOf: companyName,
-  below: (of) => of.domain,
+  below: (of) => of.domain || NO_DOMAIN,
   when: (of) => of.status_changed_at,
-  listed: (of) => ({ kind: 'domain', value: of.domain }),
+  listed: (of) => (of.domain ? { kind: 'domain', value: of.domain } : null),
   listedAs: ['domain', 'domains'],
   columns: [
     nameColumn<Company>('/companies', 'name', companyName),
-    textColumn<Company>('domain', 220),
+    textColumn<Company>('domain', 220, NO_DOMAIN),
     statusColumn<Company>('company_status', (of) => of.company_status),
     timeColumn<Company>('status_changed_at'),
     statusColumn<Company>('previous_status', (of) => of.previous_status),
@@ -41,6 +41,7 @@ export const COMPANIES: Kind<Company> = {
     { name: 'Status changed in the last 7 days', query: { 'status_changed_at[gte]': '7d', sort: '-status_changed_at' } },
     { name: 'New in the last 7 days', query: { 'created_time[gte]': '7d', sort: '-created_time' } },
     { name: 'Without a status', query: { 'company_status[is_set]': 'false' } },
+    { name: 'Without a domain', query: { 'domain[is_set]': 'false', sort: 'name' } },
     { name: 'Without a name', query: { 'name[is_set]': 'false', sort: 'domain' } },
   ],
   searches: 'Search names, domains, fields',

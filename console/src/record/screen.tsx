@@ -4,7 +4,7 @@ import { useEffect } from 'preact/hooks';
 import { get, type Problem } from '../api';
 import { suppress } from '../grid/changes';
 import { Reasons } from '../grid/reasons';
-import { companies, companyName } from '../kinds/companies';
+import { companies, companyName, NO_DOMAIN } from '../kinds/companies';
 import { COMPANIES } from '../kinds/company';
 import { CONTACTS } from '../kinds/contact';
 import type { AnyRecord, Kind } from '../kinds/kind';
@@ -147,7 +147,7 @@ function contactFacts(of: Contact) {
 }
 
 function companyFacts(of: Company) {
-  return <Copied text={of.domain} what="domain" />;
+  return of.domain ? <Copied text={of.domain} what="domain" /> : <span>{NO_DOMAIN}</span>;
 }
 
 function Head<R extends AnyRecord>({ kind, known, facts, reload }: { kind: Kind<R>; known: Known<R>; facts: PageProps<R>['facts']; reload: () => void }) {

@@ -12,7 +12,7 @@ from touchbase.history.problems import OTHER_PERSON
 from touchbase.records.models import Company, Contact, CustomField
 from touchbase.records.sql import rows as records_rows
 from touchbase.records.sql.statements import CONTACT_TO_SHOW, with_custom_fields_within
-from touchbase.sql.builders import ONE
+from touchbase.sql.builders import ROW_KEY
 from touchbase.sql.filters import Where
 from touchbase.sql.operation import query
 from touchbase.sql.rows import names
@@ -75,7 +75,7 @@ _NAMED = (
 )
 NAMED_BEFORE = Statement(
     "named_before",
-    (*ONE, ("other_id", "bigint"), ("delivery_id", "bigint")),
+    (*ROW_KEY, ("other_id", "bigint"), ("delivery_id", "bigint")),
     body="SELECT p.id, p.other_id, t.record_id, t.detail FROM p CROSS JOIN event t WHERE t.client = p.client AND t.record_kind = 1 "
     f"AND t.record_id IN (p.id, p.other_id) AND t.delivery_id < p.delivery_id AND t.detail LIKE '%\"{OTHER_PERSON}\"%'",
 )
