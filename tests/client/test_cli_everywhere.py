@@ -121,7 +121,7 @@ def test_files__are_imported_and_exported(run: Run, same: Callable[..., str], cl
 
     assert "first_name" in shown.stdout
     assert counted["progress"]["created"] == 2
-    assert "1 rows were refused: in bad.csv" in done.stderr
+    assert "1 row was refused: in bad.csv" in done.stderr
     assert "wrong" in (tmp_path / "bad.csv").read_text()
     assert again["progress"]["unchanged"] == 2
     assert [(row["email"], row["first_name"]) for row in exported] == [("ann@example.com", "Ann"), ("ben@example.com", "Ben")]

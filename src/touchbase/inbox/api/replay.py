@@ -93,7 +93,7 @@ example(ReplayRequest, {"tool": "hubspot", "state": "unrecognised", "received_si
 class DryRunRecordOut(Struct):
     """A record that a delivery would create or change."""
 
-    record: Literal["contact", "company"]
+    record: Annotated[Literal["contact", "company"], Meta(description="The kind of the record.")]
     id: Annotated[int | None, Meta(description="null: it would be created.")]
     changed: Annotated[
         dict[str, list[str | int | float | bool | None]],
@@ -109,10 +109,10 @@ class DryRunDeliveryOut(Struct):
 
     id: int
     state: Annotated[str, Meta(description="The present state; empty: it could not be tried.")]
-    would_be: DeliveryStateOut
+    would_be: Annotated[DeliveryStateOut, Meta(description="The state that it would have.")]
     events: Annotated[int, Meta(description="The events that it would have.")]
     error: str | None
-    records: list[DryRunRecordOut]
+    records: Annotated[list[DryRunRecordOut], Meta(description="The records that it would change.")]
 
 
 class DryRunOut(Struct):
