@@ -342,6 +342,9 @@ async def _delete_and_merge(a: Side) -> None:
     await a.sure("DELETE", f"/public/v2/contacts/{number}")
     await a.sure("DELETE", f"/public/v2/companies/{company}")
     merged = [(await a.sure("POST", "/public/v2/contacts", {"email": f"zq07{n}mergeqz@example.com"}))["id"] for n in (3, 4)]
+    for n, number in zip((3, 4), merged, strict=True):  # both have an address in turn
+        for email in ("zq075turnqz@example.com", f"zq07{n}mergeqz@example.com"):
+            await a.sure("PATCH", f"/public/v2/contacts/{number}", {"email": email})
     await a.sure("POST", f"/public/v2/contacts/{merged[0]}/merge", {"with": merged[1:]})
 
 

@@ -12,7 +12,6 @@ from touchbase.history.problems import OTHER_PERSON
 from touchbase.records.models import Company, Contact, CustomField
 from touchbase.records.sql import rows as records_rows
 from touchbase.records.sql.statements import CONTACT_TO_SHOW, with_custom_fields_within
-from touchbase.sql.builders import ROW_KEY
 from touchbase.sql.filters import Where
 from touchbase.sql.operation import query
 from touchbase.sql.rows import names
@@ -75,9 +74,9 @@ _NAMED = (
 )
 NAMED_BEFORE = Statement(
     "named_before",
-    (*ROW_KEY, ("other_id", "bigint"), ("delivery_id", "bigint")),
-    body="SELECT p.id, p.other_id, t.record_id, t.detail FROM p CROSS JOIN event t WHERE t.client = p.client AND t.record_kind = 1 "
-    f"AND t.record_id IN (p.id, p.other_id) AND t.delivery_id < p.delivery_id AND t.detail LIKE '%\"{OTHER_PERSON}\"%'",
+    (("client", "bigint"), ("record_id", "bigint"), ("delivery_id", "bigint")),
+    body="SELECT p.delivery_id, t.record_id, t.detail FROM p CROSS JOIN event t WHERE t.client = p.client AND t.record_kind = 1 "
+    f"AND t.record_id = p.record_id AND t.delivery_id < p.delivery_id AND t.detail LIKE '%\"{OTHER_PERSON}\"%'",
 )
 _LAST_OF_NAMED = "SELECT id FROM delivery WHERE client = ? AND problems IS NOT NULL AND id > ? ORDER BY id LIMIT ?"
 
@@ -93,10 +92,10 @@ def read_named(client: int, after: int, limit: int) -> Plan[tuple[list[tuple[int
     for delivery, number, detail in (yield Select(_NAMED, (client, after, limit))):
         if (pair := _pair(number, detail)) is not None:
             named.setdefault(pair, delivery)
-    places = [(client, *pair, delivery) for pair, delivery in named.items()]
-    for first, second, number, detail in (yield Execute(NAMED_BEFORE, places)) if places else ():
-        if _pair(number, detail) == (first, second):
-            named.pop((first, second), None)
+    places = sorted({(client, number, delivery) for pair, delivery in named.items() for number in pair})
+    for delivery, number, detail in (yield Execute(NAMED_BEFORE, places)) if places else ():
+        if (pair := _pair(number, detail)) is not None and named.get(pair) == delivery:
+            del named[pair]
     numbers = sorted({(client, number) for pair in named for number in pair})
     contacts = {row[1]: records_rows.contact_of(row) for row in ((yield Execute(CONTACT_TO_SHOW, numbers)) if numbers else ())}
     pairs = [(delivery, *pair) for pair, delivery in named.items() if contacts.keys() >= set(pair)]
