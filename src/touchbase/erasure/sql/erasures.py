@@ -35,8 +35,11 @@ from touchbase.event_log.sql.log import log_events
 from touchbase.history import sql as history_sql
 from touchbase.history.events import CONTACT
 from touchbase.history.identity_links import Ref
+from touchbase.history.sql import event_of, event_row
 from touchbase.jobs.sql import EXPIRE_JOB_FILES
+from touchbase.projection.known_events import REMOVE_EVENT
 from touchbase.projection.suppression_guard import DELIVERIES_OF_EVENTS, erase_parked_events
+from touchbase.records.further_emails import by_key
 from touchbase.records.record_type import CONTACT_TYPE
 from touchbase.records.sql.rows import contact_of
 from touchbase.records.sql.statements import lock_records
@@ -48,6 +51,7 @@ from touchbase.sql.scope import ALL_CLIENTS
 from touchbase.sql.statement import Execute, Plan, Select, Statement
 from touchbase.suppression.server_secret import erasure_key_of, find_erasure_key, make_erasure_key, replace_erasure_key
 from touchbase.suppression.sql import DELETE_ERASURE, FIND_ERASED, SAVE_ERASED, Mark, find_marks, save_marks
+from touchbase.suppression.suppression_keys import EMAIL
 
 ERASURE: Columns = (
     ("client", "bigint"), ("id", "bigint"), ("requested_us", "bigint"), ("done_us", "bigint"), ("swept_to", "bigint"),
@@ -103,6 +107,7 @@ def erase_person(
         removed.update((yield from remove_all(client, contact)))
         contacts += yield from same_in_bin(client, contacts, current_refs)
     current_refs -= yield from identities_of_others(client, current_refs)
+    yield from _strike_listed(client, {ref[2] for ref in current_refs if ref[:2] == ("", EMAIL)})
     parked = yield from erase_parked_events(client, current_refs)
     removed["events"] += parked.events
     key = yield from make_erasure_key()
@@ -112,6 +117,29 @@ def erase_person(
     removed["deliveries"] += yield from clear_deliveries(key, client, deliveries | parked.deliveries, at)
     yield from _log(client, at, contacts, number)
     return (yield from open_erasure(client, number, at, removed, done_us=None if search else at))
+
+
+TAKE_LISTED = Statement(
+    "take_listed_address",
+    (("client", "bigint"), ("address", "text")),
+    body="DELETE FROM link t USING p WHERE t.client = p.client AND t.tool = '' AND t.object_type = 'listed' "
+    "AND substr(t.object_id, 1, length(p.address) + 1) = p.address || ' ' RETURNING t.record_id",
+    by_row=True,
+)
+"""Deletes the links from an address to the contacts whose CRM objects list it (`projection/crm_merges.py`)."""
+
+
+def _strike_listed(client: int, addresses: set[str]) -> Plan[None]:
+    """Remove addresses from the lists of other contacts, and from the events that brought them."""
+    rows = (yield Execute(TAKE_LISTED, [(client, address) for address in sorted(addresses)])) if addresses else []
+    for contact in sorted({row[0] for row in rows if row[0] is not None}):
+        for event in map(event_of, (yield Execute(history_sql.EVENTS_OF, [(client, CONTACT, contact)]))):
+            emails = event.detail.get("emails", ())
+            left = [email for email in emails if not addresses & by_key([email]).keys()]
+            if len(left) < len(emails):
+                yield Execute(REMOVE_EVENT, [(client, CONTACT, contact, event.occurred_us, event.key)])
+                event.detail = event.detail | {"emails": left}
+                yield Execute(history_sql.INSERT_EVENT, [event_row(client, event)])
 
 
 def _log(client: int, at: Micros, contacts: Sequence[int], number: int) -> Plan[None]:
