@@ -42,6 +42,7 @@ PARSERS = {
         "enrichment.retry_policy": "a Retry-After header, which the client bounds",
         "outgoing.api.preview": "a mail that this server has just written",
         "outgoing.mail_client": "an operator's own setting",
+        "outgoing.api.mail_to_people": "writes mails",
         "outgoing.content": "writes mails",
     },
     "csv": {

@@ -76,7 +76,11 @@ def test_inbox__is_listed_shown_grouped_and_replayed(run: Run, client_id: str, a
     assert "unrecognised" in run("inbox", "list", "--client", client_id, "--group").stdout
     assert "ann@example.com" in run("inbox", "show", str(known["id"])).stdout
     assert run("inbox", "replay", str(known["id"])).stdout == "1 delivery will be applied again\n"
-    assert run("inbox", "replay", "--client", client_id, "--tool", "instantly", "--dry-run").stdout.startswith("1 delivery would be")
+    assert (
+        run("inbox", "replay", "--client", client_id, "--tool", "instantly", "--dry-run")
+        .stdout.splitlines()[1]
+        .startswith("1 delivery would be")
+    )
 
 
 def test_events__are_listed_and_followed(run: Run, client_id: str, tb: Touchbase, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -88,6 +88,7 @@ from touchbase.connections.models import Connection
 from touchbase.connections.sql.connections import add_connection
 from touchbase.connections.sql.fetching import due_fetches
 from touchbase.connections.sql.silence import claim_check, count_silent, due_judgements, judge_connection
+from touchbase.conversations.plans import Filters
 from touchbase.custom_fields.changes import FieldJob
 from touchbase.custom_fields.sql import define_field
 from touchbase.deliveries.delivery import Delivery
@@ -426,7 +427,15 @@ def value(name: str, hint: object) -> Any:  # noqa: PLR0911 - one line a type
             list[Addresses]: [Addresses("ann@example.com")],
         }
         return known.get(kind, [("", "email", "ann@example.com")])
-    others: dict[Any, Any] = {int: 1, bool: True, str: "a", bytes: b"", RequestKey: RequestKey(1, "k", b"f", 5), Policy: Policy("newest")}
+    others: dict[Any, Any] = {
+        int: 1,
+        bool: True,
+        str: "a",
+        bytes: b"",
+        RequestKey: RequestKey(1, "k", b"f", 5),
+        Policy: Policy("newest"),
+        Filters: Filters("later", "a", "a", "a", "a"),
+    }
     usual = USUAL.get(name)
     return usual if isinstance(usual, kind) else others[kind]
 
@@ -455,7 +464,7 @@ ASKING: list[Any] = [
     release_place("acme"), remove_cell("eu"), copy_installation_list(InstallationList(2, [])), raise_list_revision(3),
     remove_deleted(1, 2**40, 5, 10), forget_merges(1, 2**40, 5),
     strike_texts(1, "job", [(StoredTexts((1,), {"error": "a"}), None), (StoredTexts((1,), {"error": "a"}), {"error": "b"})]),
-    invite_user(USER, LINK), store_link(LINK), use_link("d", (INVITATION,), 5, "stored"), change_user("u", UserChange(role="viewer")),
+    store_link(LINK), use_link("d", (INVITATION,), 5, "stored"), change_user("u", UserChange(role="viewer")),
     revoke_invitation("i"), store_session(Session("h", "u", None, 5, 5)), end_sessions("u"),
     store_first_key(KEY), erase_person(1, 10, 1), sweep_erasure(1, 1, [], 5, False, 10),
     add_erasures(1, b"another", [], 10), prune_bodies(1, 2**40, 5, 10), drop_unrecognised(1, 10, 1, 5, 10), drop_refused(1, 10, 1),

@@ -14,6 +14,7 @@ from touchbase.common import field_limits as limits
 from touchbase.common.timestamps import Micros, to_text, to_text_or_none
 from touchbase.conversations import plans
 from touchbase.conversations.plans import (
+    DONE,
     NEWEST,
     OPEN,
     SORTS,
@@ -23,6 +24,8 @@ from touchbase.conversations.plans import (
     Filters,
     count_conversations,
     get_conversation,
+    list_conversations,
+    list_done_conversations,
 )
 from touchbase.errors import Fault, Invalid, NotFound, TouchbaseError
 from touchbase.http import query_parameters as query
@@ -206,13 +209,18 @@ async def _client(call: Call, text: str, caller: Principal) -> Client:
 async def list_team_conversations(call: Call) -> Response:
     """Handle `GET` of a page of conversations."""
     parameters = call.parameters()
-    sort = parameters[SORT] or NEWEST
+    state = parameters[STATE] or OPEN
+    sort = NEWEST if state == DONE else parameters[SORT] or NEWEST
     after: plans.Place | None = parameters.cursor(f"{PATH}/{sort}", tuple[int, int, int])
     parameters.done()
     clients = await _clients(call, parameters[CLIENT])
     limit, page_bytes, now = min(parameters[LIMIT], LARGEST_PAGE), await call.page_bytes(), call.api.dependencies.clock()
-    state, filters = parameters[STATE] or OPEN, Filters(**parameters.filters)
-    listed = await call.api.dependencies.store.read(plans.list_conversations(sorted(clients), state, now, limit + 1, filters, sort, after))
+    filters, numbers = Filters(**parameters.filters), sorted(clients)
+    if state == DONE:
+        wanted = list_done_conversations(numbers, limit + 1, filters, after)
+    else:
+        wanted = list_conversations(numbers, state, now, limit + 1, filters, sort, after)
+    listed = await call.api.dependencies.store.read(wanted)
     page, has_more = page_of(listed, limit)
     data = fitting((_out(conversation, clients[conversation.client], now) for conversation in page), page_bytes)
     last = page[len(data) - 1] if has_more or len(data) < len(page) else None

@@ -201,7 +201,7 @@ def _divide(call: object, cell_of: CellOf) -> dict[int, object]:
 
 def _first_of_all(call: object, answers: Answers) -> list[Conversation]:
     conversations = [conversation for answer in answers.values() for conversation in answer]
-    return _in_order(conversations, call.sort)[: call.limit]  # type: ignore[attr-defined]
+    return _in_order(conversations, getattr(call, "sort", NEWEST))[: call.limit]  # type: ignore[attr-defined]
 
 
 def _in_order(conversations: Iterable[Conversation], sort: str) -> list[Conversation]:
@@ -212,26 +212,6 @@ def place(conversation: Conversation, sort: str) -> Place:
     """Return the place of a conversation in a list."""
     at = conversation.newest_us if sort == NEWEST else conversation.open_since_us or conversation.newest_us
     return at or 0, conversation.client, conversation.contact_id
-
-
-@query(clients=lambda call: call.clients, divide=Division(_divide, _first_of_all, partial=True))
-def list_conversations(
-    clients: Sequence[int],
-    state: str,
-    now: Micros,
-    limit: int,
-    filters: Filters = Filters(),
-    sort: str = NEWEST,
-    after: Place | None = None,
-) -> Plan[list[Conversation]]:
-    """Conversations of these clients in one state, newest first, or with `waiting` the one that waits longest first."""
-    conversations: list[Conversation] = []
-    if state == DONE:
-        for client in clients:
-            conversations += yield from _done(client, limit, filters, after)
-    elif clients:
-        conversations = yield from _not_handled(clients, state, now, limit, filters, sort, after)
-    return (yield from _with_details(_in_order(conversations, sort)[:limit]))
 
 
 _SQLITE = "FROM message m CROSS JOIN event x CROSS JOIN contact c"
@@ -250,9 +230,19 @@ _STATE = (
 """The state of a group of messages that are not handled; its parameter is the present time."""
 
 
-def _not_handled(
-    clients: Sequence[int], state: str, now: Micros, limit: int, filters: Filters, sort: str, after: Place | None
+@query(clients=lambda call: call.clients, divide=Division(_divide, _first_of_all, partial=True))
+def list_conversations(
+    clients: Sequence[int],
+    state: str,
+    now: Micros,
+    limit: int,
+    filters: Filters = Filters(),
+    sort: str = NEWEST,
+    after: Place | None = None,
 ) -> Plan[list[Conversation]]:
+    """Conversations of these clients that are open, snoozed or automatic, newest first, or with `waiting` the longest waiting first."""
+    if not clients:
+        return []
     having = Where(f"{_STATE} = ?", now, state)
     of_message = [(name, value) for name in _OF_MESSAGE if (value := getattr(filters, name)) is not None]
     if of_message:
@@ -276,7 +266,7 @@ def _not_handled(
         (*clients, *having.params, limit),
         f"{columns} {_POSTGRES} {_DECIDED} WHERE {among} {ends}",
     )
-    return [_conversation(row) for row in rows]
+    return (yield from _with_details([_conversation(row) for row in rows]))
 
 
 _LATER = (
@@ -284,6 +274,17 @@ _LATER = (
     "AND o.client = f.client AND o.event_key = f.key AND o.occurred_us = f.occurred_us AND o.direction = 'received' AND o.deleted = 0 "
     "AND (o.handled_us IS NULL OR (o.occurred_us, o.id) > (m.occurred_us, m.id))"
 )
+
+
+@query(clients=lambda call: call.clients, divide=Division(_divide, _first_of_all, partial=True))
+def list_done_conversations(
+    clients: Sequence[int], limit: int, filters: Filters = Filters(), after: Place | None = None
+) -> Plan[list[Conversation]]:
+    """Conversations of these clients whose replies are all handled, newest first."""
+    conversations: list[Conversation] = []
+    for client in clients:
+        conversations += yield from _done(client, limit, filters, after)
+    return (yield from _with_details(_in_order(conversations, NEWEST)[:limit]))
 
 
 def _done(client: int, limit: int, filters: Filters, after: Place | None) -> Plan[list[Conversation]]:
