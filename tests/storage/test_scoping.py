@@ -530,6 +530,8 @@ async def reader(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Reader:
     await store.write(calls_until(-30 * DAY, 1))
     await miss_an_event(store, 1, 5, secret="secret")
     await store.write(lead_shards("t", 5, 6))
+    await store.write(invite_user(USER, LINK))
+    await store.write(use_link("d", (INVITATION,), 5, "stored"))
     events = {0: "ann@example.com", 1: None}
     for n in range(3):
         await store.write(store_delivery(1, "crm", bytes([n]) * 16, b"{}", "", b"{}", 5))
