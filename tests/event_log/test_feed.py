@@ -16,6 +16,7 @@ from touchbase.common.timestamps import DAY
 from touchbase.event_log.feed import Feed
 from touchbase.event_log.signal import LOGGED
 from touchbase.event_log.sql.queries import trim_log
+from touchbase.outgoing.api import events
 from touchbase.sql.store import Store
 
 EVENTS = "/public/v2/events"
@@ -244,6 +245,25 @@ async def test_stream__sends_events_and_ends_when_the_server_stops(store: Store,
     assert json.loads(created.partition("data: ")[2])["data"]["object"] == await house.get(number)
     assert company.startswith("id: evt_2\nevent: company.created\n")
     assert all(each.startswith(":") for each in rest)
+
+
+async def test_stream__reads_nothing_more_for_a_reader_that_left(house: House, monkeypatch: pytest.MonkeyPatch) -> None:
+    await house.contact(**JANE)
+    stream = Stream(house)
+    pieces = stream.pieces()
+    assert [(await anext(pieces))[:5] for _ in range(2)] == ["retry", "id: e"]
+    read_pages = 0
+    piece = events._piece
+
+    async def counted(*args: Any) -> tuple[bytes, int, int]:
+        nonlocal read_pages
+        read_pages += 1
+        return await piece(*args)
+
+    monkeypatch.setattr(events, "_piece", counted)
+    await stream.leave()
+
+    assert read_pages == 0
 
 
 async def test_stream__goes_on_after_the_last_event_id(house: House) -> None:

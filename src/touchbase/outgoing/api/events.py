@@ -109,6 +109,8 @@ async def _wait(call: Call, client: Client, query: _EventsQuery, page: LoggedPag
         with feed.place(client.number):
             while not page.events and not gone.done() and not feed.stopping.is_set() and (left := until - loop.time()) > 0:
                 await _either(feed.wait(client.number, page.last, left), gone)
+                if gone.done():
+                    break
                 body, page = await _page(call, client, query, page.last)
     finally:
         gone.cancel()
@@ -133,9 +135,9 @@ async def _either(waiting: Awaitable[None], gone: asyncio.Future[None]) -> None:
 
 async def _stream(call: Call, client: Client, query: _EventsQuery) -> Response:
     feed = call.api[FEED]
-    first = await _piece(call, client, query, query.after)
-    with feed.place(client.number):  # refused here, while a problem can still be sent; `_pieces` takes the place
-        pass
+    # Refused here, before anything is read, and while a problem can still be sent; `_pieces` takes the place.
+    with feed.place(client.number):
+        first = await _piece(call, client, query, query.after)
     headers = [(b"cache-control", b"no-store"), (b"x-accel-buffering", b"no")]
     return Response(content_type=STREAM, headers=headers, stream=_pieces(call, client, query, *first))
 
@@ -152,6 +154,8 @@ async def _pieces(call: Call, client: Client, query: _EventsQuery, piece: bytes,
                     yield piece
                 if last >= newest:
                     await _either(feed.wait(client.number, last, KEEP_ALIVE_SECONDS), gone)
+                    if gone.done():
+                        break
                     # The client's state and the key may have changed.
                     client = await api.authenticate(call.headers, _key(call), call.needed, call.api.dependencies.clock(), call.scope)
                     piece, last, newest = await _piece(call, client, query, last)
