@@ -26,7 +26,7 @@ export interface SettingGroup {
 /** CRMs whose API is asked for records that their webhooks leave out. */
 export const FETCHED = ['acuity', 'attio', 'bitrix24', 'copper', 'folk', 'follow_up_boss', 'hubspot', 'keap', 'monday', 'zoho'];
 /** Campaign tools whose history can be loaded. */
-export const LOADED = ['instantly', 'smartlead', 'lemlist', 'heyreach', 'woodpecker'];
+export const LOADED = ['instantly', 'smartlead', 'lemlist', 'heyreach', 'woodpecker', 'reply_io'];
 /** Tools whose signatures carry a time. */
 export const TIMED: Record<Channel, readonly string[]> = { email_campaign: ['amazon_ses', 'calendly', 'customer_io', 'klaviyo', 'loops', 'mailgun', 'resend', 'sendgrid', 'sendpilot', 'unipile'], crm: ['chatwoot', 'close', 'folk', 'hubspot', 'twenty', 'webflow'] };
 
