@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import sys
+from contextlib import ExitStack
 from datetime import UTC, datetime
 from typing import Any
 
@@ -14,10 +15,13 @@ from tests.asgi_client import ApiClient
 from tests.exports.test_export_api import exported, filled
 from tests.imports.jobs import contacts, imported
 
+from touchbase.clients.sql.clients import find_client
 from touchbase.config import Settings
 from touchbase.exports import job as export_job
 from touchbase.exports import parquet_file
+from touchbase.exports.api import _parquet_place
 from touchbase.exports.job import export_kinds
+from touchbase.exports.writer import ExportFormat
 from touchbase.jobs.runner import JobRun
 from touchbase.jobs.worker import JobWorker
 
@@ -162,3 +166,18 @@ async def test_without_pyarrow__an_export_says_what_to_install(call: ApiClient, 
     assert failed["state"] == "failed"
     assert "pip install touchbase[parquet]" in failed["error"]
     assert (await call.get("/public/v2/contacts/export?format=csv")).status == 200
+
+
+async def test_parquet__has_few_readers_at_once(call: ApiClient) -> None:
+    await call.post("/public/v2/contacts", {"email": "ann@example.com"})
+    client = await call.parts.store.read(find_client("default", 0))
+    assert client is not None
+
+    with ExitStack() as places:
+        for _ in range(3):
+            places.enter_context(_parquet_place(client, ExportFormat("parquet")))
+        refused = await call.get("/public/v2/contacts/export?format=parquet")
+        csv = await call.get("/public/v2/contacts/export?format=csv")
+    free = await call.get("/public/v2/contacts/export?format=parquet")
+
+    assert (refused.status, refused.problem["code"], csv.status, free.status) == (429, "rate_limited", 200, 200)

@@ -261,9 +261,17 @@ async def test_report__of_many_events_is_read_part_by_part(house: House) -> None
     assert [row.mailed for row in rows] == [3]
 
 
-# The first event of a record is one that no report counts; the status of an event, the content of a deleted record and a request to erase
-# it do not count.
-OTHERS = {"create_contact", "create_checked_contact", "create_company", "set_event_status", "replace_deleted_record", "ask_erasure", "delete_event"}
+# The first event of a record, and a repeated statement of a request, are none that a report counts; the status of an event, the content
+# of a deleted record and a request to erase it do not count.
+OTHERS = {
+    "create_contact",
+    "create_checked_contact",
+    "create_company",
+    "set_event_status",
+    "replace_deleted_record",
+    "ask_erasure",
+    "delete_event",
+}
 
 
 def test_statements__that_write_counted_events_raise_the_versions_of_their_hours() -> None:

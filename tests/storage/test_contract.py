@@ -235,7 +235,7 @@ async def test_update_contact__with_equal_values_adds_an_event_and_leaves_the_re
     assert read.updated_us == ann.updated_us
     [_, entry] = await store.read(get_history(OURS, CONTACT, ann.id))
     assert (entry.event, entry.occurred_us, entry.effect, entry.status) == ("contact.updated", FRIDAY, "status", "new")
-    assert entry.detail == {"fields": {"first_name": "Ann"}, "custom": {"plan": "pro", "seats": None}}
+    assert entry.detail == {"fields": {"first_name": "Ann"}, "custom": {"plan": "pro", "seats": None}, "restates": True}
 
 
 async def test_update__refuses_the_primary_key_of_another_record(store: Store) -> None:

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from typing import Any
 
 import msgspec
 
 from touchbase.auth.authentication import READ
 from touchbase.clients.models import Client
+from touchbase.common.fair_quota import FairQuota
 from touchbase.common.misspelt import suggest
 from touchbase.common.parquet import check_installed
 from touchbase.common.timestamps import to_text
-from touchbase.errors import COUNTED, MOST_FAULTS
+from touchbase.errors import COUNTED, MOST_FAULTS, RateLimited
 from touchbase.exports.encoders import SUPPRESSED
 from touchbase.exports.job import ExportPosition, ExportSettings, custom_columns, pages
 from touchbase.exports.parquet_file import not_installed
@@ -50,6 +51,10 @@ FIELDS = query.text(
 SUPPRESSED_FILTER = query.yes_or_no(SUPPRESSED, "`false`: leave out the records that are on a do-not-contact list; `true`: only these.")
 
 
+MOST_PARQUET = 4
+"""Parquet exports that are read at once in a server process; one client has at most three of them."""
+RETRY_SECONDS = 5
+_parquet_readers = FairQuota(MOST_PARQUET)
 OPTIONS: tuple[Parameter[Any], ...] = (FORMAT, FORMULAS, BOM, FIELDS, SUPPRESSED_FILTER, Q)
 """The parameters of an export that are not filters of the list."""
 
@@ -99,16 +104,34 @@ def stream(record: str, many: str) -> Callable[[Call], Awaitable[Response]]:
         settings = _settings(call, record, client)
         disposition = f'attachment; filename="{many}.{settings.format.format}"'.encode()
         position = ExportPosition(custom_fields=await custom_columns(call.api.dependencies.store, record, client, settings.format))
-        body = _bodies(call, record, client, settings, position)
+        with _parquet_place(client, settings.format):  # refused here, while a problem can still be sent; `_bodies` takes the place
+            body = _bodies(call, record, client, settings, position)
         return Response(content_type=settings.media_type.encode(), headers=[(b"content-disposition", disposition)], stream=body)
 
     return handle
 
 
+@contextlib.contextmanager
+def _parquet_place(client: Client, form: ExportFormat) -> Iterator[None]:
+    """Take a place among the Parquet exports that are read now, as each holds a writer until its end; raises `RateLimited`."""
+    if form.format != PARQUET:
+        yield
+        return
+    if not _parquet_readers.acquire(client.number):
+        raise RateLimited(
+            "too many exports as Parquet are read at once; wait for the end of one, or start this one as a job",
+            policy="parquet", quota=MOST_PARQUET, window=RETRY_SECONDS, retry_after=RETRY_SECONDS,
+        )  # fmt: skip
+    try:
+        yield
+    finally:
+        _parquet_readers.release(client.number)
+
+
 async def _bodies(call: Call, record: str, client: Client, settings: ExportSettings, position: ExportPosition) -> AsyncIterator[bytes]:
     parts, size = call.api.dependencies, min(call.api.dependencies.limits.page_bytes, STREAM_BYTES)
     following = pages(parts.store, record, client, settings, position, size)
-    with contextlib.suppress(StopAsyncIteration):
+    with contextlib.suppress(StopAsyncIteration), _parquet_place(client, settings.format):
         while True:
             async with parts.pages.place(client.number, size):
                 body = (await anext(following))[0].body
