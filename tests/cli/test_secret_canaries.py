@@ -69,6 +69,9 @@ def operations() -> Iterator[tuple[str, str]]:
             "name": "n",
             "key_id": "0123456789ab",
             "refused_id": "1",
+            "user_id": "u0123456789a",
+            "invitation_id": "1",
+            "session_id": "1",
         }
         if path.endswith(("/suspend", "/rotate-id")):
             continue  # the client is what the calls are about

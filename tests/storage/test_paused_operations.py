@@ -15,7 +15,7 @@ from tests.storage.paused import BROKEN, NOON, Action, Outcome, Stage
 
 from touchbase.clients.models import ClientSettings
 from touchbase.common.timestamps import SECOND
-from touchbase.conversations.plans import ConversationChange, change_conversation
+from touchbase.conversations.plans import ConversationChange, change_conversation, change_conversations
 from touchbase.custom_fields.changes import FieldJob
 from touchbase.custom_fields.sql import change_page as change_field_page
 from touchbase.deliveries.delivery import Delivery
@@ -228,6 +228,10 @@ CALLS: dict[str, tuple[type | None, Call]] = {
     "change_conversation: open": (
         change_conversation,
         lambda w, t: change_conversation(t.client, w.ann, ConversationChange("open", label="later"), t.at),
+    ),
+    "change_conversations": (
+        change_conversations,
+        lambda w, t: change_conversations([(t.client, w.ann, None), (t.client, w.bob, None)], ConversationChange("done"), t.at),
     ),
     "prune_messages": (prune_messages, lambda w, t: prune_messages(t.client, t.at, 10)),
     "save_entries": (save_entries, lambda w, t: save_entries(t.client, [NewEntry(EMAIL, "ann@a.example", note=f"{t.number}")], t.at)),

@@ -70,19 +70,21 @@ def reset(tb: Touchbase, email: str, as_json: bool) -> None:
 @users.command()
 @through_api()
 @EMAIL
-def suspend(tb: Touchbase, email: str) -> None:
+@json_option()
+def suspend(tb: Touchbase, email: str, as_json: bool) -> None:
     """Let somebody sign in no more, and end all their sessions within a second."""
-    tb.team.users.update(_id_of(tb, email), {"state": "suspended"})
-    click.echo(f"{email} is suspended")
+    user = tb.team.users.update(_id_of(tb, email), {"state": "suspended"})
+    print_json(user) if as_json else click.echo(f"{email} is suspended")
 
 
 @users.command()
 @through_api()
 @EMAIL
-def resume(tb: Touchbase, email: str) -> None:
+@json_option()
+def resume(tb: Touchbase, email: str, as_json: bool) -> None:
     """Let somebody who was suspended sign in again."""
-    tb.team.users.update(_id_of(tb, email), {"state": "active"})
-    click.echo(f"{email} may sign in again")
+    user = tb.team.users.update(_id_of(tb, email), {"state": "active"})
+    print_json(user) if as_json else click.echo(f"{email} may sign in again")
 
 
 def _grant(text: str) -> dict[str, str]:

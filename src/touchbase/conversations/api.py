@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from typing import Annotated, Literal
 
 from msgspec import UNSET, Meta, Struct, UnsetType
@@ -257,18 +256,35 @@ async def change_team_conversations(call: Call) -> Response:
     call.parameters().done()
     body = await call.body(ChangeConversations)
     change = _change(body.change, call.api.dependencies.clock())
-    data = await asyncio.gather(*(_changed_one(call, name, caller, change) for name in body.conversations))
-    return Response(body=encode(ChangedConversations(data)))
+    clients: dict[str, Client | NotFound] = {}
+    for name in {conversation.client_id for conversation in body.conversations}:
+        try:
+            clients[name] = await _client(call, name, caller)
+        except NotFound as error:
+            clients[name] = error
+    named = [
+        (client.number, conversation.contact_id, conversation.version)
+        for conversation in body.conversations
+        if isinstance(client := clients[conversation.client_id], Client)
+    ]
+    now = call.api.dependencies.clock()
+    command = plans.change_conversations(named, change, now, author_of(call.scope))
+
+    def row(name: ConversationName, outcomes: Outcomes) -> ChangedConversation:
+        client = clients[name.client_id]
+        outcome = outcomes[client.number, name.contact_id] if isinstance(client, Client) else client
+        if isinstance(outcome, TouchbaseError) or isinstance(client, NotFound):
+            assert isinstance(outcome, TouchbaseError)
+            return ChangedConversation(name.client_id, name.contact_id, None, outcome.detail)
+        return ChangedConversation(client.client_id, name.contact_id, _out(outcome, client, now), None)
+
+    def respond(outcomes: Outcomes) -> Response:
+        return Response(body=encode(ChangedConversations([row(name, outcomes) for name in body.conversations])))
+
+    return await call.write_and_respond(lambda writes: writes.write(command), respond)
 
 
-async def _changed_one(call: Call, name: ConversationName, caller: Principal, change: ConversationChange) -> ChangedConversation:
-    try:
-        client = await _client(call, name.client_id, caller)
-        conversation = await _changed(call, client, name.contact_id, change, name.version)
-    except TouchbaseError as error:
-        return ChangedConversation(name.client_id, name.contact_id, None, error.detail)
-    shown = _out(conversation, client, call.api.dependencies.clock())
-    return ChangedConversation(client.client_id, name.contact_id, shown, None)
+Outcomes = dict[tuple[int, int], Conversation | TouchbaseError]
 
 
 async def get_counters(call: Call) -> Response:
@@ -358,7 +374,7 @@ ROUTES = [
         "POST", f"{PATH}/bulk", change_team_conversations, scope=WRITE, operation_id="change_conversations", tag=TAG,
         summary="Change many conversations", body=ChangeConversations,
         description=f"Makes one change of up to {MOST_BULK} conversations. Each is changed or refused by itself.",
-        success=(Success(200, "What became of each.", ChangedConversations),), keyed=False,
+        success=(Success(200, "What became of each.", ChangedConversations),),
     ),
     Route(
         "GET", f"{PATH}/{{client_id}}/{{id}}", get_team_conversation, scope=READ, operation_id="get_conversation", tag=TAG,

@@ -12,16 +12,16 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from touchbase.common.timestamps import Micros
-from touchbase.errors import Fault, Invalid, NotFound, PreconditionFailed, WrongState
+from touchbase.errors import Fault, Invalid, NotFound, PreconditionFailed, TouchbaseError, WrongState
 from touchbase.event_log.models import EventType, LoggedEvent, by_request
 from touchbase.event_log.sql.log import log_events
 from touchbase.history.events import CONTACT, NO_AUTHOR, Author
 from touchbase.messages.sql.plans import event_of_copy
 from touchbase.records.sql.statements import lock_existing
 from touchbase.sql.builders import RECORD, ROW_KEY
-from touchbase.sql.cell_answers import Answers, CellOf, Division
+from touchbase.sql.cell_answers import Answers, CellOf, Division, union
 from touchbase.sql.filters import Where
-from touchbase.sql.operation import command, query
+from touchbase.sql.operation import command, outcome_of, query
 from touchbase.sql.rows import Columns, encode
 from touchbase.sql.statement import Execute, Plan, Row, Select, Statement
 
@@ -399,15 +399,15 @@ def change_conversation(
         return Invalid([fault])
     record, author = (client, CONTACT, contact_id), encode(by._asdict())
     events: list[EventType] = []
+    copies = (yield Execute(NEWEST_COPY, [record])) if change.state == OPEN and state == DONE else []
+    if change.state == OPEN and state == DONE and not copies:
+        return WrongState("the contact has sent no message that could be reopened")
     if change.kind is not None:
         yield Execute(SET_AUTOMATIC, [(*record, int(change.kind == AUTOMATIC))])
     if change.state == DONE and state != DONE:
         yield Execute(HANDLE, [(*record, at, author)])
         events.append(EventType.CONVERSATION_DONE)
-    elif change.state == OPEN and state == DONE:
-        copies = yield Execute(NEWEST_COPY, [record])
-        if not copies:
-            return WrongState("the contact has sent no message that could be reopened")
+    elif copies:
         yield Execute(REOPEN, [(*record, copies[0][0], copies[0][1])])
         events.append(EventType.CONVERSATION_REOPENED)
     snoozed = (None, None) if change.state is not None else (before.snoozed_us, before.snoozed_until_us)
@@ -419,3 +419,25 @@ def change_conversation(
     cause = by_request(by)
     yield from log_events([LoggedEvent(client, event, at, CONTACT, contact_id, cause=cause) for event in events])
     return (yield from _of_contact(client, contact_id, rows[0][2:]))
+
+
+Named = tuple[int, int, str | None]
+"""Client and contact of a conversation, and the version that it must have."""
+
+
+def _divide_named(call: object, cell_of: CellOf) -> dict[int, object]:
+    parts: dict[int, list[Named]] = {}
+    for named in call.conversations:  # type: ignore[attr-defined]
+        parts.setdefault(cell_of(named[0]), []).append(named)
+    return {cell: replace(call, conversations=part) for cell, part in parts.items()}  # type: ignore[type-var]
+
+
+@command(clients=lambda call: {client for client, *_ in call.conversations}, divide=Division(_divide_named, union), large=True)
+def change_conversations(
+    conversations: Sequence[Named], change: ConversationChange, at: Micros, by: Author = NO_AUTHOR
+) -> Plan[dict[tuple[int, int], Conversation | TouchbaseError] | TouchbaseError]:
+    """Change many conversations, each as `change_conversation` does; the result or error of each, by client and contact."""
+    outcomes: dict[tuple[int, int], Conversation | TouchbaseError] = {}
+    for client, contact, version in sorted(conversations, key=lambda named: named[:2]):
+        outcomes[client, contact] = yield from outcome_of(change_conversation.plan(client, contact, change, at, by, version))
+    return outcomes
