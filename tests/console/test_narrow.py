@@ -21,7 +21,17 @@ def test_narrow_page__has_four_sections_in_sight_and_the_others_under_more(conso
     page.get_by_role("button", name="More").click()
     assert axe_faults(page) == []
     entries = page.locator(":popover-open .entry")
-    assert entries.all_inner_texts() == ["Companies", "Imports", "Do not contact", "Clients", "Endpoints", "Keys", "Settings", "Erasure"]
+    assert entries.all_inner_texts() == [
+        "Companies",
+        "Imports",
+        "Do not contact",
+        "Clients",
+        "Endpoints",
+        "Keys",
+        "Team",
+        "Settings",
+        "Erasure",
+    ]
     page.keyboard.press("Tab")
     page.keyboard.press("ArrowDown")
     page.keyboard.press("Enter")

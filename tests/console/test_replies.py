@@ -174,7 +174,8 @@ def test_replies__are_filtered_by_campaign_in_the_address_of_the_page(replies: C
     page = replies.open(f"/replies{OF}")
     page.get_by_label("Campaign").select_option("Autumn")
     page.wait_for_url("**campaign_id=autumn**")
-    page.locator(".reply").nth(1).wait_for(state="detached")
+    page.locator(".reply", has_text="Bo").wait_for(state="detached")
+    page.locator(".reply", has_text="Ada").wait_for()
     assert names(page) == ["Ada"]
 
 

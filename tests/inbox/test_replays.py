@@ -96,7 +96,12 @@ async def test_replay_deliveries__dry_run_reports_the_changes_and_stores_nothing
     reply = await call.post("/admin/v1/deliveries/replay", {"channel": "crm", "dry_run": True})
 
     would = {"outcomes": {"unrecognised": 1, "applied": 1}, "records_made": 1, "records_changed": 0, "fields": {}}
-    assert (reply.status, reply.json()) == (200, {"count": 2, "left": 0, "next_cursor": None, "would": would})
+    shown = reply.json()
+    assert [(delivery["state"], delivery["would_be"]) for delivery in shown["would"].pop("deliveries")] == [
+        ("received", "unrecognised"),
+        ("received", "applied"),
+    ]
+    assert (reply.status, shown) == (200, {"count": 2, "left": 0, "next_cursor": None, "would": would})
     assert await deliveries(call) == {1: "received", 2: "received"}
     assert (await call.get("/public/v2/contacts", x_client_id="abc")).json()["data"] == []
 

@@ -45,7 +45,7 @@ from touchbase.sql.store import Store
 # What tells a row from others is taken as A has it; everything else is changed, so that a write shows.
 KEYS = {
     "id", "record_kind", "record_id", "email_key", "linkedin_key", "domain", "external_id", "company_id", "tool", "object_type",
-    "object_id", "channel", "endpoint_id",
+    "object_id", "channel", "endpoint_id", "contact_id",
     "key", "name", "state", "client_id", "digest", "erasure", "requested_us", "until_us", "old",
     "occurred_us", "hour", "noticed_us", "type", "sequence", "event_key", "copy_key", "direction",
 }  # fmt: skip
@@ -55,7 +55,7 @@ BESIDE = {
     "to_id": 1, "to_us": 1, "now_us": NEVER - 1, "most": 50, "times": 1, "applied_us": 1, "next_attempt_us": 0, "shape": "x", "at": NEVER,
     "before_us": NEVER, "after_us": -NEVER, "after_id": 0, "upto_us": NEVER, "duplicate_of": 1, "before": 0, "count": 1, "since": 0,
     "why": "erased", "note": "x", "place": 0,
-    "asked_us": 1,
+    "asked_us": 1, "handled_us": 1, "handled_by": "x", "automatic": 1, "message_id": 1, "copy_key": "x", "address": w.EMAIL,
 }  # fmt: skip
 TIMES: list[dict[str, Any]] = [BESIDE, {**BESIDE, "now_us": BEYOND}]
 """Before and after the end of what is kept for a while."""

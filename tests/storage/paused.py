@@ -197,7 +197,7 @@ class Stage:
         text = repr(msgspec.to_builtins(value, order="sorted", enc_hook=str))
         text = _MOMENT.sub(r"\g<1>000000", text)
         text = _HASH.sub("hash", _RANDOM_KEY.sub("api", _NEW_ID.sub("#", text)))
-        return text.replace(f"'client': {number}", "'client': 0")
+        return text.replace(f"'client': {number}", "'client': 0").replace(f"({number}, ", "(0, ")
 
     async def result(self, store: PostgresStore, call: Action, number: int) -> str:
         """Execute an operation; return its result or error as text."""

@@ -12,6 +12,7 @@ from tests.conftest import ENCRYPTION_KEYS, ExecuteSql
 from tests.connections.silent import fall_silent
 from tests.inbox.refused import refused_body
 from tests.outgoing.unsent import miss_an_event
+from tests.storage.moved_address import move_an_address
 
 from touchbase.auth.api_key import ApiKey
 from touchbase.auth.sql import store_key
@@ -34,7 +35,6 @@ from touchbase.clients.sql.stored_bytes import store_count
 from touchbase.connections.models import Connection
 from touchbase.connections.sql.connections import add_connection
 from touchbase.connections.sql.fetching import claim_fetch
-from touchbase.conversations.plans import ConversationChange, change_conversation
 from touchbase.deliveries.delivery import Delivery
 from touchbase.deliveries.work import WorkReport
 from touchbase.do_not_contact.models import NewEntry
@@ -60,10 +60,10 @@ from touchbase.messages.models import Message
 from touchbase.messages.sql.plans import create_message
 from touchbase.projection.delete import delete_record
 from touchbase.records.models import Company, Contact
-from touchbase.records.operations import create_company, create_contact, update_contact
+from touchbase.records.operations import create_company, create_contact
 from touchbase.records.record_type import CONTACT_TYPE
 from touchbase.records.sql.reads import Listing, list_records
-from touchbase.records.writes import Creation, RecordUpdate
+from touchbase.records.writes import Creation
 from touchbase.reports.parts import CountedPart, ReportPart
 from touchbase.reports.sql.parts import store_parts
 from touchbase.search.sql.index import index_records
@@ -130,13 +130,7 @@ async def with_data(store: Store, client_id: str = "acme", many: int = 3) -> Cli
     await store.write(store_parts(number, {(0, 5): CountedPart(0, ReportPart(), b"counted")}, 5))
     [contact] = await store.read(list_records(Listing(CONTACT_TYPE, number, 1)))
     await store.write(create_message(number, Message(0, "sent", "email", 5, "made", None, 5, "api", text="x", contact_id=contact.id)))
-    await store.write(change_conversation(number, contact.id, ConversationChange(label="later"), 5))
-    for owner in ("first", "second"):  # an address that two contacts had, one after the other
-        address = f"{owner}@moved.example"
-        record = Contact(number, 0, 5, 5, email="info@moved.example", email_key="info@moved.example")
-        created = await store.write(create_contact(Creation(record)))
-        change = RecordUpdate(number, created.record.id, {"email": address, "email_key": address}, {}, 6, f"moved {owner}")
-        await store.write(update_contact(change))
+    await move_an_address(store, number)
     return client
 
 

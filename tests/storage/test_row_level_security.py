@@ -15,6 +15,7 @@ from tests.connections.silent import fall_silent
 from tests.inbox.refused import refused_body
 from tests.operations import handler
 from tests.outgoing.unsent import miss_an_event
+from tests.storage.moved_address import move_an_address
 from tests.storage.statements import STATEMENTS
 
 from touchbase.app import assembled, standalone_workers
@@ -116,6 +117,7 @@ async def fill(store: Store, *clients: int) -> None:
         )
         await store.write(add_connection(Connection(n, "crm", "hubspot", 5, 5)))
         await fall_silent(store, n)
+        await move_an_address(store, n)
         await miss_an_event(store, n, 5)
         await wait_for_a_company(store, n)
         await store.write(store_refusals(n, [RefusedWebhook(n, 5, "crm", "not_verified")], bodies=[refused_body(n)]))

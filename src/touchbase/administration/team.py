@@ -61,6 +61,9 @@ Channel = Literal["browser", "email", "slack"]
 assert get_args(Role) == tuple(ROLE_SCOPES)
 _ROLE = named_enum("Role", "What a person may do: read; also work; also set up.", get_args(Role))
 _STATE = named_enum("UserState", "Whether a person has joined, and may sign in.", USER_STATES)
+_CALLER = named_enum("CallerType", "Who calls.", ("anyone", "key", "user"))
+_CHANNEL = named_enum("NotificationChannel", "How a person is notified.", ("browser", "email", "slack"))
+_CHANGED_STATE = named_enum("NewUserState", "Whether a person may sign in.", ("active", "suspended"))
 _CLOCK = {"pattern": "^([01][0-9]|2[0-3]):[0-5][0-9]$"}
 RoleName = Annotated[str, Meta(extra_json_schema=_ROLE)]
 Name = Annotated[str, Meta(max_length=limits.NAME, description="The person's name.")]
@@ -70,7 +73,7 @@ Secret = Annotated[str, Meta(max_length=200, description="What stands behind the
 Password = Annotated[str, Meta(max_length=passwords.LONGEST, description=f"At least {passwords.SHORTEST} characters.")]
 _FOR_ALL = "The role for all clients; null: only for those of `grants`."
 _GRANTS = "Roles for single clients; they replace the former ones."
-Channels = list[Channel]
+Channels = list[Annotated[Channel, Meta(extra_json_schema=_CHANNEL)]]
 Hour = Annotated[str | None, Meta(extra_json_schema=_CLOCK, description="Such as 18:30, in the person's time zone; null: none.")]
 
 
@@ -122,7 +125,9 @@ class UserPatch(Struct, forbid_unknown_fields=True):
     name: Name | UnsetType = UNSET
     role: Annotated[Role | UnsetType | None, Meta(description=_FOR_ALL)] = UNSET
     grants: Annotated[list[GrantBody], Meta(max_length=1000, description=_GRANTS)] | UnsetType = UNSET
-    state: Annotated[State | UnsetType, Meta(description="Suspended: the person cannot sign in.")] = UNSET
+    state: Annotated[
+        Annotated[State, Meta(extra_json_schema=_CHANGED_STATE)] | UnsetType, Meta(description="Suspended: the person cannot sign in.")
+    ] = UNSET
     time_zone: Zone | UnsetType = UNSET
     notifications: Annotated[Notifications | UnsetType, Meta(description="Replaces all of them.")] = UNSET
 
@@ -188,7 +193,7 @@ class ClientOfMe(Struct):
 class MeOut(Struct):
     """Who calls, and what that person or key may do."""
 
-    type: Annotated[Literal["user", "key", "anyone"], Meta(description="`anyone`: this server needs no keys.")]
+    type: Annotated[Literal["user", "key", "anyone"], Meta(extra_json_schema=_CALLER, description="`anyone`: this server needs no keys.")]
     scopes: Annotated[list[str], Meta(description="For all clients of the caller together.")]
     user: Annotated[UserOut | None, Meta(description="The person; null: a key calls, or anyone.")]
     key_id: Annotated[str | None, Meta(description="The API key; null: a person calls, or anyone.")]

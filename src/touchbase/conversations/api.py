@@ -35,6 +35,7 @@ from touchbase.http.routing import Route, Success, Tag
 from touchbase.http.schemas import MaybeTime, PageOf, RecordId, Time, encode, example, fitting, named_enum
 from touchbase.messages.api.schemas import MessageOut, message_out
 from touchbase.messages.labels import LABELS
+from touchbase.messages.models import CHANNELS
 from touchbase.messages.sql.plans import list_messages
 from touchbase.sql.page_budget import page_of
 
@@ -45,8 +46,10 @@ MOST_BULK = 500
 MOST_MESSAGES = 100
 """Messages that a conversation shows; earlier ones are in the list of messages."""
 _STATE = named_enum("ConversationState", "How far a conversation is.", STATES)
+_ACT = named_enum("ConversationAct", "What a person does with a conversation.", ("done", "open"))
+_KIND = named_enum("ReplyKind", "What wrote a reply.", ("automatic", "human"))
+_LABEL = named_enum("ReplyLabel", "What the author of a reply wants.", LABELS)
 named_enum("ConversationSort", "The order of conversations.", SORTS)
-named_enum("ReplyLabel", "What the author of a reply wants.", LABELS)
 CLIENT = query.text("client_id", "Conversations of this client: its `client_id`, or its handle.")
 STATE = query.choice("state", STATES, "Conversations in this state; left out: open ones.")
 SORT = query.choice("sort", SORTS, "The newest first, or the one that waits longest; left out: the newest.")
@@ -54,7 +57,7 @@ LABEL = query.choice("label", LABELS, "Conversations with this label.", member="
 FILTERS = (
     LABEL,
     query.text("tool", "Conversations with a reply from this tool.", member="tool"),
-    query.text("channel", "Conversations with a reply by `email` or `linkedin`.", member="channel"),
+    query.choice("channel", CHANNELS, "Conversations with a reply of this channel.", member="channel"),
     query.text("campaign_id", "Conversations with a reply to this campaign, by the tool's id.", member="campaign_id"),
     query.text("mailbox", "Conversations with a reply to this own address or account.", member="mailbox"),
 )
@@ -114,15 +117,16 @@ class ChangeConversation(Struct, forbid_unknown_fields=True):
     """What changes of a conversation; members that are left out stay."""
 
     state: Annotated[
-        Literal["open", "done"] | UnsetType,
+        Annotated[Literal["open", "done"], Meta(extra_json_schema=_ACT)] | UnsetType,
         Meta(description="`done` handles all its replies; `open` opens the newest one again, or ends a snooze."),
     ] = UNSET
     snoozed_until: Annotated[MaybeTime | UnsetType, Meta(description="A new reply of a person ends it earlier; null ends it now.")] = UNSET
     label: Annotated[
-        str | UnsetType | None, Meta(extra_json_schema={"enum": [*LABELS, None]}, description="null: the label of the newest reply again.")
+        Annotated[str, Meta(extra_json_schema=_LABEL)] | UnsetType | None, Meta(description="null: the label of the newest reply again.")
     ] = UNSET
     kind: Annotated[
-        Literal["human", "automatic"] | UnsetType, Meta(description="What wrote the replies that are not handled: it moves them.")
+        Annotated[Literal["human", "automatic"], Meta(extra_json_schema=_KIND)] | UnsetType,
+        Meta(description="What wrote the replies that are not handled: it moves them."),
     ] = UNSET
 
 

@@ -144,9 +144,9 @@ HANDLE = _update_received(
 SET_AUTOMATIC = _update_received("set_messages_automatic", (*RECORD, ("automatic", "bigint")), "automatic = p.automatic", _NOT_HANDLED)
 REOPEN = _update_received(
     "reopen_messages",
-    (*RECORD, ("id", "bigint"), ("copy_key", "text")),
+    (*RECORD, ("message_id", "bigint"), ("copy_key", "text")),
     "handled_us = NULL, handled_by = NULL",
-    "(t.id = p.id OR t.copy_key = p.copy_key)",
+    "(t.id = p.message_id OR t.copy_key = p.copy_key)",
 )
 NEWEST_COPY = Statement(
     "newest_received_copy",
