@@ -168,7 +168,7 @@ class SessionOut(Struct):
 
 async def front(call: Call) -> Response:
     """`GET` of the server's own address: lead to the console."""
-    return Response(307, headers=[(b"location", PATH.strip("/").encode())])
+    return Response(307, content_type=b"text/plain", headers=[(b"location", PATH.strip("/").encode())])
 
 
 async def shown_page(call: Call) -> Response:
