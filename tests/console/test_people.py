@@ -131,3 +131,34 @@ def test_sign_in_page__takes_a_key_too(start: Callable[..., Console]) -> None:
     page.get_by_role("button", name="Sign in").click()
 
     page.get_by_label("Sign out (key first)").wait_for()
+
+
+def test_person__takes_a_conversation_and_gives_it_back(start: Callable[..., Console]) -> None:
+    console = start("--auth", "api-key")
+    admin = {"Authorization": f"Bearer {first_key(console.server)}"}
+    console.server.post("/admin/v1/clients", {"client_id": "ours", "name": "Ours"}, **admin)
+    ours = {**admin, "X-Client-Id": "ours"}
+    for name in ("Ada", "Bo"):
+        console.server.post("/public/v2/contacts", {"email": f"{name.lower()}@people.example", "first_name": name}, **ours)
+        message = {"direction": "received", "contact_email": f"{name.lower()}@people.example", "text": f"{name} writes"}
+        console.server.post("/public/v2/messages", message, **ours)
+    page = console.open(invite(console, admin, "mira@example.com", name="Mira", grants=[{"client_id": "ours", "role": "operator"}]))
+    page.get_by_label("Password").fill(PASSWORD)
+    page.keyboard.press("Enter")
+    page.get_by_label("Sign out (Mira)").wait_for()
+
+    console.go(page, "/replies?state=unassigned")
+    page.locator(".reply", has_text="Ada").locator("button").click()
+    page.locator(".pane .assign").wait_for()
+    page.keyboard.press("i")
+    page.get_by_text("Ada: assigned to you.").wait_for()
+    page.get_by_role("link", name="Mine 1").click()
+    page.locator(".reply", has_text="Ada").wait_for()
+    assert page.locator(".reply").count() == 1
+    assert axe_faults(page) == []
+
+    page.keyboard.press("j")
+    page.keyboard.press("a")
+    page.locator(":popover-open").get_by_text("Nobody").click()
+    page.get_by_text("Ada: assigned to Nobody.").wait_for()
+    page.get_by_role("link", name="Unassigned 2").wait_for()

@@ -55,3 +55,46 @@ async def test_viewer_of_all_clients__sees_new_ones_too(office: Office) -> None:
         await reply_to(office, client_id)
 
     assert await seen(mira) == {"ours", "theirs"}
+
+
+async def test_conversation__is_assigned_to_people_who_may_see_the_client(office: Office) -> None:
+    contacts = {client_id: await reply_to(office, client_id) for client_id in ("ours", "yours")}
+    mira = await office.join("mira@example.com", grants=grants(ours="operator", yours="operator"))
+    joe = await office.join("joe@example.com", grants=grants(ours="viewer"))
+    user_id = joe.user["id"]
+
+    mine = await mira("PATCH", f"{PATH}/ours/{contacts['ours']}", {"assignee_id": "me"})
+    counted = (await mira("GET", "/team/v1/counters")).json()
+    his = await mira("PATCH", f"{PATH}/ours/{contacts['ours']}", {"assignee_id": user_id})
+    refused = await mira("PATCH", f"{PATH}/yours/{contacts['yours']}", {"assignee_id": user_id})
+    named = [{"client_id": client_id, "contact_id": contact} for client_id, contact in contacts.items()]
+    bulk = (await mira("POST", f"{PATH}/bulk", {"conversations": named, "change": {"assignee_id": user_id}})).json()["data"]
+
+    assert (mine.json()["assignee_id"], counted["mine"], counted["unassigned"]) == (mira.user["id"], 1, 1)
+    assert his.json()["assignee_id"] == user_id
+    assert (refused.status, refused.problem["errors"][0]["pointer"]) == (422, "/assignee_id")
+    assert ["may not see" in (row["error"] or "") for row in bulk] == [False, True]
+    assert await seen(joe, "?assignee=me") == {"ours"}
+    assert (await seen(mira, "?assignee=me"), await seen(mira, "?assignee=nobody")) == (set(), {"yours"})
+    assert await seen(mira, f"?assignee={user_id}") == {"ours"}
+    events = (await office("GET", "/public/v2/events?types=conversation.assigned", x_client_id="ours")).json()["data"]
+    assert [event["data"]["assignee_id"] for event in events] == [mira.user["id"], user_id]
+
+
+async def test_assignee__is_a_user_and_not_a_key(office: Office) -> None:
+    contact = await reply_to(office, "ours")
+
+    replies = [await office("PATCH", f"{PATH}/ours/{contact}", {"assignee_id": name}) for name in ("me", "nobody-known")]
+    listed = await office("GET", f"{PATH}?assignee=me")
+
+    assert [(reply.status, reply.problem["errors"][0]["pointer"]) for reply in replies] == [(422, "/assignee_id")] * 2
+    assert (listed.status, listed.problem["errors"][0]["pointer"]) == (422, "?assignee")
+
+
+async def test_done_conversations__are_listed_by_their_assignee(office: Office) -> None:
+    contact = await reply_to(office, "ours")
+    mira = await office.join("mira@example.com", grants=grants(ours="operator"))
+
+    await mira("PATCH", f"{PATH}/ours/{contact}", {"state": "done", "assignee_id": "me"})
+
+    assert (await seen(mira, "?state=done&assignee=me"), await seen(mira, "?state=done&assignee=nobody")) == ({"ours"}, set())

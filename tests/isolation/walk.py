@@ -84,7 +84,7 @@ def filters(known: Known) -> dict[str, list[str]]:
         "company_id": [str(known.companies[0])], "domain": [w.DOMAIN], "company_status": [w.COMPANY_STATUS], "external_id": [w.EXTERNAL_ID],
         "updated_since": ["2000-01-01T00:00:00Z"], "received_since": ["2000-01-01T00:00:00Z"],
         "received_until": ["2030-01-01T00:00:00Z"], "contact_id": [str(each) for each in known.contacts[:2]], "text": ["zq", w.EMAIL],
-        "event": ["email_sent", "email_replied"], "client": [w.CLIENT_A, w.FORMER_A], "client_id": [w.CLIENT_A, w.FORMER_A],
+        "event": ["email_sent", "email_replied"], "client": [w.CLIENT_A, w.FORMER_A], "client_id": [w.CLIENT_A, w.FORMER_A], "assignee": ["nobody", w.USER.id],
         "tool": ["hubspot", "instantly"], "cursor": known.cursors, "limit": ["1", "200"], "name": [w.NAME], "confirm": [w.CLIENT_A],
         "as_of": ["2026-11-20T09:30:00Z"], "field": ["contact_status", f"cf.{w.FIELD}"],
         "sort": ["-updated_time"], "q": ["zq021firstqz", "zq", w.DOMAIN], "fields": ["id"],

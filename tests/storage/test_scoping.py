@@ -434,7 +434,7 @@ def value(name: str, hint: object) -> Any:  # noqa: PLR0911 - one line a type
         bytes: b"",
         RequestKey: RequestKey(1, "k", b"f", 5),
         Policy: Policy("newest"),
-        Filters: Filters("later", "a", "a", "a", "a"),
+        Filters: Filters("later", "a", "a", "a", "a", "u"),
     }
     usual = USUAL.get(name)
     return usual if isinstance(usual, kind) else others[kind]

@@ -4,6 +4,7 @@ import type { InfiniteData } from '@tanstack/preact-query';
 import { call, Problem } from '../api';
 import { queries, readAgain, useGet, usePages, type Pages } from '../data';
 import { client } from '../route';
+import { session } from '../session';
 import type { Page, Schemas } from '../types';
 import { toast, toastProblem } from '../ui/toast';
 
@@ -14,12 +15,36 @@ export type State = 'open' | 'snoozed' | 'automatic' | 'done';
 export type Filter = Record<string, string>;
 
 const LIST = '/team/v1/conversations';
-export const STATES: readonly (readonly [State, string])[] = [
-  ['open', 'Open'],
-  ['snoozed', 'Snoozed'],
-  ['automatic', 'Automatic'],
-  ['done', 'Done'],
-];
+export interface Tab {
+  name: string;
+  text: string;
+  state: State;
+  assignee?: 'me' | 'nobody';
+  /** The number of its conversations; nobody counts what is done. */
+  counter?: keyof Schemas['Counters'];
+}
+
+/** The lists of conversations; only people have ones of their own. */
+export function tabs(): readonly Tab[] {
+  const mine: readonly Tab[] = [
+    { name: 'mine', text: 'Mine', state: 'open', assignee: 'me', counter: 'mine' },
+    { name: 'unassigned', text: 'Unassigned', state: 'open', assignee: 'nobody', counter: 'unassigned' },
+  ];
+  const isPerson = Boolean(session.value?.user);
+  return [
+    ...(isPerson ? mine : []),
+    { name: 'open', text: isPerson ? 'All' : 'Open', state: 'open', counter: 'open' },
+    { name: 'snoozed', text: 'Snoozed', state: 'snoozed', counter: 'snoozed' },
+    { name: 'automatic', text: 'Automatic', state: 'automatic', counter: 'automatic' },
+    { name: 'done', text: 'Done', state: 'done' },
+  ];
+}
+
+/** People who may work on conversations, by id; none for a key. */
+export function usePeople(): ReadonlyMap<string, string> {
+  const found = useGet<Page<Schemas['UserOut']>>('/team/v1/users', { state: 'active', limit: '200' }, { enabled: Boolean(session.value?.user) });
+  return new Map(found.data?.data.map(({ id, name, email }) => [id, name || email]));
+}
 export const LABELS = ['interested', 'meeting', 'question', 'referral', 'later', 'not_interested', 'wrong_person', 'unsubscribe', 'out_of_office', 'other'] as const;
 
 export function keyOf({ client_id: of, contact }: Conversation): string {

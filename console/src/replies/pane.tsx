@@ -63,6 +63,11 @@ function snooze(conversation: Conversation, until: Date): void {
   void change(conversation, { snoozed_until }, `${nameOf(conversation)}: snoozed until ${shortTime(snoozed_until)}.`, { snoozed_until: null });
 }
 
+export async function assign(conversation: Conversation, to: string | null, name: string): Promise<void> {
+  const back = conversation.assignee_id;
+  await change(conversation, { assignee_id: to }, `${nameOf(conversation)}: assigned to ${name}.`, { assignee_id: back });
+}
+
 /** Block the address of a contact: the list says so, and whoever looks at the contact sees it. */
 export async function block(conversation: Conversation): Promise<void> {
   const { contact, client_id: of } = conversation;
@@ -82,7 +87,7 @@ export async function block(conversation: Conversation): Promise<void> {
   }
 }
 
-export function Pane({ conversation, statuses, place, back }: { conversation: Conversation; statuses: readonly Status[]; place: string; back: () => void }) {
+export function Pane({ conversation, statuses, people, place, back }: { conversation: Conversation; statuses: readonly Status[]; people: ReadonlyMap<string, string>; place: string; back: () => void }) {
   const found = useConversation(conversation);
   const name = nameOf(conversation);
   const { contact, newest } = conversation;
@@ -100,7 +105,7 @@ export function Pane({ conversation, statuses, place, back }: { conversation: Co
         <StatusMark status={contact.contact_status} />
         <span class="faint place">{place}</span>
       </header>
-      {canWrite.value && <Acts conversation={conversation} statuses={statuses} />}
+      {canWrite.value && <Acts conversation={conversation} statuses={statuses} people={people} />}
       <div class="messages" id="conversation" data-scrolls tabIndex={0} role="region" aria-label="Messages">
         {found.error && <ProblemNote problem={found.error} retry={() => void found.refetch()} />}
         {!messages && !found.error && <Skeleton lines={8} wide={90} />}
@@ -127,7 +132,7 @@ function OneMessage({ message, isFirst }: { message: Message; isFirst: boolean }
   );
 }
 
-function Acts({ conversation, statuses }: { conversation: Conversation; statuses: readonly Status[] }) {
+function Acts({ conversation, statuses, people }: { conversation: Conversation; statuses: readonly Status[]; people: ReadonlyMap<string, string> }) {
   const { state, contact, label } = conversation;
   return (
     <div class="acts">
@@ -178,6 +183,19 @@ function Acts({ conversation, statuses }: { conversation: Conversation; statuses
             </div>
           )}
         </Popover>
+        {people.size > 0 && (
+          <Popover text={(conversation.assignee_id && people.get(conversation.assignee_id)) || 'Assign'} class="assign">
+            {(close) => (
+              <div class="entries">
+                {[...people, ['', 'Nobody'] as const].map(([id, name]) => (
+                  <Entry key={id} chosen={id === (conversation.assignee_id ?? '')} onPick={() => (close(), void assign(conversation, id || null, name))}>
+                    {name}
+                  </Entry>
+                ))}
+              </div>
+            )}
+          </Popover>
+        )}
         {(state === 'open' || state === 'automatic') && (
           <Button kind="quiet" onClick={() => toggleKind(conversation)}>
             {state === 'automatic' ? 'A person wrote it' : 'Automatic'} <Keys of="m" />

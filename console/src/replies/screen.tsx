@@ -11,8 +11,8 @@ import { copy } from '../ui/overlay';
 import { StatusMark } from '../ui/status';
 import { toast, toastProblem } from '../ui/toast';
 import { plural, toolName, words } from '../words';
-import { finish, keyOf, readConversationsAgain, refused, STATES, useConversations, useCounters, type Conversation, type Filter, type State } from './conversations';
-import { block, MOST_KEYS, nameOf, Pane, setStatus, toggleDone, toggleKind, useStatuses } from './pane';
+import { finish, keyOf, readConversationsAgain, refused, tabs, useConversations, useCounters, usePeople, type Conversation, type Filter, type State } from './conversations';
+import { assign, block, MOST_KEYS, nameOf, Pane, setStatus, toggleDone, toggleKind, useStatuses } from './pane';
 
 const FILTERS = ['campaign_id', 'tool', 'label', 'sort'];
 const ALL = '1';
@@ -34,11 +34,14 @@ function filterOf(query: URLSearchParams): Filter {
 export function Replies() {
   const { query } = place.value;
   const filter = filterOf(query);
-  const state = (STATES.find(([name]) => name === query.get('state'))?.[0] ?? 'open') as State;
+  const all = tabs();
+  const tab = all.find(({ name }) => name === query.get('state')) ?? all.find(({ name }) => name === 'open');
+  const state = tab?.state ?? 'open';
+  const people = usePeople();
   const isAll = choosesClient.value && query.get('all') === ALL;
   // A key of one client sees no other.
   const of = isAll || session.value?.client_id ? '' : client.value || 'default';
-  const list = useConversations({ ...filter, state }, of);
+  const list = useConversations({ ...filter, state, ...(tab?.assignee && { assignee: tab.assignee }) }, of);
   const counters = useCounters(of);
   // A client before its first webhook.
   const isNone = list.error?.status === 404;
@@ -81,15 +84,15 @@ export function Replies() {
   useEffect(() => {
     if (chosen) document.getElementById(`of-${keyOf(chosen)}`)?.scrollIntoView({ block: 'nearest' });
   }, [chosen && keyOf(chosen)]);
-  const show = (changed: Filter) => go('/replies', { ...filter, ...(state !== 'open' && { state }), ...(isAll && { all: ALL }), ...changed });
+  const show = (changed: Filter) => go('/replies', { ...filter, ...(tab && tab.name !== 'open' && { state: tab.name }), ...(isAll && { all: ALL }), ...changed });
   return (
     <main id="main" class="screen fixed">
       <h1 class="hidden">Replies</h1>
       <nav class="tabs" aria-label="States of conversations">
-        {STATES.map(([name, text]) => {
-          const count = name === 'done' ? undefined : counters.data?.[name];
+        {all.map(({ name, text, counter }) => {
+          const count = counter && counters.data?.[counter];
           return (
-            <a key={name} href={href('/replies', { ...filter, ...(name !== 'open' && { state: name }), ...(isAll && { all: ALL }) })} aria-current={name === state ? 'page' : undefined}>
+            <a key={name} href={href('/replies', { ...filter, ...(name !== 'open' && { state: name }), ...(isAll && { all: ALL }) })} aria-current={name === tab?.name ? 'page' : undefined}>
               {text} {count !== undefined && <span class="faint">{count >= 999 ? '999+' : count}</span>}
             </a>
           );
@@ -115,7 +118,7 @@ export function Replies() {
           <div class="replies" id="replies" data-scrolls>
             <ol aria-label="Conversations">
               {conversations.map((each, n) => (
-                <Row key={keyOf(each)} conversation={each} isAll={isAll} chosen={each === chosen} choose={() => choose(n)} />
+                <Row key={keyOf(each)} conversation={each} isAll={isAll} people={people} chosen={each === chosen} choose={() => choose(n)} />
               ))}
             </ol>
             {list.hasMore && (
@@ -125,7 +128,7 @@ export function Replies() {
             )}
           </div>
           {chosen ? (
-            <Pane key={keyOf(chosen)} conversation={chosen} statuses={statuses} place={`${present + 1} of ${conversations.length}${list.hasMore ? '+' : ''}`} back={() => setChosenKey(null)} />
+            <Pane key={keyOf(chosen)} conversation={chosen} statuses={statuses} people={people} place={`${present + 1} of ${conversations.length}${list.hasMore ? '+' : ''}`} back={() => setChosenKey(null)} />
           ) : (
             <div class="pane none">
               <p class="faint">Choose a conversation, or press <kbd>j</kbd>.</p>
@@ -137,7 +140,7 @@ export function Replies() {
   );
 }
 
-function Row({ conversation, isAll, chosen, choose }: { conversation: Conversation; isAll: boolean; chosen: boolean; choose: () => void }) {
+function Row({ conversation, isAll, people, chosen, choose }: { conversation: Conversation; isAll: boolean; people: ReadonlyMap<string, string>; chosen: boolean; choose: () => void }) {
   const { contact, newest, label } = conversation;
   const of = clients.value.find((each) => each.client_id === conversation.client_id);
   return (
@@ -157,6 +160,7 @@ function Row({ conversation, isAll, chosen, choose }: { conversation: Conversati
         <span class="line faint">
           <StatusMark status={contact.contact_status} />
           {label && <span class="cut">{words(label)}</span>}
+          {conversation.assignee_id && <span class="cut">{conversation.assignee_id === session.value?.user?.id ? 'me' : (people.get(conversation.assignee_id) ?? 'somebody')}</span>}
         </span>
       </button>
     </li>
@@ -191,6 +195,7 @@ function useReplyKeys(): void {
       { keys: 'h', does: 'Snooze', group, run: press('.pane .snooze') },
       { keys: 'm', does: 'Move between Open and Automatic', group, run: on((each) => (each.state === 'open' || each.state === 'automatic') && toggleKind(each)) },
       { keys: 'b', does: 'Block the address', group, run: on(block) },
+      ...(session.value?.user ? [{ keys: 'i', does: 'Assign to me', group, run: on((each) => assign(each, 'me', 'you')) }, { keys: 'a', does: 'Assign', group, run: press('.pane .assign') }] : []),
       ...numbers,
     ];
   });

@@ -28,6 +28,7 @@ def conversations() -> None:
 @click.option("--sort", type=click.Choice(("newest", "waiting")), default="newest", show_default=True, help="The order.")
 @click.option("--label", help="Only conversations with this label.")
 @click.option("--tool", help="Only conversations with a reply from this tool.")
+@click.option("--assignee", help="Only conversations of this user, by id; `nobody`: of no user.")
 @click.option("--limit", default=50, show_default=True, type=click.IntRange(1, 1000), help="Most conversations to list.")
 @json_option()
 def list_(tb: Touchbase, limit: int, as_json: bool, **filters: Any) -> None:
@@ -54,6 +55,7 @@ def _row(conversation: dict[str, Any]) -> tuple[object, ...]:
 @click.argument("contact_id", type=ID)
 @click.option("--state", type=click.Choice(("open", "done")), help="done: all its replies are handled.")
 @click.option("--label", help="Another label than the tool's.")
+@click.option("--assignee", "assignee_id", help="The id of the user who works on it (`users list --json` has it).")
 @click.option("--kind", type=click.Choice(("human", "automatic")), help="What wrote its replies that are not handled.")
 @click.option("--snooze-until", "snoozed_until", metavar="TIME", help="Such as 2026-11-23T08:00:00Z.")
 def change(tb: Touchbase, client_id: str, contact_id: int, **values: Any) -> None:

@@ -7,6 +7,8 @@ from typing import Annotated, Literal
 from msgspec import UNSET, Meta, Struct, UnsetType
 
 from touchbase.auth.authentication import READ, WRITE, Principal
+from touchbase.auth.users import ACTIVE as USER_ACTIVE
+from touchbase.auth.users import User, find_user
 from touchbase.clients.models import ACTIVE, Client
 from touchbase.clients.sql.clients import list_clients
 from touchbase.common import field_limits as limits
@@ -43,6 +45,8 @@ TAG = Tag("Conversations", "The messages with each contact, as a team works thro
 PATH = "/team/v1/conversations"
 MOST_BULK = 500
 """Conversations that one request changes."""
+ME, NOBODY = "me", "nobody"
+NO_PERSON = "a key calls and no person: name a user by the id; GET /team/v1/users lists all"
 MOST_MESSAGES = 100
 """Messages that a conversation shows; earlier ones are in the list of messages."""
 _STATE = named_enum("ConversationState", "How far a conversation is.", STATES)
@@ -54,6 +58,7 @@ CLIENT = query.text("client_id", "Conversations of this client: its `client_id`,
 STATE = query.choice("state", STATES, "Conversations in this state; left out: open ones.")
 SORT = query.choice("sort", SORTS, "The newest first, or the one that waits longest; left out: the newest.")
 LABEL = query.choice("label", LABELS, "Conversations with this label.", member="label")
+ASSIGNEE = query.text("assignee", "Conversations of a user: an id, `me` or `nobody`.")
 FILTERS = (
     LABEL,
     query.text("tool", "Conversations with a reply from this tool.", member="tool"),
@@ -99,6 +104,7 @@ class ConversationOut(Struct, kw_only=True):
     open_since: Annotated[str | None, Meta(description="When the oldest reply of a person came that is not handled.")]
     snoozed_until: Annotated[str | None, Meta(description="Until when it is snoozed; null: it is not.")]
     label: Annotated[str | None, Meta(description="A person's choice, else the newest reply's, by the tool's category.")]
+    assignee_id: Annotated[str | None, Meta(description="The user who works on it; null: nobody.")]
     newest: Annotated[NewestReply | None, Meta(description="Its newest received message; null: the contact never wrote.")]
     version: Annotated[str, Meta(description="For `If-Match`: another one after each reply and each change.")]
 
@@ -123,6 +129,9 @@ class ChangeConversation(Struct, forbid_unknown_fields=True):
     snoozed_until: Annotated[MaybeTime | UnsetType, Meta(description="A new reply of a person ends it earlier; null ends it now.")] = UNSET
     label: Annotated[
         Annotated[str, Meta(extra_json_schema=_LABEL)] | UnsetType | None, Meta(description="null: the label of the newest reply again.")
+    ] = UNSET
+    assignee_id: Annotated[
+        Annotated[str, Meta(max_length=100)] | UnsetType | None, Meta(description="The user who works on it: an id, or `me`; null: nobody.")
     ] = UNSET
     kind: Annotated[
         Annotated[Literal["human", "automatic"], Meta(extra_json_schema=_KIND)] | UnsetType,
@@ -166,6 +175,8 @@ class Counters(Struct):
     open: Annotated[int, Meta(description="With a reply of a person that is not handled.")]
     snoozed: Annotated[int, Meta(description="The same, until a time or the next reply.")]
     automatic: Annotated[int, Meta(description="With replies of machines alone.")]
+    unassigned: Annotated[int, Meta(description="Open ones on which nobody works.")]
+    mine: Annotated[int, Meta(description="Open ones of the person who calls; 0 for a key.")]
 
 
 _CONTACT = {
@@ -174,7 +185,7 @@ _CONTACT = {
 }  # fmt: skip
 _CONVERSATION = {
     "client_id": "acme", "contact": _CONTACT, "state": "open", "open_since": "2026-11-20T09:30:00Z", "snoozed_until": None,
-    "label": "interested",
+    "label": "interested", "assignee_id": None,
     "newest": {
         "message_id": 12, "occurred_at": "2026-11-20T09:30:00Z", "tool": "smartlead", "channel": "email", "campaign_id": "77",
         "campaign_name": "Autumn", "mailbox": "sam@agency.example", "subject": "Re: A question", "text": "Yes, tell me more.",
@@ -188,12 +199,11 @@ example(
     ChangeConversations,
     {"conversations": [{"client_id": "acme", "contact_id": 1, "version": "12-1-0"}], "change": {"snoozed_until": "2026-11-23T08:00:00Z"}},
 )
-example(Counters, {"open": 46, "snoozed": 5, "automatic": 14})
+example(Counters, {"open": 46, "snoozed": 5, "automatic": 14, "unassigned": 31, "mine": 12})
 
 
-async def _clients(call: Call, text: str | None = None) -> dict[int, Client]:
+async def _clients(call: Call, caller: Principal, text: str | None = None) -> dict[int, Client]:
     """Return the active clients that the caller may see, by number; with a text the one of this id or handle."""
-    caller = await call.principal(of_several=True)
     if text is not None:
         return {client.number: client for client in [await _client(call, text, caller)]}
     visible = caller.clients if caller.client is None else {caller.client}
@@ -211,14 +221,18 @@ async def _client(call: Call, text: str, caller: Principal) -> Client:
 
 async def list_team_conversations(call: Call) -> Response:
     """Handle `GET` of a page of conversations."""
-    parameters = call.parameters()
+    caller, parameters = await call.principal(of_several=True), call.parameters()
     state = parameters[STATE] or OPEN
     sort = NEWEST if state == DONE else parameters[SORT] or NEWEST
     after: plans.Place | None = parameters.cursor(f"{PATH}/{sort}", tuple[int, int, int])
+    assignee = parameters[ASSIGNEE]
+    if assignee == ME and caller.user is None:
+        parameters.fault(ASSIGNEE.name, "user", NO_PERSON)
     parameters.done()
-    clients = await _clients(call, parameters[CLIENT])
+    clients = await _clients(call, caller, parameters[CLIENT])
     limit, page_bytes, now = min(parameters[LIMIT], LARGEST_PAGE), await call.page_bytes(), call.api.dependencies.clock()
-    filters, numbers = Filters(**parameters.filters), sorted(clients)
+    user_id = caller.user.id if assignee == ME and caller.user is not None else "" if assignee == NOBODY else assignee
+    filters, numbers = Filters(**parameters.filters, assignee=user_id), sorted(clients)
     if state == DONE:
         wanted = list_done_conversations(numbers, limit + 1, filters, after)
     else:
@@ -247,10 +261,16 @@ async def get_team_conversation(call: Call) -> Response:
 
 async def change_team_conversation(call: Call) -> Response:
     """Handle `PATCH` of one conversation."""
-    client, contact_id = await _named(call)
+    caller = await call.principal(of_several=True)
+    client, contact_id = await _client(call, call.path("client_id"), caller), call.id("contact")
     call.parameters().done()
-    change = _change(await call.body(ChangeConversation), call.api.dependencies.clock())
-    conversation = await _changed(call, client, contact_id, change, _version(call))
+    body, parts = await call.body(ChangeConversation), call.api.dependencies
+    user = await _assignee(call, body, caller)
+    if (fault := _unseen(user, client)) is not None:
+        raise Invalid([fault])
+    change = _change(body, parts.clock(), user)
+    command = plans.change_conversation(client.number, contact_id, change, parts.clock(), author_of(call.scope), _version(call))
+    conversation = await parts.store.write(command)
     return Response(body=encode(_out(conversation, client, call.api.dependencies.clock())), headers=[_etag(conversation)])
 
 
@@ -259,11 +279,14 @@ async def change_team_conversations(call: Call) -> Response:
     caller = await call.principal(of_several=True)
     call.parameters().done()
     body = await call.body(ChangeConversations)
-    change = _change(body.change, call.api.dependencies.clock())
-    clients: dict[str, Client | NotFound] = {}
+    user = await _assignee(call, body.change, caller)
+    change = _change(body.change, call.api.dependencies.clock(), user)
+    clients: dict[str, Client | TouchbaseError] = {}
     for name in {conversation.client_id for conversation in body.conversations}:
         try:
-            clients[name] = await _client(call, name, caller)
+            visible = await _client(call, name, caller)
+            fault = _unseen(user, visible)
+            clients[name] = visible if fault is None else Invalid([fault])
         except NotFound as error:
             clients[name] = error
     named = [
@@ -276,10 +299,11 @@ async def change_team_conversations(call: Call) -> Response:
 
     def row(name: ConversationName, outcomes: Outcomes) -> ChangedConversation:
         client = clients[name.client_id]
-        outcome = outcomes[client.number, name.contact_id] if isinstance(client, Client) else client
-        if isinstance(outcome, TouchbaseError) or isinstance(client, NotFound):
-            assert isinstance(outcome, TouchbaseError)
-            return ChangedConversation(name.client_id, name.contact_id, None, outcome.detail)
+        if isinstance(client, TouchbaseError):
+            return ChangedConversation(name.client_id, name.contact_id, None, _reason(client))
+        outcome = outcomes[client.number, name.contact_id]
+        if isinstance(outcome, TouchbaseError):
+            return ChangedConversation(client.client_id, name.contact_id, None, _reason(outcome))
         return ChangedConversation(client.client_id, name.contact_id, _out(outcome, client, now), None)
 
     def respond(outcomes: Outcomes) -> Response:
@@ -293,11 +317,35 @@ Outcomes = dict[tuple[int, int], Conversation | TouchbaseError]
 
 async def get_counters(call: Call) -> Response:
     """Handle `GET` of the numbers of conversations."""
-    parameters = call.parameters()
+    caller, parameters = await call.principal(of_several=True), call.parameters()
     parameters.done()
-    clients = await _clients(call, parameters[CLIENT])
-    counts = await call.api.dependencies.store.read(count_conversations(sorted(clients), call.api.dependencies.clock()))
+    clients, user_id = await _clients(call, caller, parameters[CLIENT]), "" if caller.user is None else caller.user.id
+    counts = await call.api.dependencies.store.read(count_conversations(sorted(clients), call.api.dependencies.clock(), user_id))
     return Response(body=encode(counts))
+
+
+async def _assignee(call: Call, body: ChangeConversation, caller: Principal) -> User | None:
+    """Return the user that a change names; raise `Invalid` if there is none who may work."""
+    if body.assignee_id in (UNSET, None):
+        return None
+    if body.assignee_id == ME and caller.user is None:
+        raise Invalid([Fault("/assignee_id", "user", NO_PERSON)])
+    user_id = caller.user.id if body.assignee_id == ME and caller.user is not None else str(body.assignee_id)
+    user = await call.api.dependencies.store.read(find_user(user_id))
+    if user is None or user.state != USER_ACTIVE:
+        raise Invalid([Fault("/assignee_id", "user", f"there is no active user {user_id[:40]!r}; GET /team/v1/users lists all")])
+    return user
+
+
+def _unseen(user: User | None, client: Client) -> Fault | None:
+    """Return why a user cannot work for a client; None for one who can."""
+    if user is None or user.scopes(client.number):
+        return None
+    return Fault("/assignee_id", "user", f"{user.email} may not see this client; give the user a role for it, or name another one")
+
+
+def _reason(error: TouchbaseError) -> str:
+    return "; ".join(fault.detail for fault in error.faults) if isinstance(error, Invalid) else error.detail
 
 
 async def _named(call: Call) -> tuple[Client, int]:
@@ -305,13 +353,7 @@ async def _named(call: Call) -> tuple[Client, int]:
     return await _client(call, call.path("client_id"), caller), call.id("contact")
 
 
-async def _changed(call: Call, client: Client, contact_id: int, change: ConversationChange, version: str | None) -> Conversation:
-    parts = call.api.dependencies
-    command = plans.change_conversation(client.number, contact_id, change, parts.clock(), author_of(call.scope), version)
-    return await parts.store.write(command)
-
-
-def _change(body: ChangeConversation, now: Micros) -> ConversationChange:
+def _change(body: ChangeConversation, now: Micros, assignee: User | None) -> ConversationChange:
     """Return the change that a body describes; raise `Invalid`."""
     faults: list[Fault] = []
     if body.label not in (UNSET, None, *LABELS):
@@ -322,11 +364,12 @@ def _change(body: ChangeConversation, now: Micros) -> ConversationChange:
         if until and until <= now:
             faults.append(Fault("/snoozed_until", "time", "must lie in the future; send null to end a snooze"))
     if all(getattr(body, name) is UNSET for name in body.__struct_fields__):
-        faults.append(Fault("", "required", "send one of state, snoozed_until, label and kind"))
+        faults.append(Fault("", "required", "send one of state, snoozed_until, label, assignee_id and kind"))
     if faults:
         raise Invalid(faults)
     label = None if body.label is UNSET else body.label or ""
-    return ConversationChange(body.state or None, until, label, body.kind or None)
+    assignee_id = None if body.assignee_id is UNSET else "" if assignee is None else assignee.id
+    return ConversationChange(body.state or None, until, label, assignee_id, body.kind or None)
 
 
 def _version(call: Call) -> str | None:
@@ -354,7 +397,7 @@ def _out(conversation: Conversation, client: Client, now: Micros) -> Conversatio
         client_id=client.client_id, contact=ConversationContact(conversation.contact_id, *conversation.contact), state=state,
         open_since=to_text_or_none(conversation.open_since_us),
         snoozed_until=to_text_or_none(conversation.snoozed_until_us if state == plans.SNOOZED else None),
-        label=label, newest=newest, version=conversation.version,
+        label=label, assignee_id=conversation.assignee_id, newest=newest, version=conversation.version,
     )  # fmt: skip
 
 
@@ -372,7 +415,7 @@ ROUTES = [
         "GET", PATH, list_team_conversations, scope=READ, operation_id="list_conversations", tag=TAG, summary="List conversations",
         description="The contacts who wrote, in one state: open (a reply of a person is not handled), snoozed, automatic (only machines "
         "wrote) or done.",
-        query=(*PAGE, CLIENT, STATE, SORT, *FILTERS), success=(Success(200, "A page.", ConversationPage),), problems=(404,),
+        query=(*PAGE, CLIENT, STATE, ASSIGNEE, SORT, *FILTERS), success=(Success(200, "A page.", ConversationPage),), problems=(404,),
     ),
     Route(
         "POST", f"{PATH}/bulk", change_team_conversations, scope=WRITE, operation_id="change_conversations", tag=TAG,

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import astuple, dataclass, replace
 
 from touchbase.common.timestamps import Micros
 from touchbase.errors import Fault, Invalid, NotFound, PreconditionFailed, TouchbaseError, WrongState
@@ -59,6 +59,8 @@ class Conversation:
     snoozed_until_us: Micros | None = None
     label: str | None = None
     """The label that a person chose."""
+    assignee_id: str | None = None
+    """The user who works on it."""
     updated_us: Micros = 0
     contact: Row = ()
     """E-mail address, first and last name, status of the contact, and the name of its company."""
@@ -81,7 +83,7 @@ class Conversation:
 _FIELDS = 11
 _OPEN = "m.direction = 'received' AND m.handled_us IS NULL AND m.deleted = 0"
 """Must match the condition of the index `message_open`."""
-_V = "max(v.snoozed_us), max(v.snoozed_until_us), max(v.label), COALESCE(max(v.updated_us), 0)"
+_V = "max(v.snoozed_us), max(v.snoozed_until_us), max(v.label), max(v.assignee_id), COALESCE(max(v.updated_us), 0)"
 _COUNTS = (
     f"COALESCE(max(CASE WHEN {_OPEN} THEN m.id END), 0), min(CASE WHEN {_OPEN} AND m.automatic = 0 THEN m.occurred_us END), "
     f"max(CASE WHEN {_OPEN} AND m.automatic = 0 THEN m.received_us END), "
@@ -156,7 +158,7 @@ NEWEST_COPY = Statement(
 )
 _DECISION: Columns = (
     ("client", "bigint"), ("contact_id", "bigint"), ("snoozed_us", "bigint"), ("snoozed_until_us", "bigint"), ("label", "text"),
-    ("updated_us", "bigint"), ("updated_by", "text"),
+    ("assignee_id", "text"), ("updated_us", "bigint"), ("updated_by", "text"),
 )  # fmt: skip
 _SET = ", ".join(f"{name} = excluded.{name}" for name, _ in _DECISION[2:])
 DELETE_DECISION = Statement(
@@ -187,6 +189,8 @@ class Filters:
     channel: str | None = None
     campaign_id: str | None = None
     mailbox: str | None = None
+    assignee: str | None = None
+    """The id of a user; empty: nobody."""
 
 
 _OF_MESSAGE = ("tool", "channel", "campaign_id", "mailbox")
@@ -252,6 +256,8 @@ def list_conversations(
         having.add(
             "(max(v.label) = ? OR (max(v.label) IS NULL AND sum(CASE WHEN m.label = ? THEN 1 ELSE 0 END) > 0))", *[filters.label] * 2
         )
+    if filters.assignee is not None:
+        having.add("COALESCE(max(v.assignee_id), '') = ?", filters.assignee)
     oldest = f"COALESCE(min({_HUMAN.format('m.occurred_us')}), max(m.occurred_us))"
     by, direction, than = ("max(m.occurred_us)", "DESC", "<") if sort == NEWEST else (oldest, "ASC", ">")
     if after is not None:
@@ -293,9 +299,11 @@ def _done(client: int, limit: int, filters: Filters, after: Place | None) -> Pla
         where.equal(f"m.{name}", getattr(filters, name))
     if filters.label is not None:
         where.add("COALESCE(v.label, m.label) = ?", filters.label)
+    if filters.assignee is not None:
+        where.add("COALESCE(v.assignee_id, '') = ?", filters.assignee)
     if after is not None:
         where.add("(m.occurred_us, m.client, x.record_id) < (?, ?, ?)", *after)
-    columns = "SELECT m.client, x.record_id, m.occurred_us, 0, NULL, NULL, 0, 0, v.snoozed_us, v.snoozed_until_us, v.label, "
+    columns = "SELECT m.client, x.record_id, m.occurred_us, 0, NULL, NULL, 0, 0, v.snoozed_us, v.snoozed_until_us, v.label, v.assignee_id, "
     columns += "COALESCE(v.updated_us, 0)"
     ends = f"NOT EXISTS ({_LATER}) ORDER BY m.occurred_us DESC, x.record_id DESC LIMIT ?"
     rows = yield Select(
@@ -326,24 +334,42 @@ def _with_details(conversations: list[Conversation]) -> Plan[list[Conversation]]
     return conversations
 
 
-@query(clients=lambda call: call.clients, divide=Division(_divide, lambda call, answers: _sum(answers), partial=True))
-def count_conversations(clients: Sequence[int], now: Micros) -> Plan[dict[str, int]]:
-    """The number of conversations that are open, snoozed and automatic, each up to `MOST_COUNTED`."""
-    counts = dict.fromkeys((OPEN, SNOOZED, AUTOMATIC), 0)
-    if clients:
-        among = f"m.client IN ({', '.join('?' * len(clients))}) AND {_OPEN}"
-        columns, ends = f"SELECT {_STATE} AS state", f"GROUP BY m.client, x.record_id LIMIT {len(counts) * MOST_COUNTED}"
-        rows = yield Select(
-            f"SELECT state, count(*) FROM ({columns} {_SQLITE} {_DECIDED} WHERE {among} AND {_SAME} {ends}) s GROUP BY state",
-            (now, *clients),
-            f"SELECT state, count(*) FROM ({columns} {_POSTGRES} {_DECIDED} WHERE {among} {ends}) s GROUP BY state",
-        )
-        counts |= {state: min(count, MOST_COUNTED) for state, count in rows}
+@dataclass(slots=True)
+class ConversationCounts:
+    """Numbers of conversations, each up to `MOST_COUNTED`; `unassigned` and `mine` are of open ones."""
+
+    open: int = 0
+    snoozed: int = 0
+    automatic: int = 0
+    unassigned: int = 0
+    mine: int = 0
+
+
+def _sum(call: object, answers: Answers) -> ConversationCounts:
+    totals = zip(*map(astuple, answers.values()), strict=True)
+    return ConversationCounts(*(min(sum(counts), MOST_COUNTED) for counts in totals))
+
+
+@query(clients=lambda call: call.clients, divide=Division(_divide, _sum, partial=True))
+def count_conversations(clients: Sequence[int], now: Micros, user_id: str = "") -> Plan[ConversationCounts]:
+    """Count the conversations of these clients; `mine` are those of a user."""
+    counts = ConversationCounts()
+    if not clients:
+        return counts
+    among = f"m.client IN ({', '.join('?' * len(clients))}) AND {_OPEN}"
+    columns = f"SELECT {_STATE} AS state, COALESCE(max(v.assignee_id), '') AS assignee"
+    ends = f"GROUP BY m.client, x.record_id LIMIT {3 * MOST_COUNTED}"
+    sums = "SELECT state, count(*), count(CASE WHEN assignee = '' THEN 1 END), count(CASE WHEN assignee = ? THEN 1 END) FROM"
+    rows = yield Select(
+        f"{sums} ({columns} {_SQLITE} {_DECIDED} WHERE {among} AND {_SAME} {ends}) s GROUP BY state",
+        (user_id, now, *clients),
+        f"{sums} ({columns} {_POSTGRES} {_DECIDED} WHERE {among} {ends}) s GROUP BY state",
+    )
+    for state, count, unassigned, mine in rows:
+        setattr(counts, state, min(count, MOST_COUNTED))
+        if state == OPEN:
+            counts.unassigned, counts.mine = min(unassigned, MOST_COUNTED), min(mine, MOST_COUNTED) if user_id else 0
     return counts
-
-
-def _sum(answers: Answers) -> dict[str, int]:
-    return {state: min(sum(answer[state] for answer in answers.values()), MOST_COUNTED) for state in (OPEN, SNOOZED, AUTOMATIC)}
 
 
 @query
@@ -371,6 +397,8 @@ class ConversationChange:
     """0 ends a snooze."""
     label: str | None = None
     """Empty: the label of the newest reply again."""
+    assignee_id: str | None = None
+    """The id of a user; empty: nobody."""
     kind: str | None = None
     """`human` or `automatic`: what wrote the replies that are not handled."""
 
@@ -414,10 +442,17 @@ def change_conversation(
     if change.snoozed_until_us is not None:
         snoozed = (at, change.snoozed_until_us) if change.snoozed_until_us else (None, None)
     label = before.label if change.label is None else change.label or None
+    assignee = before.assignee_id if change.assignee_id is None else change.assignee_id or None
+    if assignee != before.assignee_id:
+        events.append(EventType.CONVERSATION_ASSIGNED)
     updated = max(at, before.updated_us + 1)
-    yield Execute(STORE, [(client, contact_id, *snoozed, label, updated, author)])
+    yield Execute(STORE, [(client, contact_id, *snoozed, label, assignee, updated, author)])
     cause = by_request(by)
-    yield from log_events([LoggedEvent(client, event, at, CONTACT, contact_id, cause=cause) for event in events])
+    logged = [LoggedEvent(client, event, at, CONTACT, contact_id, cause=cause) for event in events]
+    for event in logged:
+        if event.type == EventType.CONVERSATION_ASSIGNED:
+            event.data = {"assignee_id": assignee}
+    yield from log_events(logged)
     return (yield from _of_contact(client, contact_id, rows[0][2:]))
 
 

@@ -66,6 +66,7 @@ class EventData(Struct):
     record_id: Annotated[int, Meta(description="The id of the contact or company.")] | UnsetType = UNSET
     merged: Annotated[list[int], Meta(description="Of a merge: the ids of the records that ended in this one.")] | UnsetType = UNSET
     meeting: Annotated[EventMeeting, Meta(description="Of the events of meetings.")] | UnsetType = UNSET
+    assignee_id: Annotated[str | UnsetType | None, Meta(description="Of an assigned conversation: the user; null: nobody.")] = UNSET
     for_good: Annotated[bool, Meta(description="Of a deletion: the record can no longer be restored.")] | UnsetType = UNSET
 
 

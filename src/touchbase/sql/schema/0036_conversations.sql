@@ -20,6 +20,7 @@ CREATE TABLE conversation (
   snoozed_us INTEGER,                     -- when it was snoozed: replies received later end that
   snoozed_until_us INTEGER,
   label TEXT,                             -- a person's choice; NULL: that of the newest reply
+  assignee_id TEXT COLLATE "C",           -- user_account.id; NULL: nobody
   updated_us INTEGER NOT NULL,
   updated_by TEXT NOT NULL,               -- JSON: the author of the last change
   PRIMARY KEY (client, contact_id)
