@@ -49,6 +49,13 @@ def attio(**values: list[dict[str, Any]]) -> dict[str, Any]:
     }
 
 
+def notion(event: str) -> dict[str, Any]:
+    return {
+        "id": "e-1", "timestamp": to_text(NOON), "subscription_id": "s-1", "integration_id": "i-1", "type": event,
+        "entity": {"id": "p-1", "type": "page"}, "data": {"parent": {"id": "d-1", "type": "database"}},
+    }  # fmt: skip
+
+
 CASES = {
     "bitrix24 lead": Case(
         "bitrix24",
@@ -86,6 +93,25 @@ CASES = {
         "GET", "/api/v1/appointments/7",
         {"authorization": f"Basic {b64encode(f'31:{TOKEN}'.encode()).decode()}"},
         settings={"api_user": "31"}, contact={**ANN, "status": "meeting_booked"},
+    ),
+    "notion person": Case(
+        "notion",
+        notion("page.created"),
+        {"object": "page", "id": "p-1", "last_edited_time": YESTERDAY, "in_trash": False, "properties": {
+            "Who": {"type": "title", "title": [{"plain_text": "Ann "}, {"plain_text": "Lee"}]},
+            "Mail": {"type": "email", "email": "ann@example.com"}, "Stage": {"type": "select", "select": {"name": "Warm"}},
+            "Points": {"type": "rollup", "rollup": {"type": "array", "array": [], "function": "sum"}}}},
+        "GET", "/v1/pages/p-1", {**BEARER, "notion-version": "2025-09-03"},
+        contact={**ANN, "status": "Warm", "status_entry_us": NOON - DAY},
+    ),
+    "notion company": Case(
+        "notion",
+        notion("page.properties_updated"),
+        {"object": "page", "id": "p-1", "last_edited_time": YESTERDAY, "properties": {
+            "Name": {"type": "title", "title": [{"plain_text": "Example"}]}, "Site": {"type": "url", "url": "https://www.example.com/a"},
+            "Profile": {"type": "url", "url": "https://www.linkedin.com/company/example"}}},
+        "GET", "/v1/pages/p-1", BEARER, settings={"objects": {"d-1": "company"}},
+        company={"domain": "example.com", "name": "Example"},
     ),
     "hubspot contact": Case(
         "hubspot",
@@ -257,7 +283,7 @@ async def test_fetched_record__is_stored_as_a_marked_delivery_without_the_token(
         whole = await store.read(get_delivery(newest.id))
         assert whole is not None
         assert (whole.channel, whole.tool, whole.verified) == ("crm", case.tool, True)
-        kinds = ("company", "contact", "people", "Leads", "lead", "item", "person", "appointment")
+        kinds = ("company", "contact", "people", "Leads", "lead", "item", "person", "appointment", "page")
         assert whole.headers["x-touchbase-fetched"].split(":")[0] in kinds
         assert TOKEN not in repr(whole)
 
