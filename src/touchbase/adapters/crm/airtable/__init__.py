@@ -1,7 +1,7 @@
 """Airtable: the notifications of its webhooks, which name a base and no record.
 
-Reference: airtable.com, webhooks overview. The changes behind a notification are a list that is read by a cursor, which nothing here keeps: a
-script of an automation sends changed records instead, which the generic adapter reads.
+Reference: airtable.com, webhooks overview. The changes behind a notification are a list that is read by a cursor, which nothing here
+keeps: the script of an automation sends changed records instead, which the generic adapter reads.
 """
 
 from __future__ import annotations
