@@ -113,6 +113,19 @@ CASES = {
         "GET", "/v1/pages/p-1", BEARER, settings={"objects": {"d-1": "company"}},
         company={"domain": "example.com", "name": "Example"},
     ),
+    "zendesk sell lead": Case(
+        "zendesk_sell",
+        {"meta": {"type": "lead", "event_type": "created", "event_time": to_text(NOON)}, "data": {"id": 8, "creator_id": 1}},
+        {"data": {"id": 8, "first_name": "Ann", "last_name": "Lee", "email": "ann@example.com", "status": "New", "updated_at": YESTERDAY},
+         "meta": {"type": "lead"}},
+        "GET", "/v2/leads/8", BEARER, contact={**ANN, "status": "New", "status_entry_us": NOON - DAY},
+    ),
+    "zendesk sell organization": Case(
+        "zendesk_sell",
+        {"meta": {"type": "event", "event": {"type": "contact_created"}}, "data": {"id": 9, "is_organization": True, "name": "Example"}},
+        {"data": {"id": 9, "is_organization": True, "name": "Example", "website": "example.com", "updated_at": YESTERDAY}},
+        "GET", "/v2/contacts/9", BEARER, company={"domain": "example.com", "name": "Example"},
+    ),
     "hubspot contact": Case(
         "hubspot",
         [{"eventId": 7, "portalId": 1, "occurredAt": NOON // 1000, "subscriptionType": "contact.creation", "objectId": 123}],
