@@ -24,6 +24,7 @@ from touchbase.deliveries.delivery import FAILED, PARKED, RECEIVED, UNRECOGNISED
 from touchbase.encryption.encrypted_columns import check_encryption
 from touchbase.erasure.sql.persons import open_erasures
 from touchbase.errors import Overloaded
+from touchbase.history.events import CRM
 from touchbase.inbox.sql.queries import busy_clients, count_inbox, list_deliveries
 from touchbase.outgoing.mail_client import recipients, why_not_mailed
 from touchbase.outgoing.models import ACTIVE as ACTIVE_ENDPOINT
@@ -165,11 +166,17 @@ async def _connections(store: Store, clients: Sequence[Client], now: Micros, sil
             if (finding := await _silence(store, client, connection, statistics, now, silent)) is not None:
                 fine = False
                 yield finding
+        with_token = {connection.tool for connection in connected if connection.channel == CRM and connection.access_token}
         for going in await store.read(list_fetching(client.number)):
-            if fetching_state(going) == "stopped":
+            add_token = f"`touchbase connections add --client {client.client_id} --tool {going.tool} --access-token TOKEN`"
+            if going.wanted and going.tool not in with_token:
+                fine = False
+                detail = f"{client.client_id} {going.tool}: {going.wanted} records wait, because its webhooks leave out their values"
+                yield NOTE, detail, f"{add_token} lets a worker fetch them, or let {going.tool} send addresses and values"
+            elif fetching_state(going) == "stopped":
                 fine = False
                 detail = f"{client.client_id} {going.tool}: fetching records has stopped: {going.error}"
-                yield PROBLEM, detail, f"`touchbase connections add --client {client.client_id} --tool {going.tool} --access-token TOKEN`"
+                yield PROBLEM, detail, add_token
     if fine:
         yield OK, f"all {many} connections receive webhooks" if many else "no tool is connected", None
 

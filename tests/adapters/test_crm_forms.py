@@ -164,3 +164,31 @@ def test_id_next_to_an_object_type__is_the_object_id() -> None:
 
     assert (only(told(body)).event, only(told(body)).object_id) == ("contact.updated", "5")
     assert only(told(events_id)).object_id is None
+
+
+# Notion.
+
+
+def test_notion_columns__count_by_their_type() -> None:
+    columns = {
+        "Who": {"type": "title", "title": [{"plain_text": "Nora "}, {"plain_text": "Quill"}]},
+        "Work": {"type": "email", "email": "nora@example.com"},
+        "Private": {"type": "email", "email": "n@example.net"},
+        "Mobile": {"type": "phone_number", "phone_number": "+1 555 0100"},
+        "Tags": {"type": "multi_select", "multi_select": [{"name": "lead"}, {"name": "warm"}]},
+        "Tier": {"type": "formula", "formula": {"type": "string", "string": "A"}},
+        "Tasks": {"type": "relation", "relation": [{"id": "t-1"}]},
+        "Broken": "no column",
+    }
+
+    event = only(told({"source": {"type": "automation"}, "data": {"object": "page", "id": "p-1", "properties": columns}}))
+
+    assert (event.event, event.email, event.object_id) == ("contact.updated", "nora@example.com", "p-1")
+    assert event.fields == {"first_name": "Nora", "last_name": "Quill"}
+    assert event.custom == {"Private": "n@example.net", "phone": "+1 555 0100", "Tags": "lead, warm", "Tier": "A"}
+
+
+def test_notion_page_in_the_trash__is_deleted() -> None:
+    page = {"object": "page", "id": "p-1", "in_trash": True, "properties": {"Mail": {"type": "email", "email": "nora@example.com"}}}
+
+    assert only(told(page)).event == "contact.deleted"

@@ -111,6 +111,54 @@ def test_deleted_row__is_of_the_kind_that_the_client_has_named() -> None:
         events_of(body)
 
 
+def nocodb(verb: str, table: str, *rows: dict[str, Any]) -> dict[str, Any]:
+    named = {"table_id": "md_1", "table_name": table, "view_id": None, "rows": rows, "previous_rows": rows}
+    return {"type": f"records.after.{verb}", "id": "8d2a5b4c-0000-4000-8000-000000000001", "version": "v3", "data": named}
+
+
+@pytest.mark.parametrize(("verb", "meaning"), [("insert", "created"), ("update", "updated"), ("delete", "deleted")])
+def test_rows_below_data__are_rows_of_the_table(verb: str, meaning: str) -> None:
+    rows = [{"Id": 1, "Email": NORA, "UpdatedAt": "2026-11-20 09:30:00+00:00"}, {"Id": 2, "Email": "sam@example.net"}]
+
+    events = events_of(nocodb(verb, "Sheet", *rows))
+
+    assert [(event.event, event.object_type, event.object_id) for event in events] == [
+        (f"contact.{meaning}", "table:md_1", "1"), (f"contact.{meaning}", "table:md_1", "2"),
+    ]  # fmt: skip
+    # A row that is gone still has the time of its last change, which is not that of its deletion.
+    assert (events[0].occurred_us is None) == (verb == "delete")
+
+
+def test_rows_below_data__have_declared_columns() -> None:
+    fields = {
+        "event": "type", "object_type": "data.table_name", "id": "data.rows[].Id", "email": "data.rows[].Work mail",
+        "domain": "data.rows[].Site", "custom.Tier": "data.rows[].Tier",
+    }  # fmt: skip
+    mapped = ConnectionSettings(fields=fields)
+
+    people = events_of(nocodb("update", "People", {"Id": 1, "Work mail": NORA, "Tier": "A"}, {"Id": 2, "Work mail": "b@x.example"}), mapped)
+    companies = events_of(nocodb("delete", "Companies", {"Id": 3, "Site": "acme.example"}), mapped)
+
+    assert [(event.event, event.email, event.object_id, event.custom) for event in people] == [
+        ("contact.updated", NORA, "1", {"Tier": "A"}), ("contact.updated", "b@x.example", "2", {}),
+    ]  # fmt: skip
+    assert [(event.event, event.domain, event.object_id) for event in companies] == [("company.deleted", "acme.example", "3")]
+
+
+def test_row_of_a_table__is_what_the_tables_name_says() -> None:
+    row = {"id": "recA", "Name": "Acme", "Email": "info@acme.example", "Website": "acme.example"}
+
+    (company,) = events_of({"event": "record.updated", "table_name": "Companies", "rows": [row]})
+    (cells,) = events_of({"event": "record.updated", "table_name": "People", "records": [{"id": "recB", "fields": {"Email": NORA}}]})
+    (gone,) = events_of(nocodb("delete", "Companies", {"Id": 3}))
+
+    assert (company.event, company.domain, company.object_type, company.object_id) == (
+        "company.updated", "acme.example", "table:Companies", "recA",
+    )  # fmt: skip
+    assert (cells.event, cells.email, cells.object_id) == ("contact.updated", NORA, "recB")
+    assert (gone.event, gone.object_id) == ("company.deleted", "3")
+
+
 def test_event__may_be_the_members_name() -> None:
     fields = {"core": {"email": {"label": "Email", "value": NORA}, "firstname": {"label": "First", "value": "Nora"}}, "social": []}
     body = {"mautic.lead_post_save_update": [{"contact": {"id": 50, "fields": fields}, "timestamp": "2026-11-20T09:30:00Z"}]}

@@ -168,6 +168,7 @@ SIGNED: dict[str, tuple[str, str, Arrival]] = {
     )),
     "folk": ("folk", f"whsec_{b64(b'k' * 24)}", replace(call(CRM), headers=standard("webhook-", b"k" * 24))),
     "resend": ("resend", f"whsec_{b64(b'k' * 24)}", replace(call(EMAIL_CAMPAIGN), headers=standard("svix-", b"k" * 24))),
+    "notion": ("notion", SECRET, call(CRM, x_notion_signature=f"sha256={hashed(SECRET, BODY).hex()}")),
     "intercom": ("intercom", SECRET, call(CRM, x_hub_signature=f"sha1={hmac.new(SECRET.encode(), BODY, sha1).hexdigest()}")),
     "espocrm": ("espocrm", SECRET, call(CRM, signature=espo(hashed(SECRET, BODY).hex().encode()))),
     "frappe": ("frappe", SECRET, call(CRM, x_frappe_webhook_signature=b64(hashed(SECRET, BODY)))),

@@ -335,6 +335,21 @@ def test_doctor__reports_stopped_enrichment(run: Run, engine_url: str) -> None:
     assert found["connections"] == [("problem", "acme hubspot: fetching records has stopped: the token is refused")]
 
 
+def test_doctor__notes_records_that_wait_for_an_access_token(run: Run, engine_url: str) -> None:
+    fill(engine_url, lambda client: [connected(client, now())])
+    execute(
+        engine_url,
+        "INSERT INTO fetch_queue (client, tool, object_type, object_id, rank, thin, requested_us, next_us, attempts) "
+        "SELECT id, 'hubspot', 'contact', '7', 0, 1, 5, 5, 0 FROM client WHERE client_id = 'acme'",
+    )
+
+    found = look(run, engine_url)["connections"]
+    listed = run("connections", "list", "--database", engine_url, env=KEYS)
+
+    assert found == [("note", "acme hubspot: 1 records wait, because its webhooks leave out their values")]
+    assert "acme hubspot: 1 records wait for an access token, with which to fetch them" in listed.stderr
+
+
 @pytest.mark.parametrize(
     ("state", "level", "says"),
     [

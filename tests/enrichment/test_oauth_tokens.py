@@ -90,6 +90,23 @@ async def test_refresh_token__is_sent_only_in_the_body_of_the_token_request(stor
             assert not any(text in f"{one.path} {one.headers} {one.body!r}" for one in rest)
 
 
+async def test_suitecrm__gives_tokens_to_an_oauth_client(store: Store) -> None:
+    person = {"data": {"id": "b5-1", "attributes": {"email1": "ann@example.com"}}}
+    async with setup_with_api(store, lambda request: (200, {"access_token": "t-1"} if request.method == "POST" else person)) as (
+        setup,
+        server,
+    ):
+        await setup.connect("suitecrm", server.base, f"refresh:{CLIENT}:{SECRET}:client_credentials")
+        await setup.receive({"suitecrm": "Contacts", "event": "created", "id": "b5-1"})
+        await setup.work()
+
+        asked, record = server.requests
+        assert asked.path == "/Api/access_token"
+        assert parse_qs(asked.body.decode()) == {"grant_type": ["client_credentials"], "client_id": [CLIENT], "client_secret": [SECRET]}
+        assert (record.path, record.headers["authorization"]) == ("/Api/V8/module/Contacts/b5-1", "Bearer t-1")
+        assert await emails(setup) == {"ann@example.com"}
+
+
 @pytest.mark.parametrize(
     ("answer", "stopped"),
     [

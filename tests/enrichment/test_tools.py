@@ -49,6 +49,13 @@ def attio(**values: list[dict[str, Any]]) -> dict[str, Any]:
     }
 
 
+def notion(event: str) -> dict[str, Any]:
+    return {
+        "id": "e-1", "timestamp": to_text(NOON), "subscription_id": "s-1", "integration_id": "i-1", "type": event,
+        "entity": {"id": "p-1", "type": "page"}, "data": {"parent": {"id": "d-1", "type": "database"}},
+    }  # fmt: skip
+
+
 CASES = {
     "bitrix24 lead": Case(
         "bitrix24",
@@ -86,6 +93,72 @@ CASES = {
         "GET", "/api/v1/appointments/7",
         {"authorization": f"Basic {b64encode(f'31:{TOKEN}'.encode()).decode()}"},
         settings={"api_user": "31"}, contact={**ANN, "status": "meeting_booked"},
+    ),
+    "notion person": Case(
+        "notion",
+        notion("page.created"),
+        {"object": "page", "id": "p-1", "last_edited_time": YESTERDAY, "in_trash": False, "properties": {
+            "Who": {"type": "title", "title": [{"plain_text": "Ann "}, {"plain_text": "Lee"}]},
+            "Mail": {"type": "email", "email": "ann@example.com"}, "Stage": {"type": "select", "select": {"name": "Warm"}},
+            "Points": {"type": "rollup", "rollup": {"type": "array", "array": [], "function": "sum"}}}},
+        "GET", "/v1/pages/p-1", {**BEARER, "notion-version": "2025-09-03"},
+        contact={**ANN, "status": "Warm", "status_entry_us": NOON - DAY},
+    ),
+    "notion company": Case(
+        "notion",
+        notion("page.properties_updated"),
+        {"object": "page", "id": "p-1", "last_edited_time": YESTERDAY, "properties": {
+            "Name": {"type": "title", "title": [{"plain_text": "Example"}]}, "Site": {"type": "url", "url": "https://www.example.com/a"},
+            "Profile": {"type": "url", "url": "https://www.linkedin.com/company/example"}}},
+        "GET", "/v1/pages/p-1", BEARER, settings={"objects": {"d-1": "company"}},
+        company={"domain": "example.com", "name": "Example"},
+    ),
+    "zendesk sell lead": Case(
+        "zendesk_sell",
+        {"meta": {"type": "lead", "event_type": "created", "event_time": to_text(NOON)}, "data": {"id": 8, "creator_id": 1}},
+        {"data": {"id": 8, "first_name": "Ann", "last_name": "Lee", "email": "ann@example.com", "status": "New", "updated_at": YESTERDAY},
+         "meta": {"type": "lead"}},
+        "GET", "/v2/leads/8", BEARER, contact={**ANN, "status": "New", "status_entry_us": NOON - DAY},
+    ),
+    "zendesk sell organization": Case(
+        "zendesk_sell",
+        {"meta": {"type": "event", "event": {"type": "contact_created"}}, "data": {"id": 9, "is_organization": True, "name": "Example"}},
+        {"data": {"id": 9, "is_organization": True, "name": "Example", "website": "example.com", "updated_at": YESTERDAY}},
+        "GET", "/v2/contacts/9", BEARER, company={"domain": "example.com", "name": "Example"},
+    ),
+    "freshsales contact": Case(
+        "freshsales",
+        {"freshsales": "contact", "event": "created", "id": 7},
+        {"contact": {"id": 7, "first_name": "Ann", "last_name": "Lee", "email": "ann@example.com", "updated_at": YESTERDAY}},
+        "GET", "/crm/sales/api/contacts/7", {"authorization": f"Token token={TOKEN}"}, contact=ANN,
+    ),
+    "freshsales account": Case(
+        "freshsales",
+        {"freshsales": "sales_account", "event": "created", "id": 9},
+        {"sales_account": {"id": 9, "name": "Example", "website": "https://www.example.com", "updated_at": YESTERDAY}},
+        "GET", "/crm/sales/api/sales_accounts/9", {}, company={"domain": "example.com", "name": "Example"},
+    ),
+    "vtiger lead": Case(
+        "vtiger",
+        {"vtiger": "Leads", "event": "created", "id": "10x345"},
+        {"success": True, "result": {
+            "id": "10x345", "firstname": "Ann", "lastname": "Lee", "email": "ann@example.com", "leadstatus": "Hot"}},
+        "GET", "/restapi/v1/vtiger/default/retrieve?id=10x345",
+        {"authorization": f"Basic {b64encode(f'31:{TOKEN}'.encode()).decode()}"}, settings={"api_user": "31"},
+        contact={**ANN, "status": "Hot"},
+    ),
+    "suitecrm lead": Case(
+        "suitecrm",
+        {"suitecrm": "Leads", "event": "created", "id": "b5-1"},
+        {"data": {"type": "Lead", "id": "b5-1", "attributes": {
+            "first_name": "Ann", "last_name": "Lee", "email1": "ann@example.com", "status": "New", "date_modified": YESTERDAY}}},
+        "GET", "/Api/V8/module/Leads/b5-1", BEARER, contact={**ANN, "status": "New", "status_entry_us": NOON - DAY},
+    ),
+    "suitecrm account": Case(
+        "suitecrm",
+        {"suitecrm": "Accounts", "event": "updated", "id": "b5-2"},
+        {"data": {"type": "Account", "id": "b5-2", "attributes": {"name": "Example", "website": "example.com"}}},
+        "GET", "/Api/V8/module/Accounts/b5-2", BEARER, company={"domain": "example.com", "name": "Example"},
     ),
     "hubspot contact": Case(
         "hubspot",
@@ -257,7 +330,7 @@ async def test_fetched_record__is_stored_as_a_marked_delivery_without_the_token(
         whole = await store.read(get_delivery(newest.id))
         assert whole is not None
         assert (whole.channel, whole.tool, whole.verified) == ("crm", case.tool, True)
-        kinds = ("company", "contact", "people", "Leads", "lead", "item", "person", "appointment")
+        kinds = ("company", "contact", "people", "Leads", "lead", "item", "person", "appointment", "page", "sales_account", "account")
         assert whole.headers["x-touchbase-fetched"].split(":")[0] in kinds
         assert TOKEN not in repr(whole)
 

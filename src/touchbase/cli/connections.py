@@ -141,7 +141,9 @@ def _part(connection: Values, name: str) -> Values:
 
 def _last_error(connection: Values) -> str | None:
     fetching = _part(connection, "fetching")
-    return f"{fetching['last_error']} ({fetching['last_error_time']})" if fetching.get("last_error") else None
+    if not fetching.get("last_error"):
+        return None
+    return f"{fetching['last_error']} ({at})" if (at := fetching["last_error_time"]) else str(fetching["last_error"])
 
 
 def _row(connection: Values) -> tuple[object, ...]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection
+from dataclasses import replace
 from typing import Annotated, Literal, NamedTuple, get_args
 
 import msgspec
@@ -265,13 +266,16 @@ NOTHING = ConnectionDetails()
 def connection_out(
     connection: Connection, generated: str | None = None, details: ConnectionDetails = NOTHING, refused: list[WouldRefuse] | None = None
 ) -> ConnectionOut:
-    """Return a connection as shown, with the state of fetching if it has an access token."""
+    """Return a connection as shown, with the state of fetching if it has an access token or records wait for one."""
     settings = msgspec.convert(connection.settings, ConnectionSettingsBody, from_attributes=True)
     times = to_text(connection.created_us), to_text(connection.updated_us)
     secret: Literal["set", "not set"] = "set" if connection.secrets else "not set"
     token: Literal["set", "not set"] = "set" if connection.access_token else "not set"
-    fetches = bool(connection.access_token) and connection.channel == CRM
-    state = fetching_out(details.fetching or FetchState(connection.tool)) if fetches else None
+    fetching = details.fetching or FetchState(connection.tool)
+    if fetching.wanted and not connection.access_token:
+        fetching = replace(fetching, stopped=True, error=f"{fetching.wanted} records wait for an access token, with which to fetch them")
+    is_shown = connection.channel == CRM and bool(connection.access_token or fetching.wanted)
+    state = fetching_out(fetching) if is_shown else None
     shown = (connection.channel, connection.tool, secret, len(connection.secrets), *times, settings, token, state, calls_out(details.calls))
     return ConnectionOut(*shown, generated or UNSET, refused or UNSET)
 

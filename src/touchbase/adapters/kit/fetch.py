@@ -97,6 +97,12 @@ def parse_json(response: ApiResponse) -> object:
         raise FetchFailed("the response is not JSON: is api_base the URL of the tool's API?") from None
 
 
+def access_token_in(content: Body) -> str | None:
+    """Return the access token in an OAuth server's response; None if there is none that may stand in a header."""
+    token = text(content.get("access_token")) or ""
+    return token if token and token.isascii() and token.isprintable() and " " not in token else None
+
+
 def single_record(data: object) -> list[object]:
     """Return the one record in `{"data": {...}}`."""
     return [as_dict(data).get("data")]

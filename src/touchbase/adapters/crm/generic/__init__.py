@@ -26,6 +26,7 @@ from touchbase.adapters.crm.generic.shapes import (
     SHAPES,
     STATUS_KEYS,
     TABLE_KEYS,
+    TABLE_NAMES,
     TIME_KEYS,
     bodies,
     usual,
@@ -47,7 +48,7 @@ from touchbase.adapters.crm.generic.words import (
 )
 from touchbase.adapters.interface import ParsedWebhook
 from touchbase.adapters.kit.body_shapes import split_named_members
-from touchbase.adapters.kit.crm import COMPANY, CONTACT, CREATED, UPDATED, CrmItem, other_event
+from touchbase.adapters.kit.crm import COMPANY, CONTACT, CREATED, DELETED, UPDATED, CrmItem, other_event
 from touchbase.adapters.kit.crm_adapter import Body, CrmAdapter, chosen_kind
 from touchbase.adapters.kit.crm_values import display_text, email_address, first_of, host, query_parameter
 from touchbase.adapters.kit.extract import first, text
@@ -56,6 +57,9 @@ from touchbase.adapters.kit.linkedin import with_linkedin
 from touchbase.adapters.kit.people import people_below, says_person
 from touchbase.adapters.kit.times import first_time
 from touchbase.history.events import Event
+
+_ROW = "table:"
+"""Before a table's id or name: the object type of its rows."""
 
 
 class Subject(NamedTuple):
@@ -104,7 +108,9 @@ class GenericCrm(CrmAdapter):
     def _item(self, subject: Subject, webhook: ParsedWebhook) -> CrmItem:
         body, record, kind = subject.body, subject.record, subject.kind
         # Next to the record `created_at` is the event's time, inside the record it is the record's.
-        of_record = [key for key in TIME_KEYS if subject.what == CREATED or key not in CREATION_KEYS]
+        # A deleted row still has the time of its last change.
+        is_gone = subject.what == DELETED and subject.object_type.startswith(_ROW)
+        of_record = [key for key in TIME_KEYS if not is_gone and (subject.what == CREATED or key not in CREATION_KEYS)]
         at = first_time(body, *TIME_KEYS) or first_time(body.get("payload"), *of_record)
         at = at or (first_time(record, *of_record) if record is not body else None)
         item = CrmItem(
@@ -164,8 +170,11 @@ def _subject_of(body: Body, webhook: ParsedWebhook) -> Subject | None:
 
 
 def _row_of_table(body: Body, record: Body, table: str, named: Naming, webhook: ParsedWebhook) -> Subject | None:
-    """Return the subject of a row of an open table: its ids belong to the table, whose kind the client says, or the row's columns."""
-    kind = chosen_kind(webhook, table)
+    """Return the subject of a row of an open table, whose ids belong to the table.
+
+    Its kind is the client's choice, else what the table's name says, else the row's columns.
+    """
+    kind = chosen_kind(webhook, table) or noun_in(words_of(text(first(body, *TABLE_NAMES))))
     if kind is None and _has_address(record):
         kind = CONTACT
     elif kind is None and first_of(record, HOST_KEYS, host) is not None:
@@ -173,7 +182,7 @@ def _row_of_table(body: Body, record: Body, table: str, named: Naming, webhook: 
     if kind not in SHAPES:
         return None
     source = _event_name(body, webhook)
-    return Subject(body, record, named.what or UPDATED, kind, f"table:{table}", text(first(record, *ID_KEYS)), source, named.words)
+    return Subject(body, record, named.what or UPDATED, kind, f"{_ROW}{table}", text(first(record, *ID_KEYS)), source, named.words)
 
 
 def _object_id(body: Body, record: Body, named: Naming, kind: str) -> str | None:

@@ -20,7 +20,10 @@ def record_of(body: Body, kind: str | None) -> tuple[Body, str | None]:
     """Return the record and the last key of its path; `kind` is the body's own statement of the kind, if any."""
     key = next((name for name in _ONLY_LISTS if isinstance(body.get(name), dict)), None)
     if key is not None:
-        return usual(as_dict(body[key])), key
+        inner = as_dict(body[key])
+        # Airtable has a row's cells below its id.
+        cells = inner.get("fields")
+        return usual({"id": inner.get("id"), **cells} if isinstance(cells, dict) and not _has_identity(inner) else inner), key
     for depth in range(_MAX_DEPTH):
         name = next((name for name in _objects_in(body) if _leads_on(body, name, kind)), None)
         if name is None and not depth and kind is not None:

@@ -98,7 +98,8 @@ COMPANY_KEYS = (*OWN_ID_KEYS[COMPANY], "account_id", "accountId", "organisation_
 _COMPANIES = ("company", "account", "organization", "organisation")
 NEW_STATUS_KEYS = {"status": ("new_status", "newStatus", "status"), "stage": ("new_stage", "newStage", "stage")}
 """Keys of the new status, by the word for it in the event name; they may be outside the record."""
-TABLE_KEYS = ("table_id", "tableId", "table_name", "tableName")
+TABLE_NAMES = ("table_name", "tableName")
+TABLE_KEYS = ("table_id", "tableId", *TABLE_NAMES)
 STATUS_KEYS = ("contact_status", "lead_status", "company_status", "account_status", "lifecycle_stage", "lifecyclestage")
 SHAPES = {
     CONTACT: RecordShape(
@@ -178,6 +179,10 @@ def _is_own(name: str) -> bool:
 
 def bodies(body: Body) -> Iterator[Body]:
     """Yield a body for each record of a list under one key, or for each deleted row's id; otherwise the body itself."""
+    table = body.get("data")
+    if isinstance(table, dict) and "rows" in table and first(table, *TABLE_KEYS) is not None:
+        # NocoDB: the table and its rows stand below `data`; beside them `id` is the call's.
+        body = {**{name: value for name, value in body.items() if name not in ("data", "id")}, **table}
     if first(body, *TABLE_KEYS) is not None and (deleted := items(body.get("row_ids"))):
         yield from ({**body, "event": "deleted", "items": {"id": number}} for number in deleted if text(number))
         return

@@ -71,7 +71,7 @@ _PLAIN = frozenset(
     {
         "crm", "event", "webhook", "hook", "record", "object", "data", "profile", "on", "a", "the", "was", "is", "has", "been", "just",
         "v", "api", "soft", "hard", "bulk", "mass", "permanently", "permanent", "gdpr", "privacy", "by", "and", "or", "subscriber",
-        "subscribers", "client", "after", "item", "items", "inbound", "entry", "entries",
+        "subscribers", "client", "after", "item", "items", "inbound", "entry", "entries", "records",
     }
 )  # fmt: skip
 """Words that add nothing to a deletion event of a record."""

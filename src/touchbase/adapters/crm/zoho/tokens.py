@@ -12,7 +12,7 @@ from urllib.parse import urlencode
 
 from touchbase.adapters.kit.crm_values import as_dict
 from touchbase.adapters.kit.extract import text
-from touchbase.adapters.kit.fetch import parse_json
+from touchbase.adapters.kit.fetch import access_token_in, parse_json
 from touchbase.connections.oauth import Grant
 from touchbase.connections.tools import ApiRequest, ApiResponse, FetchFailed
 
@@ -40,8 +40,7 @@ class ZohoTokens:
     def token(self, response: ApiResponse) -> str:
         """Return the access token; raises an error with our own message if there is none."""
         content = as_dict(parse_json(response))
-        token = text(content.get("access_token")) or ""
-        if token and token.isascii() and token.isprintable() and " " not in token:
+        if (token := access_token_in(content)) is not None:
             return token
         if (text(content.get("error")) or "").replace(" ", "_") in _NEVER:
             raise FetchFailed("zoho rejected the refresh token: connect it again with a new one, and check api_base", stop=True)
