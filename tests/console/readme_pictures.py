@@ -82,7 +82,12 @@ def take(origin: str) -> None:
             context = browser.new_context(viewport=viewport, color_scheme=scheme, locale="en-GB", timezone_id="UTC")
             page = context.new_page()
             page.goto(f"{origin}/console{path}")
-            page.wait_for_load_state("networkidle")
+            page.locator("#main h1").first.wait_for(state="attached")
+            if name == "replies":
+                page.locator(".reply").first.wait_for()
+                page.keyboard.press("j")
+                page.locator(".pane .letter").first.wait_for()
+            page.wait_for_timeout(1_500)  # the stream of events is open, so the network never rests
             (FOLDER / f"{name}.png").write_bytes(small(page.screenshot()))
             context.close()
         browser.close()
