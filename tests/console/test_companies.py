@@ -161,7 +161,7 @@ def test_view__is_kept_opened_renamed_and_removed_in_this_browser(firms: Console
     page.get_by_text("The view “Our customers” is kept.", exact=False).wait_for()
 
     firms.go(page, f"/companies{OF}")
-    assert page.locator(".total").inner_text() == "3 companies"
+    page.locator(".total", has_text="3 companies").wait_for()
     page.get_by_label("Views").click()
     page.get_by_role("link", name="Our customers").click()
     page.wait_for_url("**company_status[in]=customer**")

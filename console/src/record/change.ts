@@ -27,13 +27,15 @@ function show(kind: Api, id: number, change: object): void {
 
 /** Change members of a record; raise `Problem`, also if it has changed since it was read. The message offers the way back. */
 export async function change(kind: Api, record: AnyRecord, body: object, back: object, said: string): Promise<void> {
+  // A record has no member for what is absent: what the body names and an answer lacks is no longer there.
+  const absent = Object.fromEntries(Object.keys(body).map((name) => [name, undefined]));
   show(kind, record.id, body);
   try {
     const { data: changed } = await call<AnyRecord>('PATCH', `${kind.api}/${record.id}`, { body, query: { structure: 'FLAT' }, headers: { 'if-match': etagOf(record) } });
-    show(kind, record.id, changed);
+    show(kind, record.id, { ...absent, ...changed });
     toast(said, { undo: () => undo(kind, changed, back) });
   } catch (error) {
-    show(kind, record.id, record);
+    show(kind, record.id, { ...absent, ...record });
     throw error instanceof Problem && error.status === 412 ? new Problem(412, error.code, 'Somebody changed it meanwhile, so nothing was saved. The present state is shown now; do it again to replace it.', error.body) : error;
   } finally {
     readAgain(kind.api, kind.api.replace('/v2/', '/v2/statuses/'));

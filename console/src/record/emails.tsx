@@ -10,17 +10,21 @@ import { change } from './change';
 
 export function Emails({ of }: { of: Contact }) {
   const [adding, setAdding] = useState(false);
+  const [busy, setBusy] = useState(false);
   const [problem, setProblem] = useState<Problem | null>(null);
   const emails = of.emails ?? (of.email ? [of.email] : []);
   const can = canWrite.value;
   if (emails.length < 2 && !can) return null;
   async function save(next: string[], said: string) {
     setProblem(null);
+    setBusy(true);
     try {
       await change(CONTACTS, of, { emails: next }, { emails }, said);
       setAdding(false);
     } catch (error) {
       setProblem(asProblem(error));
+    } finally {
+      setBusy(false);
     }
   }
   return (
@@ -38,7 +42,7 @@ export function Emails({ of }: { of: Contact }) {
             </li>
           ))}
         </ul>
-        {can && (adding ? <NewEmail add={(email) => save([...emails, email], 'Address added.')} done={() => setAdding(false)} /> : <Button kind="quiet" icon="plus" onClick={() => setAdding(true)}>Add an email</Button>)}
+        {can && (adding ? <NewEmail busy={busy} add={(email) => void save([...emails, email], 'Address added.')} done={() => setAdding(false)} /> : <Button kind="quiet" icon="plus" onClick={() => setAdding(true)}>Add an email</Button>)}
         {problem && (
           <p id="emails-problem" class="wrong" role="alert">
             {problem.message} {problem.body.existing_id !== undefined && <a href={href(`/contacts/${problem.body.existing_id}`)}>Show that contact</a>}
@@ -49,20 +53,16 @@ export function Emails({ of }: { of: Contact }) {
   );
 }
 
-function NewEmail({ add, done }: { add: (email: string) => Promise<void>; done: () => void }) {
+function NewEmail({ busy, add, done }: { busy: boolean; add: (email: string) => void; done: () => void }) {
   const [text, setText] = useState('');
-  const [busy, setBusy] = useState(false);
   const field = useRef<HTMLInputElement>(null);
   useEffect(() => field.current?.focus(), []);
-  async function submit(event: Event) {
+  function submit(event: Event) {
     event.preventDefault();
-    if (busy || !text.trim()) return;
-    setBusy(true);
-    await add(text.trim());
-    setBusy(false);
+    if (!busy && text.trim()) add(text.trim());
   }
   return (
-    <form class="editor" onSubmit={(event) => void submit(event)}>
+    <form class="editor" onSubmit={submit}>
       <input
         ref={field}
         type="text"
