@@ -31,6 +31,7 @@ def _suppressions(kind: str) -> dict[str, str]:
 
 GROUPS: dict[str, dict[str, str]] = {
     "contacts": _of(RECORD, "contact", "contacts")
+    | {"block": "block_contact", "unblock": "unblock_contact"}
     | {"erase": "erase_contact", "export_person": "export_contact", "list_erasures": "list_erasures"},
     "companies": _of(RECORD, "company", "companies"),
     "imports": {

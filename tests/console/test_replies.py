@@ -7,7 +7,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
-from tests.console.conftest import CLIENT, Console, first_key, look_faults
+from tests.console.conftest import CLIENT, Console, axe_faults, first_key, look_faults
 
 pytestmark = pytest.mark.slow
 OF = f"?client={CLIENT}"
@@ -117,18 +117,25 @@ def test_snooze_and_automatic__move_a_conversation_to_another_tab(replies: Conso
     assert counted(replies) == (1, 1, 0)
 
 
-def test_block__puts_the_address_on_the_list_and_undo_takes_it_off(replies: Console) -> None:
+def test_block__puts_the_contact_on_the_list_with_its_status_and_undo_takes_both_off(replies: Console) -> None:
     page = replies.open(f"/replies{OF}")
     page.keyboard.press("j")
-    page.locator(".pane .marks kbd").first.wait_for()
-
+    page.keyboard.press("j")
+    page.locator(".reply[aria-current]", has_text="Bo").wait_for()
     page.keyboard.press("b")
-    page.get_by_text("p2@people.example is blocked.").wait_for()
-    assert replies.send("GET", "/public/v2/contacts/3/suppression")["suppressed"] is True
+    page.get_by_role("dialog", name="Block Bo").wait_for()
+    assert axe_faults(page) == []
+    page.keyboard.press("Enter")
+    page.get_by_text("Bo: blocked.").wait_for()
+    [entry] = replies.send("GET", "/public/v2/suppressions")["data"]
+    assert (entry["value"], replies.send("GET", "/public/v2/contacts/2")["contact_status"]) == ("p1@people.example", "do_not_contact")
+    page.locator(".reply", has_text="Bo").wait_for(state="detached")
 
     page.keyboard.press("u")
     page.get_by_text("Undone.").wait_for()
-    assert replies.send("GET", "/public/v2/contacts/3/suppression")["suppressed"] is False
+    page.locator(".reply", has_text="Bo").wait_for()
+    assert replies.send("GET", "/public/v2/suppressions")["data"] == []
+    assert replies.send("GET", "/public/v2/contacts/2")["contact_status"] == "contacted"
 
 
 def test_place__is_there_again_after_back(replies: Console) -> None:

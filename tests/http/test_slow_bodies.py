@@ -76,6 +76,7 @@ BODIES: dict[str, Any] = {
     "NewStatus": {"name": "Late"},
     "StatusChange": {"name": "Late"},
     "StatusMerge": {"into": "Late"},
+    "BlockContact": {},
     "ChangeConversation": {"label": "later"},
     "ChangeConversations": {"conversations": [{"client_id": "acme", "contact_id": 1}], "change": {"label": "later"}},
     "UserPatch": {"name": "Late"},

@@ -183,6 +183,7 @@ def bodies(known: Known) -> dict[str, list[Any]]:
         "InterestedIn": [{"email": w.EMAIL, "subject": w.SUBJECT}],
         "NewMessage": [{"direction": "sent", "contact_id": known.contacts[0]}, {"direction": "sent", "contact_email": w.EMAIL}],
         "Interest": [{}],
+        "BlockContact": [{}, {"company": True}],
         "ChangeConversation": [{"state": "done"}, {"label": "later"}],
         "ChangeConversations": [
             {"conversations": [{"client_id": w.CLIENT_A, "contact_id": known.contacts[0]}], "change": {"state": "done"}},

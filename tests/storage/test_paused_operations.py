@@ -15,6 +15,7 @@ from tests.storage.paused import BROKEN, NOON, Action, Outcome, Stage
 
 from touchbase.clients.models import ClientSettings
 from touchbase.common.timestamps import SECOND
+from touchbase.conversations.block import block_contact, unblock_contact
 from touchbase.conversations.plans import ConversationChange, change_conversation, change_conversations
 from touchbase.custom_fields.changes import FieldJob
 from touchbase.custom_fields.sql import change_page as change_field_page
@@ -236,6 +237,8 @@ CALLS: dict[str, tuple[type | None, Call]] = {
     "prune_messages": (prune_messages, lambda w, t: prune_messages(t.client, t.at, 10)),
     "save_entries": (save_entries, lambda w, t: save_entries(t.client, [NewEntry(EMAIL, "ann@a.example", note=f"{t.number}")], t.at)),
     "remove_entry": (remove_entry, lambda w, t: remove_entry(t.client, w.entry, t.at)),
+    "block_contact": (block_contact, lambda w, t: block_contact(t.client, w.ann, t.at, t.key, "requested")),
+    "unblock_contact": (unblock_contact, lambda w, t: unblock_contact(t.client, w.ann, t.at, t.key)),
     "delete_record": (delete_record, lambda w, t: delete_record(t.client, CONTACT, w.ann, t.at, t.key)),
     "delete_record: company": (delete_record, lambda w, t: delete_record(t.client, COMPANY, w.acme, t.at, t.key)),
     "restore_record": (restore_record, lambda w, t: restore_record(t.client, CONTACT, w.dan, t.at, t.key)),

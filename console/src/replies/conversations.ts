@@ -7,6 +7,7 @@ import { client } from '../route';
 import { session } from '../session';
 import type { Page, Schemas } from '../types';
 import { toast, toastProblem } from '../ui/toast';
+import { personName } from '../words';
 
 export type Conversation = Schemas['ConversationOut'];
 export type WithMessages = Schemas['ConversationWithMessages'];
@@ -49,6 +50,10 @@ export const LABELS = ['interested', 'meeting', 'question', 'referral', 'later',
 
 export function keyOf({ client_id: of, contact }: Conversation): string {
   return `${of}/${contact.id}`;
+}
+
+export function nameOf({ contact }: Conversation): string {
+  return personName({ id: contact.id, email: contact.email ?? '', first_name: contact.first_name ?? '', last_name: contact.last_name ?? '' });
 }
 
 export function pathOf(conversation: Conversation): string {

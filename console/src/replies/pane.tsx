@@ -11,15 +11,12 @@ import { Button, Keys, ProblemNote, Skeleton, Time } from '../ui/basic';
 import { Entry, Popover } from '../ui/overlay';
 import { StatusMark } from '../ui/status';
 import { toast, toastProblem } from '../ui/toast';
-import { personName, shortTime, toolName, words } from '../words';
-import { change, LABELS, readConversationsAgain, snoozes, useConversation, type Conversation, type ConversationChange } from './conversations';
+import { shortTime, toolName, words } from '../words';
+import { blocking } from './block';
+import { change, LABELS, nameOf, readConversationsAgain, snoozes, useConversation, type Conversation, type ConversationChange } from './conversations';
 import { Letter } from './letter';
 
 export const MOST_KEYS = 9;
-
-export function nameOf({ contact }: Conversation): string {
-  return personName({ id: contact.id, email: contact.email ?? '', first_name: contact.first_name ?? '', last_name: contact.last_name ?? '' });
-}
 
 /** The statuses that keys set: those of the conversation's own client. */
 export function useStatuses(of: string): readonly Status[] {
@@ -66,25 +63,6 @@ function snooze(conversation: Conversation, until: Date): void {
 export async function assign(conversation: Conversation, to: string | null, name: string): Promise<void> {
   const back = conversation.assignee_id;
   await change(conversation, { assignee_id: to }, `${nameOf(conversation)}: assigned to ${name}.`, { assignee_id: back });
-}
-
-/** Block the address of a contact: the list says so, and whoever looks at the contact sees it. */
-export async function block(conversation: Conversation): Promise<void> {
-  const { contact, client_id: of } = conversation;
-  if (!contact.email) {
-    toastProblem(new Error('This contact has no email address to block; open the contact to block its LinkedIn profile.'));
-    return;
-  }
-  const headers = { 'x-client-id': of };
-  try {
-    const entry = { value: contact.email, reason: 'unsubscribed', source: 'person', note: 'asked in a reply' };
-    const { data } = await call<{ data: { outcome: string; entry: { id: number } | null }[] }>('POST', '/public/v2/suppressions', { body: { entries: [entry] }, headers });
-    const made = data.data[0]?.outcome === 'created' ? data.data[0].entry : null;
-    const lift = made && (() => call('DELETE', `/public/v2/suppressions/${made.id}`, { headers }));
-    toast(`${contact.email} is blocked.`, lift ? { undo: lift } : {});
-  } catch (error) {
-    toastProblem(error);
-  }
 }
 
 export function Pane({ conversation, statuses, people, place, back }: { conversation: Conversation; statuses: readonly Status[]; people: ReadonlyMap<string, string>; place: string; back: () => void }) {
@@ -201,7 +179,7 @@ function Acts({ conversation, statuses, people }: { conversation: Conversation; 
             {state === 'automatic' ? 'A person wrote it' : 'Automatic'} <Keys of="m" />
           </Button>
         )}
-        <Button kind="quiet" icon="ban" onClick={() => void block(conversation)}>
+        <Button kind="quiet" icon="ban" onClick={() => (blocking.value = conversation)}>
           Block <Keys of="b" />
         </Button>
       </div>

@@ -11,8 +11,9 @@ import { copy } from '../ui/overlay';
 import { StatusMark } from '../ui/status';
 import { toast, toastProblem } from '../ui/toast';
 import { plural, toolName, words } from '../words';
-import { finish, keyOf, readConversationsAgain, refused, tabs, useConversations, useCounters, usePeople, type Conversation, type Filter, type State } from './conversations';
-import { assign, block, MOST_KEYS, nameOf, Pane, setStatus, toggleDone, toggleKind, useStatuses } from './pane';
+import { finish, keyOf, nameOf, readConversationsAgain, refused, tabs, useConversations, useCounters, usePeople, type Conversation, type Filter, type State } from './conversations';
+import { BlockDialog, blocking } from './block';
+import { assign, MOST_KEYS, Pane, setStatus, toggleDone, toggleKind, useStatuses } from './pane';
 
 const FILTERS = ['campaign_id', 'tool', 'label', 'sort'];
 const ALL = '1';
@@ -136,6 +137,7 @@ export function Replies() {
           )}
         </div>
       )}
+      {blocking.value && <BlockDialog conversation={blocking.value} />}
     </main>
   );
 }
@@ -194,7 +196,7 @@ function useReplyKeys(): void {
       { keys: 'e', does: 'Done, or open again', group, run: on(toggleDone) },
       { keys: 'h', does: 'Snooze', group, run: press('.pane .snooze') },
       { keys: 'm', does: 'Move between Open and Automatic', group, run: on((each) => (each.state === 'open' || each.state === 'automatic') && toggleKind(each)) },
-      { keys: 'b', does: 'Block the address', group, run: on(block) },
+      { keys: 'b', does: 'Block the contact', group, run: on((each) => (blocking.value = each)) },
       ...(session.value?.user ? [{ keys: 'i', does: 'Assign to me', group, run: on((each) => assign(each, 'me', 'you')) }, { keys: 'a', does: 'Assign', group, run: press('.pane .assign') }] : []),
       ...numbers,
     ];

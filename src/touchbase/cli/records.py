@@ -110,7 +110,7 @@ def body_of(kind: str, values: tuple[str, ...]) -> dict[str, Any]:
 
 @click.group(cls=Group)
 def contacts() -> None:
-    """List, search, get, create, update, import, export, delete, restore and merge the contacts of a client."""
+    """List, search, get, create, update, import, export, block, delete, restore and merge the contacts of a client."""
 
 
 @click.group(cls=Group)
@@ -313,6 +313,23 @@ def _change(group: Any, record: Record, name: str, ids: tuple[int, ...], dry_run
                 raise
             results.append({"id": number, "problem": {"code": problem.code, "detail": problem.detail}})
     return results
+
+
+@contacts.command()
+@through_api(client="needed")
+@click.argument("contact_id", metavar="ID", type=ID)
+@click.option("--company", is_flag=True, help="List the domain of the contact's company too.")
+@click.option("--note", default="", help="Why; not a place for personal data.")
+@click.option("--undo", is_flag=True, help="Take back a block of the last hour.")
+@json_option()
+def block(tb: Touchbase, contact_id: int, company: bool, note: str, undo: bool, as_json: bool) -> None:
+    """Block a contact: put it on the do-not-contact list and set the status that says so, as one act."""
+    result = tb.contacts.unblock(contact_id) if undo else tb.contacts.block(contact_id, {"company": company, "note": note})
+    if as_json:
+        print_json(result)
+        return
+    listed = ", ".join(f"{entry['kind']} (entry {entry['id']})" for entry in result["entries"]) or "nothing"
+    click.echo(f"contact {contact_id}: status {result['contact_status'] or 'none'}, listed by the block: {listed}")
 
 
 for _add in (add_bin, add_merge, add_duplicates, add_single):

@@ -34,7 +34,7 @@ from touchbase.http.schemas import MaybeTime, PageOf, RecordId, Time, example, n
 MAX_LENGTH = 2_000
 """Characters of an address as it is sent."""
 OUTCOMES = ("created", "updated", "unchanged", "invalid")
-_KIND = named_enum("SuppressionKind", "The kind of a listed address.", KINDS)
+KIND_NAMES = named_enum("SuppressionKind", "The kind of a listed address.", KINDS)
 _REASON = named_enum("SuppressionReason", "Why an address must not be contacted.", REASONS)
 _SOURCE = named_enum("SuppressionSource", "Who put an address on the list.", SOURCES)
 _LIST = named_enum("SuppressionList", "The client's own list, or that of the installation.", LISTS)
@@ -92,7 +92,7 @@ class SuppressionOut(Struct):
     """One entry of a do-not-contact list."""
 
     id: RecordId
-    kind: Annotated[str, Meta(extra_json_schema=_KIND)]
+    kind: Annotated[str, Meta(extra_json_schema=KIND_NAMES)]
     value: Annotated[
         str | None, Meta(description="The address in normal form; null: the person was erased, and only a keyed hash of it is stored.")
     ]
@@ -183,7 +183,7 @@ class SuppressionStatus(Struct):
     list: (
         Annotated[str, Meta(extra_json_schema=_LIST, description="The list with the entry; null: the contact's status says so.")] | None
     ) = None
-    kind: Annotated[str, Meta(extra_json_schema=_KIND)] | None = None
+    kind: Annotated[str, Meta(extra_json_schema=KIND_NAMES)] | None = None
     value: Annotated[str | None, Meta(description="The listed address: the item's own, or a domain that covers it.")] = None
     since: MaybeTime = None
     until: MaybeTime = None

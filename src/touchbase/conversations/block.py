@@ -1,0 +1,213 @@
+"""Block a contact: one act puts its addresses on the client's list and sets its status, and can be taken back for an hour."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+from msgspec import Meta, Struct
+
+from touchbase.auth.authentication import WRITE
+from touchbase.clients.models import ClientSettings
+from touchbase.clients.sql.clients import lock_client
+from touchbase.common.cipher import Cipher
+from touchbase.common.timestamps import Micros
+from touchbase.company_links.domains import business_domain, no_company_domain
+from touchbase.do_not_contact.addresses import Address
+from touchbase.do_not_contact.api.schemas import KIND_NAMES, Note, Reason
+from touchbase.do_not_contact.models import DOMAIN, Cause, live_causes
+from touchbase.do_not_contact.sql.entries import add_causes, drop_causes, remove_entry
+from touchbase.do_not_contact.sql.opt_outs import addresses_of, cause_key, further_addresses
+from touchbase.do_not_contact.sql.statements import CAUSES_OF, ENTRIES_OF, EntryRow, cause_of
+from touchbase.errors import Fault, Invalid, TouchbaseError, WrongState
+from touchbase.event_log.models import by_request
+from touchbase.history.events import CONTACT, NO_AUTHOR, Author
+from touchbase.history.status_words import DO_NOT_CONTACT, StatusWords
+from touchbase.http.endpoint import Call, author_of
+from touchbase.http.responses import Response
+from touchbase.http.routing import Route, Success
+from touchbase.http.schemas import RecordId, encode, example
+from touchbase.records.api.resource import CONTACT_TAG
+from touchbase.records.models import Contact
+from touchbase.records.operations import update_contact
+from touchbase.records.sql.rows import company_of, contact_of
+from touchbase.records.sql.statements import COMPANIES, lock_existing
+from touchbase.records.writes import RecordUpdate, new_write_key
+from touchbase.sql.ids import Ids
+from touchbase.sql.operation import command, plan_of
+from touchbase.sql.statement import Execute, Plan
+
+BLOCK = "block"
+UNDO_US = 3_600_000_000
+"""How long the act can be taken back; afterwards the list's own removal is the way."""
+
+
+class BlockContact(Struct, forbid_unknown_fields=True):
+    """What is blocked, and why."""
+
+    company: Annotated[bool, Meta(description="Whether the domain of the company is listed too: nobody there is contacted.")] = False
+    reason: Reason = "requested"
+    note: Note = ""
+
+
+class BlockedEntry(Struct):
+    """An entry of the client's do-not-contact list."""
+
+    id: RecordId
+    kind: Annotated[str, Meta(extra_json_schema=KIND_NAMES)]
+
+
+class Blocked(Struct):
+    """A contact after it was blocked, or after the block was taken back."""
+
+    contact_status: Annotated[str | None, Meta(description="The status that the contact has now.")]
+    status_changed: Annotated[bool, Meta(description="Whether the status is another one than before.")]
+    entries: Annotated[list[BlockedEntry], Meta(description="Its entries of the client's list; none after the block was taken back.")]
+
+
+example(BlockContact, {"reason": "requested", "note": "asked in a reply"})
+example(Blocked, {"contact_status": "do_not_contact", "status_changed": True, "entries": [{"id": 7, "kind": "email"}]})
+
+
+def block_status(settings: ClientSettings) -> str | None:
+    """Return the status of blocked contacts: of a declared set the first that opts out, None if none does."""
+    words, declared = settings.words(CONTACT), settings.declared(CONTACT)
+    if declared is None:
+        return words.of(DO_NOT_CONTACT)
+    names = [*declared.opt_outs, *declared.statuses]
+    return next((name for name in names if words.opts_out(name)), None)
+
+
+def _key(contact: int, at: Micros) -> str:
+    return f"{BLOCK} {contact} {at}"
+
+
+def _domain_of(contact: Contact, company_domain: str | None) -> str | Invalid:
+    domain = company_domain or (business_domain(contact.email_key) if contact.email_key else None)
+    if domain is None or no_company_domain(domain) is not None:
+        detail = "the contact has no company with a domain and no business e-mail address: send false to block the contact alone"
+        return Invalid([Fault("/company", "value", detail)])
+    return domain
+
+
+def _set_status(
+    cipher: Cipher, contact: Contact, words: StatusWords, status: str | None, at: Micros, key: str, by: Author
+) -> Plan[Contact]:
+    update: RecordUpdate[Contact] = RecordUpdate(contact.client, contact.id, {"status": status}, {}, at, key, by=by, words=words)
+    changed: Any = (yield from plan_of([update_contact(update)], Ids(), cipher))[0]
+    if isinstance(changed, TouchbaseError):
+        raise changed
+    return changed  # type: ignore[no-any-return]
+
+
+@command(cipher=True)
+def block_contact(
+    cipher: Cipher,
+    client: int,
+    id: int,
+    at: Micros,
+    key: str,
+    reason: str,
+    note: str = "",
+    with_company: bool = False,
+    by: Author = NO_AUTHOR,
+) -> Plan[Blocked | TouchbaseError]:
+    """Put a contact's addresses on its client's list, with a company its domain too, and set the client's status of blocked contacts.
+
+    A status that opts out already stays; transitions that the client declared do not hold a block up. `NotFound`; `Invalid` if there is
+    nothing to list, or no domain.
+    """
+    settings = (yield from lock_client(client)).settings
+    words = settings.words(CONTACT)
+    [row] = yield from lock_existing(client, CONTACT, [id])
+    contact = contact_of(row)
+    addresses: list[Address] = addresses_of(contact)
+    if with_company:
+        rows = () if contact.company_id is None else (yield Execute(COMPANIES.by_id, [(client, contact.company_id)]))
+        domain = _domain_of(contact, company_of(rows[0]).domain if rows else None)
+        if isinstance(domain, Invalid):
+            return domain
+        addresses.append((DOMAIN, domain))
+    status = block_status(settings)
+    if not addresses and status is None:
+        detail = "the contact has no address, and no status of the client opts out: there is nothing to block"
+        return Invalid([Fault("", "required", detail)])
+    causes = [(address, Cause(_key(id, at), reason, "person", at, at, None, note)) for address in addresses]
+    yield from add_causes(client, causes, None, at, by=by_request(by))
+    if status is not None and not words.opts_out(contact.status):
+        contact = yield from _set_status(cipher, contact, words, status, at, key, by)
+    rows = yield Execute(ENTRIES_OF, sorted((client, *address) for address in addresses))
+    entries = [BlockedEntry(entry.id, entry.kind) for entry in (EntryRow(*row) for row in rows) if entry.reason is not None]
+    return Blocked(contact.status, contact.status_changed_us == at, entries)
+
+
+@command(cipher=True)
+def unblock_contact(cipher: Cipher, client: int, id: int, at: Micros, key: str, by: Author = NO_AUTHOR) -> Plan[Blocked | TouchbaseError]:
+    """Take back the last block of a contact: its entries go, and the status before it returns unless it has changed since.
+
+    What is listed for another reason stays. `NotFound`; `WrongState` if there is no block of the last hour.
+    """
+    settings = (yield from lock_client(client)).settings
+    words = settings.words(CONTACT)
+    [row] = yield from lock_existing(client, CONTACT, [id])
+    contact = contact_of(row)
+    further = yield from further_addresses([(client, id)])
+    rows = () if contact.company_id is None else (yield Execute(COMPANIES.by_id, [(client, contact.company_id)]))
+    domains = {company_of(row).domain for row in rows} | {business_domain(contact.email_key or "")}
+    addresses = [*addresses_of(contact), *further.get((client, id), ()), *((DOMAIN, domain) for domain in domains if domain)]
+    places = sorted({(client, *address) for address in addresses})
+    entries = [EntryRow(*row) for row in (yield Execute(ENTRIES_OF, places))] if places else []
+    causes: dict[Address, list[Cause]] = {entry.address: [] for entry in entries}
+    for row in (yield Execute(CAUSES_OF, places)) if places else ():
+        causes[row[1], row[2]].append(cause_of(row))
+    live = {entry.address: live_causes(causes[entry.address], entry.removed_us) for entry in entries}
+    blocks = [cause for each in live.values() for cause in each if cause.key.startswith(f"{BLOCK} {id} ")]
+    last = max((cause.at_us for cause in blocks), default=0)
+    if last < at - UNDO_US:
+        return WrongState("the contact was not blocked within the last hour: an entry of the do-not-contact list is removed there")
+    keys = {_key(id, last), cause_key(id, last)}
+    for entry in entries:
+        if any(cause.key == _key(id, last) for cause in live[entry.address]):
+            if all(cause.key in keys for cause in live[entry.address]):
+                yield from remove_entry.plan(client, entry.id, at)
+            else:
+                yield from drop_causes(client, [entry.address], lambda cause: cause.key in keys, at)
+    if contact.status_changed_us == last and words.opts_out(contact.status):
+        contact = yield from _set_status(cipher, contact, words, contact.previous_status, max(at, last + 1), key, by)
+    return Blocked(contact.status, contact.status_changed_us is not None and contact.status_changed_us > last, [])
+
+
+async def block(call: Call) -> Response:
+    """Handle `POST` of a block."""
+    client, id, parts = await call.client(), call.id("contact"), call.api.dependencies
+    call.parameters().done()
+    body, at = await call.body(BlockContact), parts.clock()
+    call.api.limiter.storing(client, 1, at)
+    command = block_contact(client.number, id, at, new_write_key(), body.reason, body.note, body.company, author_of(call.scope))
+    return await call.write_and_respond(lambda writes: writes.write(command), lambda blocked: Response(body=encode(blocked)))
+
+
+async def unblock(call: Call) -> Response:
+    """Handle `DELETE` of a block."""
+    client, id, parts = await call.client(), call.id("contact"), call.api.dependencies
+    call.parameters().done()
+    at = parts.clock()
+    call.api.limiter.storing(client, 1, at)
+    unblocked = await parts.store.write(unblock_contact(client.number, id, at, new_write_key(), author_of(call.scope)))
+    return Response(body=encode(unblocked))
+
+
+PATH = "/public/v2/contacts/{id}/block"
+ROUTES = [
+    Route(
+        "POST", PATH, block, scope=WRITE, operation_id="block_contact", tag=CONTACT_TAG, summary="Block a contact", body=BlockContact,
+        description="Puts the contact's e-mail address and LinkedIn profile on the client's do-not-contact list and sets the status of "
+        "blocked contacts (of a declared set the first that opts out, else `do_not_contact`), as one act.",
+        success=(Success(200, "The contact is blocked.", Blocked),), problems=(404,),
+    ),
+    Route(
+        "DELETE", PATH, unblock, scope=WRITE, operation_id="unblock_contact", tag=CONTACT_TAG, summary="Take back the block of a contact",
+        description="Takes back a block of the last hour: its entries go, unless there is another reason for them, and the status "
+        "before it returns, unless it has changed since. Later, or for another entry, remove the entry of the list.",
+        success=(Success(200, "The block is taken back.", Blocked),), problems=(404, 409),
+    ),
+]  # fmt: skip

@@ -1,0 +1,102 @@
+"""Blocking a contact: the list and the status in one act, and taken back together."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from tests.messages.conftest import JANE, Messages, mail, messages
+
+from touchbase.common.timestamps import SECOND
+
+__all__ = ["messages"]
+CONTACT = "/public/v2/contacts/1"
+HOUR = 3600 * SECOND
+
+
+async def block(messages: Messages, body: dict[str, Any] | None = None, method: str = "POST", status: int = 200) -> dict[str, Any]:
+    reply = await messages.call(method, f"{CONTACT}/block", *([] if method == "DELETE" else [body or {}]))
+    assert reply.status == status, reply
+    return dict(reply.json())
+
+
+async def state(messages: Messages) -> tuple[str | None, bool, list[str]]:
+    """The contact's status, whether it must not be contacted, and the addresses on the list."""
+    contact = (await messages.call.get(f"{CONTACT}?structure=FLAT")).json()
+    suppressed = (await messages.call.get(f"{CONTACT}/suppression")).json()["suppressed"]
+    entries = (await messages.call.get("/public/v2/suppressions")).json()["data"]
+    return contact["contact_status"], suppressed, [entry["value"] for entry in entries]
+
+
+async def test_block__lists_the_contact_and_sets_the_status_and_is_taken_back(messages: Messages) -> None:
+    await messages.receive(mail(second=1))
+
+    blocked = await block(messages, {"reason": "requested", "note": "asked"})
+    after = await state(messages)
+    undone = await block(messages, method="DELETE")
+
+    assert (blocked["contact_status"], blocked["status_changed"]) == ("do_not_contact", True)
+    assert [entry["kind"] for entry in blocked["entries"]] == ["email"]
+    assert after == ("do_not_contact", True, [JANE])
+    assert (undone["contact_status"], undone["entries"]) == ("replied", [])
+    assert await state(messages) == ("replied", False, [])
+    refused = await block(messages, method="DELETE", status=409)
+    assert "last hour" in refused["detail"]
+
+
+async def test_block__of_the_company_lists_its_domain_too(messages: Messages) -> None:
+    await messages.receive(mail(second=1))
+
+    await block(messages, {"company": True})
+
+    assert await state(messages) == ("do_not_contact", True, [JANE, "example.com"])
+    await block(messages, method="DELETE")
+    assert await state(messages) == ("replied", False, [])
+
+
+async def test_block__leaves_what_another_reason_lists(messages: Messages) -> None:
+    await messages.receive(mail(second=1))
+    await messages.call.post("/public/v2/suppressions", {"value": JANE, "reason": "legal"})
+
+    await block(messages)
+    await block(messages, method="DELETE")
+
+    assert await state(messages) == ("replied", True, [JANE])
+    [entry] = (await messages.call.get("/public/v2/suppressions")).json()["data"]
+    assert entry["reason"] == "legal"
+
+
+async def test_status_that_changed_since__stays_when_the_block_is_taken_back(messages: Messages) -> None:
+    await messages.receive(mail(second=1))
+    await block(messages)
+    messages.call.clock.now += SECOND
+    await messages.call("PATCH", CONTACT, {"contact_status": "unsubscribed"})
+
+    await block(messages, method="DELETE")
+
+    assert await state(messages) == ("unsubscribed", True, [JANE])
+
+
+async def test_declared_statuses__name_the_status_of_blocked_contacts(messages: Messages) -> None:
+    await messages.receive(mail(second=1))
+    statuses = {"statuses": ["replied", "Cold", "Stop"], "opt_outs": ["Stop"], "transitions": {"replied": ["Cold"]}}
+    await messages.call.settings(contact_statuses=statuses)
+
+    assert (await block(messages))["contact_status"] == "Stop"
+
+
+async def test_block__is_not_taken_back_after_an_hour(messages: Messages) -> None:
+    await messages.receive(mail(second=1))
+    await block(messages)
+    messages.call.clock.now += HOUR + SECOND
+
+    await block(messages, method="DELETE", status=409)
+
+    assert (await state(messages))[1] is True
+
+
+@pytest.mark.parametrize(("body", "named"), [({"company": "yes"}, "company"), ({"reason": "because"}, "reason"), ({"notes": ""}, "notes")])
+async def test_wrong_member__is_named(messages: Messages, body: dict[str, Any], named: str) -> None:
+    await messages.receive(mail(second=1))
+
+    assert named in str(await block(messages, body, status=422))
