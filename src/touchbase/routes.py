@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from touchbase.administration import clients, connections, keys, status, team
+from touchbase.blocking import api as blocking
 from touchbase.console import api as console
 from touchbase.conversations import api as conversations
-from touchbase.conversations import block
 from touchbase.custom_fields.api import resource as custom_fields
 from touchbase.do_not_contact.api import resource as suppressions
 from touchbase.erasure import api as erasure
@@ -45,7 +45,7 @@ ROUTES: tuple[Route, ...] = (
     *duplicates.ROUTES,
     *messages.ROUTES,
     *conversations.ROUTES,
-    *block.ROUTES,
+    *blocking.ROUTES,
     *suppressions.ROUTES,
     *suppression.ROUTES,
     *custom_fields.ROUTES,

@@ -171,6 +171,34 @@ def test_all_clients__are_one_list(replies: Console) -> None:
     page.get_by_text("Zoe: done.").wait_for()
 
 
+QUOTES = {
+    "gmail": "Yes, call me.\n\nOn Thu, 26 Nov 2026 at 14:02, Sam Longname\n<sam@us.example> wrote:\n\n> QUOTED\n",
+    "outlook": "Sounds good.\n\n________________________________\nFrom: Sam <sam@us.example>\nSent: Thursday\nTo: Ada\nSubject: Hi\n\nQUOTED",
+    "german": "Gerne.\n\nAm 26.11.2026 um 14:02 schrieb Sam <sam@us.example>:\n> QUOTED",
+    "inline": "See below.\n\nOn Thu, 26 Nov 2026 at 14:02, Sam wrote:\n> QUOTED when?\nTuesday.\n> Where?\nHere.",
+    "own": "We met on 5 May, and Ann wrote:\nQUOTED is a word of mine",
+}
+
+
+def test_quoted_text__is_folded_but_not_what_answers_between_its_lines(replies: Console) -> None:
+    for number, name in enumerate(QUOTES):
+        mail = {"direction": "received", "contact_id": number % 2 + 2, "subject": name, "text": QUOTES[name], "tool": "smartlead"}
+        replies.send("POST", "/public/v2/messages", mail)
+    page = replies.open(f"/replies{OF}")
+    shown: dict[str, bool] = {}
+    for name in ("Ada", "Bo"):
+        page.locator(".reply button", has_text=name).click()
+        page.locator(".pane h2", has_text=name).wait_for()
+        page.locator(".pane .letter").first.wait_for()
+        for message in page.locator(".pane .message").all():
+            subject = message.locator("summary .strong").inner_text()
+            if subject in QUOTES:
+                shown[subject] = "QUOTED" in message.locator(".letter").inner_text()
+    assert shown == {"gmail": False, "outlook": False, "german": False, "inline": True, "own": True}
+    page.locator(".pane .fold", has_text="Show quoted text").first.click()
+    page.locator(".pane .letter", has_text="QUOTED").first.wait_for()
+
+
 def test_long_text__is_folded_until_it_is_asked_for(replies: Console) -> None:
     page = replies.open(f"/replies{OF}")
     page.locator(".reply button", has_text="Bo").click()

@@ -13,9 +13,9 @@ import pytest
 from tests.operations import all_commands
 from tests.storage.paused import BROKEN, NOON, Action, Outcome, Stage
 
+from touchbase.blocking.plans import block_contact, unblock_contact
 from touchbase.clients.models import ClientSettings
 from touchbase.common.timestamps import SECOND
-from touchbase.conversations.block import block_contact, unblock_contact
 from touchbase.conversations.plans import ConversationChange, change_conversation, change_conversations
 from touchbase.custom_fields.changes import FieldJob
 from touchbase.custom_fields.sql import change_page as change_field_page

@@ -1,7 +1,8 @@
-/** The text of a message, as text: a long one is folded. */
-import { useState } from 'preact/hooks';
+/** The text of a message, as text: what it quotes, and a long one, is folded. */
+import { useMemo, useState } from 'preact/hooks';
 import { Button } from '../ui/basic';
 import { count } from '../words';
+import { quotedFrom } from './quote';
 
 const LONG = 700;
 const LINES = 10;
@@ -16,7 +17,10 @@ function beginning(text: string): string | null {
 
 export function Letter({ text }: { text: string }) {
   const [open, setOpen] = useState(false);
-  const folded = beginning(text);
+  const quoted = useMemo(() => quotedFrom(text), [text]);
+  const own = quoted === null ? text : text.slice(0, quoted).trimEnd();
+  const folded = beginning(own) ?? (quoted === null ? null : own);
+  const more = quoted === null ? `Show all ${count(text.length)} characters` : own === folded ? 'Show quoted text' : `Show all ${count(text.length)} characters, with quoted text`;
   return (
     <div class="letter">
       <p class="text-of" dir="auto">
@@ -24,7 +28,7 @@ export function Letter({ text }: { text: string }) {
       </p>
       {folded !== null && (
         <Button kind="quiet" class="fold" aria-expanded={open} onClick={() => setOpen(!open)}>
-          {open ? 'Show less' : `Show all ${count(text.length)} characters`}
+          {open ? 'Show less' : more}
         </Button>
       )}
     </div>

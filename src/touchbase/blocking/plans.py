@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from dataclasses import dataclass
+from typing import Any
 
-from msgspec import Meta, Struct
-
-from touchbase.auth.authentication import WRITE
 from touchbase.clients.models import ClientSettings
 from touchbase.clients.sql.clients import lock_client
 from touchbase.common.cipher import Cipher
 from touchbase.common.timestamps import Micros
 from touchbase.company_links.domains import business_domain, no_company_domain
 from touchbase.do_not_contact.addresses import Address
-from touchbase.do_not_contact.api.schemas import KIND_NAMES, Note, Reason
 from touchbase.do_not_contact.models import DOMAIN, Cause, live_causes
 from touchbase.do_not_contact.sql.entries import add_causes, drop_causes, remove_entry
 from touchbase.do_not_contact.sql.opt_outs import addresses_of, cause_key, further_addresses
@@ -22,16 +19,11 @@ from touchbase.errors import Fault, Invalid, TouchbaseError, WrongState
 from touchbase.event_log.models import by_request
 from touchbase.history.events import CONTACT, NO_AUTHOR, Author
 from touchbase.history.status_words import DO_NOT_CONTACT, StatusWords
-from touchbase.http.endpoint import Call, author_of
-from touchbase.http.responses import Response
-from touchbase.http.routing import Route, Success
-from touchbase.http.schemas import RecordId, encode, example
-from touchbase.records.api.resource import CONTACT_TAG
 from touchbase.records.models import Contact
 from touchbase.records.operations import update_contact
 from touchbase.records.sql.rows import company_of, contact_of
 from touchbase.records.sql.statements import COMPANIES, lock_existing
-from touchbase.records.writes import RecordUpdate, new_write_key
+from touchbase.records.writes import RecordUpdate
 from touchbase.sql.ids import Ids
 from touchbase.sql.operation import command, plan_of
 from touchbase.sql.statement import Execute, Plan
@@ -41,31 +33,14 @@ UNDO_US = 3_600_000_000
 """How long the act can be taken back; afterwards the list's own removal is the way."""
 
 
-class BlockContact(Struct, forbid_unknown_fields=True):
-    """What is blocked, and why."""
-
-    company: Annotated[bool, Meta(description="Whether the domain of the company is listed too: nobody there is contacted.")] = False
-    reason: Reason = "requested"
-    note: Note = ""
-
-
-class BlockedEntry(Struct):
-    """An entry of the client's do-not-contact list."""
-
-    id: RecordId
-    kind: Annotated[str, Meta(extra_json_schema=KIND_NAMES)]
-
-
-class Blocked(Struct):
+@dataclass(slots=True)
+class Blocked:
     """A contact after it was blocked, or after the block was taken back."""
 
-    contact_status: Annotated[str | None, Meta(description="The status that the contact has now.")]
-    status_changed: Annotated[bool, Meta(description="Whether the status is another one than before.")]
-    entries: Annotated[list[BlockedEntry], Meta(description="Its entries of the client's list; none after the block was taken back.")]
-
-
-example(BlockContact, {"reason": "requested", "note": "asked in a reply"})
-example(Blocked, {"contact_status": "do_not_contact", "status_changed": True, "entries": [{"id": 7, "kind": "email"}]})
+    status: str | None
+    status_changed: bool
+    entries: list[EntryRow]
+    """Its entries of the client's list; none after the block was taken back."""
 
 
 def block_status(settings: ClientSettings) -> str | None:
@@ -136,7 +111,7 @@ def block_contact(
     if status is not None and not words.opts_out(contact.status):
         contact = yield from _set_status(cipher, contact, words, status, at, key, by)
     rows = yield Execute(ENTRIES_OF, sorted((client, *address) for address in addresses))
-    entries = [BlockedEntry(entry.id, entry.kind) for entry in (EntryRow(*row) for row in rows) if entry.reason is not None]
+    entries = [entry for entry in (EntryRow(*row) for row in rows) if entry.reason is not None]
     return Blocked(contact.status, contact.status_changed_us == at, entries)
 
 
@@ -174,40 +149,3 @@ def unblock_contact(cipher: Cipher, client: int, id: int, at: Micros, key: str, 
     if contact.status_changed_us == last and words.opts_out(contact.status):
         contact = yield from _set_status(cipher, contact, words, contact.previous_status, max(at, last + 1), key, by)
     return Blocked(contact.status, contact.status_changed_us is not None and contact.status_changed_us > last, [])
-
-
-async def block(call: Call) -> Response:
-    """Handle `POST` of a block."""
-    client, id, parts = await call.client(), call.id("contact"), call.api.dependencies
-    call.parameters().done()
-    body, at = await call.body(BlockContact), parts.clock()
-    call.api.limiter.storing(client, 1, at)
-    command = block_contact(client.number, id, at, new_write_key(), body.reason, body.note, body.company, author_of(call.scope))
-    return await call.write_and_respond(lambda writes: writes.write(command), lambda blocked: Response(body=encode(blocked)))
-
-
-async def unblock(call: Call) -> Response:
-    """Handle `DELETE` of a block."""
-    client, id, parts = await call.client(), call.id("contact"), call.api.dependencies
-    call.parameters().done()
-    at = parts.clock()
-    call.api.limiter.storing(client, 1, at)
-    unblocked = await parts.store.write(unblock_contact(client.number, id, at, new_write_key(), author_of(call.scope)))
-    return Response(body=encode(unblocked))
-
-
-PATH = "/public/v2/contacts/{id}/block"
-ROUTES = [
-    Route(
-        "POST", PATH, block, scope=WRITE, operation_id="block_contact", tag=CONTACT_TAG, summary="Block a contact", body=BlockContact,
-        description="Puts the contact's e-mail address and LinkedIn profile on the client's do-not-contact list and sets the status of "
-        "blocked contacts (of a declared set the first that opts out, else `do_not_contact`), as one act.",
-        success=(Success(200, "The contact is blocked.", Blocked),), problems=(404,),
-    ),
-    Route(
-        "DELETE", PATH, unblock, scope=WRITE, operation_id="unblock_contact", tag=CONTACT_TAG, summary="Take back the block of a contact",
-        description="Takes back a block of the last hour: its entries go, unless there is another reason for them, and the status "
-        "before it returns, unless it has changed since. Later, or for another entry, remove the entry of the list.",
-        success=(Success(200, "The block is taken back.", Blocked),), problems=(404, 409),
-    ),
-]  # fmt: skip

@@ -1,0 +1,1 @@
+"""Block a contact: the do-not-contact list and the status in one act."""

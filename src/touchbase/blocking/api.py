@@ -1,0 +1,86 @@
+"""HTTP resource of the block of a contact."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from msgspec import Meta, Struct
+
+from touchbase.auth.authentication import WRITE
+from touchbase.blocking import plans
+from touchbase.do_not_contact.api.schemas import KIND_NAMES, Note, Reason
+from touchbase.http.endpoint import Call, author_of
+from touchbase.http.responses import Response
+from touchbase.http.routing import Route, Success
+from touchbase.http.schemas import RecordId, encode, example
+from touchbase.records.api.resource import CONTACT_TAG
+from touchbase.records.writes import new_write_key
+
+
+class BlockContact(Struct, forbid_unknown_fields=True):
+    """What is blocked, and why."""
+
+    company: Annotated[bool, Meta(description="Whether the domain of the company is listed too: nobody there is contacted.")] = False
+    reason: Reason = "requested"
+    note: Note = ""
+
+
+class BlockedEntry(Struct):
+    """An entry of the client's do-not-contact list."""
+
+    id: RecordId
+    kind: Annotated[str, Meta(extra_json_schema=KIND_NAMES)]
+
+
+class Blocked(Struct):
+    """A contact after it was blocked, or after the block was taken back."""
+
+    contact_status: Annotated[str | None, Meta(description="The status that the contact has now.")]
+    status_changed: Annotated[bool, Meta(description="Whether the status is another one than before.")]
+    entries: Annotated[list[BlockedEntry], Meta(description="Its entries of the client's list; none after the block was taken back.")]
+
+
+example(BlockContact, {"reason": "requested", "note": "asked in a reply"})
+example(Blocked, {"contact_status": "do_not_contact", "status_changed": True, "entries": [{"id": 7, "kind": "email"}]})
+
+
+async def block(call: Call) -> Response:
+    """Handle `POST` of a block."""
+    client, id, parts = await call.client(), call.id("contact"), call.api.dependencies
+    call.parameters().done()
+    body, at = await call.body(BlockContact), parts.clock()
+    call.api.limiter.storing(client, 1, at)
+    command = plans.block_contact(client.number, id, at, new_write_key(), body.reason, body.note, body.company, author_of(call.scope))
+    return await call.write_and_respond(lambda writes: writes.write(command), _response)
+
+
+async def unblock(call: Call) -> Response:
+    """Handle `DELETE` of a block."""
+    client, id, parts = await call.client(), call.id("contact"), call.api.dependencies
+    call.parameters().done()
+    at = parts.clock()
+    call.api.limiter.storing(client, 1, at)
+    unblocked = await parts.store.write(plans.unblock_contact(client.number, id, at, new_write_key(), author_of(call.scope)))
+    return _response(unblocked)
+
+
+def _response(blocked: plans.Blocked) -> Response:
+    entries = [BlockedEntry(entry.id, entry.kind) for entry in blocked.entries]
+    return Response(body=encode(Blocked(blocked.status, blocked.status_changed, entries)))
+
+
+PATH = "/public/v2/contacts/{id}/block"
+ROUTES = [
+    Route(
+        "POST", PATH, block, scope=WRITE, operation_id="block_contact", tag=CONTACT_TAG, summary="Block a contact", body=BlockContact,
+        description="Puts the contact's e-mail address and LinkedIn profile on the client's do-not-contact list and sets the status of "
+        "blocked contacts (of a declared set the first that opts out, else `do_not_contact`), as one act.",
+        success=(Success(200, "The contact is blocked.", Blocked),), problems=(404,),
+    ),
+    Route(
+        "DELETE", PATH, unblock, scope=WRITE, operation_id="unblock_contact", tag=CONTACT_TAG, summary="Take back the block of a contact",
+        description="Takes back a block of the last hour: its entries go, unless there is another reason for them, and the status "
+        "before it returns, unless it has changed since. Later, or for another entry, remove the entry of the list.",
+        success=(Success(200, "The block is taken back.", Blocked),), problems=(404, 409),
+    ),
+]  # fmt: skip
