@@ -95,11 +95,11 @@ export const leaving = new Set<() => void>();
 /** The chosen client: it stays in the address from screen to screen. */
 export const client = signal(place.value.query.get('client') ?? localStorage.getItem('touchbase-client') ?? '');
 
-/** Return the address of a screen; the client goes with it. */
-export function href(path: string, query: Query = {}): string {
+/** Return the address of a screen; the chosen client goes with it, or another one. */
+export function href(path: string, query: Query = {}, of = client.value): string {
   const pairs = Symbol.iterator in query ? [...query] : Object.entries(query);
   const found = pairs.filter(([name, value]) => name !== 'client' && value !== '');
-  if (client.value) found.push(['client', client.value]);
+  if (of) found.push(['client', of]);
   return shown(path, found);
 }
 
@@ -124,11 +124,14 @@ export function chooseClient(id: string): void {
   go(`/${place.value.path[0] ?? ''}`);
 }
 
-addEventListener('popstate', () => {
+/** Show the present address, and the client that it names. */
+function arrive(): void {
   place.value = read();
   const named = place.value.query.get('client');
   if (named) client.value = named;
-});
+}
+
+addEventListener('popstate', arrive);
 
 /** Follow links of the console without loading the page again. */
 document.addEventListener('click', (event) => {
@@ -140,6 +143,6 @@ document.addEventListener('click', (event) => {
   if (link.href !== location.href) {
     leaving.forEach((each) => each());
     history.pushState(null, '', link.href);
-    place.value = read();
+    arrive();
   }
 });

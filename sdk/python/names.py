@@ -51,6 +51,7 @@ GROUPS: dict[str, dict[str, str]] = {
         "list": "list_messages", "get": "get_message", "create": "create_message", "delete": "delete_message",
         "set_interested": "set_message_interested",
     },
+    "attention": {"list": "list_attention"},
     "conversations": {
         "list": "list_conversations", "get": "get_conversation", "change": "change_conversation", "change_many": "change_conversations",
         "count": "get_counters",
@@ -114,6 +115,7 @@ ABOUT = {
     "contacts": "Contacts of one client.", "companies": "Companies of one client.", "imports": "Files ▸ records.",
     "exports": "Records ▸ files.", "jobs": "Long work in the background: imports, exports, renames.",
     "messages": "Sent and received mails and LinkedIn messages.", "conversations": "Replies of all clients, to work through.",
+    "attention": "What needs a person.",
     "events": "The log of everything that changed.",
     "suppressions": "Who must not be contacted.", "contact_custom_fields": "Custom fields of contacts.",
     "company_custom_fields": "Custom fields of companies.", "contact_statuses": "Statuses of contacts.",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from touchbase.administration import clients, connections, keys, status, team
+from touchbase.attention import api as attention
 from touchbase.blocking import api as blocking
 from touchbase.console import api as console
 from touchbase.conversations import api as conversations
@@ -45,6 +46,7 @@ ROUTES: tuple[Route, ...] = (
     *duplicates.ROUTES,
     *messages.ROUTES,
     *conversations.ROUTES,
+    *attention.ROUTES,
     *blocking.ROUTES,
     *suppressions.ROUTES,
     *suppression.ROUTES,

@@ -278,6 +278,7 @@ def careless(text: str) -> list[str]:
         named[name] = named.get(name, 0) + 1
         mark = rf"\b{name}\.client\b" if name else r"(?<![\w.])client\b"
         conditions = len(re.findall(rf"{mark} = ", text)) + len(re.findall(rf" = {mark}", text))
+        conditions += len(re.findall(rf"{mark} IN \((?:\?|\$)", text))
         found += [f"{table} {name}".strip()] if conditions < named[name] else []
     return found
 

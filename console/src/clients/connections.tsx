@@ -2,7 +2,7 @@
 import { useState } from 'preact/hooks';
 import { call as send, get } from '../api';
 import { useRead } from '../data';
-import { go, href } from '../route';
+import { go, href, place } from '../route';
 import { Button, Empty, ProblemNote, Skeleton, Time } from '../ui/basic';
 import { Confirm } from '../ui/confirm';
 import { Dialog } from '../ui/overlay';
@@ -25,8 +25,15 @@ interface Props {
   canAdd: boolean;
 }
 
+/** The form of the connection that the address names: a link leads to its fields. */
+function named(connections: readonly Connection[]): Opened {
+  const name = place.value.query.get('connection');
+  const of = connections.find(({ channel, tool }) => `${channel}/${tool}` === name);
+  return of ? { what: 'change', of } : name ? { what: 'add' } : null;
+}
+
 export function Connections({ id, connections, reload, canAdd }: Props) {
-  const [opened, setOpened] = useState<Opened>(null);
+  const [opened, setOpened] = useState<Opened>(() => named(connections));
   const close = () => setOpened(null);
   return (
     <section class="panel" aria-labelledby="connections">

@@ -6,6 +6,7 @@ import { chooseClient, go, place } from '../route';
 import { clients } from '../session';
 import { Empty, ProblemNote, Skeleton } from '../ui/basic';
 import { count, percent } from '../words';
+import { Attention, useAttention } from './attention';
 import { Days } from './days';
 import { Figures, Periods, type Row } from './screen';
 
@@ -54,6 +55,7 @@ function linesOf(rows: readonly ClientRow[]) {
 
 export function AllClients() {
   const since = place.value.query.get('since') ?? '30d';
+  const attention = useAttention('');
   const loaded = useRead(`/admin/v1/reports/campaigns of all kinds ${since}`, (signal) => read(since, signal));
   useEffect(() => {
     document.title = 'All clients · Touchbase';
@@ -68,6 +70,8 @@ export function AllClients() {
       </header>
       {loaded.error && <ProblemNote problem={loaded.error} retry={() => void loaded.refetch()} />}
       {!found && !loaded.error && <Skeleton lines={12} wide={100} />}
+      {attention.error && <ProblemNote problem={attention.error} retry={() => void attention.refetch()} />}
+      <Attention items={attention.data?.data ?? []} isAll />
       {found && <Figures rows={found.tools} />}
       {found && <Days days={found.days} since={since} />}
       {found && <Lines rows={found.tools} since={since} />}

@@ -1,82 +1,56 @@
-/** What is wrong, in plain sentences, each with what to do. Nothing is shown where nothing is wrong. */
-import { asProblem, get, Problem } from '../api';
-import { client, href } from '../route';
-import { isAdmin, session } from '../session';
-import type { Contact, Group, Page } from '../types';
+/** What needs a person, of one client or of all, each with the place where it is mended. Nothing is shown where nothing is wrong. */
+import { useGet } from '../data';
+import { href, type Query } from '../route';
+import { clients, isAdmin } from '../session';
+import type { Page, Schemas } from '../types';
 import { Icon } from '../ui/basic';
-import { ago, plural, span, toolName } from '../words';
+import { ago, toolName } from '../words';
 
-interface Connection {
-  channel: string;
-  tool: string;
-  calls?: { last_time?: string; usual_interval_seconds: number | null; silent_since_time: string | null } | null;
+type Item = Schemas['AttentionItem'];
+
+/** The screen where each kind is mended: its address, what the link says, and whether only administrators see it. */
+const PLACES: Record<string, (item: Item) => readonly [path: string, query: Query, action: string, forAdmins: boolean]> = {
+  refused_webhooks: ({ client_id: of, tool, channel }) => [`/clients/${of ?? ''}`, { connection: `${channel}/${tool}` }, 'Enter the secret', true],
+  unknown_client: () => ['/webhooks', { tab: 'refused', cause: 'unknown_client' }, 'Show the webhooks', true],
+  endpoint: ({ target_id }) => [`/endpoints/${target_id}`, {}, 'Look at it', true],
+  silent_connection: ({ tool }) => ['/webhooks', { tool: tool ?? '' }, 'Show its webhooks', true],
+  fetching: ({ client_id: of, tool }) => [`/clients/${of ?? ''}`, { connection: `crm/${tool}` }, 'Enter a token', true],
+  not_applied: ({ target_id }) => [`/webhooks/${target_id}`, { tab: 'problems' }, 'Look at one', true],
+  not_recognised: ({ target_id }) => [`/webhooks/${target_id}`, { tab: 'problems' }, 'Look at one', true],
+  job: ({ target_id }) => [`/imports/${target_id}`, {}, 'Look at it', false],
+  erasure_request: () => ['/erasure', {}, 'Decide', true],
+  waiting_reply: () => ['/replies', { sort: 'waiting' }, 'Answer', false],
+  stored_bytes: ({ client_id: of }) => [`/clients/${of ?? ''}`, {}, 'Show the client', true],
+  key: () => ['/keys', {}, 'Rotate it', true],
+};
+
+export function useAttention(of: string) {
+  return useGet<Page<Item>>('/team/v1/attention', { limit: '100', ...(of && { client_id: of }) }, { refetchInterval: 60_000 });
 }
 
-export interface Sentence {
-  text: string;
-  action: string;
-  to: string;
-}
-
-async function read(id: string, wide: boolean, signal: AbortSignal): Promise<Sentence[]> {
-  const [groups, connections, requests, status] = await Promise.all([
-    get<{ data: Group[] }>('/admin/v1/deliveries/groups', { client: id, limit: '100' }, signal),
-    get<{ data: Connection[] }>(`/admin/v1/clients/${encodeURIComponent(id)}/connections`, {}, signal),
-    get<Page<Contact>>('/public/v2/contacts/deleted', { erasure_requested: 'true', structure: 'FLAT', limit: '20' }, signal),
-    wide ? get<{ warnings: string[] }>('/admin/v1/status', {}, signal) : Promise.resolve({ warnings: [] }),
-  ]);
-  const silent = connections.data.flatMap((each) => silenceOf(each));
-  const wrong = groups.data.filter((each) => each.state === 'unrecognised' || each.state === 'failed').slice(0, 4).map((each) => ({
-    text: `${plural(each.count, 'webhook')} from ${each.tool === null ? 'an unknown tool' : toolName(each.tool)} ${each.state === 'failed' ? 'could not be read' : each.count === 1 ? 'was not recognised' : 'were not recognised'}, the last ${ago(each.last_received_at)}.`,
-    action: 'Look at one',
-    to: href(`/webhooks/${each.example_id}`, { tab: 'problems' }),
-  }));
-  return [...silent, ...erasureRequests(requests), ...wrong, ...status.warnings.map((text) => ({ text, action: '', to: '' }))];
-}
-
-function erasureRequests(requests: Page<Contact>): Sentence[] {
-  const count = requests.data.length;
-  if (!count) return [];
-  const people = count === 1 ? 'A CRM asks to erase a person' : `CRMs ask to erase ${count}${requests.next_cursor === null ? '' : ' or more'} people`;
-  return [{ text: `${people}. They wait in the bin until you decide.`, action: 'Decide', to: href('/erasure') }];
-}
-
-function silenceOf(each: Connection): Sentence[] {
-  const since = each.calls?.silent_since_time;
-  if (!since) return [];
-  const usual = each.calls?.usual_interval_seconds;
-  const long = span(Date.now() - new Date(since).getTime());
-  return [{
-    text: `Nothing from ${toolName(each.tool)} for ${long}${usual ? `; usually every ${span(usual * 1000)}` : ''}.`,
-    action: 'Show its webhooks',
-    to: href('/webhooks', { tool: each.tool }),
-  }];
-}
-
-/** What needs attention, for a key that may see it. */
-export async function readAttention(signal: AbortSignal): Promise<Sentence[]> {
-  const id = client.value || session.value?.client_id || '';
-  if (!isAdmin.value || !id) return [];
-  try {
-    return await read(id, session.value?.client_id === null, signal);
-  } catch (error) {
-    // An overview that says nothing of problems because they could not be read would look sound.
-    if (signal.aborted || (error instanceof Problem && error.body.errors?.some((each) => each.code === 'client_not_found'))) return [];
-    return [{ text: `What needs attention could not be read: ${asProblem(error).message}`, action: '', to: '' }];
-  }
-}
-
-export function Attention({ sentences }: { sentences: readonly Sentence[] }) {
-  if (!sentences.length) return null;
+function Line({ item, isAll }: { item: Item; isAll: boolean }) {
+  const place = PLACES[item.kind]?.(item);
+  const client = clients.value.find(({ client_id: id }) => id === item.client_id);
+  const title = item.tool ? item.title.replace(item.tool, toolName(item.tool)) : item.title;
   return (
-    <section class="attention" aria-label="Needs attention">
+    <li class={item.severity}>
+      <Icon name="warning" />
+      <span>
+        {isAll && item.client_id && <span class="chip">{client?.name || item.client_id}</span>} {title}
+        {item.since && <span class="faint"> · since {ago(item.since)}</span>}
+      </span>
+      {place && (place[3] && !isAdmin.value ? <span class="faint">Ask an admin</span> : <a href={href(place[0], place[1], item.client_id ?? undefined)}>{place[2]}</a>)}
+    </li>
+  );
+}
+
+export function Attention({ items, isAll }: { items: readonly Item[]; isAll: boolean }) {
+  if (!items.length) return null;
+  return (
+    <section class="attention" aria-label="Needs you">
       <ul>
-        {sentences.map((each) => (
-          <li key={each.text}>
-            <Icon name="warning" />
-            <span>{each.text}</span>
-            {each.action && <a href={each.to}>{each.action}</a>}
-          </li>
+        {items.map((item) => (
+          <Line key={`${item.kind} ${item.client_id} ${item.tool} ${item.target_id} ${item.title}`} item={item} isAll={isAll} />
         ))}
       </ul>
     </section>

@@ -9,7 +9,7 @@ import { Empty, ProblemNote, Skeleton } from '../ui/basic';
 import { hueOf, StatusMark } from '../ui/status';
 import { count, percent, toolName } from '../words';
 import { AllClients } from './all';
-import { Attention, readAttention } from './attention';
+import { Attention, useAttention } from './attention';
 import { CallFigures } from './calls';
 import { Days, type Day } from './days';
 import { OverTime } from './over-time';
@@ -69,7 +69,7 @@ export function Periods({ since }: { since: string }) {
 /** The parts come one by one, as reports over millions of events take longer; each has its room from the beginning. */
 function OneClient() {
   const since = place.value.query.get('since') ?? '30d';
-  const attention = useRead('/admin/v1/ attention', readAttention, { refetchInterval: 60_000 });
+  const attention = useAttention(client.value || session.value?.client_id || '');
   const reports = useRead(`/public/v2/reports/campaigns of all kinds ${since}`, (signal) => readReports(since, signal));
   const statuses = useGet<Page<Status>>('/public/v2/statuses/contacts', { limit: '200' });
   const all = [attention, reports, statuses];
@@ -95,7 +95,7 @@ function OneClient() {
         <Skeleton lines={12} wide={100} />
       ) : (
         <>
-          <Attention sentences={attention.data ?? []} />
+          <Attention items={attention.data?.data ?? []} isAll={false} />
           <Figures rows={reports.error ? [] : reports.data?.tools} />
           <Days days={reports.data?.days ?? []} since={since} />
           <CallFigures days={Number.parseInt(since, 10)} />

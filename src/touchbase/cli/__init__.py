@@ -40,6 +40,7 @@ COMMANDS = {
     "relay": "relay",
     "mcp": "mcp",
     "persons": "persons",
+    "attention": "attention",
     "conversations": "conversations",
     "messages": "messages",
     "suppressions": "suppressions",

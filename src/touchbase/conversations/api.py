@@ -202,7 +202,7 @@ example(
 example(Counters, {"open": 46, "snoozed": 5, "automatic": 14, "unassigned": 31, "mine": 12})
 
 
-async def _clients(call: Call, caller: Principal, text: str | None = None) -> dict[int, Client]:
+async def visible_clients(call: Call, caller: Principal, text: str | None = None) -> dict[int, Client]:
     """Return the active clients that the caller may see, by number; with a text the one of this id or handle."""
     if text is not None:
         return {client.number: client for client in [await _client(call, text, caller)]}
@@ -229,7 +229,7 @@ async def list_team_conversations(call: Call) -> Response:
     if assignee == ME and caller.user is None:
         parameters.fault(ASSIGNEE.name, "user", NO_PERSON)
     parameters.done()
-    clients = await _clients(call, caller, parameters[CLIENT])
+    clients = await visible_clients(call, caller, parameters[CLIENT])
     limit, page_bytes, now = min(parameters[LIMIT], LARGEST_PAGE), await call.page_bytes(), call.api.dependencies.clock()
     user_id = caller.user.id if assignee == ME and caller.user is not None else "" if assignee == NOBODY else assignee
     filters, numbers = Filters(**parameters.filters, assignee=user_id), sorted(clients)
@@ -319,7 +319,7 @@ async def get_counters(call: Call) -> Response:
     """Handle `GET` of the numbers of conversations."""
     caller, parameters = await call.principal(of_several=True), call.parameters()
     parameters.done()
-    clients, user_id = await _clients(call, caller, parameters[CLIENT]), "" if caller.user is None else caller.user.id
+    clients, user_id = await visible_clients(call, caller, parameters[CLIENT]), "" if caller.user is None else caller.user.id
     counts = await call.api.dependencies.store.read(count_conversations(sorted(clients), call.api.dependencies.clock(), user_id))
     return Response(body=encode(counts))
 

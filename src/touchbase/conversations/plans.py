@@ -196,7 +196,8 @@ class Filters:
 _OF_MESSAGE = ("tool", "channel", "campaign_id", "mailbox")
 
 
-def _divide(call: object, cell_of: CellOf) -> dict[int, object]:
+def divide_clients(call: object, cell_of: CellOf) -> dict[int, object]:
+    """Divide a call that names `clients` among their cells."""
     parts: dict[int, list[int]] = {}
     for client in call.clients:  # type: ignore[attr-defined]
         parts.setdefault(cell_of(client), []).append(client)
@@ -234,7 +235,7 @@ _STATE = (
 """The state of a group of messages that are not handled; its parameter is the present time."""
 
 
-@query(clients=lambda call: call.clients, divide=Division(_divide, _first_of_all, partial=True))
+@query(clients=lambda call: call.clients, divide=Division(divide_clients, _first_of_all, partial=True))
 def list_conversations(
     clients: Sequence[int],
     state: str,
@@ -282,7 +283,7 @@ _LATER = (
 )
 
 
-@query(clients=lambda call: call.clients, divide=Division(_divide, _first_of_all, partial=True))
+@query(clients=lambda call: call.clients, divide=Division(divide_clients, _first_of_all, partial=True))
 def list_done_conversations(
     clients: Sequence[int], limit: int, filters: Filters = Filters(), after: Place | None = None
 ) -> Plan[list[Conversation]]:
@@ -350,7 +351,7 @@ def _sum(call: object, answers: Answers) -> ConversationCounts:
     return ConversationCounts(*(min(sum(counts), MOST_COUNTED) for counts in totals))
 
 
-@query(clients=lambda call: call.clients, divide=Division(_divide, _sum, partial=True))
+@query(clients=lambda call: call.clients, divide=Division(divide_clients, _sum, partial=True))
 def count_conversations(clients: Sequence[int], now: Micros, user_id: str = "") -> Plan[ConversationCounts]:
     """Count the conversations of these clients; `mine` are those of a user."""
     counts = ConversationCounts()

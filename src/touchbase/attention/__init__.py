@@ -1,0 +1,1 @@
+"""What needs a person, over all clients that somebody may see."""

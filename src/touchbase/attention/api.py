@@ -1,0 +1,145 @@
+"""HTTP resource of what needs a person."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from msgspec import Meta, Struct
+
+from touchbase.attention import plans
+from touchbase.attention.plans import CRITICAL, KINDS, WARNING, Item, list_items, name_meant
+from touchbase.auth.authentication import ADMIN, READ
+from touchbase.auth.service import list_keys
+from touchbase.clients.models import Client
+from touchbase.clients.sql.stored_bytes import list_near_limit
+from touchbase.clients.stored_bytes import is_above, percent_of
+from touchbase.common.timestamps import DAY, Micros, to_text_or_none
+from touchbase.conversations.api import CLIENT, visible_clients
+from touchbase.http import query_parameters as query
+from touchbase.http.endpoint import Call
+from touchbase.http.query_parameters import LARGEST_PAGE, LIMIT, PAGE, cursor_text
+from touchbase.http.responses import Response
+from touchbase.http.routing import Route, Success, Tag
+from touchbase.http.schemas import MaybeTime, PageOf, encode, example, named_enum
+from touchbase.inbox.refused import CAUSES, NO_CLIENT
+
+TAG = Tag("Attention", "What needs a person, over all clients that a key may see.")
+PATH = "/team/v1/attention"
+KEY_NOTICE: Micros = 14 * DAY
+"""Time before its end from which a key is an item."""
+_KIND = named_enum("AttentionKind", "What needs a person.", KINDS)
+_SEVERITY = named_enum("AttentionSeverity", "Whether something is lost or stands still, or only waits.", (CRITICAL, WARNING))
+KIND = query.choice("kind", KINDS, "Only items of this kind.")
+
+
+class AttentionItem(Struct, kw_only=True):
+    """One thing that needs a person; it is gone as soon as its cause is."""
+
+    kind: Annotated[str, Meta(extra_json_schema=_KIND)]
+    severity: Annotated[str, Meta(extra_json_schema=_SEVERITY)]
+    client_id: Annotated[str | None, Meta(description="null: it is of no client.")]
+    title: Annotated[str, Meta(description="What is wrong, in a sentence.")]
+    next: Annotated[str, Meta(description="What to do about it.")]
+    count: Annotated[int, Meta(description="How many there are: webhooks, people, replies.")]
+    since: Annotated[MaybeTime, Meta(description="When it began.")]
+    last_at: Annotated[MaybeTime, Meta(description="When it happened last.")]
+    channel: str | None = None
+    tool: Annotated[str | None, Meta(description="The tool that it is about.")] = None
+    target_id: Annotated[int | None, Meta(description="The endpoint, the job, the newest webhook, or the contact who waits longest.")] = (
+        None
+    )
+
+
+class AttentionPage(PageOf[AttentionItem]):
+    """A page of items, critical ones first; `next_cursor` is null on the last one."""
+
+
+example(
+    AttentionItem,
+    {
+        "kind": "refused_webhooks", "severity": "critical", "client_id": "acme", "next": "enter the secret of the tool's webhook",
+        "title": "157 webhooks of pipedrive were refused: the webhook does not prove its sender", "count": 157,
+        "since": "2026-11-26T09:12:00Z", "last_at": "2026-11-27T08:00:00Z", "channel": "crm", "tool": "pipedrive", "target_id": None,
+    },
+)  # fmt: skip
+
+
+async def list_attention(call: Call) -> Response:
+    """Handle `GET` of a page of items."""
+    caller, parameters = await call.principal(of_several=True), call.parameters()
+    kind, start = parameters[KIND], parameters.cursor(PATH, tuple[int]) or (0,)
+    parameters.done()
+    named = parameters[CLIENT]
+    clients, now = await visible_clients(call, caller, named), call.api.dependencies.clock()
+    store, is_wide = call.api.dependencies.store, named is None and caller.client is None and caller.clients is None
+    items = await store.read(list_items(sorted([*clients, NO_CLIENT] if is_wide else clients), now))
+    for share in await store.read(list_near_limit()):
+        if share.client in clients:
+            severity = CRITICAL if is_above(100, share.stored_bytes, share.limit_bytes) else WARNING
+            used = f"{percent_of(share.stored_bytes, share.limit_bytes)} % of {share.limit_bytes} bytes"
+            items.append(Item(plans.STORED_BYTES, share.client, 1, None, None, severity, about=used))
+    if is_wide and ADMIN in caller.scopes:
+        items += [Item(plans.SERVER, NO_CLIENT, 1, None, None, about=warning) for warning in store.warnings]
+        keys, _ = await list_keys(store, now, LARGEST_PAGE, state="active")
+        ending = [key for key in keys if key.expires_us is not None and key.expires_us < now + KEY_NOTICE and key.replaced_by is None]
+        items += [
+            Item(
+                plans.KEY, key.client or NO_CLIENT, 1, None, None, about=f"{key.name or key.key_id} ends {to_text_or_none(key.expires_us)}"
+            )
+            for key in ending
+        ]
+    wanted = [_out(item, clients) for item in plans.in_order(items) if kind in (None, item.kind)]
+    limit, first = min(parameters[LIMIT], LARGEST_PAGE), start[0]
+    end = first + limit
+    cursor = cursor_text(PATH, (end,)) if end < len(wanted) else None
+    return Response(body=encode({"data": wanted[first:end], "next_cursor": cursor}))
+
+
+def _out(item: Item, clients: dict[int, Client]) -> AttentionItem:
+    client = clients.get(item.client)
+    title, following = _words(item, [name for each in clients.values() for name in (each.client_id, each.name) if name])
+    return AttentionItem(
+        kind=item.kind, severity=item.severity, client_id=None if client is None else client.client_id, title=title, next=following,
+        count=item.count, since=to_text_or_none(item.since_us), last_at=to_text_or_none(item.last_us), channel=item.channel,
+        tool=item.tool, target_id=item.id,
+    )  # fmt: skip
+
+
+_WORDS: dict[str, tuple[str, str]] = {
+    plans.UNKNOWN: ("{many} for {about}", "correct the address in the tool, then replay them"),
+    plans.REFUSED: ("{many} of {tool} refused: {about}", "enter the secret of the tool's webhook, then replay them"),
+    plans.ENDPOINT: ("endpoint {id} stands still: {about}", "look at its attempts, then resume it"),
+    plans.SILENT: ("nothing comes from {tool}, which usually calls", "look at the webhook in the tool"),
+    plans.FETCHING: ("records of {tool} are not fetched: {about}", "give the connection a new access token"),
+    plans.NOT_APPLIED: ("{many} of {tool} not applied", "look at one, then replay them"),
+    plans.NOT_RECOGNISED: ("{many} of {tool} not recognised", "map their fields, or let the tool send less"),
+    plans.JOB: ("job {id} failed: {about}", "start it again"),
+    plans.ERASURE: ("people whom a CRM asks to erase: {count}", "erase or restore each"),
+    plans.WAITING_REPLY: ("promising replies that wait for more than a working day: {count}", "answer, snooze or close them"),
+    plans.STORED_BYTES: ("the client stores {about}", "delete data, or raise the limit"),
+    plans.KEY: ("the key {about}", "rotate it"),
+    plans.SERVER: ("{about}", "ask whoever runs the server"),
+}
+"""What is wrong and what to do about it, by kind."""
+
+
+def _words(item: Item, names: list[str]) -> tuple[str, str]:
+    about = item.about or ""
+    if item.kind == plans.UNKNOWN:
+        meant = name_meant(about, names)
+        about = f"{about!r}, which no client is" + (f"; {meant!r} is meant, perhaps" if meant else "")
+    title, following = _WORDS[item.kind]
+    many = f"{item.count:,} webhook{'' if item.count == 1 else 's'}"
+    shown = title.format(many=many, tool=item.tool or "an unknown tool", about=CAUSES.get(about, about), id=item.id, count=item.count)
+    return shown, following
+
+
+ROUTES = [
+    Route(
+        "GET", PATH, list_attention, scope=READ, operation_id="list_attention", tag=TAG, summary="List what needs a person",
+        description="Refused and unrecognised webhooks, misspelt clients, silent connections, endpoints that stand still, failed jobs, "
+        "requests to erase, promising replies that wait, full stores, ending keys and warnings of the server. Webhooks for unknown "
+        "clients, keys and warnings are seen by those who see all clients.",
+        query=(*PAGE, CLIENT, KIND), success=(Success(200, "A page.", AttentionPage),), problems=(404,),
+    ),
+]  # fmt: skip

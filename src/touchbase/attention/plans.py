@@ -1,0 +1,176 @@
+"""Find what needs a person in the present state of the store: an item is gone as soon as its cause is."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from touchbase.common.misspelt import suggest
+from touchbase.common.timestamps import DAY, SECOND, Micros
+from touchbase.conversations.plans import OPEN, WAITING, Filters, divide_clients, list_conversations
+from touchbase.deliveries.delivery import FAILED, UNRECOGNISED
+from touchbase.inbox.refused import NO_CLIENT, NOT_VERIFIED, STORAGE, TOO_LARGE, UNKNOWN_CLIENT
+from touchbase.jobs.models import FAILED as FAILED_JOB
+from touchbase.sql.cell_answers import Answers, Division
+from touchbase.sql.operation import query
+from touchbase.sql.statement import Plan, Select
+
+REFUSED, UNKNOWN, ENDPOINT, SILENT, FETCHING, JOB, ERASURE, WAITING_REPLY = (
+    "refused_webhooks", "unknown_client", "endpoint", "silent_connection", "fetching", "job", "erasure_request", "waiting_reply",
+)  # fmt: skip
+NOT_RECOGNISED, NOT_APPLIED, STORED_BYTES, KEY, SERVER = "not_recognised", "not_applied", "stored_bytes", "key", "server"
+KINDS = (
+    REFUSED, UNKNOWN, ENDPOINT, SILENT, FETCHING, NOT_APPLIED, NOT_RECOGNISED, JOB, ERASURE, WAITING_REPLY, STORED_BYTES, KEY, SERVER,
+)  # fmt: skip
+CRITICAL, WARNING = "critical", "warning"
+RECENT: Micros = 7 * DAY
+"""How far back refused webhooks and failed jobs are looked for."""
+MAX_FAILING: Micros = 600 * SECOND
+"""Time for which an endpoint may fail before it is an item."""
+PATIENCE: Micros = DAY
+"""Time that a promising reply may wait, without Saturdays and Sundays."""
+PROMISING = ("interested", "meeting")
+"""Labels of replies that somebody answers within `PATIENCE`."""
+MOST = 200
+"""Items of one kind; more are not looked for."""
+
+
+@dataclass(slots=True)
+class Item:
+    """One thing that needs a person. `client` 0: no client's."""
+
+    kind: str
+    client: int
+    count: int
+    since_us: Micros | None
+    last_us: Micros | None
+    severity: str = WARNING
+    channel: str | None = None
+    tool: str | None = None
+    about: str | None = None
+    """The cause of a refusal, the id in the address, the state or error of an endpoint, a queue or a job."""
+    id: int | None = None
+    """The endpoint, the job, the newest of the webhooks, or the contact whose reply waits longest."""
+
+
+def _joined(call: object, answers: Answers) -> list[Item]:
+    return in_order(item for answer in answers.values() for item in answer)
+
+
+def in_order(items: Iterable[Item]) -> list[Item]:
+    """Critical items first, then the newest."""
+    return sorted(items, key=lambda item: (item.severity != CRITICAL, -(item.last_us or item.since_us or 0)))
+
+
+@query(clients=lambda call: call.clients, divide=Division(divide_clients, _joined, partial=True))
+def list_items(clients: Sequence[int], now: Micros) -> Plan[list[Item]]:
+    """What needs a person for these clients; `NO_CLIENT` among them: webhooks for unknown clients too."""
+    if not clients:
+        return []
+    among = f"IN ({', '.join('?' * len(clients))})"
+    items = (yield from _refused(clients, among, now)) + (yield from _endpoints(clients, among, now))
+    rows = yield Select(
+        "SELECT n.client, n.channel, n.tool, n.since_us, n.noticed_us FROM connection_silence n "
+        f"WHERE n.client {among} AND n.ended_us IS NULL "
+        f"LIMIT {MOST}",
+        tuple(clients),
+    )
+    items += [Item(SILENT, row[0], 1, row[3], row[4], WARNING, row[1], row[2]) for row in rows]
+    rows = yield Select(
+        f"SELECT f.client, f.tool, f.error, f.error_us FROM fetch_state f WHERE f.client {among} AND f.stopped = 1 LIMIT {MOST}",
+        tuple(clients),
+    )
+    items += [Item(FETCHING, row[0], 1, row[3], row[3], CRITICAL, "crm", row[1], row[2]) for row in rows]
+    items += yield from _deliveries(clients, among)
+    rows = yield Select(
+        f"SELECT j.client, j.id, j.kind, j.error, j.finished_us FROM job j WHERE j.client {among} AND j.state = '{FAILED_JOB}' "
+        f"AND j.finished_us > ? ORDER BY j.finished_us DESC LIMIT {MOST}",
+        (*clients, now - RECENT),
+    )
+    items += [Item(JOB, row[0], 1, row[4], row[4], WARNING, None, None, f"{row[2]}: {row[3]}", row[1]) for row in rows]
+    rows = yield Select(
+        "SELECT d.client, count(*), min(d.erasure_asked_us), max(d.erasure_asked_us) FROM deleted_record d "
+        f"WHERE d.client {among} AND d.erasure_asked_us IS NOT NULL GROUP BY d.client",
+        tuple(clients),
+    )
+    items += [Item(ERASURE, *row) for row in rows]
+    items += yield from _waiting(clients, now)
+    return in_order(items)
+
+
+def _refused(clients: Sequence[int], among: str, now: Micros) -> Plan[list[Item]]:
+    """Refused webhooks of the last days, by tool and cause; those from before the connection was changed are mended."""
+    rows = yield Select(
+        "SELECT r.client, r.channel, r.tool, r.cause, r.client_id, sum(r.calls), min(r.received_us), max(r.received_us) FROM refusal r "
+        f"LEFT JOIN connection n ON n.client = r.client AND n.channel = r.channel AND n.tool = r.tool WHERE r.client {among} "
+        "AND r.received_us > ? AND r.received_us > COALESCE(n.updated_us, 0) AND r.cause IN (?, ?, ?, ?) "
+        f"GROUP BY r.client, r.channel, r.tool, r.cause, r.client_id LIMIT {MOST}",
+        (*clients, now - RECENT, NOT_VERIFIED, UNKNOWN_CLIENT, TOO_LARGE, STORAGE),
+    )
+    return [
+        Item(UNKNOWN, NO_CLIENT, int(row[5]), row[6], row[7], CRITICAL, row[1], row[2], row[4])
+        if row[0] == NO_CLIENT
+        else Item(REFUSED, row[0], int(row[5]), row[6], row[7], CRITICAL, row[1], row[2], row[3])
+        for row in rows
+    ]
+
+
+def _endpoints(clients: Sequence[int], among: str, now: Micros) -> Plan[list[Item]]:
+    rows = yield Select(
+        "SELECT e.client, e.id, e.state, e.reason, s.failing_since_us, e.state_us FROM webhook_endpoint e JOIN webhook_position s "
+        f"ON s.client = e.client AND s.endpoint_id = e.id WHERE e.client {among} AND (e.state = 'paused' OR "
+        f"(e.state = 'disabled' AND e.reason IS NOT NULL) OR (e.state = 'active' AND s.failing_since_us < ?)) LIMIT {MOST}",
+        (*clients, now - MAX_FAILING),
+    )
+    return [
+        Item(ENDPOINT, client, 1, failing if state == "active" else since, None, CRITICAL, about=reason or "failing", id=number)
+        for client, number, state, reason, failing, since in rows
+    ]
+
+
+def _deliveries(clients: Sequence[int], among: str) -> Plan[list[Item]]:
+    rows = yield Select(
+        "SELECT d.client, d.channel, d.tool, d.state, count(*), min(d.received_us), max(d.received_us), max(d.id) FROM delivery d "
+        f"WHERE d.client {among} AND (d.state = '{UNRECOGNISED}' OR d.state = '{FAILED}') "
+        f"GROUP BY d.client, d.channel, d.tool, d.state LIMIT {MOST}",
+        tuple(clients),
+    )
+    return [
+        Item(NOT_APPLIED, client, count, since, last, CRITICAL, channel, tool, id=example)
+        if state == FAILED
+        else Item(NOT_RECOGNISED, client, count, since, last, WARNING, channel, tool, id=example)
+        for client, channel, tool, state, count, since, last, example in rows
+    ]
+
+
+def _waiting(clients: Sequence[int], now: Micros) -> Plan[list[Item]]:
+    items: dict[int, Item] = {}
+    for label in PROMISING:
+        conversations = yield from list_conversations.plan(clients, OPEN, now, MOST, Filters(label=label), WAITING)
+        for waiting in conversations:
+            since = waiting.open_since_us
+            if since is None or working_time(since, now) < PATIENCE:
+                break
+            item = items.setdefault(waiting.client, Item(WAITING_REPLY, waiting.client, 0, since, since, id=waiting.contact_id))
+            item.count += 1
+            if since < (item.since_us or since):
+                item.since_us, item.id = since, waiting.contact_id
+            item.last_us = max(item.last_us or 0, since)
+    return [*items.values()]
+
+
+def working_time(since: Micros, until: Micros) -> Micros:
+    """Return the time between two times that is not on a Saturday or Sunday (UTC)."""
+    total = 0
+    day = since - since % DAY
+    while day < until and total < PATIENCE:
+        # The first day of the epoch was a Thursday.
+        if (day // DAY + 3) % 7 < 5:
+            total += max(0, min(day + DAY, until) - max(day, since))
+        day += DAY
+    return total
+
+
+def name_meant(unknown: str, names: Sequence[str]) -> str | None:
+    """Return the client whose name or handle the id in an address resembles."""
+    return suggest(unknown, names)

@@ -1,0 +1,134 @@
+"""What needs a person: each item comes with its cause, names what to do, and is gone with the cause."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from tests.messages.conftest import JANE, Messages, mail, messages
+
+from touchbase.adapters.interface import WebhookRequest
+from touchbase.attention.plans import working_time
+from touchbase.common.timestamps import DAY, from_text
+from touchbase.connections.models import Connection, ConnectionSettings
+from touchbase.connections.sql.connections import add_connection
+from touchbase.errors import UnrecognisedPayload
+from touchbase.history.events import Translation
+from touchbase.inbox.queries import RefusedWebhook
+from touchbase.inbox.refused import NO_CLIENT, NOT_VERIFIED, UNKNOWN_CLIENT
+from touchbase.inbox.sql.refused import store_refusals
+from touchbase.inbox.worker import InboxWorker
+
+__all__ = ["messages"]
+PATH = "/team/v1/attention"
+
+
+def unread(request: WebhookRequest) -> Translation:
+    raise UnrecognisedPayload("no adapter knows this")
+
+
+async def items(messages: Messages, query: str = "") -> list[dict[str, Any]]:
+    reply = await messages.call.get(f"{PATH}{query}")
+    assert reply.status == 200, reply
+    return list(reply.json()["data"])
+
+
+async def refuse(messages: Messages, client: int, cause: str, client_id: str = "", tool: str | None = "pipedrive") -> None:
+    now = messages.call.clock()
+    webhook = RefusedWebhook(client, now, "crm", cause, tool, 10, {}, client_id, 3)
+    await messages.call.parts.store.write(store_refusals(client, [webhook]))
+
+
+async def test_sound_store__needs_nobody(messages: Messages) -> None:
+    await messages.receive(mail("sent", second=1))
+
+    assert await items(messages) == []
+
+
+async def test_refused_webhooks__are_an_item_until_the_connection_is_changed(messages: Messages) -> None:
+    await messages.receive(mail("sent", second=1))
+    await refuse(messages, 1, NOT_VERIFIED)
+    await refuse(messages, 1, NOT_VERIFIED)
+
+    [item] = await items(messages)
+    messages.call.clock.move(60)
+    at = messages.call.clock()
+    await messages.call.parts.store.write(add_connection(Connection(1, "crm", "pipedrive", at, at, ["secret"], ConnectionSettings())))
+
+    assert (item["kind"], item["severity"], item["count"], item["client_id"]) == ("refused_webhooks", "critical", 6, "default")
+    assert item["title"] == "6 webhooks of pipedrive refused: the webhook does not prove its sender"
+    assert "secret" in item["next"]
+    assert await items(messages) == []
+    messages.call.clock.move(1)
+    await refuse(messages, 1, NOT_VERIFIED)
+    assert len(await items(messages)) == 1
+
+
+async def test_misspelt_client__is_shown_with_the_name_meant(messages: Messages) -> None:
+    await messages.call.settings("kestrel-freight")
+    await refuse(messages, NO_CLIENT, UNKNOWN_CLIENT, "kestrel-frieght", None)
+
+    [item] = await items(messages)
+
+    assert (item["kind"], item["client_id"]) == ("unknown_client", None)
+    assert "'kestrel-freight' is meant" in item["title"]
+    assert await items(messages, "?client_id=kestrel-freight") == []
+
+
+async def test_refused_webhooks_of_last_week__need_nobody(messages: Messages) -> None:
+    await messages.receive(mail("sent", second=1))
+    await refuse(messages, 1, NOT_VERIFIED)
+    messages.call.clock.move(8 * 86_400)
+
+    assert await items(messages) == []
+
+
+async def test_unrecognised_webhooks__are_one_item_for_each_tool(messages: Messages) -> None:
+    for number in range(3):
+        await messages.call("POST", "/public/crm-webhook/default", raw=b'{"what": %d}' % number)
+    await InboxWorker(messages.call.parts.store, unread, messages.call.clock).drain()
+
+    found = [item for item in await items(messages) if item["kind"] in ("not_recognised", "not_applied")]
+
+    assert [item["count"] for item in found] == [3]
+
+
+async def test_promising_reply__is_an_item_after_a_working_day(messages: Messages) -> None:
+    await messages.receive(mail(second=1, content={"text": "Yes", "category": "Interested"}))
+    messages.call.clock.move(23 * 3600)
+    early = await items(messages)
+    messages.call.clock.move(4 * 86_400)
+
+    [item] = await items(messages)
+    await messages.call("PATCH", "/team/v1/conversations/default/1", {"state": "done"})
+
+    assert early == []
+    assert (item["kind"], item["count"], item["target_id"]) == ("waiting_reply", 1, 1)
+    assert await items(messages) == []
+
+
+async def test_items__are_filtered_and_paged(messages: Messages) -> None:
+    await messages.receive(mail("sent", second=1))
+    for tool in ("pipedrive", "hubspot", "attio"):
+        await refuse(messages, 1, NOT_VERIFIED, tool=tool)
+
+    first = (await messages.call.get(f"{PATH}?limit=2")).json()
+    second = (await messages.call.get(f"{PATH}?limit=2&cursor={first['next_cursor']}")).json()
+
+    assert len({item["tool"] for item in [*first["data"], *second["data"]]}) == 3
+    assert second["next_cursor"] is None
+    assert await items(messages, "?kind=silent_connection") == []
+    assert (await messages.call.get(f"{PATH}?kind=strange")).status == 422
+
+
+@pytest.mark.parametrize(
+    ("since", "until", "days"),
+    [
+        ("2026-11-26T10:00:00Z", "2026-11-27T10:00:00Z", 1.0),  # Thursday, Friday
+        ("2026-11-27T10:00:00Z", "2026-11-29T20:00:00Z", 14 / 24),  # Friday, Sunday
+        ("2026-11-28T10:00:00Z", "2026-11-30T06:00:00Z", 0.25),  # Saturday, Monday
+    ],
+)
+def test_working_time__leaves_out_the_weekend(since: str, until: str, days: float) -> None:
+    assert working_time(from_text(since), from_text(until)) == int(days * DAY)
+
