@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from tests.messages.conftest import JANE, Messages, mail, messages
+from tests.messages.conftest import Messages, mail, messages
 
 from touchbase.adapters.interface import WebhookRequest
 from touchbase.attention.plans import working_time
