@@ -14,8 +14,9 @@ from touchbase.auth import passwords
 from touchbase.auth.auth_throttle import KeyThrottle
 from touchbase.auth.authentication import ADMIN, READ, WRITE
 from touchbase.auth.service import add_key
-from touchbase.auth.users import ROLE_SCOPES
+from touchbase.auth.users import ROLE_SCOPES, new_link
 from touchbase.common.timestamps import DAY, SECOND
+from touchbase.console import api
 from touchbase.outgoing.api import mail_to_people
 from touchbase.outgoing.http_client import Answer
 from touchbase.outgoing.models import Installation
@@ -501,6 +502,42 @@ async def test_link_by_mail__signs_in_once_and_goes_to_active_people_only(store:
     signed_in = [await browser("POST", "/console/session", {"link": secret}) for _ in range(2)]
     assert [reply.status for reply in signed_in] == [200, 401]
     assert signed_in[0].json()["user"]["id"] == ann.user["id"]
+
+
+async def test_link_by_mail__is_stored_after_the_response(
+    store: Store, make_client: MakeClient, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Else the time of the response would tell who has joined."""
+    box = Mailbox()
+    place = Installation("https://tb.example", "Touchbase <tb@example.com>", mail_domains=("example.com",))
+    call = make_client(store, auth="api-key", public_url="https://tb.example", installation=place, send_webhook=box.post)
+    office = Office(call, await add_key(store, None, [ADMIN], "first", call.clock.now))
+    await office.join("ann@example.com", role="viewer")
+    await box.recipients()
+    box.mails.clear()
+    monkeypatch.setattr(api, "new_link", lambda _, kind, now: new_link("u00000000000", kind, now))  # a store that refuses it
+
+    reply = await Browser(call)("POST", "/console/links", {"email": "ann@example.com"})
+
+    assert (reply.status, reply.body) == (202, b"{}")
+    assert await box.recipients() == []
+    assert "was not stored" in caplog.text
+
+
+async def test_sign_in__is_refused_while_very_many_wait_and_does_not_count_as_a_failure(office: Office) -> None:
+    await office.join("ann@example.com", role="viewer")
+    browser, sign_in = Browser(office.call), {"email": "ann@example.com", "password": SECRET}
+    for _ in range(passwords.MOST_HASHING):
+        await passwords._hashing.acquire()
+
+    refused = [await browser("POST", "/console/session", sign_in) for _ in range(passwords.TRIES + 1)]
+    unknown = await browser("POST", f"{INVITATIONS}/accept", {"link": "x" * 64, "password": SECRET})
+    for _ in range(passwords.MOST_HASHING):
+        passwords._hashing.release()
+
+    assert {(reply.status, reply.headers["retry-after"]) for reply in refused} == {(503, "5")}
+    assert unknown.status == 404  # nothing is hashed for somebody without a link
+    assert (await browser("POST", "/console/session", sign_in)).status == 200
 
 
 async def test_sign_in_page__offers_what_there_is(office: Office) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, cast
 
 import pytest
 from tests.house import House, house
@@ -10,9 +10,10 @@ from tests.house import House, house
 from touchbase.adapters.crm.generic.words import asks_erasure, verb_in, words_of
 from touchbase.clients.sql.clients import find_client_by_number, list_clients
 from touchbase.common.timestamps import DAY, SECOND
-from touchbase.deliveries.work import Translate
+from touchbase.deliveries.work import ProcessingStore, Translate
 from touchbase.doctor import Finding, diagnose
-from touchbase.erasure.service import Eraser
+from touchbase.erasure.service import PAGE, Eraser
+from touchbase.erasure.sql.persons import read_bodies
 from touchbase.inbox.worker import translator
 from touchbase.retention.service import Retention
 from touchbase.sql.store import Store
@@ -134,6 +135,38 @@ async def test_erasure_request__that_waits_makes_retention_read_its_client_alone
     assert store.reads[1] == find_client_by_number(house.number)
     assert [each for each in store.reads if isinstance(each, type(list_clients()))] == []
     assert len(await waiting(house)) == 1
+
+
+async def test_erasures_of_many_people__share_one_search_of_the_inbox(house: House) -> None:
+    """A search for each of 770 people at once took the rest of the day."""
+    parts, clock = house.call.parts, house.call.clock
+    people = [await house.contact(email=f"p{number}@example.com") for number in range(4)]
+    await house.hook("camp", {"event": "email_opened", "email": "zoe@example.com", "note": "with p1@example.com and p3@example.com"})
+    store = ReadStore(parts.store)
+    eraser = Eraser(cast("ProcessingStore", store), parts.read, clock)
+    retention = Retention(parts.store, eraser, clock, pause=0)
+    for person in people:
+        await eraser.erase(house.number, person)
+
+    await retention.run_once()
+
+    done = [erasure["done_time"] is not None for erasure in await house.listed("erasures")]
+    (delivery,) = (await house.request("GET", "/admin/v1/deliveries")).json()["data"]
+    assert (done, store.reads.count(read_bodies(house.number, 0, PAGE, delivery["id"]))) == ([True] * 4, 1)
+    assert (await house.request("GET", f"/admin/v1/deliveries/{delivery['id']}")).json()["body_removed"]["why"] == "erased"
+
+
+async def test_erasure__beside_another_one_is_searched_in_the_background(house: House) -> None:
+    parts = house.call.parts
+    people = [await house.contact(email=f"p{number}@example.com") for number in range(2)]
+    await Eraser(parts.store, parts.read, house.call.clock).erase(house.number, people[0])
+
+    reply = await house.request("DELETE", f"/public/v2/contacts/{people[1]}?erase=true")
+    before = [erasure["searched_time"] is not None for erasure in await house.listed("erasures")]
+    await retain(house)
+
+    assert (reply.json()["inbox_searched"], before) == (False, [False, False])
+    assert [erasure["done_time"] is not None for erasure in await house.listed("erasures")] == [True, True]
 
 
 async def test_erasure_request__holds_what_tools_send_later(house: House) -> None:

@@ -27,6 +27,7 @@ OF_ALL: dict[str, str] = {
     "auth.users._users": "people of the team, of no client; what a caller sees of them is tried in tests/auth/test_people.py",
     "auth.users.any_user": "as above",
     "auth.users.change_user": "as above",
+    "auth.users.has_link": "as above",
     "auth.users.list_invitations": "as above",
     "auth.users.revoke_invitation": "as above",
     "auth.users.use_link": "as above",

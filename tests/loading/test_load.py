@@ -381,10 +381,32 @@ def campaigns_with_long_ids(request: ReceivedRequest, query: dict[str, str]) -> 
     return [{"id": "1" * 1_000_000}] if urlsplit(request.path).path == "/campaigns/" else {"data": []}
 
 
+def campaigns_with_paths(request: ReceivedRequest, query: dict[str, str]) -> object:
+    return [{"id": "../x?y#"}] if urlsplit(request.path).path == "/campaigns/" else {"data": []}
+
+
+def two_pages_in_a_circle(request: ReceivedRequest, query: dict[str, str]) -> object:
+    return {"items": [{"id": len(request.body)}], "next_starting_after": "a" if b'"bb"' in request.body else "bb"}
+
+
+def empty_pages(request: ReceivedRequest, query: dict[str, str]) -> object:
+    """Pages without a row, each unlike the one before."""
+    return {"items": [], "hasMore": True, "skip": query.get("skip")}
+
+
 HOSTILE: dict[str, tuple[str, Answer, str]] = {
     "rows": ("instantly", lambda request, query: {"items": [{}] * 10_001}, "has 10,001 rows, and the most are 10,000"),
     "pages": ("smartlead", campaigns, "has 12,000 pages that follow it, and the most are 10,000"),
-    "ids": ("smartlead", campaigns_with_long_ids, "has 3,000,009 characters that say where they begin, and the most are 2,000,000"),
+    "ids": ("smartlead", campaigns_with_long_ids, f"a row of the page has the id {'1' * 40!r}, and ids are numbers"),
+    "digits": ("heyreach", lambda request, query: {"items": [{"id": "\u00b2"}]}, "has the id '\u00b2', and ids are numbers"),
+    "paths": ("smartlead", campaigns_with_paths, "a row of the page has the id '../x?y#', and ids are numbers"),
+    "cursors": (
+        "instantly",
+        lambda request, query: {"items": [], "next_starting_after": "x" * 2_001},
+        "has 2,001 characters that say where the next one begins, and the most are 2,000",
+    ),
+    "circle": ("instantly", two_pages_in_a_circle, "Instantly sends the same page leads again and again"),
+    "empty": ("reply_io", empty_pages, "Reply.io sends page after page contacts without a row"),
     "itself": (
         "instantly",
         lambda request, query: {"items": [], "next_starting_after": "again" if request.json() else ""},
@@ -403,7 +425,7 @@ async def test_page_without_bounds__fails_the_load(loads: Loads, kind: str) -> N
     tool, answer, error = HOSTILE[kind]
     job = await loads.load(tool, answer)
 
-    assert (job["state"], len(loads.api.requests) <= 2) == ("failed", True)
+    assert (job["state"], len(loads.api.requests) <= {"circle": 5, "empty": 100}.get(kind, 2)) == ("failed", True)
     assert error in job["error"]
 
 

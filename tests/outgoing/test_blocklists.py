@@ -293,6 +293,28 @@ async def test_entry_that_the_tools_list_has_no_more__is_not_removed_by_a_guess(
     assert (await tools.attempts())[0]["error"] == "the list of Instantly has it no more"
 
 
+FOUND = {"bl_value": "ann@acme.example", "id": "b7"}
+NO_LISTS: dict[str, Any] = {
+    "nested": b"[" * 200_000, "page": b"<html>Sign in</html>", "number": 5, "long": {"items": [FOUND] * 10_000},
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("kind", NO_LISTS)
+async def test_search_of_a_list_that_is_answered_with_none__is_tried_again(tools: Tools, kind: str) -> None:
+    """Else an answer of a gateway would leave the address on the tool's list for ever."""
+    await tools.add("instantly")
+    [number] = await tools.suppress(ANN)
+    await tools.deliver(2)
+    await tools.house.request("DELETE", f"/public/v2/suppressions/{number}")
+    tools.answer = lambda request: (200, NO_LISTS[kind])
+
+    assert [request.method for request in await tools.deliver(3)] == ["GET"]
+    attempt = (await tools.attempts())[0]
+    assert (attempt["outcome"], "is no list of entries" in attempt["error"]) == ("unreachable", True)
+    tools.answer = lambda request: (200, {"items": [{**FOUND, "id": "x" * 201}, {**FOUND, "id": {}}, FOUND]})
+    assert [request.path for request in await tools.deliver(600)][-1:] == ["/block-lists-entries/b7"]
+
+
 async def test_removed_entry__that_is_listed_again_stays_on_the_tools_list(tools: Tools) -> None:
     await tools.add("lemlist")
     [number] = await tools.suppress(ANN)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import re
+import smtplib
 from collections.abc import AsyncIterator
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
@@ -22,6 +23,7 @@ from tests.outgoing.conftest import PATH, PLACE, Webhooks, dispatcher_of
 from touchbase.config import BadSettings, Settings
 from touchbase.config_values import mail_server
 from touchbase.enrichment.http_client import HttpClient
+from touchbase.outgoing import mail_client
 from touchbase.outgoing.blocklists import BlocklistClient
 from touchbase.outgoing.content import mail_source
 from touchbase.outgoing.http_client import Answer, WebhookClient
@@ -45,6 +47,8 @@ class MailServer:
     mails: list[bytes] = field(default_factory=list)
     port: int = 0
     silent_at: str = "never"
+    slow_at: str = "never"
+    """The command that is answered a byte at a time, for ever."""
     is_silent: asyncio.Event = field(default_factory=asyncio.Event)
 
     async def handle(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -55,6 +59,10 @@ class MailServer:
             if word.startswith(self.silent_at):
                 self.is_silent.set()
                 continue
+            while word.startswith(self.slow_at):
+                writer.write(b"2")
+                await writer.drain()
+                await asyncio.sleep(0)
             answer = next((answer for begins, answer in self.answers.items() if word.startswith(begins)), "250 2.0.0 queued as 7")
             if word == "data" and answer.startswith("250"):
                 writer.write(b"354 go on\r\n")
@@ -153,6 +161,18 @@ async def test_mail__fails_if_a_reply_of_the_server_does_not_end(server: MailSer
 
     assert answer.failure == UNREACHABLE
     assert f"a reply has more than {REPLY_BYTES} bytes" in answer.error
+
+
+async def test_mail__fails_if_the_server_answers_a_byte_now_and_then(server: MailServer, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Four of them would hold up all mails, those of sign-in links too."""
+    monkeypatch.setattr(mail_client, "MOST_SECONDS", 0.2)
+    monkeypatch.setattr(mail_client, "REPLY_BYTES", 1 << 40)
+    monkeypatch.setattr(smtplib, "_MAXLINE", 1 << 40)
+    server.slow_at = "mail"
+
+    answer = await handed_in(server.url)
+
+    assert (answer.failure, "the mail is not taken within 0.2 seconds" in answer.error) == (UNREACHABLE, True)
 
 
 async def test_refusals__show_the_servers_words_and_are_tried_again(webhooks: Webhooks) -> None:

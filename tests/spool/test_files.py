@@ -6,6 +6,7 @@ import os
 import signal
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -47,10 +48,11 @@ def all_in(folder: Path) -> list[bytes]:
     while (taken := files.take()) is not None:
         found += list(taken.records())
         taken.remove()
+        taken.release()
     return found
 
 
-@given(batches=st.lists(st.lists(st.binary(max_size=50), min_size=1, max_size=4), max_size=6))
+@given(batches=st.lists(st.lists(st.binary(min_size=1, max_size=50), min_size=1, max_size=4), max_size=6))
 def test_append__keeps_any_records_in_order(tmp_path_factory: pytest.TempPathFactory, batches: list[list[bytes]]) -> None:
     folder = tmp_path_factory.mktemp("spool")
     files = SpoolFiles(folder, MANY)
@@ -79,7 +81,7 @@ def test_append__leaves_no_empty_file_when_nothing_could_be_written(tmp_path: Pa
     assert all_in(tmp_path) == [b"stored"]
 
 
-@given(records=st.lists(st.binary(max_size=30), min_size=1, max_size=5), data=st.data())
+@given(records=st.lists(st.binary(min_size=1, max_size=30), min_size=1, max_size=5), data=st.data())
 def test_records__of_a_file_that_ends_at_any_byte_are_the_whole_ones_before(
     tmp_path_factory: pytest.TempPathFactory, records: list[bytes], data: st.DataObject
 ) -> None:
@@ -96,6 +98,59 @@ def test_records__of_a_file_that_ends_at_any_byte_are_the_whole_ones_before(
         size += 8 + len(record)
         whole += [record] if size <= end else []
     assert all_in(folder) == whole
+
+
+RECORDS = [b"first" * 9, b"second" * 9, b"third" * 9]
+
+
+def damaged(folder: Path, change: Callable[[bytearray], None]) -> tuple[list[bytes], bool]:
+    """Change the bytes of a file of three records; return the records that are read, and whether something was left out."""
+    files = SpoolFiles(folder, MANY)
+    files.append(RECORDS)
+    files.close()
+    data = bytearray(files.paths()[0].read_bytes())
+    change(data)
+    files.paths()[0].write_bytes(data)
+    taken = files.take()
+    assert taken is not None
+    found = list(taken.records())
+    taken.release()
+    return found, taken.is_damaged
+
+
+def test_records__around_a_damaged_one_are_read(tmp_path: Path) -> None:
+    def flip(data: bytearray) -> None:
+        data[8 + len(RECORDS[0]) + 20] ^= 1
+
+    assert damaged(tmp_path, flip) == ([RECORDS[0], RECORDS[2]], True)
+
+
+def test_records__end_where_the_length_of_one_is_damaged(tmp_path: Path) -> None:
+    def enlarge(data: bytearray) -> None:
+        data[8 + len(RECORDS[0]) + 3] = 0xFF
+
+    assert damaged(tmp_path, enlarge) == (RECORDS[:1], True)
+
+
+def test_zeros__at_the_end_are_neither_records_nor_damage(tmp_path: Path) -> None:
+    assert damaged(tmp_path, lambda data: data.extend(bytes(100_000))) == (RECORDS, False)
+
+
+def test_take__passes_over_what_is_no_file_or_cannot_be_read(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    files = SpoolFiles(tmp_path / "spool", MANY)
+    files.append([b"one"])
+    files.close()
+    (tmp_path / "elsewhere").write_bytes(b"x")
+    (tmp_path / "spool" / "0.spool").mkdir()
+    (tmp_path / "spool" / "00.spool").symlink_to(tmp_path / "elsewhere")
+    os.mkfifo(tmp_path / "spool" / "000.spool")
+
+    taken = files.take()
+
+    assert taken is not None
+    assert list(taken.records()) == [b"one"]
+    taken.release()
+    assert caplog.text.count("cannot be read, and its webhooks wait") == 2
 
 
 def test_append__survives_a_kill_with_all_that_it_has_returned_for(tmp_path: Path) -> None:

@@ -223,6 +223,44 @@ async def test_webhook__that_fails_for_another_reason_is_set_aside_and_holds_up_
     assert len(list((tmp_path / "spool" / "failed").iterdir())) == 1
 
 
+async def test_webhook__that_cannot_be_set_aside_waits_for_the_next_round(spool: Spool, tmp_path: Path) -> None:
+    await spool.add(0, SpooledWebhook(5, "/public/crm-webhook/acme", b"", b"", "http", [], "127.0.0.1", b"{}"))
+
+    async def fails(one: SpooledWebhook) -> None:
+        raise ZeroDivisionError
+
+    spool.receive = fails
+    (tmp_path / "spool" / "failed").write_text("no folder")
+    with pytest.raises(OSError, match="failed"):
+        await spool.drain()
+    (tmp_path / "spool" / "failed").unlink()
+
+    assert await spool.drain() == 1
+    assert (await spool.counts()).set_aside == 1
+
+
+async def test_damaged_file__is_stored_as_far_as_it_is_whole_and_set_aside(
+    spool: Spool, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    received: list[SpooledWebhook] = []
+
+    async def receive(one: SpooledWebhook) -> None:
+        received.append(one)
+
+    spool.receive = receive
+    for number in range(3):
+        await spool.add(0, SpooledWebhook(number, "/public/crm-webhook/acme", b"", b"", "http", [], "127.0.0.1", b"{}"))
+    (path,) = (tmp_path / "spool" / "0").iterdir()
+    data = bytearray(path.read_bytes())
+    data[len(data) // 2] ^= 1
+    path.write_bytes(data)
+
+    assert (await spool.drain(), await spool.drain()) == (2, 0)
+    assert [webhook.received_us for webhook in received] == [0, 2]
+    assert (tmp_path / "spool" / "failed" / f"{path.name}.damaged").read_bytes() == data
+    assert "2 whole ones are stored" in caplog.text
+
+
 async def test_counts__are_of_what_waits_and_of_what_is_set_aside(spool: Spool, tmp_path: Path) -> None:
     webhook = SpooledWebhook(5, "/public/crm-webhook/acme", b"", b"", "http", [], "127.0.0.1", b"{}")
     empty = await spool.counts()

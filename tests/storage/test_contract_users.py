@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from touchbase.auth import users
 from touchbase.auth.sessions import IDLE, LONGEST, end_sessions, find_session, list_sessions, new_session, store_session, store_session_uses
 from touchbase.auth.users import (
     ACTIVE,
@@ -23,6 +24,7 @@ from touchbase.auth.users import (
     change_user,
     find_password,
     find_user,
+    has_link,
     invite_user,
     link_digest,
     list_invitations,
@@ -261,6 +263,43 @@ async def test_list_users__pages_by_address(store: Store) -> None:
     assert [user.email for user in await store.read(list_users(9, "ben@example.com"))] == ["cat@example.com", "dan@example.com"]
     assert [user.email for user in await store.read(list_users(9, state=ACTIVE))] == ["dan@example.com"]
     assert [user.grants for user in await store.read(list_users(9, email="ann@example.com"))] == [{3: "viewer"}]
+
+
+async def test_list_users__of_shared_clients_has_these_people_and_oneself(store: Store) -> None:
+    await joined(store, "ann@example.com", role=None, grants={3: "viewer", 4: "viewer"})
+    await joined(store, "ben@example.com", role=None, grants={4: "viewer"})
+    cat = await joined(store, "cat@example.com", role=None, grants={})
+    await joined(store, "dan@example.com", role="viewer")
+
+    async def listed(*clients: int, own: str = "") -> list[str]:
+        return [user.email[:3] for user in await store.read(list_users(9, sharing=clients, own=own))]
+
+    assert await listed(3) == ["ann", "dan"]
+    assert await listed(3, 4, own=cat.id) == ["ann", "ben", "cat", "dan"]
+    assert await listed() == ["dan"]
+
+
+async def test_list_invitations__has_the_newest(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(users, "MOST_INVITATIONS", 2)
+    await joined(store, "zoe@example.com")
+    for number, name in enumerate(("ann", "ben", "cat")):
+        _, _, link = await invited(store, f"{name}@example.com")
+        await store.write(store_link(replace(link, created_us=NOW + number)))
+
+    assert [user.email[:3] for _, user in await store.read(list_invitations())] == ["cat", "ben"]
+
+
+async def test_another_password__ends_the_links_of_before(store: Store) -> None:
+    user = await joined(store)
+    links = {kind: new_link(user.id, kind, NOW) for kind in (RESET, SIGN_IN)}
+    for _, link in links.values():
+        await store.write(store_link(link))
+    assert await store.read(has_link(link_digest(links[SIGN_IN][0]), (SIGN_IN,), NOW))
+    assert not await store.read(has_link(link_digest(links[SIGN_IN][0]), (RESET,), NOW))
+
+    await store.write(use_link(link_digest(links[RESET][0]), (RESET,), NOW, "another"))
+
+    assert not await store.read(has_link(link_digest(links[SIGN_IN][0]), (SIGN_IN,), NOW))
 
 
 async def test_removed_client__leaves_no_grants(store: Store) -> None:

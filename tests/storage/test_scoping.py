@@ -42,6 +42,7 @@ from touchbase.auth.users import (
     change_user,
     find_password,
     find_user,
+    has_link,
     invite_user,
     list_invitations,
     list_users,
@@ -214,8 +215,8 @@ ABOUT_CLIENTS_UNLESS_NAMED = {list_client_page}
 OF_INSTALLATION = {
     add_cell, adopt_erasure_key, confirm_place, copy_installation_list, find_key_place, find_place, forget_places, place_key, raise_ids,
     raise_list_revision, read_installation_list, release_place, remove_cell, set_cell_state, share_erasure_key,
-    any_user, change_user, end_sessions, find_password, find_session, find_user, invite_user, list_invitations, list_sessions, list_users,
-    revoke_invitation, store_link, store_session, store_session_uses, use_link,
+    any_user, change_user, end_sessions, find_password, find_session, find_user, has_link, invite_user, list_invitations, list_sessions,
+    list_users, revoke_invitation, store_link, store_session, store_session_uses, use_link,
     list_servers, note_presence, probe,
 }  # fmt: skip
 """The directory of cells, the list of the installation, people of the team, and the servers that run: tables that have nothing of a client:

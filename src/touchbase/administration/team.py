@@ -18,8 +18,10 @@ from touchbase.auth.sessions import CONSOLE_HEADER, Session, end_sessions, find_
 from touchbase.auth.users import (
     INVITATION,
     INVITED,
+    MOST_INVITATIONS,
     RESET,
     ROLE_SCOPES,
+    USED_LINK,
     USER_STATES,
     LinkKind,
     OneTimeLink,
@@ -27,6 +29,7 @@ from touchbase.auth.users import (
     UserChange,
     change_user,
     find_user,
+    has_link,
     invite_user,
     link_digest,
     list_invitations,
@@ -160,7 +163,7 @@ class NewInvitationOut(InvitationOut):
 
 
 class InvitationPage(Struct):
-    """All invitations of people who have not joined, newest first."""
+    """The newest invitations of people who have not joined, newest first."""
 
     data: list[InvitationOut]
 
@@ -264,15 +267,9 @@ async def users(call: Call) -> Response:
     parameters = call.parameters()
     after = parameters.cursor("users", str)
     parameters.done()
-    limit, store = parameters[LIMIT], call.api.dependencies.store
-    found: list[User] = []
-    page, last = [], after or ""
-    while len(found) <= limit:  # those whom the caller does not see are left out
-        page = await store.read(list_users(limit + 1, last, **parameters.filters))
-        found += [user for user in page if _sees(principal, user)]
-        if len(page) <= limit:
-            break
-        last = page[-1].email
+    limit, is_limited = parameters[LIMIT], principal.client is not None or principal.clients is not None
+    sharing, own = _clients_of(principal) if is_limited else None, "" if principal.user is None else principal.user.id
+    found = await call.api.dependencies.store.read(list_users(limit + 1, after or "", **parameters.filters, sharing=sharing, own=own))
     shown = found[:limit]
     cursor = cursor_text("users", shown[-1].email) if len(found) > limit else None
     return Response(body=encode(UserPage(await _user_out(call, shown, principal), cursor)))
@@ -336,7 +333,7 @@ async def reset_user(call: Call) -> Response:
 
 
 async def invitations(call: Call) -> Response:
-    """`GET` of all invitations."""
+    """`GET` of the newest invitations."""
     await _require_manager(call)
     call.parameters().done()
     parts = call.api.dependencies
@@ -394,11 +391,10 @@ async def accept(call: Call) -> Response:
     request = await call.body(AcceptRequest, _check_password)
     _check_password(request)
     name = request.name.strip()
-    used = await api.dependencies.store.write(
-        use_link(
-            link_digest(request.link.strip()), (INVITATION, RESET), api.dependencies.clock(), await hash_password(request.password), name
-        )
-    )
+    digest, kinds, now = link_digest(request.link.strip()), (INVITATION, RESET), api.dependencies.clock()
+    if not await api.dependencies.store.read(has_link(digest, kinds, now)):  # nobody makes this server hash without one
+        raise NotFound(USED_LINK)
+    used = await api.dependencies.store.write(use_link(digest, kinds, now, await hash_password(request.password), name))
     api.authenticator.end_attempt(peer)
     api.authenticator.forget_user(used.id)
     response = Response(body=encode((await _user_out(call, [used]))[0]), headers=[(b"cache-control", b"no-store")])
@@ -617,8 +613,9 @@ ROUTES = [
     ),
     Route(
         "GET", "/team/v1/invitations", invitations, scope=ADMIN, operation_id="list_invitations", tag=TEAM, summary="List invitations",
-        description=f"Those of people who have not joined; expired ones too.{_MANAGERS}",
-        success=(Success(200, "All invitations.", InvitationPage),), problems=(422,),
+        description=f"The newest {MOST_INVITATIONS:,} of people who have not joined; expired ones too. Users in the state `invited` "
+        f"are all of them.{_MANAGERS}",
+        success=(Success(200, "The invitations.", InvitationPage),), problems=(422,),
     ),
     Route(
         "POST", "/team/v1/invitations", invite, scope=ADMIN, operation_id="invite_user", tag=TEAM, summary="Invite somebody",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import re
 from base64 import b64decode, b64encode
 from hashlib import scrypt
@@ -13,7 +14,7 @@ from touchbase.auth.users import ACTIVE, User, find_password
 from touchbase.common.normalize import find_email_key
 from touchbase.common.threads import on_thread
 from touchbase.common.timestamps import Clock
-from touchbase.errors import InvalidKey
+from touchbase.errors import InvalidKey, Overloaded
 from touchbase.sql.store import Store
 
 SHORTEST, LONGEST = 12, 256
@@ -22,9 +23,14 @@ COST, BLOCK, PARALLEL = 1 << 14, 8, 5
 """n, r and p of scrypt: 16 MB and a fifth of a second. https://cheatsheetseries.owasp.org/cheatsheets/Password_Storage_Cheat_Sheet.html"""
 MEMORY = 64 << 20
 """Bytes that OpenSSL may use for one hash."""
+MOST_HASHING = 16
+"""Passwords that are hashed or wait for it in a process: a request that waits takes one of the places of all requests."""
 TRIES, TRY_SECONDS = 5, 15 * 60
 """Failures with one e-mail address before the next must wait."""
 WRONG = "the e-mail address or the password is wrong; ask an administrator for a new link if you forgot it"
+HASHING_SECONDS = 5
+"""How soon a refused sign-in may be tried again."""
+_hashing = asyncio.Semaphore(MOST_HASHING)
 _STORED = re.compile(r"scrypt\$(\d{1,2})\$(\d{1,2})\$(\d{1,2})\$([A-Za-z0-9+/=]+)\$([A-Za-z0-9+/=]+)")
 
 
@@ -32,10 +38,18 @@ def _derive(password: str, salt: bytes, log_cost: int, block: int, parallel: int
     return scrypt(password.encode("utf-8", "surrogatepass"), salt=salt, n=1 << log_cost, r=block, p=parallel, maxmem=MEMORY, dklen=32)
 
 
+async def _hashed(password: str, salt: bytes, log_cost: int, block: int, parallel: int) -> bytes:
+    """Return the hash of a password; raise `Overloaded` if very many others wait."""
+    if _hashing.locked():
+        raise Overloaded("very many people sign in at once; try again in a moment", retry_after=HASHING_SECONDS)
+    async with _hashing:
+        return await on_thread("passwords", _derive, password, salt, log_cost, block, parallel)
+
+
 async def hash_password(password: str) -> str:
     """Return the stored form of a password: parameters, salt and hash."""
     salt, log_cost = token_bytes(16), COST.bit_length() - 1
-    derived = await on_thread("passwords", _derive, password, salt, log_cost, BLOCK, PARALLEL)
+    derived = await _hashed(password, salt, log_cost, BLOCK, PARALLEL)
     return f"scrypt${log_cost}${BLOCK}${PARALLEL}${b64encode(salt).decode()}${b64encode(derived).decode()}"
 
 
@@ -43,10 +57,10 @@ async def is_password(password: str, stored: str | None) -> bool:
     """Return whether a password has this stored form; without one it takes as long and is False."""
     match = _STORED.fullmatch(stored or "")
     if match is None:
-        await on_thread("passwords", _derive, password, bytes(16), COST.bit_length() - 1, BLOCK, PARALLEL)
+        await _hashed(password, bytes(16), COST.bit_length() - 1, BLOCK, PARALLEL)
         return False
     log_cost, block, parallel = int(match[1]), int(match[2]), int(match[3])
-    derived = await on_thread("passwords", _derive, password, b64decode(match[4]), log_cost, block, parallel)
+    derived = await _hashed(password, b64decode(match[4]), log_cost, block, parallel)
     return compare_digest(derived, b64decode(match[5]))
 
 
@@ -64,7 +78,12 @@ class Passwords:
         key = find_email_key(email)
         self.failed.check(key or email.strip().lower()[:LONGEST], self._clock())
         stored = None if key is None else await self._store.read(find_password(key))
-        if not await is_password(password, None if stored is None else stored[1]) or stored is None or stored[0].state != ACTIVE:
+        try:
+            is_right = await is_password(password, None if stored is None else stored[1])
+        except Overloaded:
+            self.failed.succeeded(key or email.strip().lower()[:LONGEST], self._clock())  # nothing was tried
+            raise
+        if not is_right or stored is None or stored[0].state != ACTIVE:
             raise InvalidKey(WRONG)
         self.failed.succeeded(key or "", self._clock())
         return stored[0]

@@ -5,7 +5,7 @@ A role holds for all clients or for one. It stands for the scopes of API keys, s
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
 from hashlib import sha256
 from secrets import token_hex
@@ -35,6 +35,8 @@ LinkKind = Literal["invitation", "reset", "sign_in"]
 INVITATION: LinkKind = "invitation"
 RESET: LinkKind = "reset"
 SIGN_IN: LinkKind = "sign_in"
+MOST_INVITATIONS = 1_000
+"""Invitations in their list."""
 LINK_LIFETIMES: Mapping[str, Micros] = {INVITATION: 7 * DAY, RESET: DAY, SIGN_IN: 15 * 60 * SECOND}
 USED_LINK = "this link was used, replaced or has expired; ask an administrator for another one"
 
@@ -270,7 +272,7 @@ def change_user(user_id: str, change: UserChange, version: int | None = None) ->
 
 @command(hidden=("digest", "password"))
 def use_link(digest: str, kinds: tuple[str, ...], at: Micros, password: str | None = None, name: str = "") -> Plan[User | NotFound]:
-    """Use a link up: its person joins, gets the password, or is returned for signing in. Another password ends all sessions.
+    """Use a link up: its person joins, gets the password, or is returned for signing in. Another password ends all sessions and links.
 
     `NotFound` for a link that is none of these kinds, was used, replaced or has expired.
     """
@@ -287,6 +289,7 @@ def use_link(digest: str, kinds: tuple[str, ...], at: Micros, password: str | No
         return user
     if password is not None and former is not None:
         yield Execute(END_SESSIONS_OF_USER, [(user.id,)])
+        yield Execute(DELETE_LINKS, [(user.id,)])
     joined = replace(user, state=ACTIVE, name=name or user.name, version=user.version + 1, has_password=(password or former) is not None)
     yield from _save(joined, password or former)
     return joined
@@ -307,6 +310,13 @@ def revoke_invitation(link_id: str) -> Plan[bool | NotFound]:
 
 
 @query(quick=True)
+def has_link(digest: str, kinds: Collection[str], at: Micros) -> Plan[bool]:
+    """Whether there is a link of these kinds that can be used."""
+    rows = yield Select("SELECT kind FROM invitation WHERE digest = ? AND expires_us > ?", (digest, at))
+    return any(kind in kinds for (kind,) in rows)
+
+
+@query(quick=True)
 def find_user(user_id: str) -> Plan[User | None]:
     """The person with this id."""
     found = yield from _one(Where("id = ?", user_id))
@@ -320,20 +330,33 @@ def find_password(email: str) -> Plan[tuple[User, str | None] | None]:
 
 
 @query
-def list_users(limit: int, after: str = "", state: str | None = None, email: str | None = None) -> Plan[list[User]]:
-    """People by e-mail address, after one."""
+def list_users(
+    limit: int, after: str = "", state: str | None = None, email: str | None = None, sharing: Collection[int] | None = None, own: str = ""
+) -> Plan[list[User]]:
+    """People by e-mail address, after one; `sharing`: only those who may see one of these clients, and the person `own`."""
     where = Where("email > ?", after)
     where.equal("state", state)
     where.equal("email", email)
+    if sharing is not None:
+        among = f"SELECT user_id FROM user_grant WHERE granted_client IN ({', '.join('?' for _ in sharing) or 'NULL'})"
+        where.add(f"(role IS NOT NULL OR id = ? OR id IN ({among}))", own, *sharing)
     return [user for user, _ in (yield from _users(where, " ORDER BY email", limit))]
 
 
 @query
 def list_invitations() -> Plan[list[tuple[OneTimeLink, User]]]:
-    """Invitations of people who have not joined, newest first; also those that have expired."""
-    rows = yield Select(f"SELECT {_LINK} FROM invitation WHERE kind = ? ORDER BY created_us DESC, id", (INVITATION,))
-    users = {user.id: user for user, _ in (yield from _users(Where("state = ?", INVITED)))}
-    return [(link, users[link.user_id]) for link in (OneTimeLink(*row) for row in rows) if link.user_id in users]
+    """The newest invitations of people who have not joined, newest first; also those that have expired."""
+    rows = yield Select(
+        f"SELECT {_LINK} FROM invitation WHERE kind = ? AND user_id IN (SELECT id FROM user_account WHERE state = ?) "
+        "ORDER BY created_us DESC, id LIMIT ?",
+        (INVITATION, INVITED, MOST_INVITATIONS),
+    )
+    links = [OneTimeLink(*row) for row in rows]
+    if not links:
+        return []
+    where = Where(f"id IN ({', '.join('?' for _ in links)})", *(link.user_id for link in links))
+    users = {user.id: user for user, _ in (yield from _users(where))}
+    return [(link, users[link.user_id]) for link in links]
 
 
 @query(quick=True)

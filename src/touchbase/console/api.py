@@ -270,8 +270,7 @@ async def send_link(call: Call) -> Response:
     found = await parts.store.read(find_password(email))
     if found is not None and found[0].state == USER_ACTIVE:
         secret, link = new_link(found[0].id, SIGN_IN, parts.clock())
-        await parts.store.write(store_link(link))
-        link_mail(call, found[0], SIGN_IN, f"{parts.public_url}/console/sign-in#{secret}")
+        link_mail(call, found[0], SIGN_IN, f"{parts.public_url}/console/sign-in#{secret}", parts.store.write(store_link(link)))
     return Response(202, b"{}")
 
 

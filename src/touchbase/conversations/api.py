@@ -341,7 +341,8 @@ def _unseen(user: User | None, client: Client) -> Fault | None:
     """Return why a user cannot work for a client; None for one who can."""
     if user is None or user.scopes(client.number):
         return None
-    return Fault("/assignee_id", "user", f"{user.email} may not see this client; give the user a role for it, or name another one")
+    # No name or address: the caller may not see this person either.
+    return Fault("/assignee_id", "user", f"the user {user.id} may not see this client; give the user a role for it, or name another one")
 
 
 def _reason(error: TouchbaseError) -> str:

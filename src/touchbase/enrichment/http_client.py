@@ -36,6 +36,8 @@ class HttpClient:
         except (ConnectionLost, TimeoutError, OSError) as error:
             why = str(error) if isinstance(error, ConnectionLost) else f"{type(error).__name__} {error}".strip()
             raise FetchFailed(f"{origin[1]} cannot be reached: {why}"[:200]) from None
+        except ValueError:  # of ids and cursors that the tool has sent
+            raise FetchFailed("the request has an address that cannot be sent; is api_base the URL of its API?", stop=True) from None
         if len(response.body) > MAX_RESPONSE or response.is_cut:
             raise FetchFailed(f"the response is longer than {MAX_RESPONSE} bytes, or comes in pieces that are too short")
         return ApiResponse(response.status, response.headers, response.body)

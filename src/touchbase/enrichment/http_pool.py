@@ -31,6 +31,8 @@ KEEPALIVE = 60.0
 """Seconds that a connection waits for its next request."""
 MAX_WAITING = 1_000
 """Connections, of all origins, that wait for their next request."""
+LONGEST_CACHED = 4_000
+"""Characters of a URL whose target is cached: cursors of a tool can be much longer."""
 Origin = tuple[str, str, int]
 
 # Some Python versions count these networks as public; the last is a metadata service of a cloud.
@@ -68,13 +70,19 @@ def url_origin(url: str) -> Origin:
     return origin_of(parts._replace(query="").geturl())
 
 
-@lru_cache(1_000)
 def target_of(url: str) -> tuple[Origin, str]:
     """Return the origin of a URL, and the first lines of a request to it without the method; raises `ValueError`."""
+    return _short_target(url) if len(url) <= LONGEST_CACHED else _target(url)
+
+
+def _target(url: str) -> tuple[Origin, str]:
     origin, parts = url_origin(url), urlsplit(url)
     path = quote(f"{parts.path or '/'}{parts.query and '?'}{parts.query}", safe=string.punctuation)
     host = parts.netloc if parts.netloc.isascii() else parts.netloc.encode("idna").decode()
     return origin, f"{path} HTTP/1.1\r\nhost: {host}\r\n"
+
+
+_short_target = lru_cache(1_000)(_target)
 
 
 @dataclass(slots=True)

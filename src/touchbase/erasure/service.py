@@ -7,6 +7,7 @@ other tables are searched; at last the store's files are cleaned, and only then 
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable, Iterable, Sequence
 
 from touchbase.common.field_limits import InvalidText
@@ -70,6 +71,8 @@ class Eraser:
         self._texts = TextSearch(store, self._erased)
         self._stages: dict[tuple[int, int], int] = {}
         """The stage of the search behind the inbox, by client and erasure; after a restart it begins again."""
+        self._covered: dict[tuple[int, int], frozenset[int]] = {}
+        """By client and erasure, the others that its search covers: their hashes were stored before it began."""
 
     async def would_erase(self, client: int, contact_id: int | None, refs: Sequence[Ref]) -> dict[str, int]:
         """Count the rows that an erasure would remove, by kind. Reads the whole inbox; changes nothing."""
@@ -108,11 +111,26 @@ class Eraser:
     async def clean(self, erasures: Sequence[Erasure], *, whole: bool = False) -> Vacuumed:
         """Clean the store's files after the search of these erasures; they are done then if nothing was in the way."""
         result = await self._store.vacuum(whole=whole)
-        for erasure in erasures:
-            if result and erasure.searched_us is not None and erasure.done_us is None:
-                erasure.done_us = self._clock()
-                await self._store.write(end_erasure(erasure.client, erasure.id, erasure.done_us))
+        ready = [erasure for erasure in erasures if result and erasure.searched_us is not None and erasure.done_us is None]
+        for erasure in ready:
+            erasure.done_us = self._clock()
+        await asyncio.gather(*(self._store.write(end_erasure(erasure.client, erasure.id, erasure.done_us or 0)) for erasure in ready))
         return result
+
+    def next_search(self, erasures: Sequence[Erasure]) -> Erasure:
+        """Return the erasure of one client whose search goes on or begins; it covers as many of the others as it can.
+
+        A search finds all erased people of the client. So hundreds of them, erased together, need one search of the inbox.
+        """
+        for erasure in erasures:
+            if (erasure.client, erasure.id) in self._covered:
+                return erasure
+        least = min(erasure.swept_to for erasure in erasures)
+        first = max((erasure for erasure in erasures if erasure.swept_to == least), key=lambda erasure: (erasure.sweep_until, erasure.id))
+        others = frozenset(other.id for other in erasures if other.sweep_until <= first.sweep_until and other.id != first.id)
+        self._stages.pop((first.client, first.id), None)
+        self._covered[first.client, first.id] = others
+        return first
 
     async def step(self, erasure: Erasure) -> Erasure:
         """Search one page; return the erasure with its progress."""
@@ -129,7 +147,10 @@ class Eraser:
         unsearchable = [number for number, named in identities.items() if named.unsearchable is not None]
         erased = await self._erased(client, set().union(*(named.refs for named in identities.values())))
         clear = [number for number, named in identities.items() if not named.unsearchable and not erased.isdisjoint(named.refs)]
-        await self._store.write(sweep_erasure(client, erasure.id, clear, last, done, self._clock(), applied, unsearchable))
+        covered = self._covered.get((client, erasure.id), frozenset())
+        await self._store.write(sweep_erasure(client, erasure.id, clear, last, done, self._clock(), applied, unsearchable, sorted(covered)))
+        if done:
+            self._covered.pop((client, erasure.id), None)
         now = await self._store.read(get_erasure(client, erasure.id))
         if now is None:
             raise NotFound(f"there is no erasure with id {erasure.id}")

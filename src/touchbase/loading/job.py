@@ -41,6 +41,8 @@ KIND = "connections.load"
 READ_PAGE: Task[[str, str, str, bytes], Page] = Task("touchbase.loading.pages:read_page", 5.0)
 MOST_FAILURES = 8
 """Requests that fail one after another until the job fails; it can be started again."""
+MOST_EMPTY = 100
+"""Pages of a list, one after another, that have no row and say that another follows."""
 LONGEST_WAIT: Micros = 900 * SECOND
 BATCH_BYTES, BATCH = 1024 * 1024, 500
 """Bytes of the bodies that one transaction stores, and how many."""
@@ -59,6 +61,12 @@ class Position(msgspec.Struct):
     """Requests that failed since the last page."""
     digest: str = ""
     """Of the last page, if another one of its list follows: the same again shows a tool that does not turn the page."""
+    pages: int = 0
+    """Pages of the present list that were read."""
+    mark: str = ""
+    """Digest of the place of one of them, the 1st, 2nd, 4th, 8th ...: a list that comes back to it has no end."""
+    empty: int = 0
+    """Pages without a row, one after another."""
 
 
 class LoadProgress(msgspec.Struct):
@@ -121,9 +129,9 @@ async def _store(run: JobRun, connection: Connection, at: Position, todo: Sequen
             f"the page {kind} of {BLOCKLISTS[tool].name} cannot be read: is the setting api_base of the connection its API?"
         ) from None
     name, continues = BLOCKLISTS[tool].name, any(step[0] == kind for step in page.following)
-    digest = blake2b(response.body, digest_size=16).hexdigest() if continues else ""
-    if digest and digest == at.digest:
-        raise Conflict(f"{name} sends the same page {kind} again and again: is the setting api_base of the connection its API?")
+    after = Position([*page.following, *todo[1:]])
+    if continues:
+        after = _continued(name, at, after, todo[0], page, response.body)
     progress = msgspec.convert(run.job.progress, LoadProgress)
     note = f"on the blocklist of {name}"
     entries = [NewEntry(kind, address, "other", IMPORT, note) for kind, address in page.addresses]
@@ -132,9 +140,8 @@ async def _store(run: JobRun, connection: Connection, at: Position, todo: Sequen
     steps += [[save_entries(run.job.client, entries[first : first + BATCH], now)] for first in range(0, len(entries), BATCH)]
     for number, commands in enumerate([*steps, []]):
         is_last = number == len(steps)
-        position = Position([*todo], 0, at.digest)
+        position = after if is_last else msgspec.structs.replace(at, todo=[*todo], failures=0)
         if is_last:
-            position = Position([*page.following, *todo[1:]], 0, digest)
             progress.requests += 1
             progress.rows += page.rows
             progress.left_out += page.left_out
@@ -151,11 +158,26 @@ async def _store(run: JobRun, connection: Connection, at: Position, todo: Sequen
         raise Postponed(now + source.pauses.get(kind, source.pause))
 
 
+def _continued(name: str, at: Position, after: Position, step: Step, page: Page, body: bytes) -> Position:
+    """Return the position after a page that another one of its list follows. Raises `Conflict` for a list that has no end."""
+    after.digest = blake2b(body, digest_size=16).hexdigest()
+    place = blake2b("/".join(step).encode(), digest_size=16).hexdigest()
+    if after.digest == at.digest or place == at.mark:
+        raise Conflict(f"{name} sends the same page {step[0]} again and again: is the setting api_base of the connection its API?")
+    after.pages = at.pages + 1
+    after.mark = place if not after.pages & at.pages else at.mark
+    after.empty = 0 if page.rows else at.empty + 1
+    if after.empty >= MOST_EMPTY:
+        raise Conflict(f"{name} sends page after page {step[0]} without a row: is the setting api_base of the connection its API?")
+    return after
+
+
 async def _wait(run: JobRun, at: Position, todo: Sequence[Step], why: str, seconds: float | None, *, is_final: bool) -> None:
     """Come back later, or fail. Raises `Postponed` or an error with the reason."""
     if is_final or at.failures + 1 >= MOST_FAILURES:
         raise LoadFailed(f"{why}; the load stopped with {len(todo)} pages left. Mend the connection, and start the load again")
-    await run.step([], lambda _: Checkpoint(msgspec.to_builtins(Position([*todo], at.failures + 1, at.digest)), run.job.progress))
+    position = msgspec.structs.replace(at, todo=[*todo], failures=at.failures + 1)
+    await run.step([], lambda _: Checkpoint(msgspec.to_builtins(position), run.job.progress))
     wait = int(seconds * SECOND) if seconds else (10 * SECOND) << at.failures
     raise Postponed(run.clock() + min(wait, LONGEST_WAIT))
 

@@ -21,6 +21,10 @@ MOST_FOLLOWING = 10_000
 """Pages that follow a page; all that are left are stored with each page that is read."""
 LONGEST_STARTS = 2_000_000
 """Characters of their cursors, ids and names together."""
+LONGEST_START = 2_000
+"""Characters of one of them, most of which become a part of an address."""
+LONGEST_ID = 18
+"""Digits of an id."""
 
 
 class Page(msgspec.Struct):
@@ -48,6 +52,7 @@ def read_page(tool: str, kind: str, start: str, body: bytes) -> Page:
         (page.rows, MOST_ROWS, "rows"),
         (len(page.following), MOST_FOLLOWING, "pages that follow it"),
         (sum(len(place) for _, place in page.following), LONGEST_STARTS, "characters that say where they begin"),
+        (max((len(place) for _, place in page.following), default=0), LONGEST_START, "characters that say where the next one begins"),
     ):
         if many > most:
             raise Conflict(f"the page {kind} has {many:,} {what}, and the most are {most:,}: is the setting api_base the tool's API?")
@@ -86,6 +91,14 @@ def _next(page: Page, kind: str, count: int, most: int, start: str) -> None:
     """Add the next page of a list that is read by offset, if this one is full."""
     if count >= most:
         page.following.append((kind, start))
+
+
+def _number(row: Row) -> str:
+    """Return a row's id, which becomes a part of an address; empty without one. Raises `Conflict` for anything but a number."""
+    number = str("" if row.get("id") is None else row["id"])
+    if number and not (number.isascii() and number.isdigit() and len(number) <= LONGEST_ID):
+        raise Conflict(f"a row of the page has the id {number[:40]!r}, and ids are numbers: is the setting api_base the tool's API?")
+    return number
 
 
 def _name(campaign: Row) -> str:
@@ -145,8 +158,9 @@ def _smartlead(page: Page, kind: str, start: str, value: Any) -> None:
     elif kind == "campaigns":
         rows = _rows(value, "data")
         for row in rows:
-            first = f"{row.get('id')}/0/{_name(row)}"
-            page.following += [("statistics", first), ("leads", first), ("replied", first)]
+            if number := _number(row):
+                first = f"{number}/0/{_name(row)}"
+                page.following += [("statistics", first), ("leads", first), ("replied", first)]
     elif kind == "blocklist":
         rows = _rows(value, "data")
         page.blocked = [str(row["email_or_domain"]) for row in rows if row.get("email_or_domain")]
@@ -161,8 +175,8 @@ def _smartlead(page: Page, kind: str, start: str, value: Any) -> None:
                 _add(page, _sent_by_smartlead(row, campaign, name))
             elif kind == "leads":
                 _add(page, _lead_of_smartlead(row, lead, campaign, name))
-            elif lead.get("id") and lead.get("email"):
-                page.following.append(("messages", f"{campaign}/{lead['id']}/{lead['email']}/{name}"))
+            elif (number := _number(lead)) and lead.get("email"):
+                page.following.append(("messages", f"{campaign}/{number}/{lead['email']}/{name}"))
         _next(page, kind, len(rows), most, f"{campaign}/{int(offset) + most}/{name}")
     page.rows = len(rows)
 
@@ -218,7 +232,7 @@ def _heyreach(page: Page, kind: str, start: str, value: Any) -> None:
     rows = _rows(value, "items")
     page.rows = len(rows)
     if kind == "campaigns":
-        page.following = [("leads", f"{row['id']}/0/{_name(row)}") for row in rows if str(row.get("id", "")).isdigit()]
+        page.following = [("leads", f"{number}/0/{_name(row)}") for row in rows if (number := _number(row))]
         _next(page, kind, len(rows), 100, str(int(start) + 100))
         return
     campaign, offset, name = start.split("/", 2)
@@ -299,9 +313,8 @@ def _reply_io(page: Page, kind: str, start: str, value: Any) -> None:
         for row in rows:
             _add(page, _contact_of_reply_io(row))
     elif kind == "sequences":
-        for row in rows:
-            first = f"{row.get('id')}/0/{row.get('name') or ''}"
-            page.following += [(name, first) for name in ("states", "inbox", "sent") if str(row.get("id", "")).isdigit()]
+        sequences = [(number, _name(row)) for row in rows if (number := _number(row))]
+        page.following += [(pages, f"{number}/0/{name}") for number, name in sequences for pages in ("states", "inbox", "sent")]
     elif kind == "states":
         _add(page, (event for row in rows if (event := _place_of_contact(row, around)) is not None))
     elif kind == "messages":
@@ -310,8 +323,8 @@ def _reply_io(page: Page, kind: str, start: str, value: Any) -> None:
     else:
         for row in rows:
             _add(page, _category_of_thread(row, around))
-            if str(row.get("id", "")).isdigit() and (email := _email_of(row)):
-                page.following.append(("messages", f"{row['id']}/0/{email}/{around}"))
+            if (thread := _number(row)) and (email := _email_of(row)):
+                page.following.append(("messages", f"{thread}/0/{email}/{around}"))
     if value.get("hasMore") if isinstance(value, dict) else False:
         most = 20 if kind == "messages" else 100
         after = str(int(start) + most) if kind in ("contacts", "sequences") else f"{number}/{int(place) + most}/{around}"

@@ -15,10 +15,14 @@ from urllib.parse import quote
 import msgspec
 
 from touchbase.connections.models import Connection
-from touchbase.connections.tools import ApiRequest, ApiResponse
+from touchbase.connections.tools import ApiRequest, ApiResponse, FetchFailed
 from touchbase.do_not_contact.models import DOMAIN, EMAIL, LINKEDIN_URL
 
 _MAILS = (EMAIL, DOMAIN)
+FOUND_BYTES = 262_144
+"""Bytes of a response that lists at most 100 entries; it is read on the event loop."""
+LONGEST_ID = 200
+"""Characters of the id of an entry."""
 _TAKEN = ("already", "exists", "duplicate")
 """Words with which a tool refuses an entry that its list has."""
 
@@ -136,26 +140,22 @@ def request_to_remove(tool: str, connection: Connection, kind: str, value: str, 
 def entry_id_in(response: ApiResponse, value: str) -> str:
     """Return the id of the entry with exactly this value in a list of entries; empty if there is none, never a guess.
 
-    Instantly's DELETE without an id empties the whole list.
+    Raises `FetchFailed` for a response that is no such list. Instantly's DELETE without an id empties the whole list.
     """
     try:
-        body = msgspec.json.decode(response.body)
-    except (msgspec.DecodeError, UnicodeDecodeError):
-        return ""
-    rows = (
-        body
-        if isinstance(body, list)
-        else next((rows for rows in body.values() if isinstance(rows, list)), [])
-        if isinstance(body, dict)
-        else []
-    )
+        body = msgspec.json.decode(response.body) if len(response.body) <= FOUND_BYTES else None
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        body = None
+    members = body.values() if isinstance(body, dict) else (body,)
+    rows = next((member for member in members if isinstance(member, list)), None)
+    if rows is None:
+        raise FetchFailed(f"the response to a search of the list has more than {FOUND_BYTES:,} bytes, or is no list of entries")
     for row in rows:
-        if (
-            isinstance(row, dict)
-            and str(row.get("bl_value") or row.get("email_or_domain") or "").lower() == value.lower()
-            and row.get("id")
-        ):
-            return str(row["id"])
+        if not isinstance(row, dict) or not isinstance(number := row.get("id"), str | int):
+            continue
+        entry = row.get("bl_value") or row.get("email_or_domain")
+        if isinstance(entry, str) and entry.lower() == value.lower() and len(str(number)) <= LONGEST_ID:
+            return str(number)
     return ""
 
 

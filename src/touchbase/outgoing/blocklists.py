@@ -163,9 +163,10 @@ class BlocklistClient:
         entry_id = ""
         if (request := request_to_find(tool, connection, value)) is not None:
             response = await self._send(base, request)
-            entry_id = entry_id_in(response, value)
-            if not 200 <= response.status < 300 or not entry_id:
-                return response, not 200 <= response.status < 300
+            if not 200 <= response.status < 300:
+                return response, True
+            if not (entry_id := entry_id_in(response, value)):
+                return response, False
         response = await self._send(base, request_to_remove(tool, connection, kind, value, entry_id))
         return response, response.status != 404
 

@@ -7,11 +7,11 @@ import smtplib
 import socket
 import ssl
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import closing, contextmanager, suppress
+from contextlib import closing, suppress
 from email.utils import parseaddr
-from typing import BinaryIO
+from typing import Any
 
 from touchbase.common.normalize import find_email_key
 from touchbase.config_values import MailServer, mail_server
@@ -25,7 +25,9 @@ from touchbase.outgoing.models import RESPONSE_BYTES, TIMEOUT, UNREACHABLE
 
 MAILTO = "mailto:"
 SECONDS = 15.0
-"""For the connection, and for each reply of the server."""
+"""For the connection, and for each piece of a reply of the server."""
+MOST_SECONDS = 60.0
+"""From the beginning of the connection to the last byte of the last reply."""
 REPLY_BYTES = 64 * 1024
 """Bytes of one reply of the server with all its lines: smtplib reads on for as long as a reply goes on."""
 THREADS = 4
@@ -95,10 +97,10 @@ class MailClient:
     def _deliver(self, server: MailServer, to: list[str], source: bytes) -> tuple[int, str]:
         context, name = self._context or certificates(), self._sender.rpartition("@")[2]
         if server.tls:
-            opened: smtplib.SMTP = _SmtpOverTls(server.host, server.port, name, timeout=SECONDS, context=context)
+            opened: smtplib.SMTP = _SmtpOverTls(self._open, server.host, server.port, name, timeout=SECONDS, context=context)
         else:
-            opened = _Smtp(server.host, server.port, name, timeout=SECONDS)
-        with closing(opened) as smtp, self._noted(smtp):
+            opened = _Smtp(self._open, server.host, server.port, name, timeout=SECONDS)
+        with closing(opened) as smtp:
             smtp.ehlo()
             if server.starttls or (not server.tls and smtp.has_extn("starttls")):
                 smtp.starttls(context=context)
@@ -113,45 +115,60 @@ class MailClient:
                 smtp.quit()  # the mail is accepted, whatever becomes of the connection
             return ACCEPTED, _text(words)
 
-    @contextmanager
-    def _noted(self, smtp: smtplib.SMTP) -> Iterator[None]:
-        self._open.add(smtp)
-        try:
-            yield
-        finally:
-            self._open.discard(smtp)
-
 
 class _Replies:
-    """The stream of a server's replies, each of at most `REPLY_BYTES`."""
+    """Replies of a server, each of at most `REPLY_BYTES`, up to a moment of the monotonic clock: a byte now and then holds up nobody."""
 
-    def __init__(self, stream: BinaryIO) -> None:
-        self._stream = stream
+    def __init__(self, sock: socket.socket, until: float) -> None:
+        self._sock, self._until = sock, until
+        self._bytes = bytearray()
         self.left = REPLY_BYTES
         """Bytes that the present reply may still have."""
-        self.close = stream.close
 
     def readline(self, most: int) -> bytes:
-        """Return the next line; raise `OSError` if the reply is too long with it."""
-        line = self._stream.readline(most)
+        """Return the next line; raise `OSError` if the reply is too long with it, or too late."""
+        while (end := self._bytes.find(b"\n", 0, most) + 1) == 0 and len(self._bytes) < most:
+            seconds = self._until - time.monotonic()
+            if seconds <= 0:
+                raise OSError(f"the mail is not taken within {MOST_SECONDS:g} seconds")
+            self._sock.settimeout(min(SECONDS, seconds))
+            piece = self._sock.recv(4_096)
+            if not piece:
+                break
+            self._bytes += piece
+        line = bytes(self._bytes[: end or most])
+        del self._bytes[: len(line)]
         self.left -= len(line)
         if self.left < 0:
             raise OSError(f"a reply has more than {REPLY_BYTES} bytes")
         return line
 
+    def close(self) -> None:
+        """Nothing: the socket belongs to its connection."""
+
 
 class _Smtp(smtplib.SMTP):
-    """SMTP with bounded replies."""
+    """SMTP with bounded replies; `opened`: where it is noted while it is open."""
 
     file: _Replies | None
 
+    def __init__(self, opened: set[smtplib.SMTP], *args: Any, **kwargs: Any) -> None:
+        self._opened, self._until = opened, time.monotonic() + MOST_SECONDS
+        super().__init__(*args, **kwargs)
+
     def getreply(self) -> tuple[int, bytes]:
         """Read one reply."""
+        assert self.sock is not None
+        self._opened.add(self)
         if self.file is None:
-            assert self.sock is not None
-            self.file = _Replies(self.sock.makefile("rb"))
+            self.file = _Replies(self.sock, self._until)
         self.file.left = REPLY_BYTES
         return super().getreply()
+
+    def close(self) -> None:
+        """Close the connection."""
+        self._opened.discard(self)
+        super().close()
 
 
 class _SmtpOverTls(_Smtp, smtplib.SMTP_SSL):

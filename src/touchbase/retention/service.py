@@ -7,7 +7,7 @@ each finds only what the others have left.
 from __future__ import annotations
 
 import logging
-from collections.abc import Coroutine
+from collections.abc import Coroutine, Sequence
 from dataclasses import dataclass
 
 from touchbase.clients.models import SUSPENDED, Client
@@ -175,9 +175,12 @@ class Retention(Worker):
 
     async def _continue_erasures(self) -> None:
         """Continue the searches, then clean the store's files, and repeat that until it succeeds: only then the erasures are done."""
+        unsearched: dict[int, list[Erasure]] = {}
         for erasure in await self._store.read(open_erasures()):
             if erasure.searched_us is None:
-                await self._is_done(self._search(erasure))
+                unsearched.setdefault(erasure.client, []).append(erasure)
+        for erasures in unsearched.values():
+            await self._is_done(self._search(erasures))
         searched = [erasure for erasure in await self._store.read(open_erasures()) if erasure.searched_us is not None]
         is_new = any(erasure.searched_us > self._cleaned_us for erasure in searched if erasure.searched_us is not None)
         if searched and not self._stopping.is_set() and (is_new or has_passed(self._clean_interval, self._cleaned_us, self._clock())):
@@ -185,7 +188,9 @@ class Retention(Worker):
             cleaned = await self._eraser.clean(searched)
             self._clean_interval = LARGE_INTERVAL if cleaned is Vacuumed.TOO_LARGE else 0
 
-    async def _search(self, erasure: Erasure) -> None:
+    async def _search(self, erasures: Sequence[Erasure]) -> None:
+        """Search for the people of a client's erasures; those that this search does not cover follow in the next run."""
+        erasure = self._eraser.next_search(erasures)
         while erasure.searched_us is None and not erasure.waits_for and not self._stopping.is_set():
             erasure = await self._eraser.step(erasure)
             await self._pause(self._pause_seconds)

@@ -46,7 +46,7 @@ class SpoolCounter:
         counts, files = SpoolCounts(), sorted(self._folder.glob(f"*/*{ENDING}"), key=lambda path: path.name)
         self._counted = {path: self._counted.get(path, (0, 0)) for path in files}
         for path in files:
-            with suppress(FileNotFoundError):
+            with suppress(OSError):  # read and removed meanwhile, or of another user
                 size = path.stat().st_size
                 records, end = self._counted[path] = _records(path, size, *self._counted[path])
                 if path.parent.name == FAILED:
@@ -64,10 +64,13 @@ def _records(path: Path, size: int, records: int, end: int) -> tuple[int, int]:
         return records, end
     if size < end:
         records, end = 0, 0
-    descriptor = os.open(path, os.O_RDONLY)
+    descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
     try:
-        while len(head := os.pread(descriptor, HEAD.size, end)) == HEAD.size and end + HEAD.size + HEAD.unpack(head)[0] <= size:
-            records, end = records + 1, end + HEAD.size + HEAD.unpack(head)[0]
+        while len(head := os.pread(descriptor, HEAD.size, end)) == HEAD.size:
+            length = HEAD.unpack(head)[0]
+            if not length or end + HEAD.size + length > size:
+                break
+            records, end = records + 1, end + HEAD.size + length
     finally:
         os.close(descriptor)
     return records, end

@@ -6,6 +6,7 @@ A file belongs to the process that has locked it; the files of a process that ha
 from __future__ import annotations
 
 import fcntl
+import logging
 import os
 import struct
 import time
@@ -13,8 +14,12 @@ from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
 from secrets import token_hex
+from stat import S_ISREG
 from zlib import crc32
 
+from touchbase.common.seldom import Seldom
+
+LOG = logging.getLogger("touchbase.spool")
 ENDING = ".spool"
 MAX_FILE_BYTES = 64 * 1024 * 1024
 """A file that is larger gets a successor, so that read files can be removed early."""
@@ -34,6 +39,7 @@ class SpoolFiles:
         """The file that this process appends to, and its descriptor."""
         self._size = (0, -SIZE_SECONDS)
         """The bytes in the folder, and when they were counted."""
+        self._seldom = Seldom()
         self._shares: dict[str, int] = {}
         """Bytes of each owner that this process has appended and that are not read yet."""
 
@@ -124,10 +130,16 @@ class SpoolFiles:
             if self._open is not None and path == self._open[0]:
                 self.close()
             try:
-                descriptor = os.open(path, os.O_RDWR)
+                descriptor = os.open(path, os.O_RDWR | os.O_NOFOLLOW | os.O_NONBLOCK)
             except FileNotFoundError:
                 continue
+            except OSError as error:  # of another user, or no file: it must not hold up the others
+                if self._seldom.is_due(str(path)):
+                    LOG.error("%s in the spool cannot be read, and its webhooks wait: %s", path, error)
+                continue
             try:
+                if not S_ISREG(os.fstat(descriptor).st_mode):
+                    raise OSError("no regular file")
                 fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except OSError:
                 os.close(descriptor)
@@ -144,23 +156,48 @@ class TakenFile:
 
     def __init__(self, path: Path, descriptor: int) -> None:
         self.path = path
+        self.is_damaged = False
+        """Whether `records` has left something out."""
         self._descriptor = descriptor
 
     def records(self) -> Iterator[bytes]:
-        """Yield the whole records, in order; a broken one ends the file, because nothing behind it was acknowledged."""
-        with os.fdopen(os.dup(self._descriptor), "rb") as file:
-            file.seek(0)
-            while len(head := file.read(HEAD.size)) == HEAD.size:
-                length, checksum = HEAD.unpack(head)
-                record = file.read(length)
-                if len(record) < length or crc32(record) != checksum:
-                    return
+        """Yield the whole records, in order. A broken one with a whole one behind it is left out; any other ends the file.
+
+        Sets `is_damaged`, also after a write that did not end, whose records nobody acknowledged. Zeros at the end of a file are no damage:
+        file systems leave them after a loss of power.
+        """
+        size, place = os.fstat(self._descriptor).st_size, 0
+        while place < size:
+            record, end = self._read(place, size)
+            if record is not None:
                 yield record
+            elif end < size and self._read(end, size)[0] is not None:
+                self.is_damaged = True
+            else:
+                self.is_damaged = self.is_damaged or any(os.pread(self._descriptor, MAX_FILE_BYTES, place))
+                return
+            place = end
+
+    def _read(self, place: int, size: int) -> tuple[bytes | None, int]:
+        """Return the record at a place, None if it is broken, and where the next one begins: at the end if that is unknown."""
+        head = os.pread(self._descriptor, HEAD.size, place)
+        length, checksum = HEAD.unpack(head) if len(head) == HEAD.size else (0, 0)
+        end = place + HEAD.size + length
+        if not length or end > size:
+            return None, size
+        record = os.pread(self._descriptor, length, place + HEAD.size)
+        return record if crc32(record) == checksum else None, end
 
     def remove(self) -> None:
         """Remove the file, all of whose records are stored."""
         self.path.unlink(missing_ok=True)
-        self.release()
+
+    def set_aside(self, folder: Path) -> Path:
+        """Move a damaged file for a person to look at; return its new place."""
+        folder.mkdir(mode=0o700, exist_ok=True)
+        place = folder / f"{self.path.name}.damaged"
+        self.path.rename(place)
+        return place
 
     def release(self) -> None:
         """Let another process, or a later attempt, take the file."""

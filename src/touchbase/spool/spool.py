@@ -208,25 +208,27 @@ class Spool(Worker):
         """Store the webhooks of a file and remove it; None if that has to be tried again: repeated webhooks are recognised."""
         assert self.receive is not None
         count = 0
-        for record in taken.records():
-            if self._stopping.is_set():
-                taken.release()
-                return None
-            try:
-                await self.receive(from_bytes(record, self._cipher))
-            except Overloaded:
-                taken.release()
-                return None
-            except Exception:
-                # It would fail again and hold up all others, so it is set aside for a person.
-                LOG.exception("a spooled webhook could not be received; it is in %s", self._folder / FAILED)
-                async with self._writing:
-                    await on_thread("spool", self._files(FAILED).append, [record])
-            except BaseException:
-                taken.release()
-                raise
-            count += 1
-        taken.remove()
+        try:
+            for record in taken.records():
+                if self._stopping.is_set():
+                    return None
+                try:
+                    await self.receive(from_bytes(record, self._cipher))
+                except Overloaded:
+                    return None
+                except Exception:
+                    # It would fail again and hold up all others, so it is set aside for a person.
+                    LOG.exception("a spooled webhook could not be received; it is in %s", self._folder / FAILED)
+                    async with self._writing:
+                        await on_thread("spool", self._files(FAILED).append, [record])
+                count += 1
+            if taken.is_damaged:
+                place = taken.set_aside(self._folder / FAILED)
+                LOG.error("a file of the spool ends within a webhook or is damaged: %d whole ones are stored; it is %s now", count, place)
+            else:
+                taken.remove()
+        finally:
+            taken.release()
         LOG.info("%d spooled webhooks are stored", count)
         return count
 

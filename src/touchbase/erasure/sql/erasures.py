@@ -69,6 +69,11 @@ UPDATE_PROGRESS = Statement(
     body="UPDATE erasure AS t SET searched_us = p.searched_us, swept_to = p.swept_to, removed = p.removed FROM p "
     "WHERE t.client = p.client AND t.id = p.id",
 )
+END_SEARCHES = Statement(
+    "end_searches", (*ROW_KEY, ("at", "bigint")),
+    body="UPDATE erasure AS t SET searched_us = p.at, swept_to = t.sweep_until FROM p WHERE t.client = p.client AND t.id = p.id "
+    "AND t.searched_us IS NULL",
+)  # fmt: skip
 END_ERASURE = Statement(
     "end_erasure", (*ROW_KEY, ("at", "bigint")),
     body="UPDATE erasure AS t SET done_us = p.at FROM p WHERE t.client = p.client AND t.id = p.id AND t.done_us IS NULL "
@@ -169,12 +174,22 @@ def open_erasure(
 
 @command(large=True)
 def sweep_erasure(
-    client: int, id: int, clear: list[int], swept_to: int, done: bool, at: Micros, applied: int = 0, unsearchable: Sequence[int] = ()
+    client: int,
+    id: int,
+    clear: list[int],
+    swept_to: int,
+    done: bool,
+    at: Micros,
+    applied: int = 0,
+    unsearchable: Sequence[int] = (),
+    covered: Sequence[int] = (),
 ) -> Plan[int | NotFound]:
     """Remove the bodies of these deliveries and store the progress of the search (`done`: it is complete); return the number of bodies.
 
     A queued delivery is left alone: it is checked when it is applied. `applied`: deliveries that the search had applied, whose bodies are
     already removed.
+
+    `covered`: Other erasures of the client that are searched by this search, if it is `done`.
 
     `unsearchable`: Deliveries that could not be searched within the limits; they may name the person, so their bodies are removed too.
     """
@@ -192,6 +207,8 @@ def sweep_erasure(
     swept = max(erasure.swept_to, swept_to)
     searched = erasure.searched_us or (at if done else None)
     yield Execute(UPDATE_PROGRESS, [(client, id, searched, swept, msgspec.json.encode(counts).decode())])
+    if done and covered:
+        yield Execute(END_SEARCHES, [(client, other, at) for other in sorted(covered)])
     return dropped + current_unsearchable
 
 

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from collections.abc import Awaitable
 from email.message import EmailMessage
 from email.policy import SMTP
 from email.utils import formatdate, make_msgid, parseaddr
 
 from touchbase.auth.users import INVITATION, RESET, SIGN_IN, LinkKind, User
+from touchbase.errors import TouchbaseError
 from touchbase.http.endpoint import Call
 from touchbase.outgoing.api.endpoint_bodies import INSTALLATION, SEND_WEBHOOK
 from touchbase.outgoing.mail_client import ACCEPTED, mailto, why_not_mailed
@@ -30,8 +32,27 @@ def can_mail(call: Call, email: str | None = None) -> bool:
     return is_set and (email is None or why_not_mailed(email, place.mail_domains) is None)
 
 
-def link_mail(call: Call, user: User, kind: LinkKind, link: str) -> None:
-    """Begin to send a link; the response does not wait for it, so that its time tells nothing about the address."""
+def link_mail(call: Call, user: User, kind: LinkKind, link: str, storing: Awaitable[object] | None = None) -> None:
+    """Begin to send a link, after `storing` it; the response waits for neither, so that its time tells nothing about the address."""
+    task = asyncio.create_task(_send(call, user, kind, link, storing), name="mail of a link")
+    _sending.add(task)
+    task.add_done_callback(_sending.discard)
+
+
+async def _send(call: Call, user: User, kind: LinkKind, link: str, storing: Awaitable[object] | None) -> None:
+    try:
+        if storing is not None:
+            await storing
+        answer = await call.api[SEND_WEBHOOK](mailto([user.email]), {}, _mail(call, user, kind, link))
+    except TouchbaseError as error:
+        LOG.warning("the link for user %s was not stored, and no mail sent: %s", user.id, error.detail)
+    else:
+        if answer.status != ACCEPTED:
+            LOG.warning("the mail with a link for user %s was not sent: %s", user.id, answer.error or answer.status)
+
+
+def _mail(call: Call, user: User, kind: LinkKind, link: str) -> bytes:
+    """Return the source of a mail with a link."""
     subject, text = _TEXTS[kind]
     mail = EmailMessage(policy=SMTP)
     sender = call.api[INSTALLATION].mail_from
@@ -39,12 +60,4 @@ def link_mail(call: Call, user: User, kind: LinkKind, link: str) -> None:
     mail["Date"], mail["Message-ID"] = formatdate(), make_msgid(domain=parseaddr(sender)[1].rpartition("@")[2])
     mail["Auto-Submitted"] = "auto-generated"
     mail.set_content(f"{text}\n\n{link}\n", cte="7bit")  # quoted-printable would break the link in two lines
-    task = asyncio.create_task(_send(call, user, mail.as_bytes()), name="mail of a link")
-    _sending.add(task)
-    task.add_done_callback(_sending.discard)
-
-
-async def _send(call: Call, user: User, source: bytes) -> None:
-    answer = await call.api[SEND_WEBHOOK](mailto([user.email]), {}, source)
-    if answer.status != ACCEPTED:
-        LOG.warning("the mail with a link for user %s was not sent: %s", user.id, answer.error or answer.status)
+    return mail.as_bytes()
