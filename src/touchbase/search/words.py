@@ -64,7 +64,7 @@ def field_mark(client: int, kind: int, name: str) -> str:
 
 def texts_of(record: Record) -> Iterator[str]:
     """Yield the texts of a record that are searched: names, e-mail address, domain (`records/fields.py`), values of custom fields."""
-    yield from (text for text in searched(record) if text)
+    yield from filter(None, searched(record))
     yield from (custom_field.value for custom_field in record.custom_fields if custom_field.value)
 
 
@@ -72,18 +72,12 @@ def indexed_words(record: Record) -> str:
     """Return the words of a record as the index has them; the bare prefix marks a record with more than the index takes."""
     kind = CONTACT if isinstance(record, Contact) else COMPANY
     first = prefix(record.client, kind)
-    words: dict[str, None] = {}
-    room = MOST_CHARACTERS
-    for text in texts_of(record):
-        folded = _folded(text, room)
-        words.update(dict.fromkeys(_words(folded)))
-        room -= len(folded)
-        if room <= 0 or len(words) > MOST:
-            break
+    folded = _folded(" ".join(texts_of(record)), MOST_CHARACTERS)
+    words = dict.fromkeys(_words(folded))
     marks = dict.fromkeys(
         field_mark(record.client, kind, custom_field.name) for custom_field in record.custom_fields if custom_field.value is not None
     )
-    if room <= 0 or len(words) > MOST:
+    if len(folded) == MOST_CHARACTERS or len(words) > MOST:
         marks[first] = None
     return " ".join([*marks, *(first + word for word in islice(words, MOST))])
 

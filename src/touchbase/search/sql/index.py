@@ -63,19 +63,24 @@ WORDS_OF = Statement(
     body="SELECT p.record, '' FROM p WHERE false",
 )
 """Record and words; no row on PostgreSQL, whose index has the words of a record in one row."""
+# Many rows at once: after each statement FTS5 writes what it has to its tables, which takes longer than the words themselves.
 ADD_WORDS = Statement(
-    "add_search_words", _WORDS, sqlite="INSERT INTO search_index (rowid, words) SELECT ?2, ?3", body="SELECT 1 FROM p WHERE false"
+    "add_search_words",
+    _WORDS,
+    sqlite_set="INSERT INTO search_index (rowid, words) SELECT record, words FROM p",
+    body="SELECT 1 FROM p WHERE false",
 )
 REMOVE_WORDS = Statement(
     "take_search_words",
     _WORDS,
-    sqlite="INSERT INTO search_index (search_index, rowid, words) SELECT 'delete', ?2, ?3",
+    sqlite_set="INSERT INTO search_index (search_index, rowid, words) SELECT 'delete', record, words FROM p",
     body="SELECT 1 FROM p WHERE false",
 )
 STORE_WORDS = Statement(
     "store_search_words",
     _WORDS,
-    sqlite="INSERT INTO search_words (record, words) SELECT ?2, ?3 WHERE true ON CONFLICT (record) DO UPDATE SET words = excluded.words",
+    sqlite_set="INSERT INTO search_words (record, words) SELECT record, words FROM p WHERE true "
+    "ON CONFLICT (record) DO UPDATE SET words = excluded.words",
     body="INSERT INTO search_index (client, record, words) SELECT p.client, p.record, CAST(p.words AS tsvector) FROM p WHERE true "
     "ON CONFLICT (client, record) DO UPDATE SET words = excluded.words WHERE search_index.words IS DISTINCT FROM excluded.words",
 )
@@ -114,10 +119,15 @@ def _store_words(rows: Sequence[Row]) -> Plan[None]:
     changed = [row for row in rows if stored.get(row[1]) != row[2]]
     for statement, old, new in ((REMOVE_WORDS, 1, 0), (ADD_WORDS, 0, 1)) if stored else ():
         texts = ((row, (row[2], stored[row[1]])) for row in changed)
-        differing = [(*row[:2], " ".join(sorted({*pair[old].split()} - {*pair[new].split()}))) for row, pair in texts]
+        differing = [(*row[:2], _difference(pair[old], pair[new])) for row, pair in texts]
         yield Execute(statement, [row for row in differing if row[2]])
     if changed:
         yield Execute(STORE_WORDS, changed)
+
+
+def _difference(words: str, others: str) -> str:
+    """Return the words that are not among the others."""
+    return " ".join(sorted({*words.split()} - {*others.split()})) if words and others else words
 
 
 def forget_words(client: int, records: Iterable[tuple[int, int]]) -> Plan[None]:
