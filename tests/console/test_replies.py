@@ -173,7 +173,7 @@ def test_all_clients__are_one_list(replies: Console) -> None:
 
 QUOTES = {
     "gmail": "Yes, call me.\n\nOn Thu, 26 Nov 2026 at 14:02, Sam Longname\n<sam@us.example> wrote:\n\n> QUOTED\n",
-    "outlook": "Sounds good.\n\n________________________________\nFrom: Sam <sam@us.example>\nSent: Thursday\nTo: Ada\nSubject: Hi\n\nQUOTED",
+    "outlook": "Sounds good.\n\n________________________________\nFrom: Sam\nSent: Thursday\nTo: Ada\nSubject: Hi\n\nQUOTED",
     "german": "Gerne.\n\nAm 26.11.2026 um 14:02 schrieb Sam <sam@us.example>:\n> QUOTED",
     "inline": "See below.\n\nOn Thu, 26 Nov 2026 at 14:02, Sam wrote:\n> QUOTED when?\nTuesday.\n> Where?\nHere.",
     "own": "We met on 5 May, and Ann wrote:\nQUOTED is a word of mine",
