@@ -318,6 +318,84 @@ async def test_entry_that_ended_before_a_late_attempt__is_not_sent(tools: Tools)
     }
 
 
+async def suppress_for_all(tools: Tools, *addresses: tuple[str, str], **more: str) -> list[int]:
+    entries = [{"kind": kind, "value": value, **more} for kind, value in addresses]
+    response = await tools.house.request("POST", "/admin/v1/suppressions", {"entries": entries})
+    assert response.status in (200, 201), response.body
+    return [saved["entry"]["id"] for saved in response.json()["data"]]
+
+
+async def test_list_of_the_installation__fills_blocklists_also_of_endpoints_that_come_later(tools: Tools) -> None:
+    tools.answer = listing
+    first = await tools.add("instantly")
+    await suppress_for_all(tools, ANN, ACME)
+
+    assert sorted(request.json()["bl_value"] for request in await tools.deliver(5)) == ["acme.example", "ann@acme.example"]
+
+    await tools.add("lemlist")
+    assert sorted(request.path for request in await tools.deliver(5)) == [
+        "/v2/unsubscribes/variables/acme.example", "/v2/unsubscribes/variables/ann%40acme.example",
+    ]  # fmt: skip
+    assert await tools.deliver(1_300) == []
+    attempts = await tools.attempts()
+    assert {attempt["outcome"] for attempt in attempts} == {"delivered"}
+    assert sum(attempt["endpoint_id"] == first for attempt in attempts) == 2
+    event = (await tools.house.request("GET", "/public/v2/events?types=installation_suppression.added")).json()["data"][0]["data"]
+    assert (event["object"]["endpoint_id"], event["object"]["value"]) == (first, "ann@acme.example")
+
+
+async def test_entry_removed_from_the_list_of_the_installation__leaves_the_tools_list(tools: Tools) -> None:
+    tools.answer = listing
+    await tools.add("instantly")
+    [number] = await suppress_for_all(tools, ANN)
+    await tools.deliver(2)
+    assert (await tools.house.request("DELETE", f"/admin/v1/suppressions/{number}")).status == 204
+
+    assert [(request.method, request.path) for request in await tools.deliver(3)] == [call[:2] for call in REMOVALS["instantly"]]
+
+    await suppress_for_all(tools, ANN)
+    assert [request.method for request in await tools.deliver(3)] == ["POST"]
+
+
+async def test_entry_that_ends_on_the_list_of_the_installation__leaves_the_tools_list(tools: Tools) -> None:
+    tools.answer = listing
+    await tools.add("instantly")
+    await suppress_for_all(tools, ANN, until=to_text(tools.house.call.clock() + 60_000_000))
+    assert [request.method for request in await tools.deliver(50)] == ["POST"]
+
+    assert [request.method for request in await tools.deliver(700)] == ["GET", "DELETE"]
+
+
+async def test_entry_of_both_lists__leaves_the_tools_list_with_the_second_removal(tools: Tools) -> None:
+    tools.answer = listing
+    await tools.add("instantly")
+    [own] = await tools.suppress(ANN)
+    await tools.deliver(2)
+    [shared] = await suppress_for_all(tools, ANN)
+    await tools.deliver(2)
+
+    await tools.house.request("DELETE", f"/public/v2/suppressions/{own}")
+    assert await tools.deliver(3) == []
+    await tools.house.request("DELETE", f"/admin/v1/suppressions/{shared}")
+    assert [request.method for request in await tools.deliver(3)] == ["GET", "DELETE"]
+
+
+async def test_addition_that_waits__goes_before_the_removal_of_its_entry(tools: Tools) -> None:
+    tools.answer = lambda request: (500, b"")
+    await tools.add("lemlist")
+    [number] = await suppress_for_all(tools, ANN)
+    assert [request.method for request in await tools.deliver(2)] == ["POST"]
+    await tools.house.request("DELETE", f"/admin/v1/suppressions/{number}")
+    tools.answer = lambda request: (200, {"ok": True})
+
+    assert await tools.deliver(30) == []
+    assert [(attempt["type"], attempt["outcome"]) for attempt in reversed(await tools.attempts())] == [
+        ("installation_suppression.added", "refused"),
+        ("installation_suppression.added", "skipped"),
+        ("installation_suppression.removed", "skipped"),
+    ]
+
+
 async def test_earlier_entries__are_sent_by_a_replay(tools: Tools) -> None:
     began = to_text(tools.house.call.clock())
     await tools.suppress(ANN, ACME)

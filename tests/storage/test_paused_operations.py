@@ -293,6 +293,7 @@ NAME_NO_RECORD = {
     "inbox.sql.refused": "store_refusals",
     "inbox.sql.refused_bodies": "drop_refused note_replay",
     "jobs.sql": "append_to_file change_job claim_job create_job remove_job_files renew_lease",
+    "outgoing.sql.announced": "announce_installation_list",
     "outgoing.sql.dispatch": "forget_attempts lead_shards store_attempt store_progress",
     "outgoing.sql.endpoints": "add_endpoint change_endpoint remove_endpoint replay resume_endpoint rotate_secret",
     "presence": "note_presence",

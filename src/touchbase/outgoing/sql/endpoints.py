@@ -4,15 +4,29 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import msgspec
+
 from touchbase.clients.models import ClientSettings
 from touchbase.clients.sql.clients import settings_of
 from touchbase.common.cipher import Cipher
 from touchbase.common.timestamps import Micros
 from touchbase.encryption.encrypted_columns import WEBHOOK_TABLE, decrypt_row, encrypt_row
 from touchbase.errors import Conflict, Fault, Invalid, NotFound, PreconditionFailed, TouchbaseError, WrongState
-from touchbase.outgoing.models import ACTIVE, MAX_ENDPOINTS, MAX_UNDONE, SKIPPED, WEBHOOK, Endpoint, EndpointProgress, Pending, Secret
+from touchbase.outgoing.models import (
+    ACTIVE,
+    MAX_ENDPOINTS,
+    MAX_UNDONE,
+    SKIPPED,
+    WEBHOOK,
+    Endpoint,
+    EndpointProgress,
+    Pending,
+    Secret,
+    order_key,
+)
 from touchbase.outgoing.sql.backlog import count_waiting, filter_conditions
 from touchbase.outgoing.sql.statements import (
+    DELETE_ANNOUNCED,
     DELETE_ATTEMPTS,
     DELETE_ENDPOINT,
     DELETE_PENDING,
@@ -119,7 +133,7 @@ def remove_endpoint(client: int, id: int) -> Plan[TouchbaseError | None]:
     key = (client, id)
     if not (yield Execute(DELETE_ENDPOINT, [key])):
         return no_such_endpoint(id)
-    for statement in (DELETE_POSITION, DELETE_PENDING, DELETE_ATTEMPTS):
+    for statement in (DELETE_POSITION, DELETE_PENDING, DELETE_ANNOUNCED, DELETE_ATTEMPTS):
         yield Execute(statement, [key])
     return None
 
@@ -167,7 +181,7 @@ def _to_replay(endpoint: Endpoint, at: Micros, sequence: int | None, missing_sin
         where.add("at >= ?", missing_since_us)
         if endpoint.types:
             where.add(f"type IN ({', '.join('?' * len(endpoint.types))})", *endpoint.types)
-    sql = f"SELECT sequence, record_kind, record_id FROM logged_event WHERE {where} ORDER BY sequence LIMIT ?"
+    sql = f"SELECT sequence, record_kind, record_id, data FROM logged_event WHERE {where} ORDER BY sequence LIMIT ?"
     rows = yield Select(sql, (*where.params, MAX_UNDONE + 1))
     if sequence is not None and not rows:
         raise NotFound(f"there is no event evt_{sequence}; the log keeps events for a limited time")
@@ -176,7 +190,7 @@ def _to_replay(endpoint: Endpoint, at: Micros, sequence: int | None, missing_sin
         raise Invalid([Fault("/missing_since", "too_many", detail)])
     if sequence is None and rows and rows[0][0] <= start:
         yield Execute(SET_START, [(endpoint.client, endpoint.id, rows[0][0] - 1)])
-    return [Pending(row[0], None if row[2] is None else (row[1], row[2]), 0, at, at) for row in rows]
+    return [Pending(row[0], order_key(row[1], row[2], msgspec.json.decode(row[3])), 0, at, at) for row in rows]
 
 
 @query(cipher=True)
