@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from touchbase.administration import clients, connections, keys, status, team
+from touchbase.administration import clients, connections, keys, pushes, status, team
 from touchbase.console import api as console
 from touchbase.conversations import api as conversations
 from touchbase.custom_fields.api import resource as custom_fields
@@ -62,6 +62,7 @@ ROUTES: tuple[Route, ...] = (
     *refused.ROUTES,
     *clients.ROUTES,
     *connections.ROUTES,
+    *pushes.ROUTES,
     *keys.ROUTES,
     *team.ROUTES,
     *status.ROUTES,

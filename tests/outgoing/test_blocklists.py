@@ -218,6 +218,68 @@ async def test_refused_entry__is_listed_with_the_tools_words_and_tried_again(
     assert (await tools.attempts())[0]["outcome"] == "delivered"
 
 
+PUSHES = "/admin/v1/clients/{}/connections/email_campaign/instantly/pushes"
+
+
+async def test_push_that_the_tool_refused__is_listed_with_reason_and_advice_and_tried_again(tools: Tools) -> None:
+    tools.answer = lambda request: (400, {"message": "not an address of this workspace"})
+    await tools.add("instantly")
+    await tools.add("lemlist")
+    await tools.suppress(ANN, ("email", "bob@acme.example"), PROFILE)
+    await tools.deliver(4)
+    path = PUSHES.format(tools.house.client_id)
+
+    listed = (await tools.house.request("GET", path)).json()["data"]
+
+    assert [(push["kind"], push["value"], push["state"], push["status"]) for push in listed] == [
+        ("email", "bob@acme.example", "waiting", 400), ("email", "ann@acme.example", "waiting", 400),
+    ]  # fmt: skip
+    assert "the tool answered 400" in listed[0]["reason"]
+    assert "Read the tool's words" in listed[0]["advice"]
+    assert "not an address of this workspace" in listed[0]["response_body"]
+    first = (await tools.house.request("GET", f"{path}?limit=1")).json()
+    second = (await tools.house.request("GET", f"{path}?limit=1&cursor={first['next_cursor']}")).json()
+    assert (first["data"], second["data"], second["next_cursor"]) == (listed[:1], listed[1:], None)
+    skipped = (await tools.house.request("GET", f"{path}?state=skipped")).json()["data"]
+    assert [(push["value"], push["reason"]) for push in skipped] == [
+        ("linkedin.com/in/ann-acme", "the blocklist of Instantly takes no linkedin_url, only email and domain")
+    ]
+    assert (await tools.house.request("GET", f"{path}?state=failed")).json()["data"] == []
+
+    tools.answer = lambda request: (200, {"ok": True})
+    one = await tools.house.request("POST", f"{path}/retry", {"events": [listed[1]["event"], "evt_999"]})
+    assert (one.status, one.json()) == (202, {"events": 1})
+    assert next(request.json() for request in await tools.deliver(2) if request.path == "/block-lists-entries") == {"bl_value": ANN[1]}
+    assert (await tools.house.request("POST", f"{path}/retry", {})).status == 202
+    await tools.deliver(3)
+    assert (await tools.house.request("GET", path)).json()["data"] == []
+
+
+async def test_push_of_a_paused_endpoint__is_sent_by_a_retry(tools: Tools) -> None:
+    tools.answer = lambda request: (401, {"message": "no"})
+    number = await tools.add("instantly")
+    for address in (ANN, ("email", "bob@acme.example")):
+        await tools.suppress(address)
+        for _ in range(90):
+            tools.house.call.clock.move(3_600)
+            await tools.dispatcher.drain()
+    path = PUSHES.format(tools.house.client_id)
+    push = (await tools.house.request("GET", path)).json()["data"][-1]
+    assert (push["value"], push["state"], push["next_attempt_time"], push["status"]) == (ANN[1], "failed", None, 401)
+    assert f"Endpoint {number} is paused" in push["advice"]
+
+    tools.answer = lambda request: (200, {"ok": True})
+    assert (await tools.house.request("POST", f"{path}/retry", {})).json() == {"events": 2}
+    assert len(await tools.deliver(3)) == 2
+
+
+@pytest.mark.parametrize(("body", "pointer"), [({"events": []}, "/events"), ({"events": ["first"]}, "/events/0")])
+async def test_retry_of_no_event__is_refused_with_the_field(tools: Tools, body: dict[str, Any], pointer: str) -> None:
+    await tools.add("instantly")
+    response = await tools.house.request("POST", f"{PUSHES.format(tools.house.client_id)}/retry", body)
+    assert (response.status, response.json()["errors"][0]["pointer"]) == (422, pointer)
+
+
 async def test_answer_that_nests_deeply__is_an_attempt_like_any_other(tools: Tools) -> None:
     tools.answer = lambda request: (200, b"[" * 90_000)
     await tools.add("smartlead")

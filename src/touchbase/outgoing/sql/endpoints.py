@@ -82,41 +82,43 @@ def change_endpoint(cipher: Cipher, endpoint: Endpoint, revision: int) -> Plan[E
     `endpoint`: With the new values.
     `revision`: The version that the change was decided on.
     """
-    current = yield from _locked(endpoint.client, endpoint.id, cipher)
+    current = yield from locked_endpoint(endpoint.client, endpoint.id, cipher)
     if current.version != revision:
         return PreconditionFailed("the endpoint has changed since it was read; read it again and repeat the change")
-    return (yield from _save(endpoint, cipher))
+    return (yield from save_endpoint(endpoint, cipher))
 
 
 @command(cipher=True)
 def rotate_secret(cipher: Cipher, client: int, id: int, secret: Secret, until_us: Micros, at: Micros) -> Plan[Endpoint | TouchbaseError]:
     """Add a secret; the present one signs too until `until_us`, older ones stop. `NotFound`."""
-    current = yield from _locked(client, id, cipher)
+    current = yield from locked_endpoint(client, id, cipher)
     if current.kind != WEBHOOK:
         return WrongState(f"an endpoint of the kind {current.kind} signs nothing; change what its messages are sent to instead")
     current.secrets = [secret, replace(current.secrets[0], until_us=until_us)]
     current.updated_us = at
-    return (yield from _save(current, cipher))
+    return (yield from save_endpoint(current, cipher))
 
 
 @command(cipher=True)
 def resume_endpoint(cipher: Cipher, client: int, id: int, at: Micros) -> Plan[Endpoint | TouchbaseError]:
     """Make an endpoint active; waiting events are sent, in order. `NotFound`."""
-    current = yield from _locked(client, id, cipher)
+    current = yield from locked_endpoint(client, id, cipher)
     current.state, current.reason, current.state_us, current.updated_us = ACTIVE, None, at, at
     yield Execute(NO_FAILURE, [(client, id)])
     yield Execute(RETRY_WAITING, [(client, id, at)])
-    return (yield from _save(current, cipher))
+    return (yield from save_endpoint(current, cipher))
 
 
-def _locked(client: int, endpoint_id: int, cipher: Cipher) -> Plan[Endpoint]:
+def locked_endpoint(client: int, endpoint_id: int, cipher: Cipher) -> Plan[Endpoint]:
+    """Return an endpoint, locked until the commit. Raises `NotFound`."""
     rows = yield Execute(LOCK_ENDPOINT, [(client, endpoint_id)])
     if not rows:
         raise no_such_endpoint(endpoint_id)
     return _decrypted(rows[0], cipher)
 
 
-def _save(endpoint: Endpoint, cipher: Cipher) -> Plan[Endpoint]:
+def save_endpoint(endpoint: Endpoint, cipher: Cipher) -> Plan[Endpoint]:
+    """Store an endpoint under its next version, so that the process that serves it reads it again."""
     endpoint.version += 1
     row = yield from encrypt_row(cipher, WEBHOOK_TABLE, ENDPOINT, endpoint_row(endpoint))
     yield Execute(UPDATE_ENDPOINT, [row])
@@ -153,7 +155,7 @@ def replay(
     One of: an event, whatever became of it; events that began to fail since a time; events since a time that were never delivered, also
     skipped ones and those from before the endpoint was made.
     """
-    endpoint = yield from _locked(client, id, cipher)
+    endpoint = yield from locked_endpoint(client, id, cipher)
     key = (client, id)
     if failed_since_us is not None:
         count = len((yield Execute(RETRY_FAILED, [(*key, failed_since_us, at)])))
@@ -164,7 +166,7 @@ def replay(
         if missing_since_us is not None:
             again = yield Execute(RETRY_FAILED, [(*key, missing_since_us, at)])
             count = len({event.sequence for event in events} | {current_sequence for (current_sequence,) in again})
-    yield from _save(endpoint, cipher)  # so that the process that serves it reads it again
+    yield from save_endpoint(endpoint, cipher)
     return count
 
 
