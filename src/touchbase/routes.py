@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from touchbase.administration import clients, connections, keys, status, team
+from touchbase.administration import clients, connections, keys, pushes, status, team
 from touchbase.attention import api as attention
 from touchbase.blocking import api as blocking
 from touchbase.console import api as console
@@ -66,6 +66,7 @@ ROUTES: tuple[Route, ...] = (
     *refused.ROUTES,
     *clients.ROUTES,
     *connections.ROUTES,
+    *pushes.ROUTES,
     *keys.ROUTES,
     *team.ROUTES,
     *status.ROUTES,

@@ -131,4 +131,3 @@ async def test_items__are_filtered_and_paged(messages: Messages) -> None:
 )
 def test_working_time__leaves_out_the_weekend(since: str, until: str, days: float) -> None:
     assert working_time(from_text(since), from_text(until)) == int(days * DAY)
-

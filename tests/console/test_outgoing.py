@@ -134,6 +134,38 @@ def test_outgoing__has_nothing_that_axe_finds_and_shows_texts_as_text(console: C
     assert page.evaluate("window.pwned") is None
 
 
+def test_what_a_tool_has_not_taken__is_listed_on_its_connection_and_tried_again(
+    start: Callable[..., Console], receiver: Receiver, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TOUCHBASE_ENCRYPTION_KEY", "MDEyMzQ1Njc4OTAxMjM0NTY3ODkwMTIzNDU2Nzg5MDE=")
+    receiver.answer = 400
+    console = start("--fetch-allowed-origins", origin_of(receiver))
+    console.send("PUT", f"/admin/v1/clients/{CLIENT}", {"settings": {}})
+    body = {"channel": "email_campaign", "tool": "instantly", "access_token": "zq402token", "settings": {"api_base": origin_of(receiver)}}
+    console.send("POST", f"/admin/v1/clients/{CLIENT}/connections", body)
+    console.send("POST", "/public/v2/webhook-endpoints", {"kind": "blocklist", "tool": "instantly"})
+    console.send("POST", "/public/v2/suppressions", {"value": "ann@acme.example"})
+    page = console.open(f"/clients/{CLIENT}")
+    page.get_by_label("What Instantly has not taken").click()
+    dialog = page.get_by_role("dialog")
+    while dialog.locator(".push-line").count() == 0:  # the first attempt may still be under way
+        dialog.get_by_label("Show").select_option("failed")
+        dialog.get_by_label("Show").select_option("")
+        console.settle(page)
+    text = dialog.locator(".push-line").inner_text()
+    assert "ann@acme.example" in text
+    assert "<b>closed for today</b>" in text
+    assert "the tool answered 400" in text
+    assert look_faults(page) == []
+
+    receiver.answer = 204
+    dialog.get_by_label("Try again: ann@acme.example").click()
+    page.get_by_text("1 entry will be sent again").wait_for()
+    dialog.get_by_label("Show").select_option("failed")
+    dialog.get_by_text("None.").wait_for()
+    assert page.evaluate("window.pwned") is None
+
+
 def test_types_of_the_form__are_those_of_the_api() -> None:
     text = (Path(__file__).parents[2] / "console" / "src" / "endpoints" / "types.ts").read_text(encoding="utf-8")
     listed = re.findall(r"'(\w+\.\w+)'", text.partition("EVENT_TYPES")[2].partition("];")[0])

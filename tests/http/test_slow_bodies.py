@@ -68,6 +68,7 @@ BODIES: dict[str, Any] = {
     "WebhookEndpointChange": {"rate_limit": 1},
     "WebhookSecretRotation": {},
     "WebhookReplay": {"failed_since": "2026-11-20T09:30:00Z"},
+    "PushRetry": {},
     "NewMessage": {"direction": "sent", "contact_id": 1},
     "NewEmail": {"email_type": "sent", "contact_id": 1},
     "InterestedIn": {"email": "late@example.com", "subject": "Late"},

@@ -152,6 +152,7 @@ def bodies(known: Known) -> dict[str, list[Any]]:
         "WebhookPreviewRequest": [{"kind": "webhook", "event": f"evt_{number}"} for number in (1, 2, 3)] + [{"event": "evt_1"}],
         "WebhookSecretRotation": [{}],
         "WebhookReplay": [{"event": "evt_1"}, {"missing_since": "2025-01-01T00:00:00Z"}, {"failed_since": "2025-01-01T00:00:00Z"}],
+        "PushRetry": [{}, {"events": ["evt_1"]}],
         "CustomFieldValue": [{"field_value": w.OPTION}],
         "SearchBody": [
             *({"where": each} for each in searches(known)), *({"where": {"not": each}, "q": "zq"} for each in searches(known)[:2]),

@@ -218,6 +218,68 @@ async def test_refused_entry__is_listed_with_the_tools_words_and_tried_again(
     assert (await tools.attempts())[0]["outcome"] == "delivered"
 
 
+PUSHES = "/admin/v1/clients/{}/connections/email_campaign/instantly/pushes"
+
+
+async def test_push_that_the_tool_refused__is_listed_with_reason_and_advice_and_tried_again(tools: Tools) -> None:
+    tools.answer = lambda request: (400, {"message": "not an address of this workspace"})
+    await tools.add("instantly")
+    await tools.add("lemlist")
+    await tools.suppress(ANN, ("email", "bob@acme.example"), PROFILE)
+    await tools.deliver(4)
+    path = PUSHES.format(tools.house.client_id)
+
+    listed = (await tools.house.request("GET", path)).json()["data"]
+
+    assert [(push["kind"], push["value"], push["state"], push["status"]) for push in listed] == [
+        ("email", "bob@acme.example", "waiting", 400), ("email", "ann@acme.example", "waiting", 400),
+    ]  # fmt: skip
+    assert "the tool answered 400" in listed[0]["reason"]
+    assert "Read the tool's words" in listed[0]["advice"]
+    assert "not an address of this workspace" in listed[0]["response_body"]
+    first = (await tools.house.request("GET", f"{path}?limit=1")).json()
+    second = (await tools.house.request("GET", f"{path}?limit=1&cursor={first['next_cursor']}")).json()
+    assert (first["data"], second["data"], second["next_cursor"]) == (listed[:1], listed[1:], None)
+    skipped = (await tools.house.request("GET", f"{path}?state=skipped")).json()["data"]
+    assert [(push["value"], push["reason"]) for push in skipped] == [
+        ("linkedin.com/in/ann-acme", "the blocklist of Instantly takes no linkedin_url, only email and domain")
+    ]
+    assert (await tools.house.request("GET", f"{path}?state=failed")).json()["data"] == []
+
+    tools.answer = lambda request: (200, {"ok": True})
+    one = await tools.house.request("POST", f"{path}/retry", {"events": [listed[1]["event"], "evt_999"]})
+    assert (one.status, one.json()) == (202, {"events": 1})
+    assert next(request.json() for request in await tools.deliver(2) if request.path == "/block-lists-entries") == {"bl_value": ANN[1]}
+    assert (await tools.house.request("POST", f"{path}/retry", {})).status == 202
+    await tools.deliver(3)
+    assert (await tools.house.request("GET", path)).json()["data"] == []
+
+
+async def test_push_of_a_paused_endpoint__is_sent_by_a_retry(tools: Tools) -> None:
+    tools.answer = lambda request: (401, {"message": "no"})
+    number = await tools.add("instantly")
+    for address in (ANN, ("email", "bob@acme.example")):
+        await tools.suppress(address)
+        for _ in range(90):
+            tools.house.call.clock.move(3_600)
+            await tools.dispatcher.drain()
+    path = PUSHES.format(tools.house.client_id)
+    push = (await tools.house.request("GET", path)).json()["data"][-1]
+    assert (push["value"], push["state"], push["next_attempt_time"], push["status"]) == (ANN[1], "failed", None, 401)
+    assert f"Endpoint {number} is paused" in push["advice"]
+
+    tools.answer = lambda request: (200, {"ok": True})
+    assert (await tools.house.request("POST", f"{path}/retry", {})).json() == {"events": 2}
+    assert len(await tools.deliver(3)) == 2
+
+
+@pytest.mark.parametrize(("body", "pointer"), [({"events": []}, "/events"), ({"events": ["first"]}, "/events/0")])
+async def test_retry_of_no_event__is_refused_with_the_field(tools: Tools, body: dict[str, Any], pointer: str) -> None:
+    await tools.add("instantly")
+    response = await tools.house.request("POST", f"{PUSHES.format(tools.house.client_id)}/retry", body)
+    assert (response.status, response.json()["errors"][0]["pointer"]) == (422, pointer)
+
+
 async def test_answer_that_nests_deeply__is_an_attempt_like_any_other(tools: Tools) -> None:
     tools.answer = lambda request: (200, b"[" * 90_000)
     await tools.add("smartlead")
@@ -338,6 +400,84 @@ async def test_entry_that_ended_before_a_late_attempt__is_not_sent(tools: Tools)
         "no attempt says that this endpoint has put the address on the list of Instantly: if the person may be contacted again, take the "
         "address off there",
     }
+
+
+async def suppress_for_all(tools: Tools, *addresses: tuple[str, str], **more: str) -> list[int]:
+    entries = [{"kind": kind, "value": value, **more} for kind, value in addresses]
+    response = await tools.house.request("POST", "/admin/v1/suppressions", {"entries": entries})
+    assert response.status in (200, 201), response.body
+    return [saved["entry"]["id"] for saved in response.json()["data"]]
+
+
+async def test_list_of_the_installation__fills_blocklists_also_of_endpoints_that_come_later(tools: Tools) -> None:
+    tools.answer = listing
+    first = await tools.add("instantly")
+    await suppress_for_all(tools, ANN, ACME)
+
+    assert sorted(request.json()["bl_value"] for request in await tools.deliver(5)) == ["acme.example", "ann@acme.example"]
+
+    await tools.add("lemlist")
+    assert sorted(request.path for request in await tools.deliver(5)) == [
+        "/v2/unsubscribes/variables/acme.example", "/v2/unsubscribes/variables/ann%40acme.example",
+    ]  # fmt: skip
+    assert await tools.deliver(1_300) == []
+    attempts = await tools.attempts()
+    assert {attempt["outcome"] for attempt in attempts} == {"delivered"}
+    assert sum(attempt["endpoint_id"] == first for attempt in attempts) == 2
+    event = (await tools.house.request("GET", "/public/v2/events?types=installation_suppression.added")).json()["data"][0]["data"]
+    assert (event["object"]["endpoint_id"], event["object"]["value"]) == (first, "ann@acme.example")
+
+
+async def test_entry_removed_from_the_list_of_the_installation__leaves_the_tools_list(tools: Tools) -> None:
+    tools.answer = listing
+    await tools.add("instantly")
+    [number] = await suppress_for_all(tools, ANN)
+    await tools.deliver(2)
+    assert (await tools.house.request("DELETE", f"/admin/v1/suppressions/{number}")).status == 204
+
+    assert [(request.method, request.path) for request in await tools.deliver(3)] == [call[:2] for call in REMOVALS["instantly"]]
+
+    await suppress_for_all(tools, ANN)
+    assert [request.method for request in await tools.deliver(3)] == ["POST"]
+
+
+async def test_entry_that_ends_on_the_list_of_the_installation__leaves_the_tools_list(tools: Tools) -> None:
+    tools.answer = listing
+    await tools.add("instantly")
+    await suppress_for_all(tools, ANN, until=to_text(tools.house.call.clock() + 60_000_000))
+    assert [request.method for request in await tools.deliver(50)] == ["POST"]
+
+    assert [request.method for request in await tools.deliver(700)] == ["GET", "DELETE"]
+
+
+async def test_entry_of_both_lists__leaves_the_tools_list_with_the_second_removal(tools: Tools) -> None:
+    tools.answer = listing
+    await tools.add("instantly")
+    [own] = await tools.suppress(ANN)
+    await tools.deliver(2)
+    [shared] = await suppress_for_all(tools, ANN)
+    await tools.deliver(2)
+
+    await tools.house.request("DELETE", f"/public/v2/suppressions/{own}")
+    assert await tools.deliver(3) == []
+    await tools.house.request("DELETE", f"/admin/v1/suppressions/{shared}")
+    assert [request.method for request in await tools.deliver(3)] == ["GET", "DELETE"]
+
+
+async def test_addition_that_waits__goes_before_the_removal_of_its_entry(tools: Tools) -> None:
+    tools.answer = lambda request: (500, b"")
+    await tools.add("lemlist")
+    [number] = await suppress_for_all(tools, ANN)
+    assert [request.method for request in await tools.deliver(2)] == ["POST"]
+    await tools.house.request("DELETE", f"/admin/v1/suppressions/{number}")
+    tools.answer = lambda request: (200, {"ok": True})
+
+    assert await tools.deliver(30) == []
+    assert [(attempt["type"], attempt["outcome"]) for attempt in reversed(await tools.attempts())] == [
+        ("installation_suppression.added", "refused"),
+        ("installation_suppression.added", "skipped"),
+        ("installation_suppression.removed", "skipped"),
+    ]
 
 
 async def test_earlier_entries__are_sent_by_a_replay(tools: Tools) -> None:

@@ -122,6 +122,7 @@ from touchbase.merging.models import Policy
 from touchbase.merging.sql.undo import forget_merges
 from touchbase.messages.sql.plans import prune_messages
 from touchbase.outgoing.models import Endpoint
+from touchbase.outgoing.sql.announced import announce_installation_list
 from touchbase.outgoing.sql.backlog import count_outgoing
 from touchbase.outgoing.sql.dispatch import (
     endpoint_versions,
@@ -478,6 +479,7 @@ ASKING: list[Any] = [
     prune_messages(1, 2**40, 5),
     add_endpoint(Endpoint(1, 0, "https://a.example", 5, 5)), replay(1, 1, 5, missing_since_us=0), lead_shards("t", 5, 6),
     store_progress(1, 1, "t", 5, 1), forget_attempts(1, 10),
+    announce_installation_list(1, 1, 5),
     create_job(Job(1, 0, "contacts.import", UPLOADING, 5, 5), 1),
     trim_log(1, 5), remove_job_files(1, 2, 5, 10), define_status(1, 1, "a", True, 10), remove_status(1, 1, "a"),
     apply_refused(1, 1, 0, 5, 10),

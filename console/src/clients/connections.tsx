@@ -9,14 +9,16 @@ import { Dialog } from '../ui/overlay';
 import { StatusMark } from '../ui/status';
 import { toast } from '../ui/toast';
 import { longTime, plural, span } from '../words';
+import { BLOCKLISTS } from '../endpoints/types';
 import { ConnectionForm } from './connection-form';
+import { Pushes } from './pushes';
 import { connectionPath } from './requests';
 import { LOADED } from './setting-table';
 import { CHANNEL_NAMES, nameOf } from './tools';
 import type { Connection, Silence } from './types';
 
 type Opened = { what: What; of: Connection } | { what: 'add' } | null;
-type What = 'change' | 'remove' | 'calls' | 'load';
+type What = 'change' | 'remove' | 'calls' | 'load' | 'pushes';
 
 interface Props {
   id: string;
@@ -62,6 +64,7 @@ export function Connections({ id, connections, reload, canAdd }: Props) {
       {opened?.what === 'add' && <ConnectionForm id={id} known={connections} onClose={close} onDone={reload} />}
       {opened?.what === 'change' && <ConnectionForm id={id} of={opened.of} known={connections} onClose={close} onDone={reload} />}
       {opened?.what === 'calls' && <Silences id={id} of={opened.of} onClose={close} />}
+      {opened?.what === 'pushes' && <Pushes id={id} of={opened.of} onClose={close} />}
       {opened?.what === 'load' && (
         <Confirm
           title={`Load what ${nameOf(opened.of.channel, opened.of.tool)} knows from before?`}
@@ -128,6 +131,11 @@ function One({ of, id, open, canChange }: { of: Connection; id: string; open: (w
             {of.access_token === 'set' && of.channel === 'email_campaign' && LOADED.includes(of.tool) && (
               <Button onClick={() => open('load')} aria-label={`Load the history of ${name}`}>
                 Load history
+              </Button>
+            )}
+            {of.access_token === 'set' && ((of.channel === 'email_campaign' && BLOCKLISTS.includes(of.tool)) || of.tool === 'hubspot') && (
+              <Button onClick={() => open('pushes')} aria-label={`What ${name} has not taken`}>
+                Not taken
               </Button>
             )}
             <Button onClick={() => open('change')} aria-label={`Change ${name}`}>

@@ -79,6 +79,20 @@ export interface Connection {
   would_refuse?: { tool: string | null; calls: number; last_received_time: string; reason: string }[];
 }
 
+/** What a tool has not taken, by its last attempt. */
+export interface Push {
+  event: string;
+  endpoint_id: number;
+  value: string | null;
+  record_id: number | null;
+  state: 'waiting' | 'failed' | 'skipped';
+  attempts: number;
+  last_attempt_time: string;
+  reason: string;
+  advice: string;
+  response_body: string;
+}
+
 export interface Silence {
   since_time: string;
   noticed_time: string;

@@ -75,12 +75,13 @@ export const EVENT_TYPES: readonly string[] = [
   'contact.created', 'contact.updated', 'contact.status_changed', 'contact.replied', 'contact.meeting_booked',
   'contact.meeting_canceled', 'contact.meeting_rescheduled', 'contact.meeting_no_show', 'contact.merged', 'contact.deleted', 'contact.restored',
   'contact.erased', 'company.created', 'company.updated', 'company.status_changed', 'company.merged', 'company.deleted', 'company.restored',
-  'message.received', 'message.sent', 'conversation.done', 'conversation.reopened', 'conversation.assigned', 'status.renamed', 'suppression.added', 'suppression.removed', 'delivery.failed', 'delivery.unrecognised',
+  'message.received', 'message.sent', 'conversation.done', 'conversation.reopened', 'conversation.assigned', 'status.renamed', 'suppression.added', 'suppression.removed', 'installation_suppression.added',
+  'installation_suppression.removed', 'delivery.failed', 'delivery.unrecognised',
   'connection.silent', 'connection.resumed', 'client.storage_warning',
 ];
 /** The only ones that write to HubSpot. */
 export const HUBSPOT_TYPES: readonly string[] = ['contact.status_changed', 'contact.merged'];
 /** The only ones that go to a blocklist. */
-export const BLOCKLIST_TYPES: readonly string[] = ['suppression.added', 'suppression.removed'];
+export const BLOCKLIST_TYPES: readonly string[] = ['suppression.added', 'suppression.removed', 'installation_suppression.added', 'installation_suppression.removed'];
 /** The tools whose blocklists an endpoint can fill; a test compares them with the API's. */
 export const BLOCKLISTS: readonly string[] = ['instantly', 'smartlead', 'lemlist', 'heyreach', 'reply_io', 'emailbison', 'woodpecker', 'reachinbox'];

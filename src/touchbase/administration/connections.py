@@ -112,7 +112,7 @@ async def connect(call: Call) -> Response:
 
 async def connection(call: Call) -> Response:
     """Handle `GET` of one connection."""
-    connected = await _connection(call)
+    connected = await connection_in_path(call)
     details = await _details_of(call, connected.client)
     return Response(body=encode(connection_out(connected, details=details(connected))))
 
@@ -120,7 +120,7 @@ async def connection(call: Call) -> Response:
 async def change(call: Call) -> Response:
     """Handle `PATCH` of one connection."""
     client = await _changeable_client(call)
-    present = await _connection(call)
+    present = await connection_in_path(call)
     request = await call.body(ConnectionChange, lambda partly: _changed(call, present, partly))
     secret = new_secret() if request.generate_secret else None
     token = None if request.access_token is UNSET else request.access_token or ""
@@ -135,7 +135,7 @@ async def change(call: Call) -> Response:
 
 async def silences(call: Call) -> Response:
     """Handle `GET` of the silences of one connection."""
-    connected = await _connection(call)
+    connected = await connection_in_path(call)
     call.parameters().done()
     listed = await call.api.dependencies.store.read(list_silences(connected.client, connected.channel, connected.tool))
     return Response(body=encode(SilencePage([silence_out(silence) for silence in listed])))
@@ -144,7 +144,7 @@ async def silences(call: Call) -> Response:
 async def load(call: Call) -> Response:
     """Handle `POST` of a first load."""
     client = await _changeable_client(call)
-    connected, parts = await _connection(call), call.api.dependencies
+    connected, parts = await connection_in_path(call), call.api.dependencies
     call.parameters().done()
     job = new_load(connected, parts.clock(), call.scope.get("touchbase.key_id"))
     for running in await parts.store.read(list_jobs(client.number, 100, kind=KIND)):
@@ -231,7 +231,8 @@ async def _details_of(call: Call, client: int) -> Callable[[Connection], Connect
     return lambda connection: ConnectionDetails(states.get(connection.tool), calls.get((connection.channel, connection.tool)))
 
 
-async def _connection(call: Call) -> Connection:
+async def connection_in_path(call: Call) -> Connection:
+    """Return the connection that the path names. Raises `NotFound`."""
     client = await call.client_in_path()
     return await call.api[CONNECTIONS].get(client.number, _channel(call), call.path("tool"))
 
@@ -244,44 +245,44 @@ def _channel(call: Call) -> str:
 
 
 TAG = Tag("Connections", "The tools that a client has connected: secrets, settings, and access tokens.")
-_PATH = "/admin/v1/clients/{client_id}/connections"
+PATH = "/admin/v1/clients/{client_id}/connections"
 _SHOWN = (Success(200, "The connection; secrets are never shown.", ConnectionOut),)
 ROUTES = [
     Route(
-        "GET", _PATH, connections, scope=ADMIN, operation_id="list_connections", tag=TAG, summary="List a client's connections",
+        "GET", PATH, connections, scope=ADMIN, operation_id="list_connections", tag=TAG, summary="List a client's connections",
         description="All connections of the client, by channel and tool. Secrets and access tokens are never shown.",
         success=(Success(200, "All connections.", ConnectionPage),), problems=(422,),
     ),
     Route(
-        "POST", _PATH, connect, scope=ADMIN, operation_id="connect", tag=TAG, summary="Connect a tool",
+        "POST", PATH, connect, scope=ADMIN, operation_id="connect", tag=TAG, summary="Connect a tool",
         description="A client has at most one connection of a tool on each channel; a second one is a 409. "
         "A secret that the server generates is shown only in this response. `would_refuse` lists the tools whose webhooks of the last week "
         "would be refused from now on. A secret that the server cannot encrypt is a 422 `no_encryption_key`.",
         body=ConnectionRequest, success=(Success(201, "The new connection.", ConnectionOut, ("Location",)),),
     ),
     Route(
-        "GET", f"{_PATH}/{{channel}}/{{tool}}", connection, scope=ADMIN, operation_id="get_connection", tag=TAG,
+        "GET", f"{PATH}/{{channel}}/{{tool}}", connection, scope=ADMIN, operation_id="get_connection", tag=TAG,
         summary="Get one connection",
         description="Returns the connection, the state of fetching from the tool's API, and how often the tool calls. Secrets and access "
         "tokens are never shown.",
         success=_SHOWN,
     ),
     Route(
-        "PATCH", f"{_PATH}/{{channel}}/{{tool}}", change, scope=ADMIN, operation_id="change_connection", tag=TAG,
+        "PATCH", f"{PATH}/{{channel}}/{{tool}}", change, scope=ADMIN, operation_id="change_connection", tag=TAG,
         summary="Update one connection",
         description="The body is a JSON merge patch (RFC 7396): a member that is left out stays. Lists and settings in the body "
         "replace the old ones as a whole. Another `api_base` without the access token is a 422.",
         body=ConnectionChange, success=_SHOWN, problems=(409,),
     ),
     Route(
-        "GET", f"{_PATH}/{{channel}}/{{tool}}/silences", silences, scope=ADMIN, operation_id="list_silences", tag=TAG,
+        "GET", f"{PATH}/{{channel}}/{{tool}}/silences", silences, scope=ADMIN, operation_id="list_silences", tag=TAG,
         summary="List the silences of one connection",
         description="Times in which the tool's usual calls did not come, newest first: the last 50. A silence is recognised by the tool's "
         "own rhythm of the last weeks, and ends with the next call, or when the setting `silence_alarm` is turned off.",
         success=(Success(200, "The silences.", SilencePage),), problems=(422,),
     ),
     Route(
-        "POST", f"{_PATH}/{{channel}}/{{tool}}/load", load, scope=ADMIN, operation_id="load_connection", tag=TAG,
+        "POST", f"{PATH}/{{channel}}/{{tool}}/load", load, scope=ADMIN, operation_id="load_connection", tag=TAG,
         summary="Load what a campaign tool knows from before",
         description="Starts a job that reads the tool's leads, messages and blocklist through its API with the connection's access token, "
         f"for {', '.join(SOURCES)}. Events have their own times; what a webhook brought already is not repeated. The entries of its "
@@ -289,7 +290,7 @@ ROUTES = [
         success=(Success(201, "The job.", JobOut, headers=("Location",)),), problems=(409, 422),
     ),
     Route(
-        "DELETE", f"{_PATH}/{{channel}}/{{tool}}", disconnect, scope=ADMIN, operation_id="disconnect", tag=TAG,
+        "DELETE", f"{PATH}/{{channel}}/{{tool}}", disconnect, scope=ADMIN, operation_id="disconnect", tag=TAG,
         summary="Disconnect a tool",
         description="Removes the connection with its secrets, settings and silences. Records and deliveries stay.",
         success=(Success(204, "Disconnected; records and deliveries stay."),),

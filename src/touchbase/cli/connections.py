@@ -41,6 +41,8 @@ PATHS = {"email_campaign": "emailcampaign-webhook", "crm": "crm-webhook"}
 """Channels -> the second segment of their webhook addresses."""
 SILENCE_COLUMNS = ("since", "noticed", "ended", "calls a day", Column("usual interval, seconds", SPARE))
 
+PUSH_COLUMNS = ("address or contact", "event", "state", "attempts", "last attempt", Column("next attempt", SPARE), Column("status", SPARE))
+
 
 @click.group(cls=Group)
 def connections() -> None:
@@ -92,6 +94,45 @@ def silences(tb: Touchbase, client_id: str, channel: str | None, tool: str, as_j
         print_json(rows)
         return
     print_table(SILENCE_COLUMNS, (tuple(silence.values()) for silence in rows), empty="the connection has never been silent")
+
+
+@connections.command()
+@through_api()
+@connection_options
+@click.option("--state", type=click.Choice(["waiting", "failed", "skipped"]), help="Only pushes in this state; usually waiting and failed.")
+@click.option("--limit", type=click.IntRange(1, 200), default=50, show_default=True, help="Most pushes to list.")
+@click.option("--retry", is_flag=True, help="Send all that wait or failed again, or those of --event; a paused endpoint is resumed.")
+@click.option("--event", "events", multiple=True, metavar="ID", help="With --retry: only this event, also a skipped one.")
+@json_option()
+def pushes(
+    tb: Touchbase, client_id: str, channel: str | None, tool: str, state: Any, limit: int, retry: bool, events: tuple[str, ...],
+    as_json: bool,
+) -> None:  # fmt: skip
+    """List what a connected tool has not taken, with the reason and what to do, newest first.
+
+    Entries of do-not-contact lists on their way to its blocklist, and statuses on their way to HubSpot.
+
+    \b
+    touchbase connections pushes --client acme --tool instantly
+    touchbase connections pushes --client acme --tool instantly --retry
+    """
+    on: Any = find_channel(channel, tool)
+    if events and not retry:
+        raise click.UsageError("--event goes with --retry")
+    if retry:
+        sent = tb.admin.connections.retry_pushes(client_id, on, tool, {"events": [*events]} if events else {})
+        print_values(sent, as_json=as_json)
+        return
+    filters: Any = {"state": state} if state else {}
+    rows: Any = tb.admin.connections.list_pushes(client_id, on, tool, limit=limit, **filters)["data"]
+    if as_json:
+        print_json(rows)
+        return
+    names = ("event", "state", "attempts", "last_attempt_time", "next_attempt_time", "status")
+    table = ((push["value"] or push["record_id"], *(push[name] for name in names)) for push in rows)
+    print_table(PUSH_COLUMNS, table, empty=f"{tool} has taken all that was pushed to it")
+    for push in rows:
+        click.echo(f"{push['event']}: {push['reason']}. {push['advice']}", err=True)
 
 
 @connections.command()

@@ -54,6 +54,8 @@ class EventType(StrEnum):
     STATUS_RENAMED = "status.renamed"
     SUPPRESSION_ADDED = "suppression.added"
     SUPPRESSION_REMOVED = "suppression.removed"
+    INSTALLATION_SUPPRESSION_ADDED = "installation_suppression.added"
+    INSTALLATION_SUPPRESSION_REMOVED = "installation_suppression.removed"
     DELIVERY_FAILED = "delivery.failed"
     DELIVERY_UNRECOGNISED = "delivery.unrecognised"
     CONNECTION_SILENT = "connection.silent"
@@ -88,6 +90,10 @@ EVENT_TYPES: dict[EventType, str] = {
     EventType.STATUS_RENAMED: "A status got another name: `object` has `record`, `from`, `to`. Its records have no event of their own.",
     EventType.SUPPRESSION_ADDED: "An address or domain must not be contacted from now on, or its entry changed.",
     EventType.SUPPRESSION_REMOVED: "An address or domain may be contacted again, as far as this list goes.",
+    EventType.INSTALLATION_SUPPRESSION_ADDED: "An entry of the installation's do-not-contact list that the blocklist endpoint "
+    "`endpoint_id` puts on its tool's list; no other endpoint gets it.",
+    EventType.INSTALLATION_SUPPRESSION_REMOVED: "An entry that the installation's do-not-contact list has no more, for the blocklist "
+    "endpoint `endpoint_id`.",
     EventType.DELIVERY_FAILED: "A received webhook could not be applied: `object` has its id, tool and error.",
     EventType.DELIVERY_UNRECOGNISED: "A received webhook was not recognised: `object` has its id, tool and error.",
     EventType.CONNECTION_SILENT: "A connection that usually sends webhooks has sent none for unusually long.",

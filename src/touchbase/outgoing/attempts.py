@@ -178,6 +178,8 @@ class Outbox:
         if event is None:
             warn_of_trimmed(endpoint, item.sequence - 1, item.sequence + 1)
             return None
+        if event.data.get("endpoint_id", endpoint.id) != endpoint.id:
+            return None
         if item.record is not None and not await wants(self._store, endpoint, item.record, self._clock()):
             return None
         if await self._is_in_message(endpoint, event):
@@ -228,6 +230,8 @@ class Outbox:
             return "it is not in the log any more"
         if endpoint.types and event.type not in endpoint.types:
             return f"its types do not include {event.type}"
+        if event.data.get("endpoint_id", endpoint.id) != endpoint.id:
+            return f"it is for endpoint {event.data['endpoint_id']} only"
         record = None if event.record_kind is None or event.record_id is None else (event.record_kind, event.record_id)
         try:
             if record is not None and not await wants(self._store, endpoint, record, self._clock()):

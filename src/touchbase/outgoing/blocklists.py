@@ -1,4 +1,4 @@
-"""Endpoints of the kind `blocklist`: each entry of a client's do-not-contact list goes to the blocklist of a campaign tool.
+"""Endpoints of the kind `blocklist`: each entry of the do-not-contact lists goes to the blocklist of a campaign tool.
 
 The entry is read when the request is sent, so a late attempt puts nobody on a list who was taken off here meanwhile. A removed entry is
 taken off the tool's list only if this endpoint put it there: the tool may have the address for reasons of its own.
@@ -15,6 +15,7 @@ from touchbase.common.timestamps import Micros
 from touchbase.connections.models import Connection, connection_of
 from touchbase.connections.sql.connections import list_connections
 from touchbase.connections.tools import ApiResponse, FetchFailed, SendRequest
+from touchbase.do_not_contact.models import INSTALLATION
 from touchbase.do_not_contact.sql.lookup import find_address, get_entry
 from touchbase.event_log.models import EventType, LoggedEvent, event_id
 from touchbase.history.events import EMAIL_CAMPAIGN
@@ -33,15 +34,18 @@ from touchbase.outgoing.content import TEST, OutgoingMessage, unsent
 from touchbase.outgoing.http_client import Answer, since
 from touchbase.outgoing.hubspot_client import response_text
 from touchbase.outgoing.models import REFUSED, SKIPPED, UNREACHABLE, Endpoint
-from touchbase.outgoing.sql.dispatch import is_on_list
+from touchbase.outgoing.sql.announced import find_announced, is_listed, is_on_list
 from touchbase.sql.store import Store
 
 SCHEME = "blocklist:"
-TYPES = (EventType.SUPPRESSION_ADDED.value, EventType.SUPPRESSION_REMOVED.value)
+ADDITIONS = (EventType.SUPPRESSION_ADDED.value, EventType.INSTALLATION_SUPPRESSION_ADDED.value)
+SHARED = (EventType.INSTALLATION_SUPPRESSION_ADDED.value, EventType.INSTALLATION_SUPPRESSION_REMOVED.value)
+"""Events of the installation's list; the others are of the client's."""
+TYPES = (EventType.SUPPRESSION_ADDED.value, EventType.SUPPRESSION_REMOVED.value, *SHARED)
 SAMPLE = ("email", "ann@example.com")
 NOT_PUSHED = f"only {' and '.join(TYPES)} go to a blocklist"
 ENDED = "the do-not-contact list has this entry no more"
-LISTED_AGAIN = "the do-not-contact list has this entry again"
+LISTED_AGAIN = "the client's do-not-contact list or the installation's has this address"
 REMOVE = "remove"
 ERASED = "the person was erased; the address is not stored any more"
 
@@ -66,9 +70,10 @@ async def message_to_blocklist(store: Store, endpoint: Endpoint, event: LoggedEv
     named = (f"{event_id(event.sequence)}_{endpoint.id}", event.type)
     if event.type not in TYPES:
         return unsent(*named, SKIPPED, NOT_PUSHED)
-    if event.type == EventType.SUPPRESSION_REMOVED:
+    if event.type not in ADDITIONS:
         return await _removal(store, endpoint, event, named, now)
-    entry = await store.read(get_entry(endpoint.client, event.data["suppression_id"]))
+    listed = INSTALLATION if event.type in SHARED else endpoint.client
+    entry = await store.read(get_entry(listed, event.data["suppression_id"]))
     if entry is None or not entry.is_active(now):
         return unsent(*named, SKIPPED, ENDED)
     if entry.value is None:
@@ -83,13 +88,13 @@ async def _removal(store: Store, endpoint: Endpoint, event: LoggedEvent, named: 
     by_hand = "if the person may be contacted again, take the address off there"
     if BLOCKLISTS[tool].remove is None:
         return unsent(*named, SKIPPED, f"{name} publishes no way to take an address off its list: {by_hand}")
-    entry = await store.read(get_entry(endpoint.client, number))
-    if entry is not None and entry.is_active(now):
-        return unsent(*named, SKIPPED, LISTED_AGAIN)
-    address = await store.read(find_address(endpoint.client, number))
+    of_installation = find_announced(endpoint.client, endpoint.id, number)
+    address = await store.read(of_installation if event.type in SHARED else find_address(endpoint.client, number))
     if address is None:
         return unsent(*named, SKIPPED, ERASED)
-    if not await store.read(is_on_list(endpoint.client, endpoint.id, number)):
+    if await store.read(is_listed(endpoint.client, *address, now)):
+        return unsent(*named, SKIPPED, LISTED_AGAIN)
+    if not await store.read(is_on_list(endpoint.client, endpoint.id, *address)):
         return unsent(*named, SKIPPED, f"no attempt says that this endpoint has put the address on the list of {name}: {by_hand}")
     return await _message(store, endpoint, named, address, REMOVE)
 

@@ -14,18 +14,21 @@ from secrets import token_hex
 from typing import Any
 
 from touchbase.common.timestamps import SECOND, Clock, Micros
+from touchbase.do_not_contact.models import INSTALLATION
 from touchbase.errors import Overloaded
 from touchbase.event_log.sql.queries import find_new_events, list_newest_events
 from touchbase.metrics import WEBHOOK_ATTEMPT_DURATION, WEBHOOK_ATTEMPTS, Metrics, NoMetrics
 from touchbase.outgoing.attempts import FailedAttempt, Outbox, PostsWebhooks, judged, warn_of_trimmed
+from touchbase.outgoing.blocklists import SHARED
 from touchbase.outgoing.filters import UnreadableFilter
 from touchbase.outgoing.http_client import Answer
 from touchbase.outgoing.line import EndpointQueue, WaitingEvent
-from touchbase.outgoing.models import NOWHERE, PAUSED, SHARDS, Attempt, Installation
+from touchbase.outgoing.models import BLOCKLIST, NOWHERE, PAUSED, SHARDS, Attempt, Installation
 from touchbase.outgoing.results import STORING, Key, Results
 from touchbase.outgoing.rounds import POLL_SECONDS, UNUSED_POLL_SECONDS, SignalledWorker
 from touchbase.outgoing.shared_reads import LogReader, Shown
 from touchbase.outgoing.slots import Slots
+from touchbase.outgoing.sql.announced import announce_installation_list, list_revision
 from touchbase.outgoing.sql.dispatch import endpoint_versions, lead_shards, read_served
 from touchbase.sql.outage import Outage
 from touchbase.sql.store import Store
@@ -41,6 +44,8 @@ FEW_CLIENTS = 200
 """Clients up to which their counters are read one by one."""
 LOADS = 2
 """Clients whose endpoints are read at once."""
+ENDED_EVERY: Micros = 600 * SECOND
+"""How often to look for entries of the installation's list that have ended."""
 GRACE_SECONDS = 5.0
 """Time that requests in progress get when the process stops."""
 
@@ -80,6 +85,8 @@ class Dispatcher(SignalledWorker):
         self._of_client: dict[int, set[Key]] = {}
         self._newest: dict[int, int] = {}
         self._busy: dict[Key, EndpointQueue] = {}
+        self._announced: dict[Key, tuple[int, Micros]] = {}
+        """Revision of the installation's list that an endpoint was told of completely, and when."""
         self._slots = Slots(self._start)
         self._tasks: set[asyncio.Task[None]] = set()
         self._next_lead = self._next_poll = 0.0
@@ -130,6 +137,8 @@ class Dispatcher(SignalledWorker):
         if polls:
             self._next_poll = at + pause
             await self._read_endpoints()
+        if polls:
+            await self._announce()
         if self._lines and (polls or has_logged):
             await self._look()
         now = self._clock()
@@ -174,6 +183,19 @@ class Dispatcher(SignalledWorker):
             if line.may_advance(now):
                 self._results.of(line)
 
+    async def _announce(self) -> None:
+        """Log what the installation's do-not-contact list has for blocklists, if it has changed, or if entries may have ended."""
+        lines = {key: line for key, line in self._lines.items() if line.endpoint.kind == BLOCKLIST and not line.has_backlog}
+        if not lines:
+            return
+        revision, now = await self._store.read(list_revision(INSTALLATION)), self._clock()
+        for key, line in lines.items():
+            announced, at = self._announced.get(key, (0, 0))
+            if (announced == revision and now - at < ENDED_EVERY) or not {*SHARED} & {*line.endpoint.types}:
+                continue
+            if not await self._store.write(announce_installation_list(*key, now)):
+                self._announced[key] = (revision, now)
+
     async def _load(self, client: int, ids: list[int]) -> None:
         for served in await self._store.read(read_served(client, ids)):
             key = (client, served.endpoint.id)
@@ -197,6 +219,7 @@ class Dispatcher(SignalledWorker):
         line.is_closed = True
         self._closing[key] = line
         self._versions.pop(key, None)
+        self._announced.pop(key, None)
         self._busy.pop(key, None)
         self._of_client[key[0]].discard(key)
         if not self._of_client[key[0]]:

@@ -49,7 +49,7 @@ async def wants(store: Store, endpoint: Endpoint, record: Record, now: Micros) -
     Raises `UnreadableFilter`.
     """
     kind, number = record
-    tree = endpoint.filter.get(RECORD_TYPES[kind].name)
+    tree = endpoint.filter.get(RECORD_TYPES[kind].name) if kind in RECORD_TYPES else None
     if tree is None:
         return True
     client: Client | None = await store.read(find_client_by_number(endpoint.client))

@@ -15,7 +15,20 @@ from dataclasses import dataclass
 from touchbase.common.timestamps import DAY, SECOND, Micros
 from touchbase.common.token_bucket import TokenBucket
 from touchbase.event_log.models import LoggedEvent
-from touchbase.outgoing.models import ACTIVE, DELIVERED, DONE, MAX_UNDONE, PAUSED, PER_RECORD, Attempt, Pending, Record, Served
+from touchbase.outgoing.models import (
+    ACTIVE,
+    BLOCKLIST,
+    DELIVERED,
+    DONE,
+    MAX_UNDONE,
+    PAUSED,
+    PER_RECORD,
+    Attempt,
+    Pending,
+    Record,
+    Served,
+    order_key,
+)
 
 HOUR: Micros = 3_600 * SECOND
 SCHEDULE: tuple[Micros, ...] = (
@@ -149,6 +162,11 @@ class EndpointQueue:
         return len(self._items)
 
     @property
+    def has_backlog(self) -> bool:
+        """Whether events wait that were logged before."""
+        return self.read < self.newest or len(self._items) > BUFFER
+
+    @property
     def is_open(self) -> bool:
         """Whether the endpoint fails so often that it is only probed."""
         return self.failures >= OPEN_AFTER
@@ -182,7 +200,7 @@ class EndpointQueue:
     def add_page(self, events: Sequence[LoggedEvent], last: int, now: Micros) -> None:
         """Take events that were read from the log."""
         for event in events:
-            record = None if event.record_id is None or event.record_kind is None else (event.record_kind, event.record_id)
+            record = order_key(event.record_kind, event.record_id, event.data)
             # A replay, or a row above the stored position, may have brought it already, and it may be delivered since.
             if event.sequence not in self._items and event.sequence not in self._done:
                 self._fresh.append(event.sequence)
@@ -344,7 +362,7 @@ class EndpointQueue:
         counted = {*done}
         attempts = [attempt for attempt in self._attempts if attempt.outcome not in DONE or attempt.sequence in counted]
         remove = [sequence for sequence in self._remove if sequence in counted]
-        return Unstored(position, [(item, item.pending()) for item in save.values()], remove, _listed(attempts), done)
+        return Unstored(position, [(item, item.pending()) for item in save.values()], remove, self._listed(attempts), done)
 
     def was_stored(self, unstored: Unstored, now: Micros) -> None:
         """Forget stored results."""
@@ -364,14 +382,13 @@ class EndpointQueue:
         ]
         self._fresh = [item for item in self._fresh if item in self._items and not self._items[item].is_stored]
 
-
-def _listed(attempts: Sequence[Attempt]) -> list[Attempt]:
-    """Return the attempts to store: all but many successes at once."""
-    lines, plain = [], 0
-    for attempt in attempts:
-        if attempt.outcome == DELIVERED and attempt.number == 1:
-            plain += 1
-            if plain > LISTED:
-                continue
-        lines.append(attempt)
-    return lines
+    def _listed(self, attempts: Sequence[Attempt]) -> list[Attempt]:
+        """Return the attempts to store: all but many successes at once; of a blocklist all, because removals look for them."""
+        lines, plain = [], 0
+        for attempt in attempts:
+            if attempt.outcome == DELIVERED and attempt.number == 1 and self.endpoint.kind != BLOCKLIST:
+                plain += 1
+                if plain > LISTED:
+                    continue
+            lines.append(attempt)
+        return lines

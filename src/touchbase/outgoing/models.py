@@ -45,7 +45,16 @@ SHARDS = 32
 """Shares of the clients that processes divide among themselves; a client's share is its number modulo this."""
 
 Record = tuple[int, int]
-"""Kind and id of a record."""
+"""Kind and id of a record, or `SUPPRESSION` and the id of an entry of a do-not-contact list."""
+SUPPRESSION = 3
+"""Stands for the kind of a record: the events of an entry keep their order too."""
+
+
+def order_key(record_kind: int | None, record_id: int | None, data: Mapping[str, Any]) -> Record | None:
+    """Return what an event is about, among the events of which it keeps its order; None: nothing."""
+    if record_kind is not None and record_id is not None:
+        return record_kind, record_id
+    return (SUPPRESSION, data["suppression_id"]) if "suppression_id" in data else None
 
 
 @dataclass(frozen=True, slots=True)

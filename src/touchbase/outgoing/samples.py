@@ -26,11 +26,13 @@ _CHANGED: dict[str, dict[str, Any]] = {
 }
 _TOOL = {"tool": "smartlead", "channel": "email_campaign"}
 _ENTRY = {"suppression_id": 5, "kind": "email", "reason": "requested", "value": "ada@acme.example"}
+_SHARED = {"suppression_id": 5, "kind": "email", "endpoint_id": 3, "value": "ada@acme.example"}
 _DELIVERY = {"delivery_id": 4711, **_TOOL, "error": "the webhook has no e-mail address"}
 _SILENCE = {**_TOOL, "last_call_at": _AT, "noticed_at": _AT, "calls_of_week": 210, "usual_interval_seconds": 2880}
 _OBJECTS: dict[str, dict[str, Any]] = {
     "status.renamed": {"record": "contact", "from": "Meeting", "to": "meeting_booked"},
     "suppression.added": _ENTRY, "suppression.removed": _ENTRY,
+    "installation_suppression.added": _SHARED, "installation_suppression.removed": _SHARED,
     "delivery.failed": {**_DELIVERY, "state": "failed"}, "delivery.unrecognised": {**_DELIVERY, "state": "unrecognised"},
     "connection.silent": _SILENCE, "connection.resumed": {**_SILENCE, "ended_at": _AT},
     "client.storage_warning": {"stored_bytes": 912_680_550, "limit_bytes": 1_073_741_824, "percent": 85, "counted_at": _AT},

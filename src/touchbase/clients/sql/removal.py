@@ -53,6 +53,7 @@ CLIENT_TABLES = (
     ClientTable("webhook_position", ("endpoint_id",)),
     ClientTable("pending_webhook", ("endpoint_id", "sequence")),
     ClientTable("webhook_attempt", ("id",)),
+    ClientTable("announced_suppression", ("endpoint_id", "suppression_id")),
     ClientTable("connection", ("channel", "tool")),
     ClientTable("connection_calls", ("channel", "tool", "hour")),
     ClientTable("connection_rhythm", ("channel", "tool")),

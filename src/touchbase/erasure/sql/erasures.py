@@ -15,6 +15,7 @@ import msgspec
 from touchbase.clients.sql import clients as clients_sql
 from touchbase.common.timestamps import Micros
 from touchbase.deliveries.sql.body_retention import clear_deliveries
+from touchbase.do_not_contact.addresses import addresses_of_refs
 from touchbase.do_not_contact.sql.entries import hide_entries
 from touchbase.erasure.models import RECORDS_FIRST, ErasedKey, Erasure
 from touchbase.erasure.sql.persons import (
@@ -37,6 +38,7 @@ from touchbase.history.events import CONTACT
 from touchbase.history.identity_links import Ref
 from touchbase.history.sql import event_of, event_row
 from touchbase.jobs.sql import EXPIRE_JOB_FILES
+from touchbase.outgoing.sql.statements import FORGET_ANNOUNCED
 from touchbase.projection.known_events import REMOVE_EVENT
 from touchbase.projection.suppression_guard import DELIVERIES_OF_EVENTS, erase_parked_events
 from touchbase.records.further_emails import by_key
@@ -119,6 +121,7 @@ def erase_person(
     number = ids.take("erasure")
     yield from save_marks(key, client, dict.fromkeys(current_refs | parked.refs, Mark(number, derived=False)), at)
     yield from hide_entries(key, client, current_refs, at)
+    yield Execute(FORGET_ANNOUNCED, sorted((client, *address) for address in addresses_of_refs(current_refs)))
     removed["deliveries"] += yield from clear_deliveries(key, client, deliveries | parked.deliveries, at)
     yield from _log(client, at, contacts, number)
     return (yield from open_erasure(client, number, at, removed, done_us=None if search else at))

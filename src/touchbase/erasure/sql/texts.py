@@ -62,6 +62,7 @@ ERASED_TABLES = tuple(
             "delivery_body",
             "job_file",
             "suppression",
+            "announced_suppression",
             "pending_webhook",
             *TEXT_TABLES,
             *(pii_table.table for pii_table in PII_TABLES),

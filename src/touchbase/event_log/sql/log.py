@@ -57,7 +57,10 @@ FORGET_CHANGES = Statement(
     "forget_changes", RECORD, body=f"UPDATE logged_event t SET changed = '{{}}' FROM p WHERE {RECORD_MATCH}", by_row=True
 )
 SUPPRESSIONS_OF = Statement(
-    "suppressions_of_events", ROW_KEY, body=f"SELECT t.id, t.kind, t.value, t.hashed FROM p CROSS JOIN suppression t WHERE {ROW_MATCH}"
+    "suppressions_of_events",
+    ROW_KEY,
+    body=f"SELECT t.id, t.kind, t.value, t.hashed FROM p CROSS JOIN suppression t WHERE {ROW_MATCH} UNION ALL "
+    "SELECT s.id, s.kind, s.value, 0 FROM p CROSS JOIN installation_suppression s WHERE s.id = p.id",
 )
 DELIVERIES_OF = Statement(
     "deliveries_of_events", ROW_KEY, body=f"SELECT t.id, t.state, t.error FROM p CROSS JOIN delivery t WHERE {ROW_MATCH}"

@@ -8,11 +8,9 @@ from typing import Any
 from touchbase.common.cipher import Cipher
 from touchbase.common.timestamps import Micros
 from touchbase.encryption.encrypted_columns import WEBHOOK_TABLE, decrypt_row
-from touchbase.event_log.models import EventType
 from touchbase.history.events import CONTACT, CRM
 from touchbase.outgoing.models import (
     ACTIVE,
-    DELIVERED,
     SHARDS,
     Attempt,
     EndpointProgress,
@@ -182,17 +180,6 @@ def list_attempts(
     where.less("id", before)
     sql = f"SELECT {names(ATTEMPT)} FROM webhook_attempt WHERE {where} ORDER BY id DESC LIMIT ?"
     return [attempt_of(row) for row in (yield Select(sql, (*where.params, limit)))]
-
-
-@query
-def is_on_list(client: int, endpoint_id: int, suppression_id: int) -> Plan[bool]:
-    """Whether the last request of an endpoint of the kind blocklist that succeeded for an entry put it on the tool's list."""
-    rows = yield Select(
-        "SELECT a.type FROM webhook_attempt a JOIN logged_event e ON e.client = a.client AND e.sequence = a.sequence "
-        "WHERE a.client = ? AND a.endpoint_id = ? AND a.outcome = ? AND e.data LIKE ? ORDER BY a.id DESC LIMIT 1",
-        (client, endpoint_id, DELIVERED, f'{{"suppression_id":{suppression_id},%'),
-    )
-    return bool(rows) and rows[0][0] == EventType.SUPPRESSION_ADDED
 
 
 @query(scope=ALL_CLIENTS)

@@ -4,15 +4,29 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import msgspec
+
 from touchbase.clients.models import ClientSettings
 from touchbase.clients.sql.clients import settings_of
 from touchbase.common.cipher import Cipher
 from touchbase.common.timestamps import Micros
 from touchbase.encryption.encrypted_columns import WEBHOOK_TABLE, decrypt_row, encrypt_row
 from touchbase.errors import Conflict, Fault, Invalid, NotFound, PreconditionFailed, TouchbaseError, WrongState
-from touchbase.outgoing.models import ACTIVE, MAX_ENDPOINTS, MAX_UNDONE, SKIPPED, WEBHOOK, Endpoint, EndpointProgress, Pending, Secret
+from touchbase.outgoing.models import (
+    ACTIVE,
+    MAX_ENDPOINTS,
+    MAX_UNDONE,
+    SKIPPED,
+    WEBHOOK,
+    Endpoint,
+    EndpointProgress,
+    Pending,
+    Secret,
+    order_key,
+)
 from touchbase.outgoing.sql.backlog import count_waiting, filter_conditions
 from touchbase.outgoing.sql.statements import (
+    DELETE_ANNOUNCED,
     DELETE_ATTEMPTS,
     DELETE_ENDPOINT,
     DELETE_PENDING,
@@ -68,41 +82,43 @@ def change_endpoint(cipher: Cipher, endpoint: Endpoint, revision: int) -> Plan[E
     `endpoint`: With the new values.
     `revision`: The version that the change was decided on.
     """
-    current = yield from _locked(endpoint.client, endpoint.id, cipher)
+    current = yield from locked_endpoint(endpoint.client, endpoint.id, cipher)
     if current.version != revision:
         return PreconditionFailed("the endpoint has changed since it was read; read it again and repeat the change")
-    return (yield from _save(endpoint, cipher))
+    return (yield from save_endpoint(endpoint, cipher))
 
 
 @command(cipher=True)
 def rotate_secret(cipher: Cipher, client: int, id: int, secret: Secret, until_us: Micros, at: Micros) -> Plan[Endpoint | TouchbaseError]:
     """Add a secret; the present one signs too until `until_us`, older ones stop. `NotFound`."""
-    current = yield from _locked(client, id, cipher)
+    current = yield from locked_endpoint(client, id, cipher)
     if current.kind != WEBHOOK:
         return WrongState(f"an endpoint of the kind {current.kind} signs nothing; change what its messages are sent to instead")
     current.secrets = [secret, replace(current.secrets[0], until_us=until_us)]
     current.updated_us = at
-    return (yield from _save(current, cipher))
+    return (yield from save_endpoint(current, cipher))
 
 
 @command(cipher=True)
 def resume_endpoint(cipher: Cipher, client: int, id: int, at: Micros) -> Plan[Endpoint | TouchbaseError]:
     """Make an endpoint active; waiting events are sent, in order. `NotFound`."""
-    current = yield from _locked(client, id, cipher)
+    current = yield from locked_endpoint(client, id, cipher)
     current.state, current.reason, current.state_us, current.updated_us = ACTIVE, None, at, at
     yield Execute(NO_FAILURE, [(client, id)])
     yield Execute(RETRY_WAITING, [(client, id, at)])
-    return (yield from _save(current, cipher))
+    return (yield from save_endpoint(current, cipher))
 
 
-def _locked(client: int, endpoint_id: int, cipher: Cipher) -> Plan[Endpoint]:
+def locked_endpoint(client: int, endpoint_id: int, cipher: Cipher) -> Plan[Endpoint]:
+    """Return an endpoint, locked until the commit. Raises `NotFound`."""
     rows = yield Execute(LOCK_ENDPOINT, [(client, endpoint_id)])
     if not rows:
         raise no_such_endpoint(endpoint_id)
     return _decrypted(rows[0], cipher)
 
 
-def _save(endpoint: Endpoint, cipher: Cipher) -> Plan[Endpoint]:
+def save_endpoint(endpoint: Endpoint, cipher: Cipher) -> Plan[Endpoint]:
+    """Store an endpoint under its next version, so that the process that serves it reads it again."""
     endpoint.version += 1
     row = yield from encrypt_row(cipher, WEBHOOK_TABLE, ENDPOINT, endpoint_row(endpoint))
     yield Execute(UPDATE_ENDPOINT, [row])
@@ -119,7 +135,7 @@ def remove_endpoint(client: int, id: int) -> Plan[TouchbaseError | None]:
     key = (client, id)
     if not (yield Execute(DELETE_ENDPOINT, [key])):
         return no_such_endpoint(id)
-    for statement in (DELETE_POSITION, DELETE_PENDING, DELETE_ATTEMPTS):
+    for statement in (DELETE_POSITION, DELETE_PENDING, DELETE_ANNOUNCED, DELETE_ATTEMPTS):
         yield Execute(statement, [key])
     return None
 
@@ -139,7 +155,7 @@ def replay(
     One of: an event, whatever became of it; events that began to fail since a time; events since a time that were never delivered, also
     skipped ones and those from before the endpoint was made.
     """
-    endpoint = yield from _locked(client, id, cipher)
+    endpoint = yield from locked_endpoint(client, id, cipher)
     key = (client, id)
     if failed_since_us is not None:
         count = len((yield Execute(RETRY_FAILED, [(*key, failed_since_us, at)])))
@@ -150,7 +166,7 @@ def replay(
         if missing_since_us is not None:
             again = yield Execute(RETRY_FAILED, [(*key, missing_since_us, at)])
             count = len({event.sequence for event in events} | {current_sequence for (current_sequence,) in again})
-    yield from _save(endpoint, cipher)  # so that the process that serves it reads it again
+    yield from save_endpoint(endpoint, cipher)
     return count
 
 
@@ -167,7 +183,7 @@ def _to_replay(endpoint: Endpoint, at: Micros, sequence: int | None, missing_sin
         where.add("at >= ?", missing_since_us)
         if endpoint.types:
             where.add(f"type IN ({', '.join('?' * len(endpoint.types))})", *endpoint.types)
-    sql = f"SELECT sequence, record_kind, record_id FROM logged_event WHERE {where} ORDER BY sequence LIMIT ?"
+    sql = f"SELECT sequence, record_kind, record_id, data FROM logged_event WHERE {where} ORDER BY sequence LIMIT ?"
     rows = yield Select(sql, (*where.params, MAX_UNDONE + 1))
     if sequence is not None and not rows:
         raise NotFound(f"there is no event evt_{sequence}; the log keeps events for a limited time")
@@ -176,7 +192,7 @@ def _to_replay(endpoint: Endpoint, at: Micros, sequence: int | None, missing_sin
         raise Invalid([Fault("/missing_since", "too_many", detail)])
     if sequence is None and rows and rows[0][0] <= start:
         yield Execute(SET_START, [(endpoint.client, endpoint.id, rows[0][0] - 1)])
-    return [Pending(row[0], None if row[2] is None else (row[1], row[2]), 0, at, at) for row in rows]
+    return [Pending(row[0], order_key(row[1], row[2], msgspec.json.decode(row[3])), 0, at, at) for row in rows]
 
 
 @query(cipher=True)

@@ -74,6 +74,19 @@ SAVE_PENDING = Statement(
     body=f"INSERT INTO pending_webhook ({names(PENDING)}) SELECT * FROM p WHERE true ON CONFLICT (client, endpoint_id, sequence) "
     "DO UPDATE SET attempts = excluded.attempts, next_us = excluded.next_us",
 )
+ANNOUNCED: Columns = (
+    *KEY, ("suppression_id", "bigint"), ("kind", "text"), ("value", "text"), ("removed_us", "bigint"),
+)  # fmt: skip
+SAVE_ANNOUNCED = Statement(
+    "save_announced_suppression",
+    ANNOUNCED,
+    body=f"INSERT INTO announced_suppression ({names(ANNOUNCED)}) SELECT * FROM p WHERE true "
+    "ON CONFLICT (client, endpoint_id, suppression_id) DO UPDATE SET removed_us = excluded.removed_us",
+)
+FORGET_ANNOUNCED = delete(
+    "forget_announced_suppressions", "announced_suppression", (("client", "bigint"), ("kind", "text"), ("value", "text"))
+)
+DELETE_ANNOUNCED = delete("delete_announced_suppressions", "announced_suppression", KEY)
 REMOVE_PENDING = delete("remove_pending_webhook", "pending_webhook", (*KEY, ("sequence", "bigint")))
 _FAILED_SINCE: Columns = (*KEY, ("since", "bigint"), ("at", "bigint"))
 RETRY_FAILED = Statement(
