@@ -131,3 +131,19 @@ async def test_items__are_filtered_and_paged(messages: Messages) -> None:
 )
 def test_working_time__leaves_out_the_weekend(since: str, until: str, days: float) -> None:
     assert working_time(from_text(since), from_text(until)) == int(days * DAY)
+
+
+async def test_endpoint_that_is_off__is_an_item_until_it_is_removed(messages: Messages) -> None:
+    await messages.receive(mail("sent", second=1))
+    added = await messages.call.post("/public/v2/webhook-endpoints", {"url": "https://hooks.example/x", "description": "To the CRM"})
+    number = added.json()["id"]
+    sound = await items(messages)
+    await messages.call("PATCH", f"/public/v2/webhook-endpoints/{number}", {"state": "disabled"})
+
+    [item] = await items(messages)
+    await messages.call("DELETE", f"/public/v2/webhook-endpoints/{number}")
+
+    assert sound == []
+    assert (item["kind"], item["severity"], item["target_id"]) == ("endpoint", "warning", number)
+    assert item["title"] == f"endpoint {number} is disabled: To the CRM"
+    assert await items(messages) == []

@@ -4,7 +4,7 @@ import { href, type Query } from '../route';
 import { clients, isAdmin } from '../session';
 import type { Page, Schemas } from '../types';
 import { Icon } from '../ui/basic';
-import { ago, toolName } from '../words';
+import { shortTime, toolName } from '../words';
 
 type Item = Schemas['AttentionItem'];
 
@@ -37,7 +37,7 @@ function Line({ item, isAll }: { item: Item; isAll: boolean }) {
       <Icon name="warning" />
       <span>
         {isAll && item.client_id && <span class="chip">{client?.name || item.client_id}</span>} {title}
-        {item.since && <span class="faint"> · since {ago(item.since)}</span>}
+        {item.since && <span class="faint"> · since {shortTime(item.since)}</span>}
       </span>
       {place && (place[3] && !isAdmin.value ? <span class="faint">Ask an admin</span> : <a href={href(place[0], place[1], item.client_id ?? undefined)}>{place[2]}</a>)}
     </li>

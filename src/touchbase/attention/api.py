@@ -108,7 +108,7 @@ def _out(item: Item, clients: dict[int, Client]) -> AttentionItem:
 _WORDS: dict[str, tuple[str, str]] = {
     plans.UNKNOWN: ("{many} for {about}", "correct the address in the tool, then replay them"),
     plans.REFUSED: ("{many} of {tool} refused: {about}", "enter the secret of the tool's webhook, then replay them"),
-    plans.ENDPOINT: ("endpoint {id} stands still: {about}", "look at its attempts, then resume it"),
+    plans.ENDPOINT: ("endpoint {id} {about}", "look at its attempts, then resume or remove it"),
     plans.SILENT: ("nothing comes from {tool}, which usually calls", "look at the webhook in the tool"),
     plans.FETCHING: ("records of {tool} are not fetched: {about}", "give the connection a new access token"),
     plans.NOT_APPLIED: ("{many} of {tool} not applied", "look at one, then replay them"),

@@ -117,22 +117,25 @@ def _refused(clients: Sequence[int], among: str, now: Micros) -> Plan[list[Item]
 
 def _endpoints(clients: Sequence[int], among: str, now: Micros) -> Plan[list[Item]]:
     rows = yield Select(
-        "SELECT e.client, e.id, e.state, e.reason, s.failing_since_us, e.state_us FROM webhook_endpoint e JOIN webhook_position s "
-        f"ON s.client = e.client AND s.endpoint_id = e.id WHERE e.client {among} AND (e.state = 'paused' OR "
-        f"(e.state = 'disabled' AND e.reason IS NOT NULL) OR (e.state = 'active' AND s.failing_since_us < ?)) LIMIT {MOST}",
+        "SELECT e.client, e.id, e.description, e.state, e.reason, s.failing_since_us, e.state_us FROM webhook_endpoint e "
+        f"JOIN webhook_position s ON s.client = e.client AND s.endpoint_id = e.id WHERE e.client {among} AND (e.state <> 'active' OR "
+        f"s.failing_since_us < ?) LIMIT {MOST}",
         (*clients, now - MAX_FAILING),
     )
-    return [
-        Item(ENDPOINT, client, 1, failing if state == "active" else since, None, CRITICAL, about=reason or "failing", id=number)
-        for client, number, state, reason, failing, since in rows
-    ]
+    items: list[Item] = []
+    for client, number, description, state, reason, failing, since in rows:
+        why = f"has failed: {description}" if state == "active" else f"is {state}{f', {reason}' if reason else ''}: {description}"
+        severity = WARNING if state == "disabled" and reason is None else CRITICAL
+        items.append(Item(ENDPOINT, client, 1, failing if state == "active" else since, None, severity, about=why.rstrip(": "), id=number))
+    return items
 
 
 def _deliveries(clients: Sequence[int], among: str) -> Plan[list[Item]]:
     rows = yield Select(
-        "SELECT d.client, d.channel, d.tool, d.state, count(*), min(d.received_us), max(d.received_us), max(d.id) FROM delivery d "
+        "SELECT d.client, d.channel, NULLIF(d.tool, 'generic'), d.state, count(*), min(d.received_us), max(d.received_us), max(d.id) "
+        "FROM delivery d "
         f"WHERE d.client {among} AND (d.state = '{UNRECOGNISED}' OR d.state = '{FAILED}') "
-        f"GROUP BY d.client, d.channel, d.tool, d.state LIMIT {MOST}",
+        f"GROUP BY d.client, d.channel, NULLIF(d.tool, 'generic'), d.state LIMIT {MOST}",
         tuple(clients),
     )
     return [
