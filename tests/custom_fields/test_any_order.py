@@ -28,7 +28,7 @@ requests = st.none() | st.tuples(st.integers(1, RENAMING - 1), st.sampled_from([
 
 
 async def run(house: House, program: Program, request: tuple[int, str | None] | None, *, renamed: bool) -> dict[str, Any]:
-    """Receive the webhooks in time, or at the end if they are late; rename between them; return the record's fields."""
+    """Receive the webhooks in time, or at the end if they are late; rename between them; return the record's fields, and their history."""
     clock = house.call.clock
     jane = await contact(house, JANE, Industry="First")
     await contact(house, "ann@a.example", Industry="so that there is the field, also without the other one")
@@ -51,7 +51,8 @@ async def run(house: House, program: Program, request: tuple[int, str | None] | 
     await house.replay()
     assert await values(house, jane) == found
     assert await house.differences() == []
-    return found
+    history = (await house.request("GET", f"/public/v2/contacts/{jane}/history?limit=100")).json()["data"]
+    return found | {"history": [(each["field"], each["since"], each["value"]) for each in history if each["field"].startswith("cf.")]}
 
 
 def in_time(program: Program) -> Program:
@@ -69,6 +70,7 @@ async def test_renaming__any_order_of_webhooks_gives_the_same_record(
         for renamed in (True, False):
             house = await House.of(make_client(store, read=read), f"c{next(_NUMBERS)}")
             found = await run(house, late, request_, renamed=renamed)
-            results.append({"Sector" if name == "Industry" else name: value for name, value in found.items()})
+            history = [(name.replace("Industry", "Sector"), *change) for name, *change in found.pop("history")]
+            results.append({"Sector" if name == "Industry" else name: value for name, value in found.items()} | {"history": history})
 
     assert results == [results[0]] * 4

@@ -5,6 +5,8 @@ from __future__ import annotations
 from tests.custom_fields.fields import contact, done, inputs, listed, path, rename, uses, values
 from tests.house import House
 
+from touchbase.common.timestamps import to_text
+
 JANE = "jane@a.example"
 SEVEN = {"object_type": "contact", "object_id": "7"}
 
@@ -34,12 +36,87 @@ async def test_rename__moves_the_values_and_the_history_says_so(house: House) ->
     assert (await house.get(other))["updated_time"] == before
     found = (await listed(house))[1]
     assert (found["name"], found["former_names"]) == ("Sector", ["Industry"])
-    for name, shown in (("Industry", ["Bank", None]), ("Sector", ["Bank"])):
-        history = (await house.request("GET", f"/public/v2/contacts/{jane}/history?field=cf.{name}")).json()["data"]
-        assert [each["value"] for each in reversed(history)] == shown, history
     timeline = (await house.request("GET", f"/public/v2/contacts/{jane}/timeline")).json()["data"]
     assert [each["request_id"] for each in timeline if each["event"] == "contact.updated"] == [f"job:{job['id']}"]
     assert await house.differences() == []
+
+
+async def changes(house: House, number: int, field: str = "Sector") -> list[tuple[object, ...]]:
+    """The changes of a custom field in the timeline of a contact, oldest first; with no other custom field beside it."""
+    timeline = (await house.request("GET", f"/public/v2/contacts/{number}/timeline")).json()["data"]
+    changed = [change for event in reversed(timeline) for change in event["changed"] if change["field"] in (field, "Industry", "Branch")]
+    assert {change["field"] for change in changed} <= {field}, changed
+    return [(change["previous"], change["value"], change.get("former_name")) for change in changed]
+
+
+async def test_rename__the_history_has_one_field_under_its_present_name(house: House) -> None:
+    jane = await contact(house, JANE, Industry="Bank")
+    await house.hook("hubspot", said(1, Industry="Retail") | {"changed": [{"property": "Industry", "value": "Retail"}]})
+    house.call.clock.move(60)
+    between = house.call.clock.now
+    job = await rename(house, "Industry", "Sector")
+    house.call.clock.move(60)
+    await house.hook("hubspot", said(120, Industry="Food"))
+    await house.request("PATCH", f"/public/v2/contacts/{jane}", {"contact_custom_fields": inputs(Sector="Energy")})
+
+    assert await changes(house, jane) == [
+        (None, "Bank", "Industry"), ("Bank", "Retail", "Industry"), ("Retail", "Retail", "Industry"), ("Retail", "Food", None),
+        ("Food", "Energy", None),
+    ]  # fmt: skip
+    for name in ("Industry", "Sector"):
+        history = (await house.request("GET", f"/public/v2/contacts/{jane}/history?field=cf.{name}")).json()["data"]
+        assert [(each["field"], each["previous"], each["value"]) for each in reversed(history)] == [
+            ("cf.Sector", None, "Bank"), ("cf.Sector", "Bank", "Retail"), ("cf.Sector", "Retail", "Food"), ("cf.Sector", "Food", "Energy"),
+        ]  # fmt: skip
+        [sector] = (await house.request("GET", f"/public/v2/contacts/{jane}/explain?field=cf.{name}")).json()["data"]
+        reasons = {each["event"]["request_id"]: each["reason"] for each in sector["others"]}
+        assert (sector["field"], sector["value"]) == ("cf.Sector", "Energy")
+        assert reasons[f"job:{job['id']}"] == "it renamed 'Industry'; the event that had set the value stays its source"
+    explained = (await house.request("GET", f"/public/v2/contacts/{jane}/explain")).json()["data"]
+    assert [each["field"] for each in explained if each["field"].startswith("cf.")] == ["cf.Sector"]
+    past = (await house.request("GET", f"/public/v2/contacts/{jane}?structure=FLAT&as_of={to_text(between)}")).json()
+    assert past["contact_custom_fields"] == {"Sector": "Retail"}
+
+
+async def test_rename__a_late_value_is_told_once_in_a_record_that_came_after(house: House) -> None:
+    await contact(house, JANE, Industry="Bank")
+    await rename(house, "Industry", "Sector")
+    house.call.clock.move(60)
+
+    changed = [{"property": "Industry", "value": "Retail", "previous": "Shops"}]
+    await house.hook("hubspot", said(30, "new@a.example", Industry="Retail") | {"changed": changed})
+
+    [new] = [each["id"] for each in await house.listed() if each["email"] == "new@a.example"]
+    assert await changes(house, new) == [(None, "Retail", None)]
+
+
+async def test_rename__back_and_a_new_field_of_the_former_name_are_told_apart(house: House) -> None:
+    jane = await contact(house, JANE, Industry="Bank")
+    for former, name in (("Industry", "Line"), ("Line", "Industry"), ("Industry", "Sector")):
+        house.call.clock.move(60)
+        await rename(house, former, name)
+    assert {change[:2] for change in await changes(house, jane)} == {(None, "Bank"), ("Bank", "Bank")}
+    assert (await house.request("DELETE", path("Industry"))).status == 204
+    house.call.clock.move(60)
+    await house.request("PATCH", f"/public/v2/contacts/{jane}", {"contact_custom_fields": inputs(Industry="heavy")})
+
+    for name, values_ in (("Sector", ["Bank"]), ("Industry", ["heavy"])):
+        history = (await house.request("GET", f"/public/v2/contacts/{jane}/history?field=cf.{name}")).json()["data"]
+        assert [each["value"] for each in history] == values_
+
+
+async def test_merge__is_one_field_where_one_was_and_two_where_both_were(house: House) -> None:
+    both = await contact(house, JANE, Branch="Money", Industry="Bank")
+    one = await contact(house, "ann@a.example", Branch="Retail")
+    house.call.clock.move(60)
+    await done(house, await house.request("POST", f"{path('Branch')}/merge", {"into": "Industry"}))
+
+    history = (await house.request("GET", f"/public/v2/contacts/{one}/history")).json()["data"]
+    assert [(each["field"], each["value"]) for each in history if each["field"].startswith("cf.")] == [("cf.Industry", "Retail")]
+    history = (await house.request("GET", f"/public/v2/contacts/{both}/history")).json()["data"]
+    assert {(each["field"], each["previous"], each["value"]) for each in history if each["field"].startswith("cf.")} == {
+        ("cf.Branch", None, "Money"), ("cf.Branch", "Money", None), ("cf.Industry", None, "Bank"),
+    }  # fmt: skip
 
 
 async def test_rename__writes_under_the_old_name_reach_the_field(house: House) -> None:
@@ -133,6 +210,19 @@ async def test_rename__to_a_name_in_use_is_refused(house: House) -> None:
         assert (taken.status, taken.problem["code"]) == (409, "duplicate")
         assert missing.status == 404
     assert await uses(house) == {"Industry": 1, "Sector": 1}
+
+
+async def test_rename__to_the_name_of_a_field_that_was_removed_keeps_the_values(house: House) -> None:
+    jane = await contact(house, JANE, Sector="Old", Industry="Bank")
+    house.call.clock.move(60)
+    await house.request("PATCH", f"/public/v2/contacts/{jane}", {"contact_custom_fields": inputs(Sector=None)})
+    house.call.clock.move(60)
+    await rename(house, "Industry", "Sector")
+    assert await values(house, jane) == {"Sector": "Bank"}
+    house.call.clock.move(60)
+    await house.request("PATCH", f"/public/v2/contacts/{jane}", {"contact_custom_fields": inputs(Industry=None)})
+    assert await values(house, jane) == {}
+    assert await house.differences() == []
 
 
 async def test_rename__keeps_the_type_and_settings_replaced_later_keep_the_name(house: House) -> None:

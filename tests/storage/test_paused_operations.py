@@ -212,7 +212,9 @@ CALLS: dict[str, tuple[type | None, Call]] = {
     ),
     "change_field_page": (
         change_field_page,
-        lambda w, t: change_field_page(t.client, CONTACT, FieldJob("rename", "Size", "Length"), [w.ann, w.bob], t.key, t.at, NO_AUTHOR),
+        lambda w, t: change_field_page(
+            t.client, CONTACT, FieldJob("rename", "Size", "Length"), [w.ann, w.bob], t.key, t.at, NO_AUTHOR, t.at
+        ),
     ),
     "import_rows": (import_rows, lambda w, t: import_row(t)),
     "execute_once": (execute_once, lambda w, t: once(t, update_contact(change(t, w.ann, {"first_name": f"Name {t.number}"})))),

@@ -104,7 +104,8 @@ function Changes({ of }: { of: readonly Change[] }) {
     <div key={each.field}>
       <dt>{/^[a-z_]+$/.test(each.field) ? words(each.field) : each.field}</dt>
       <dd>
-        {each.previous !== null && <s>{each.previous}</s>} {each.value ?? <span class="absent">removed</span>}
+        {each.previous !== null && each.previous !== each.value && <s>{each.previous}</s>} {each.value ?? <span class="absent">removed</span>}
+        {each.former_name && <span class="faint"> {each.previous === each.value ? 'renamed from' : 'as'} {each.former_name}</span>}
       </dd>
     </div>
   ));

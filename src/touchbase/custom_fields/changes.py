@@ -24,6 +24,8 @@ class FieldJob(msgspec.Struct, frozen=True):
     """The new name; the field that it is merged into; the value that replaces others."""
     values: tuple[str, ...] = ()
     """The values that are replaced."""
+    continues: bool = False
+    """Whether it continues a change that was cancelled."""
 
     @property
     def fields(self) -> frozenset[str]:

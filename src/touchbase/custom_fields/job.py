@@ -76,7 +76,8 @@ class FieldChangeKind:
 
     async def _write(self, run: JobRun, what: FieldJob, at: FieldJobPosition, numbers: list[int]) -> FieldJobPosition:
         job = run.job
-        command = change_page(job.client, self._kind, what, numbers, f"{job.id:x}", run.clock(), Author(job.made_by, f"job:{job.id}"))
+        by = Author(job.made_by, f"job:{job.id}")
+        command = change_page(job.client, self._kind, what, numbers, f"{job.id:x}", run.clock(), by, job.created_us)
         reached = msgspec.structs.replace(at, after=numbers[-1], found=True)
 
         def checkpoint(results: list[int]) -> Checkpoint:

@@ -188,6 +188,7 @@ def start_change(ids: Ids, client: int, kind: int, what: FieldJob, at: Micros, m
     for name in (what.field, what.into):
         if (yield from _is_used(client, kind, name)):
             used.add(name)
+    what = msgspec.structs.replace(what, continues=_is_continued(fields, what))
     if (refused := prepare_change(fields, what, used)) is not None:
         return refused
     yield from _save(fields)
@@ -197,11 +198,16 @@ def start_change(ids: Ids, client: int, kind: int, what: FieldJob, at: Micros, m
 
 def prepare_change(fields: Fields, what: FieldJob, used: Container[str]) -> TouchbaseError | None:
     """Change the settings, or return why that is not possible; `used` are the fields of the change that records have values of."""
-    if what.action in (RENAME, MERGE) and fields.names.get(what.field) == what.into:
-        return None  # it continues a change that was cancelled
+    if _is_continued(fields, what):
+        return None
     if what.field in fields.names or not (what.field in used or what.field in fields.types or what.field in fields.names.values()):
         return _missing(fields, what.field)
     return _change_settings(fields, what, is_used=what.into in used)
+
+
+def _is_continued(fields: Fields, what: FieldJob) -> bool:
+    """Return whether a change was begun already, and cancelled."""
+    return what.action in (RENAME, MERGE) and fields.names.get(what.field) == what.into
 
 
 def _settings(what: FieldJob) -> dict[str, Any]:
@@ -244,7 +250,10 @@ def _respell(fields: Fields, what: FieldJob) -> Invalid | None:
 
 
 @command(ids=lambda calls: {"custom_field": sum(len(call.numbers) for call in calls)})
-def change_page(ids: Ids, client: int, kind: int, what: FieldJob, numbers: list[int], key: str, at: Micros, by: Author) -> Plan[int]:
-    """Carry out a change on these records; return how many show other values than before."""
-    change = ChangeOfValues(what.of, what.fields, at, key, by, is_newer=what.action == REMOVE)
+def change_page(
+    ids: Ids, client: int, kind: int, what: FieldJob, numbers: list[int], key: str, at: Micros, by: Author, begun_us: Micros
+) -> Plan[int]:
+    """Carry out a change on these records; return how many show other values than before. `begun_us`: when the change was requested."""
+    reused_us = begun_us if what.action == RENAME and not what.continues else 0
+    change = ChangeOfValues(what.of, what.fields, at, key, by, what.into, reused_us, is_newer=what.action == REMOVE)
     return len((yield from change_values(client, kind, numbers, change, ids)))

@@ -34,7 +34,7 @@ from touchbase.messages.api.schemas import MessageOut, message_out
 from touchbase.messages.sql.plans import messages_of_contact
 from touchbase.records.api.if_match import if_updated_us
 from touchbase.records.api.resource import CONTACT_TAG
-from touchbase.records.api.resource_type import contact_out
+from touchbase.records.api.resource_type import changes_out, contact_out
 from touchbase.records.api.schemas import ContactResponse, FieldChangeOut
 from touchbase.records.models import Contact
 from touchbase.records.timelines import MAX_HISTORY, TimelineEntry, timeline
@@ -308,10 +308,9 @@ def _with_person(export: PersonExport, exported: Exported, client: Client, now: 
 
 def _event(entry: TimelineEntry) -> ExportedEvent:
     event = entry.event
-    changed = [FieldChangeOut(change.field, change.value, change.previous) for change in entry.changed]
     return ExportedEvent(
         event.event, to_text(event.occurred_us), to_text(event.received_us), event.channel, event.tool, event.campaign, event.campaign_id,
-        event.status, event.delivery_id, event.detail, changed,
+        event.status, event.delivery_id, event.detail, changes_out(entry),
     )  # fmt: skip
 
 

@@ -69,7 +69,9 @@ def with_present_names(detail: Detail, kind: int, settings: ClientSettings) -> D
     named = {name: value for name, value in custom.items() if name not in renamed}
     for name, value in custom.items():
         named.setdefault(renamed.get(name, name), value)
-    return {**detail, "custom": named}
+    # The timeline shows a change that is a custom field's under that field.
+    changed = [[renamed[name] if name in custom and name in renamed else name, *texts] for name, *texts in detail.get("changed", ())]
+    return {**detail, "custom": named} | ({"changed": changed} if changed else {})
 
 
 def note_misfits(detail: Detail, kind: int, settings: ClientSettings, problems: Problems) -> None:

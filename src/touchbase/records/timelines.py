@@ -17,6 +17,7 @@ from touchbase.history.last_writer_wins import DELIBERATE, NEVER, EffectiveTime,
 from touchbase.history.sql import get_history
 from touchbase.history.status import INITIAL, StatusWalk, advance_status, restart_status
 from touchbase.history.status_words import PLAIN, RENAMED, StatusWords, WordsWalk
+from touchbase.records.field_names import FieldNames
 from touchbase.records.field_projection import FieldWrites, Objects, Written, has_several_objects
 from touchbase.records.models import Company, Contact, Record
 from touchbase.records.projection import (
@@ -47,6 +48,8 @@ class TimelineChange:
     field: str
     value: str | None
     previous: str | None
+    former_name: str | None = None
+    """The name of a custom field that the event said, where the field has another one now."""
 
 
 async def explain(
@@ -154,6 +157,7 @@ class HistoryWalk:
         self.objects = Objects.of_history(history) if has_several_objects(history) else None
         self.status_entries = {id(event) for event in status_entries(history)}
         self.fields, self.custom = _Values(self.objects), _Values(self.objects)
+        self.field_names = FieldNames(history)
         self.named: dict[tuple[Ref | None, str], str | None] = {}
         """The last value of each property that is no field, by its object: some tools leave out the value before a change."""
         self.company = _company_object(record, history)
@@ -194,10 +198,13 @@ class HistoryWalk:
                 changes += self.fields.show(name, _text(getattr(self.record, name)))
             else:
                 changes += self.fields.show(name, write.value)
-        for name, value in self.custom_writes(event).items():
-            written_names.add(name)
-            changes += self.custom.write(name, objects.written(value, event))
-        return [*changes, *self._as_named(event, written_names)]
+        for name, (said, value) in self.custom_writes(event).items():
+            written_names |= {name, said}
+            for change in self.custom.write(name, objects.written(value, event)):
+                change.former_name = None if said == name else said
+                changes.append(change)
+        changes += self._as_named(event, written_names)
+        return [*changes, *self._as_renamed(event)]
 
     def value(self, name: str) -> str | None:
         """Return the present value of a name as histories have it: a custom field as `cf.NAME`."""
@@ -236,10 +243,18 @@ class HistoryWalk:
                 written[name] = (None, stamp)
         return {name: written[name] for name in self.names if name in written}
 
-    def custom_writes(self, event: StoredEvent) -> dict[str, str | None]:
-        """Return the custom fields that the event writes; None removes one."""
-        custom: dict[str, str | None] = event.detail.get("custom", {})
-        return {**dict.fromkeys(self.custom.shown), **custom} if event.detail.get("cleared") else custom
+    def custom_writes(self, event: StoredEvent) -> dict[str, tuple[str, str | None]]:
+        """Return the custom fields that the event writes, with the names that it said; None removes one."""
+        custom = self.field_names.of_event(event)
+        return {**{name: (name, None) for name in self.custom.shown}, **custom} if event.detail.get("cleared") else custom
+
+    def _as_renamed(self, event: StoredEvent) -> Iterator[TimelineChange]:
+        """Yield the value of a custom field that the event renames, which stays as it is."""
+        if (renamed := self.field_names.renamed_by(event)) is not None:
+            former, name = renamed
+            value = self.custom.shown.get(name)
+            if value is not None and self.custom.before.get(name, value) == value:
+                yield TimelineChange(name, value, value, former)
 
     def _as_named(self, event: StoredEvent, written_names: set[str]) -> Iterator[TimelineChange]:
         """Yield changes as the sender named them: properties that a tool changed, and changes by a request of an earlier version.
@@ -248,7 +263,7 @@ class HistoryWalk:
         """
         named = [(name, value, None) for name, value in event.detail.get("identity", {}).items()]
         for name, value, previous in (*named, *event.detail.get("changed", [])):
-            if name in written_names:
+            if name in written_names or self.field_names.present(name) in written_names:
                 continue
             written_names.add(name)
             if name not in self.names:

@@ -19,6 +19,7 @@ from touchbase.history.last_writer_wins import DERIVED
 from touchbase.history.problems import STATUS_REFUSED, described
 from touchbase.history.status import INITIAL, StatusWalk, advance_status, restart_status, why_ignored
 from touchbase.history.status_words import StatusWords, WordsWalk
+from touchbase.records.field_names import FieldNames
 from touchbase.records.models import Company, Contact, Record
 from touchbase.records.projection import status_entries, walked_effect
 from touchbase.records.record_type import stamped_fields, type_of
@@ -84,9 +85,14 @@ class ExplainedValue:
         del self.others[MOST_OTHERS:]
 
 
-def value_names(record: Record) -> list[str]:
-    """Return the names of the record's fields as histories have them: custom fields as `cf.NAME`."""
-    return [*derived_values(record), *stamped_fields(record), *(f"{CUSTOM}{custom_field.name}" for custom_field in record.custom_fields)]
+def present_names(record: Record, field_names: FieldNames) -> list[str]:
+    """Return the names of the record's fields as histories have them: custom fields as `cf.NAME`, without former names."""
+    custom = [
+        custom_field.name
+        for custom_field in record.custom_fields
+        if custom_field.value is not None or field_names.present(custom_field.name) == custom_field.name
+    ]
+    return [*derived_values(record), *stamped_fields(record), *(f"{CUSTOM}{name}" for name in custom)]
 
 
 async def value_history(
@@ -96,9 +102,9 @@ async def value_history(
 
     A place is the effective time of an event and a field. Raises `Invalid` for a field that the record does not have.
     """
-    if name is not None:
-        _check_name(record, name)
     history, since_us = await read_history(store, record, None if before is None else before[:2])
+    if name is not None:
+        name = _present_name(record, history, name)
     changes: deque[ValueChange] = deque(maxlen=limit + 1)  # the newest ones: a history may have a million values
     async for change in _changes(record, in_order(record, history, words), words):
         if name in (None, change.field) and (before is None or place_of(change) < before):
@@ -152,17 +158,18 @@ async def explain_values(
 
     Raises `Invalid` for a field that the record does not have.
     """
-    if name is not None:
-        _check_name(record, name)
     events, since_us = await read_history(store, record)
+    if name is not None:
+        name = _present_name(record, events, name)
     history = in_order(record, events, words)
     walk = HistoryWalk(record, history, words)
-    explained = {field_name: ExplainedValue(field_name, None) for field_name in value_names(record) if name in (None, field_name)}
+    names = [name] if name is not None else present_names(record, walk.field_names)
+    explained = {field_name: ExplainedValue(field_name, None) for field_name in names}
     async for event, changed in _steps(walk, history):
         named = _named(walk, event)
         for field_name in explained.keys() & {*changed, *named}:
             before, after = changed.get(field_name) or (walk.value(field_name),) * 2
-            _explain(explained[field_name], event, before, after, named.get(field_name))
+            _explain(explained[field_name], event, before, after, named.get(field_name), walk.field_names.renamed_by(event))
     status = type_of(record).status
     if status in explained:
         explained[status].others, explained[status].others_total = [], 0
@@ -184,9 +191,13 @@ def _explain_derived(explained: ExplainedValue, record: Contact | Company) -> No
 
 
 def _explain(
-    explained: ExplainedValue, event: StoredEvent, before: str | None, after: str | None, named: tuple[str | None, bool] | None
-) -> None:
-    """Add one event to what is known of a value; `named` is the value that it names, and whether the write is deliberate."""
+    explained: ExplainedValue, event: StoredEvent, before: str | None, after: str | None, named: tuple[str | None, bool] | None,
+    renamed: tuple[str, str] | None,
+) -> None:  # fmt: skip
+    """Add one event to what is known of a value; `named` is the value that it names, and whether the write is deliberate.
+
+    `renamed`: the former and the present name of the custom field that the event renames.
+    """
     if after != before and is_rename(event):
         explained.value = after  # the event that had set the status stays its source
         return
@@ -197,6 +208,10 @@ def _explain(
         return
     if named is not None:
         value, is_deliberate = named
+        if renamed is not None:
+            reason = f"it renamed {renamed[0]!r}; the event that had set the value stays its source"
+            explained.add(OtherEvent(event, value, reason))
+            return
         reason = f"it was {_cut(value)} already" if value == after else OUTRANKED if is_deliberate else FILLS_ONLY
         explained.add(OtherEvent(event, value, reason))
 
@@ -207,7 +222,7 @@ def _cut(value: str | None) -> str:
 
 def _named(walk: HistoryWalk, event: StoredEvent) -> dict[str, tuple[str | None, bool]]:
     """Return the values that an event names, by field, and whether each write is deliberate."""
-    named: dict[str, tuple[str | None, bool]] = {f"{CUSTOM}{name}": (value, True) for name, value in walk.custom_writes(event).items()}
+    named: dict[str, tuple[str | None, bool]] = {f"{CUSTOM}{name}": (value, True) for name, (_, value) in walk.custom_writes(event).items()}
     for name, (value, stamp) in walk.writes(event).items():
         if name != "origin" or value is not None:
             named[name] = None if value is None else str(value), bool(stamp[0])
@@ -288,9 +303,14 @@ def place_of(change: ValueChange) -> tuple[Micros, str, str]:
     return (*change.event.effective_time, change.field)
 
 
-def _check_name(record: Record, name: str) -> None:
-    names = value_names(record)
+def _present_name(record: Record, history: Iterable[StoredEvent], name: str) -> str:
+    """Return the present name of a field of the record; raises `Invalid` if it has none of this name."""
+    field_names = FieldNames(history)
+    names = present_names(record, field_names)
+    if name not in names and name.startswith(CUSTOM):
+        name = f"{CUSTOM}{field_names.present(name.removeprefix(CUSTOM))}"
     if name not in names:
         near = suggest(name, names)
         advice = f"did you mean {near}?" if near else f"there are {', '.join(names[:MOST_FAULTS])}"
         raise Invalid([Fault("?field", "unknown", f"must be the name of a field of this record; {advice}")])
+    return name

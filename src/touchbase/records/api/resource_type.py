@@ -108,14 +108,21 @@ def states_named(if_match: str) -> list[Micros] | None:
     return [int(ours[1], 16) for tag in strong if (ours := _OURS.fullmatch(tag)) is not None]
 
 
+def changes_out(entry: TimelineEntry) -> list[FieldChangeOut]:
+    """Return the changes of an event of a record's history."""
+    return [
+        FieldChangeOut(change.field, change.value, change.previous, UNSET if change.former_name is None else change.former_name)
+        for change in entry.changed
+    ]
+
+
 def timeline_event(entry: TimelineEntry, message_id: int | None) -> TimelineEvent:
     """Return an event of a record's history, with the id of its message."""
     event = entry.event
-    changed = [FieldChangeOut(change.field, change.value, change.previous) for change in entry.changed]
     key_id, request_id = event.detail.get("by", NO_AUTHOR)
     return TimelineEvent(
         event.event, to_text(event.occurred_us), to_text(event.received_us), event.tool, event.campaign, event.campaign_id,
-        event.delivery_id, key_id, request_id, changed, problems_out(event.detail.get("problems", {})), message_id,
+        event.delivery_id, key_id, request_id, changes_out(entry), problems_out(event.detail.get("problems", {})), message_id,
     )  # fmt: skip
 
 

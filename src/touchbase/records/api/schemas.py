@@ -215,6 +215,10 @@ class FieldChangeOut(Struct):
     field: str
     value: str | None
     previous: str | None
+    former_name: Annotated[
+        str | UnsetType,
+        Meta(description="The name that the event said, if the custom field has another one now. An unchanged value: the renaming."),
+    ] = UNSET
 
 
 class TimelineEvent(Struct):

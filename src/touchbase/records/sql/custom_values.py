@@ -47,6 +47,9 @@ class ChangeOfValues:
     key: str
     """Distinguishes this change from others, in the keys of its entries."""
     by: Author = NO_AUTHOR
+    reused: str = ""
+    """A name that another field had before: the change follows what was received about that one before `reused_us`, its removal too."""
+    reused_us: Micros = 0
     is_newer: bool = False
     """Whether the change takes effect at `at`: a decision of now, which older facts that arrive later cannot undo."""
 
@@ -136,7 +139,8 @@ def _effective_time(record: Record, history: Sequence[StoredEvent], what: Change
         if custom_field.name in what.follows
     ]
     for event in history:
-        if event.detail.get("cleared") or not what.follows.isdisjoint(event.detail.get("custom", ())):
+        names = {*what.follows, what.reused} if event.received_us < what.reused_us else what.follows
+        if event.detail.get("cleared") or not names.isdisjoint(event.detail.get("custom", ())):
             stamps.append((DELIBERATE, *event.effective_time))
     _, last_us, last_key = max(stamps, default=NEVER)
     mine = f"{what.key}.{record.id}"
