@@ -138,7 +138,7 @@ async def test_endpoint_that_is_off__is_an_item_until_it_is_removed(messages: Me
     added = await messages.call.post("/public/v2/webhook-endpoints", {"url": "https://hooks.example/x", "description": "To the CRM"})
     number = added.json()["id"]
     sound = await items(messages)
-    await messages.call("PATCH", f"/public/v2/webhook-endpoints/{number}", {"state": "disabled"})
+    await messages.call("PATCH", f"/public/v2/webhook-endpoints/{number}", {"disabled": True})
 
     [item] = await items(messages)
     await messages.call("DELETE", f"/public/v2/webhook-endpoints/{number}")
