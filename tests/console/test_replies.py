@@ -117,6 +117,38 @@ def test_snooze_and_automatic__move_a_conversation_to_another_tab(replies: Conso
     assert counted(replies) == (1, 1, 0)
 
 
+def test_selected_conversations__are_changed_at_once_and_undo_leaves_what_changed_since(replies: Console) -> None:
+    page = replies.open(f"/replies{OF}")
+    page.keyboard.press("j")
+    page.locator(".reply[aria-current]", has_text="Ada").wait_for()
+    page.keyboard.press("J")
+    page.get_by_text("2 selected").wait_for()
+    page.keyboard.press("x")
+    page.get_by_text("1 selected").wait_for()
+    page.keyboard.press("X")
+    page.get_by_role("region", name="Selected conversations").wait_for(state="detached")
+    page.keyboard.press("Control+a")
+    page.get_by_text("3 selected").wait_for()
+    assert look_faults(page) == []
+    page.locator(".selection").get_by_role("button", name="Label").click()
+    page.locator(".selection").get_by_role("button", name="Later").click()
+    page.get_by_text("3 labelled “Later”.").wait_for()
+    labels = [row["label"] for row in replies.send("GET", "/team/v1/conversations")["data"]]
+    assert labels == ["later"] * 3
+    replies.send("PATCH", f"/team/v1/conversations/{CLIENT}/2", {"label": "meeting"})
+
+    page.keyboard.press("u")
+    page.get_by_text("1 stay: somebody changed them since.").wait_for()
+
+    labels = sorted(str(row["label"]) for row in replies.send("GET", "/team/v1/conversations")["data"])
+    assert labels == ["None", "None", "meeting"]
+    page.keyboard.press("Control+a")
+    page.get_by_text("3 selected").wait_for()
+    page.keyboard.press("e")
+    page.get_by_text("3 done.").wait_for()
+    assert counted(replies) == (0, 0, 0)
+
+
 def test_block__puts_the_contact_on_the_list_with_its_status_and_undo_takes_both_off(replies: Console) -> None:
     page = replies.open(f"/replies{OF}")
     page.keyboard.press("j")

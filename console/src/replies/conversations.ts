@@ -110,18 +110,38 @@ export async function change(conversation: Conversation, body: ConversationChang
   void readConversationsAgain();
 }
 
-/** Handle all replies of many conversations. */
-export async function finish(conversations: readonly Conversation[]): Promise<void> {
-  const named = conversations.map(({ client_id, contact, version }) => ({ client_id, contact_id: contact.id, version }));
-  const { data } = await call<Schemas['ChangedConversations']>('POST', `${LIST}/bulk`, { body: { conversations: named, change: { state: 'done' } } });
-  const left = data.data.filter((each) => each.error !== null).length;
-  readConversationsAgain();
-  const done = named.length - left;
-  toast(left ? `${done} done; ${left} changed meanwhile and stay.` : `${done} done.`, {
+export const MOST_AT_ONCE = 500;
+
+async function bulk(named: readonly Conversation[], change: ConversationChange) {
+  const conversations = named.map(({ client_id, contact, version }) => ({ client_id, contact_id: contact.id, version }));
+  const { data } = await call<Schemas['ChangedConversations']>('POST', `${LIST}/bulk`, { body: { conversations, change } });
+  return data.data;
+}
+
+/**
+ * Make one change of many conversations; those that changed meanwhile stay. The message takes it back, except where somebody has changed
+ * a conversation since. `back` is what a conversation had before.
+ */
+export async function changeMany(conversations: readonly Conversation[], body: ConversationChange, done: string, back: (before: Conversation) => ConversationChange): Promise<void> {
+  const before = conversations.slice(0, MOST_AT_ONCE);
+  const rows = await bulk(before, body);
+  void readConversationsAgain();
+  const left = rows.filter((row) => row.error !== null).length;
+  toast(left ? `${rows.length - left} ${done}; ${left} changed meanwhile and stay.` : `${rows.length} ${done}.`, {
     undo: async () => {
-      const back = named.map(({ client_id, contact_id }) => ({ client_id, contact_id }));
-      await call('POST', `${LIST}/bulk`, { body: { conversations: back, change: { state: 'open' } } });
-      readConversationsAgain();
+      const changes = new Map<string, { to: ConversationChange; of: Conversation[] }>();
+      rows.forEach(({ conversation }, n) => {
+        const was = before[n];
+        if (!conversation || !was) return;
+        const to = back(was);
+        const group = changes.get(JSON.stringify(to)) ?? { to, of: [] };
+        group.of.push(conversation);
+        changes.set(JSON.stringify(to), group);
+      });
+      const undone = (await Promise.all([...changes.values()].map(({ to, of }) => bulk(of, to)))).flat();
+      void readConversationsAgain();
+      const stay = undone.filter((row) => row.error !== null).length;
+      if (stay) toast(`${stay} stay: somebody changed them since.`, { bad: true });
     },
   });
 }

@@ -11,14 +11,16 @@ import { copy } from '../ui/overlay';
 import { StatusMark } from '../ui/status';
 import { toast, toastProblem } from '../ui/toast';
 import { plural, toolName, words } from '../words';
-import { finish, keyOf, nameOf, readConversationsAgain, refused, tabs, useConversations, useCounters, usePeople, type Conversation, type Filter, type State } from './conversations';
+import { changeMany, keyOf, MOST_AT_ONCE, nameOf, readConversationsAgain, refused, tabs, useConversations, useCounters, usePeople, type Conversation, type Filter, type State } from './conversations';
 import { BlockDialog, blocking } from './block';
+import { act, assignTo, clear, finished, select, selected, SelectionBar, toggle } from './selection';
 import { assign, MOST_KEYS, Pane, setStatus, toggleDone, toggleKind, useStatuses } from './pane';
 
 const FILTERS = ['campaign_id', 'tool', 'label', 'sort'];
 const ALL = '1';
 
 interface Latest {
+  all: readonly Conversation[];
   chosen: Conversation | undefined;
   statuses: readonly Status[];
   move: (step: number) => void;
@@ -26,7 +28,7 @@ interface Latest {
 }
 
 /** What the shortcuts act on. */
-const latest: Latest = { chosen: undefined, statuses: [], move: () => undefined, load: () => undefined };
+const latest: Latest = { all: [], chosen: undefined, statuses: [], move: () => undefined, load: () => undefined };
 
 function filterOf(query: URLSearchParams): Filter {
   return Object.fromEntries(FILTERS.map((name) => [name, query.get(name) ?? '']).filter(([, value]) => value));
@@ -76,11 +78,12 @@ export function Replies() {
     arrived.value = 0;
     readConversationsAgain();
   };
-  Object.assign(latest, { chosen, statuses, load, move: (step: number) => choose(present < 0 ? 0 : Math.max(0, Math.min(conversations.length - 1, present + step))) });
+  Object.assign(latest, { all: conversations, chosen, statuses, load, move: (step: number) => choose(present < 0 ? 0 : Math.max(0, Math.min(conversations.length - 1, present + step))) });
   useReplyKeys();
   useEffect(() => {
     arrived.value = 0;
     document.title = 'Replies · Touchbase';
+    return clear;
   }, []);
   useEffect(() => {
     if (chosen) document.getElementById(`of-${keyOf(chosen)}`)?.scrollIntoView({ block: 'nearest' });
@@ -100,8 +103,8 @@ export function Replies() {
         })}
         <Filters filter={filter} isAll={isAll} conversations={conversations} show={show} />
         {state === 'automatic' && canWrite.value && conversations.length > 0 && (
-          <Button icon="check" onClick={() => void finish(conversations.slice(0, 500)).catch(toastProblem)}>
-            {`Done with ${conversations.length === 1 ? 'it' : `all ${Math.min(conversations.length, 500)}`}`}
+          <Button icon="check" onClick={() => void changeMany(conversations, ...finished).catch(toastProblem)}>
+            {`Done with ${conversations.length === 1 ? 'it' : `all ${Math.min(conversations.length, MOST_AT_ONCE)}`}`}
           </Button>
         )}
       </nav>
@@ -122,6 +125,7 @@ export function Replies() {
                 <Row key={keyOf(each)} conversation={each} isAll={isAll} people={people} chosen={each === chosen} choose={() => choose(n)} />
               ))}
             </ol>
+            <SelectionBar all={conversations} people={people} />
             {list.hasMore && (
               <div class="pad">
                 <Button onClick={() => list.more()}>Show older replies</Button>
@@ -144,9 +148,11 @@ export function Replies() {
 
 function Row({ conversation, isAll, people, chosen, choose }: { conversation: Conversation; isAll: boolean; people: ReadonlyMap<string, string>; chosen: boolean; choose: () => void }) {
   const { contact, newest, label } = conversation;
+  const isSelected = selected.value.has(keyOf(conversation));
   const of = clients.value.find((each) => each.client_id === conversation.client_id);
   return (
-    <li id={`of-${keyOf(conversation)}`} class="reply" aria-current={chosen ? 'true' : undefined}>
+    <li id={`of-${keyOf(conversation)}`} class={`reply ${isSelected ? 'selected' : ''}`} aria-current={chosen ? 'true' : undefined}>
+      {canWrite.value && <input type="checkbox" aria-label={`Select ${nameOf(conversation)}`} checked={isSelected} onChange={() => toggle(conversation)} />}
       <button type="button" onClick={choose}>
         <span class="line">
           <span class="strong cut">{nameOf(conversation)}</span>
@@ -186,6 +192,14 @@ function useReplyKeys(): void {
       { keys: 'f', does: 'Unfold or fold a long text', group, run: press('.pane .fold') },
     ];
     if (!canWrite.value) return keys;
+    const isAny = () => latest.all.some((each) => selected.value.has(keyOf(each)));
+    // What keys do with the selected conversations, else with the chosen one.
+    const onAll = (many: () => void, single: () => void) => () => (isAny() ? many() : single());
+    const extend = (step: number) => () => {
+      const next = latest.all[latest.all.findIndex((each) => each === latest.chosen) + step];
+      select([latest.chosen, next].filter((each) => each !== undefined), true);
+      latest.move(step);
+    };
     const status = (n: number) => (conversation: Conversation) => {
       const found = latest.statuses[n];
       return found && setStatus(conversation, found.name);
@@ -193,11 +207,16 @@ function useReplyKeys(): void {
     const numbers = Array.from({ length: MOST_KEYS }, (_, n) => ({ keys: String(n + 1), does: `Set the status that has a ${n + 1}`, group, run: on(status(n)) }));
     return [
       ...keys,
-      { keys: 'e', does: 'Done, or open again', group, run: on(toggleDone) },
-      { keys: 'h', does: 'Snooze', group, run: press('.pane .snooze') },
+      { keys: 'x', does: 'Select', group, run: on(toggle) },
+      { keys: 'J', does: 'Select, and the next one', group, run: extend(1) },
+      { keys: 'K', does: 'Select, and the previous one', group, run: extend(-1) },
+      { keys: 'mod+a', does: 'Select all that are shown', group, run: () => select(latest.all, true) },
+      { keys: 'X', does: 'Select none', group, run: clear },
+      { keys: 'e', does: 'Done, or open again', group, run: onAll(() => act(latest.all, ...finished), on(toggleDone)) },
+      { keys: 'h', does: 'Snooze', group, run: onAll(press('.selection .snooze'), press('.pane .snooze')) },
       { keys: 'm', does: 'Move between Open and Automatic', group, run: on((each) => (each.state === 'open' || each.state === 'automatic') && toggleKind(each)) },
       { keys: 'b', does: 'Block the contact', group, run: on((each) => (blocking.value = each)) },
-      ...(session.value?.user ? [{ keys: 'i', does: 'Assign to me', group, run: on((each) => assign(each, 'me', 'you')) }, { keys: 'a', does: 'Assign', group, run: press('.pane .assign') }] : []),
+      ...(session.value?.user ? [{ keys: 'i', does: 'Assign to me', group, run: onAll(() => assignTo(latest.all, 'me', 'you'), on((each) => assign(each, 'me', 'you'))) }, { keys: 'a', does: 'Assign', group, run: onAll(press('.selection .assign'), press('.pane .assign')) }] : []),
       ...numbers,
     ];
   });
