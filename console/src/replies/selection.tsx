@@ -80,9 +80,7 @@ export function SelectionBar({ all, people }: { all: readonly Conversation[]; pe
           </div>
         )}
       </Popover>
-      <Button kind="quiet" icon="close" onClick={clear}>
-        Select none
-      </Button>
+      <Button kind="quiet" icon="close" label="Select none" onClick={clear} />
     </div>
   );
 }
