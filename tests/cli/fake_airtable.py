@@ -75,12 +75,12 @@ class FakeAirtable:
 
     address: str = ""
     requests: list[str] = field(default_factory=list)
-    refused: list[tuple[int, dict[str, Any]]] = field(default_factory=list)
+    refused: list[tuple[int, Any]] = field(default_factory=list)
     """Answers to the next requests for records, in place of a page."""
     page: int = 100
     """Records of a page at most, to have pages in a small base."""
 
-    def answer(self, method: str, target: str, token: str | None) -> tuple[int, dict[str, Any]]:
+    def answer(self, method: str, target: str, token: str | None) -> tuple[int, Any]:
         """Return status and body of a request."""
         parts = urlsplit(target)
         query, path = parse_qs(parts.query), parts.path.split("/")[1:]
@@ -117,7 +117,7 @@ def fake_airtable() -> Iterator[FakeAirtable]:
 
         def do_GET(self) -> None:
             status, body = fake.answer("GET", self.path, self.headers.get("Authorization"))
-            data = json.dumps(body).encode()
+            data = body if isinstance(body, bytes) else json.dumps(body).encode()
             self.send_response(status)
             self.send_header("Content-Type", "application/json")
             self.send_header("Content-Length", str(len(data)))

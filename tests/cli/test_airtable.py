@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import re
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from typing import Any
@@ -167,6 +168,39 @@ def test_records__wait_half_a_minute_after_a_429_and_begin_again_when_the_list_h
     assert (count, targets) == (1, {"Airtable id": "external_id"})
     assert lines == [{"Airtable id": "recDeal", "Title": "Acme 2026", "Amount": "1200.5", "Person": "Ann Lee", "Airtable created": AT}]
     assert 30.0 in clock.waits
+
+
+HOSTILE: dict[str, tuple[object, str]] = {
+    "circle": ({"records": [], "offset": "itr/0"}, "the list of 'People' has no end"),
+    "long": ({"records": [], "offset": "i" * 201}, "the list of 'People' has no end"),
+    "none": ({"entries": []}, "is none of Airtable's API: ValidationError Object missing required field `records`"),
+    "numbers": ({"records": [{"id": 5, "fields": {}}]}, "Expected `str`, got `int` - at `$.records[0].id`"),
+    "nested": (b"[" * 100_000, "is none of Airtable's API: RecursionError"),
+    "page": (b"<html>", "is none of Airtable's API: DecodeError"),
+}
+
+
+@pytest.mark.parametrize("kind", HOSTILE)
+def test_answers__that_are_not_airtables_end_with_the_reason(kind: str) -> None:
+    body, message = HOSTILE[kind]
+    with serving(Clock()) as (fake, base):
+        people = base.tables()[1]
+        fake.refused = [(200, body)] * 3
+
+        with pytest.raises(click.ClickException, match=re.escape(message)):
+            list(base.records(people))
+
+    assert len(fake.requests) <= 3
+
+
+def test_refusal_of_airtable__is_cut_and_moves_no_cursor(store: Run, fake: FakeAirtable) -> None:
+    fake.refused = [(418, {"error": {"type": "TEAPOT", "message": "\x1b[2J" + "x" * 100_000}})]
+
+    store("clients", "add", "acme")
+    result = store("contacts", "import", "--airtable", BASE, "--table", "People", "--client", "acme")
+
+    assert "Airtable answers 418 TEAPOT" in result.output
+    assert ("\x1b" in result.output, len(result.output) < 1_000) == (False, True)
 
 
 def test_records__that_airtable_never_returns_end_with_what_to_do() -> None:

@@ -11,11 +11,12 @@ import sys
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from http.client import HTTPConnection, HTTPException, HTTPSConnection
-from typing import Any, BinaryIO, Literal
+from http.client import HTTPConnection, HTTPException, HTTPResponse, HTTPSConnection
+from typing import Any, BinaryIO, Literal, NotRequired, TypedDict, TypeVar
 from urllib.parse import quote, urlencode, urlsplit
 
 import click
+import msgspec
 
 from touchbase.imports.guessing import guess
 
@@ -29,7 +30,16 @@ LIMITED_SECONDS = 30.0
 """How long Airtable refuses a base's requests after a 429."""
 ATTEMPTS = 6
 TIMEOUT = 60.0
-RESPONSE_BYTES = 64 * 1024 * 1024
+RESPONSE_BYTES, RESPONSE_SECONDS = 64 * 1024 * 1024, 300.0
+MOST_BYTES = 1024 * 1024 * 1024
+"""Bytes of the pages of a list: four times the file that can be imported."""
+MOST_PAGES = 100_000
+"""Pages of a list: an import has at most ten million rows."""
+LONGEST_OFFSET = 200
+"""Characters of the place where the next page begins."""
+SHOWN = 300
+"""Characters of what Airtable says that an error quotes."""
+OK = 200
 RECORD_ID, CREATED = "Airtable id", "Airtable created"
 """Columns that every record has, next to the fields of its table."""
 COMPUTED = frozenset(
@@ -40,6 +50,40 @@ COMPUTED = frozenset(
 )  # fmt: skip
 """Types of fields that have a value in an empty record too."""
 LOCAL = ("localhost", "127.0.0.1", "::1")
+
+
+T = TypeVar("T")
+
+
+class AirtableRecord(TypedDict):
+    """A record of a table; `fields` has what is not empty, by name."""
+
+    id: str
+    fields: dict[str, Any]
+    createdTime: NotRequired[str]
+
+
+class _RecordPage(msgspec.Struct):
+    records: list[AirtableRecord]
+    offset: str | None = None
+
+
+class _FieldOut(msgspec.Struct):
+    id: str
+    name: str
+    type: str
+    options: dict[str, Any] | None = None
+
+
+class _TableOut(msgspec.Struct, rename="camel"):
+    id: str
+    name: str
+    primary_field_id: str
+    fields: list[_FieldOut]
+
+
+class _TablePage(msgspec.Struct):
+    tables: list[_TableOut]
 
 
 class AirtableFailed(click.ClickException):
@@ -91,6 +135,8 @@ class AirtableBase:
         self._connection = (HTTPSConnection if parts.scheme == "https" else HTTPConnection)(parts.netloc, timeout=TIMEOUT)
         self._seconds, self._sleep = seconds, sleep
         self._next = 0.0
+        self._size = 0
+        """Bytes of the newest response."""
 
     def close(self) -> None:
         """Close the connection."""
@@ -98,30 +144,37 @@ class AirtableBase:
 
     def tables(self) -> list[AirtableTable]:
         """Return the tables of the base with their fields."""
-        tables = self._get(f"/v0/meta/bases/{quote(self._base)}/tables")["tables"]
-        return [_table_of(table) for table in tables]
+        return [_table_of(table) for table in self._get(f"/v0/meta/bases/{quote(self._base)}/tables", _TablePage).tables]
 
-    def records(self, table: AirtableTable, view: str = "", fields: Sequence[str] = ()) -> Iterator[dict[str, Any]]:
-        """Yield the records of a table or view, `id`, `createdTime` and `fields`; raises `ListingExpired` if it took too long."""
+    def records(self, table: AirtableTable, view: str = "", fields: Sequence[str] = ()) -> Iterator[AirtableRecord]:
+        """Yield the records of a table or view; raises `ListingExpired` if it took too long."""
         query: dict[str, Any] = {"pageSize": PAGE}
         if view:
             query["view"] = view
         if fields:
             query["fields[]"] = list(fields)
+        seen: set[str] = set()
+        read = 0
         while True:
-            page = self._get(f"/v0/{quote(self._base)}/{quote(table.id)}?{urlencode(query, doseq=True)}")
-            yield from page["records"]
-            if "offset" not in page:
+            page = self._get(f"/v0/{quote(self._base)}/{quote(table.id)}?{urlencode(query, doseq=True)}", _RecordPage)
+            yield from page.records
+            if page.offset is None:
                 return
-            query["offset"] = page["offset"]
+            read += self._size
+            if page.offset in seen or len(seen) >= MOST_PAGES or len(page.offset) > LONGEST_OFFSET:
+                raise AirtableFailed(f"the list of {table.name!r} has no end; is {ENDPOINT_VARIABLE} the address of Airtable's API?")
+            if read > MOST_BYTES:
+                raise AirtableFailed(f"{table.name!r} has more than {MOST_BYTES:,} bytes; choose a smaller view with --view")
+            seen.add(page.offset)
+            query["offset"] = page.offset
 
-    def _get(self, path: str) -> dict[str, Any]:
+    def _get(self, path: str, kind: type[T]) -> T:
         for attempt in range(1, ATTEMPTS + 1):
             self._wait()
             try:
                 self._connection.request("GET", self._path + path, headers={"Authorization": f"Bearer {self._token}"})
                 response = self._connection.getresponse()
-                body = response.read(RESPONSE_BYTES)
+                body = self._body_of(response)
             except (OSError, HTTPException) as error:
                 self._connection.close()
                 why, pause = f"{self._host} cannot be reached: {error or type(error).__name__}", 1.0
@@ -129,10 +182,22 @@ class AirtableBase:
                 if response.status == 429 or response.status >= 500:
                     why, pause = f"Airtable answers {response.status}", LIMITED_SECONDS if response.status == 429 else 1.0
                 else:
-                    return _answer(response.status, body)
+                    return _answer(response.status, body, kind)
             if attempt < ATTEMPTS:
                 self._sleep(pause * (1 if pause == LIMITED_SECONDS else 2 ** (attempt - 1)))
         raise AirtableFailed(f"{why}; run the command again later: what is imported already counts as unchanged")
+
+    def _body_of(self, response: HTTPResponse) -> bytes:
+        """Return the body of a response; raise `OSError` for a longer one, or one that comes a byte now and then."""
+        pieces, until = [], self._seconds() + RESPONSE_SECONDS
+        self._size = 0
+        while piece := response.read1(65_536):
+            pieces.append(piece)
+            self._size += len(piece)
+            if self._size > RESPONSE_BYTES or self._seconds() > until:
+                raise OSError(f"a response has more than {RESPONSE_BYTES:,} bytes or takes more than {RESPONSE_SECONDS:g} seconds")
+        response.close()  # with its body read, so that the connection can be used again
+        return b"".join(pieces)
 
     def _wait(self) -> None:
         now = self._seconds()
@@ -141,17 +206,20 @@ class AirtableBase:
         self._next = max(now, self._next) + INTERVAL
 
 
-def _answer(status: int, body: bytes) -> dict[str, Any]:
-    """Return a response's JSON; raise an error with a next step for an error response."""
+def _answer(status: int, body: bytes, kind: type[T]) -> T:
+    """Return a response's JSON; raise an error with a next step for an error response, and for anything else."""
     try:
-        value = json.loads(body)
-    except ValueError:
+        value = msgspec.json.decode(body)
+        if status == OK:
+            return msgspec.convert(value, kind)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as bad:
+        if status == OK:
+            why = f"{type(bad).__name__} {bad}"[:SHOWN]
+            raise AirtableFailed(f"the response is none of Airtable's API: {why}; is {ENDPOINT_VARIABLE} its address?") from None
         value = None
-    if status == 200 and isinstance(value, dict):
-        return value
     error = value.get("error") if isinstance(value, dict) else None
-    kind, detail = (error.get("type"), error.get("message") or "") if isinstance(error, dict) else (error, "")
-    if kind == "LIST_RECORDS_ITERATOR_NOT_AVAILABLE":
+    named, detail = (error.get("type"), str(error.get("message") or "")[:SHOWN]) if isinstance(error, dict) else (error, "")
+    if named == "LIST_RECORDS_ITERATOR_NOT_AVAILABLE":
         raise ListingExpired
     if status == 401:
         raise AirtableFailed(f"Airtable does not know the token; put one from airtable.com/create/tokens into {TOKEN_VARIABLE}")
@@ -160,16 +228,18 @@ def _answer(status: int, body: bytes) -> dict[str, Any]:
             "Airtable does not show this base or view to the token; the token needs access to the base, and the scopes "
             f"data.records:read and schema.bases:read. {detail}".rstrip()
         )
-    raise AirtableFailed(f"Airtable answers {status} {kind or ''} {detail}".rstrip())
+    raise AirtableFailed(f"Airtable answers {status} {named or ''} {detail}".rstrip()[:SHOWN])
 
 
-def _table_of(table: Mapping[str, Any]) -> AirtableTable:
-    fields = tuple(
-        AirtableField(field["id"], field["name"], field["type"], (field.get("options") or {}).get("linkedTableId") or "")
-        for field in table["fields"]
-    )
+def _table_of(table: _TableOut) -> AirtableTable:
+    fields = tuple(AirtableField(each.id, each.name, each.type, _linked_table(each.options or {})) for each in table.fields)
     names = {field.id: field.name for field in fields}
-    return AirtableTable(table["id"], table["name"], names.get(table["primaryFieldId"], fields[0].name if fields else ""), fields)
+    return AirtableTable(table.id, table.name, names.get(table.primary_field_id, fields[0].name if fields else ""), fields)
+
+
+def _linked_table(options: Mapping[str, Any]) -> str:
+    linked = options.get("linkedTableId")
+    return linked if isinstance(linked, str) else ""
 
 
 def find_table(tables: Sequence[AirtableTable], wanted: str) -> AirtableTable:
@@ -177,7 +247,8 @@ def find_table(tables: Sequence[AirtableTable], wanted: str) -> AirtableTable:
     for table in tables:
         if wanted == table.id or wanted.strip().casefold() == table.name.strip().casefold():
             return table
-    raise click.UsageError(f"--table {wanted!r} is no table of the base; it has: {', '.join(table.name for table in tables)}")
+    names = ", ".join(table.name[:SHOWN] for table in tables[:SHOWN])
+    raise click.UsageError(f"--table {wanted!r} is no table of the base; it has: {names}")
 
 
 def write_records(
@@ -236,7 +307,7 @@ class _Columns:
         self._has_created = any(field.kind == "createdTime" for field in table.fields)
         self.targets = {} if "external_id" in guessed.values() else {RECORD_ID: "external_id"}
 
-    def row(self, entry: Mapping[str, Any]) -> dict[str, str]:
+    def row(self, entry: AirtableRecord) -> dict[str, str]:
         """Return a record by column; a contact has one company, and further linked ones have a column of their own.
 
         An empty record is blank, without its id and what Airtable computes.
@@ -246,7 +317,8 @@ class _Columns:
         for field in self._fields:
             value = values.get(field.name)
             if field.linked_table and isinstance(value, list):
-                value = [self._names[field.linked_table].get(number, number) for number in value]
+                names = self._names[field.linked_table]
+                value = [names.get(number, number) if isinstance(number, str) else number for number in value]
             if field.name in self._single:
                 linked = value if isinstance(value, list) else []
                 row[field.name] = _text(linked[:1])

@@ -16,6 +16,7 @@ from contextlib import contextmanager
 import click
 
 import touchbase
+from touchbase.cli.output import escape_controls
 
 STOPPED = 130
 """Exit status of a command that Ctrl+C has stopped."""
@@ -88,7 +89,7 @@ def one_line_errors(ctx: click.Context) -> Iterator[None]:
     try:
         yield
     except click.ClickException as error:
-        vars(error)["message"] = without_secrets(error.message)
+        vars(error)["message"] = escape_controls(without_secrets(error.message))
         raise
     except (click.exceptions.Exit, click.Abort):
         raise
@@ -98,7 +99,8 @@ def one_line_errors(ctx: click.Context) -> Iterator[None]:
     except Exception as error:
         name = ctx.invoked_subcommand or "touchbase"
         sentence = _sentence_of(error)
-        raise click.ClickException(without_secrets(f"{name} failed: {sentence}" if sentence else _unexpected(name, error))) from error
+        failed = f"{name} failed: {sentence}" if sentence else _unexpected(name, error)
+        raise click.ClickException(escape_controls(without_secrets(failed))) from error
 
 
 def _sentence_of(error: Exception) -> str | None:
