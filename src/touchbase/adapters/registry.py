@@ -7,7 +7,7 @@ Optional attributes besides those of `adapters/interface.Adapter`: `signature_sc
 that requests contain; `protocol_bodies`, by a body's first byte, functions that return the response body that the
 protocol requires; `known_only`, names of events that create no record; `channels`, the channels at whose addresses
 its webhooks are read; `fetcher`, which fetches records that webhooks leave out (`kit/fetch.py`); and
-`max_confidence`, the adapter's highest confidence (default 100).
+`max_confidence`, the adapter's highest confidence (default 100), and `confidence_with`, the highest one for an object with these names.
 
 Amazon SNS around other tools' webhooks: its own messages about the subscription to this address.
 
@@ -19,7 +19,7 @@ from __future__ import annotations
 
 import pkgutil
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence, Set
 from contextlib import suppress
 from dataclasses import replace
 from importlib import import_module
@@ -43,6 +43,8 @@ _MAX_CACHE_ENTRIES = 500
 """Size limit of bodies whose keys are cached, and of the cache: a few megabytes at most."""
 
 _Names = tuple[str, tuple[str, ...], tuple[str, ...]]
+_Candidate = tuple[int, Adapter]
+"""An adapter with its highest possible confidence."""
 ProtocolBody = Callable[[bytes], ProtocolResponse | None]
 
 
@@ -56,7 +58,7 @@ class Adapters(SignatureSchemes):
     def __init__(self, adapters: Iterable[Adapter]) -> None:
         super().__init__({channel: {} for channel in CHANNELS})
         self._by_detection_key: dict[str, dict[str, list[Adapter]]] = {channel: {} for channel in CHANNELS}
-        self._candidate_cache: dict[_Names, list[Adapter]] = {}
+        self._candidate_cache: dict[_Names, list[_Candidate]] = {}
         """Candidates by the webhook's key and header names: a tool repeats the same ones."""
         self._always: dict[str, list[Adapter]] = {channel: [] for channel in CHANNELS}
         self._generic: dict[str, list[Adapter]] = {channel: [] for channel in CHANNELS}
@@ -97,7 +99,7 @@ class Adapters(SignatureSchemes):
 
     def recognise(self, webhook: ParsedWebhook) -> list[tuple[int, str]]:
         """Return every adapter that recognises the webhook: confidence and tool, highest first."""
-        adapters = (*self._candidates(webhook), *self._generic[webhook.request.channel])
+        adapters = (*(adapter for _, adapter in self._candidates(webhook)), *self._generic[webhook.request.channel])
         candidates = [(confidence, adapter.tool) for adapter in adapters if (confidence := adapter.recognise(webhook)) > 0]
         return sorted(candidates, key=lambda candidate: (-candidate[0], candidate[1]))
 
@@ -178,19 +180,21 @@ class Adapters(SignatureSchemes):
 
     def _most_confident_of(self, webhook: ParsedWebhook) -> tuple[int, Adapter | None]:
         best: tuple[int, str, Adapter | None] = (0, "", None)
-        for adapter in (*self._candidates(webhook), *self._generic[webhook.request.channel]):
-            # The generic adapter is never as confident: it comes last, and only if needed.
-            if best[0] >= MIN_CONFIDENCE and adapter.tool == GENERIC:
-                break
-            if (_max_confidence_of(adapter), best[1]) < (best[0], adapter.tool):
+        for most, adapter in self._candidates(webhook):
+            if (most, best[1]) < (best[0], adapter.tool):
                 continue
             confidence = adapter.recognise(webhook)
             # Ties are broken by name: a replay must choose the same adapter.
             if confidence > best[0] or (confidence == best[0] > 0 and adapter.tool < best[1]):
                 best = (confidence, adapter.tool, adapter)
+        # The generic adapter is never as confident: it is only asked if needed.
+        for adapter in self._generic[webhook.request.channel] if best[0] < MIN_CONFIDENCE else ():
+            confidence = adapter.recognise(webhook)
+            if confidence > best[0]:
+                best = (confidence, adapter.tool, adapter)
         return best[0], best[2]
 
-    def _candidates(self, webhook: ParsedWebhook) -> Sequence[Adapter]:
+    def _candidates(self, webhook: ParsedWebhook) -> Sequence[_Candidate]:
         """Return the candidates for a webhook, those with the highest possible confidence first."""
         shown = objects(webhook.data)
         if len(shown) != 1 or len(webhook.request.body) > _MAX_CACHED_BODY:
@@ -203,14 +207,15 @@ class Adapters(SignatureSchemes):
             candidates = self._candidate_cache[names] = self._indexed(webhook, shown)
         return candidates
 
-    def _indexed(self, webhook: ParsedWebhook, shown: list[dict[str, object]]) -> list[Adapter]:
+    def _indexed(self, webhook: ParsedWebhook, shown: list[dict[str, object]]) -> list[_Candidate]:
         index = self._by_detection_key[webhook.request.channel]
         candidates = {id(adapter): adapter for adapter in self._always[webhook.request.channel]}
         for names in (*shown, webhook.headers):
             for detection_key in index.keys() & names.keys():
                 for adapter in index[detection_key]:
                     candidates[id(adapter)] = adapter
-        return sorted(candidates.values(), key=lambda adapter: (-_max_confidence_of(adapter), adapter.tool))
+        rated = [(_highest_confidence(adapter, webhook, shown), adapter) for adapter in candidates.values()]
+        return sorted([candidate for candidate in rated if candidate[0]], key=lambda candidate: (-candidate[0], candidate[1].tool))
 
     def _add(self, adapter: Adapter) -> None:
         self._protocol_bodies |= getattr(adapter, "protocol_bodies", {})
@@ -224,9 +229,12 @@ class Adapters(SignatureSchemes):
                 self._by_detection_key[channel].setdefault(detection_key, []).append(adapter)
 
 
-def _max_confidence_of(adapter: Adapter) -> int:
-    """Return an adapter's highest possible confidence."""
-    return getattr(adapter, "max_confidence", 100)
+def _highest_confidence(adapter: Adapter, webhook: ParsedWebhook, shown: list[dict[str, object]]) -> int:
+    """Return an adapter's highest possible confidence for a webhook with these objects, by their names alone."""
+    confidence_with: Callable[[Set[str], Collection[str]], int] | None = getattr(adapter, "confidence_with", None)
+    if confidence_with is None:
+        return getattr(adapter, "max_confidence", 100)
+    return max((confidence_with(item.keys(), webhook.headers) for item in shown), default=0)
 
 
 def load_adapters(channels: Iterable[str] = CHANNELS) -> Adapters:

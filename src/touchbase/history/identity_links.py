@@ -59,7 +59,9 @@ class Links:
 
     def former_at(self, ref: Ref, at: Micros) -> tuple[Micros, int] | None:
         """Return the first record whose time with a key ended after `at`, and its end; None if there is none."""
-        ends, link = list(self.former.get(ref, ())), self.by_ref.get(ref)
+        ends, link = [*self.former.get(ref, ())], self.by_ref.get(ref)
+        if not ends and link is None:  # nearly every address
+            return None
         if link is not None and link.until_us is not None and (number := self.record_id(ref)) is not None:
             ends.append((link.until_us, number))
         return min((end for end in ends if at < end[0]), default=None)

@@ -59,8 +59,9 @@ def assign(resolver: Resolver, record: Record, name: str, value: str | None, sta
 
 def close_rows_of_others(resolver: Resolver, until_us: Micros) -> None:
     """Close the loaded rows of other records with keys that records of the batch have now."""
+    names = RECORD_TYPES[resolver.kind].identities
     for record in (*resolver.rekeyed.values(), *resolver.created.values()):
-        for name in RECORD_TYPES[resolver.kind].identities:
+        for name in names:
             key = current_key(record, name)
             link = None if key is None else resolver.links.by_ref.get(former_key_of(name, key))
             number = None if link is None or link.until_us is not None else resolver.links.record_id(link.ref)

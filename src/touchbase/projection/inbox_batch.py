@@ -107,9 +107,9 @@ def read_delivery(delivery: Delivery, translate: Translate) -> ReadResult:
 
 
 def pack_result(result: ReadResult) -> ReadResult:
-    """Prepare a result for another process: without the delivery, and with pickled parts if one transaction cannot apply all events."""
+    """Prepare a result for another process: without what only reading needs, and pickled in parts if it is too much for one transaction."""
     if (normalized := result.normalized) is not None:
-        normalized.delivery = _NO_DELIVERY
+        normalized.delivery, normalized.own_ids, normalized.positions = _NO_DELIVERY, {}, {}
         if normalized.cost > MAX_EVENTS:
             normalized.packed = [pickle.dumps(part, pickle.HIGHEST_PROTOCOL) for part in _split_subjects(normalized)]
             normalized.subjects = []

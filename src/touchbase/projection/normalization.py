@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
@@ -115,7 +114,7 @@ class NormalizedDelivery:
     """Number of events about a person or company without any identity."""
     own_ids: dict[str, tuple[object, ...]] = field(default_factory=dict)
     """The identities of the first event with each of the tool's own ids."""
-    positions: Counter[tuple[object, ...]] = field(default_factory=Counter)
+    positions: dict[tuple[object, ...], int] = field(default_factory=dict)
     """The number of its events by their identities and time."""
     cost: int = 0
     """Of applying its subjects, in events of usual size (`cost_of`)."""
@@ -272,9 +271,9 @@ def _make_key_unique(normalized: NormalizedDelivery, subject: EventSubject) -> N
 def _set_position(normalized: NormalizedDelivery, subject: EventSubject) -> None:
     """Set the place of an event among those with equal identities and times: a later one in the body is later."""
     place = (subject.at, *_named(subject))
-    if position := normalized.positions[place]:
+    if position := normalized.positions.get(place, 0):
         subject.detail["position"] = min(position, 0xFFFF)
-    normalized.positions[place] += 1
+    normalized.positions[place] = position + 1
 
 
 def _named(subject: EventSubject) -> tuple[object, ...]:

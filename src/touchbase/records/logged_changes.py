@@ -52,7 +52,7 @@ def difference(before: State, after: State) -> dict[str, tuple[Any, Any]]:
     if before == after:
         return {}
     changed: dict[str, tuple[Any, Any]] = {}
-    for name in before | after:
+    for name in before | after if before else [name for name, value in after.items() if value is not None]:
         old, new = before.get(name), after.get(name)
         if name == _FURTHER and old != new:
             changed["emails"] = (_emails(before), _emails(after))

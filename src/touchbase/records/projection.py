@@ -136,10 +136,13 @@ def walked_effect(event: StoredEvent) -> str:
 
 def field_writes(event: StoredEvent) -> Iterator[tuple[str, str | None, Stamp]]:
     """Yield the values of our own fields that an event sets, with their stamps."""
-    detail, at = event.detail, event.effective_time
-    for name, value in detail.get("carried", {}).items():
+    carried, fields = event.detail.get("carried"), event.detail.get("fields")
+    if not carried and not fields:
+        return
+    at = event.effective_time
+    for name, value in (carried or {}).items():
         yield name, value, (CARRIED, *at)
-    for name, value in detail.get("fields", {}).items():
+    for name, value in (fields or {}).items():
         if name not in RESOLVED_FIELDS:
             yield name, value, (DELIBERATE, *at)
 

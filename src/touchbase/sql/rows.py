@@ -14,9 +14,12 @@ def names(columns: Sequence[tuple[str, str]], prefix: str = "") -> str:
     return ", ".join(prefix + name for name, _ in columns)
 
 
+_encode = msgspec.json.Encoder().encode
+
+
 def encode(value: object) -> str:
     """Return a value as JSON text."""
-    return msgspec.json.encode(value).decode()
+    return _encode(value).decode()
 
 
 def settings_text(settings: object) -> str:

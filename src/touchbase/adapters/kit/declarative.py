@@ -6,7 +6,7 @@ a usable value is taken. Special cases are subclasses.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping, Set
 from dataclasses import dataclass, field
 from typing import TypeVar
 
@@ -155,7 +155,15 @@ class TableAdapter:
         self._messages = MessageReader(self.sent.before(usual[0]), self.received.before(usual[1]))
         self._shapes = [_CompiledRule(shape) for shape in sorted(self.shapes, key=lambda shape: -shape.confidence)]
         # A subclass that overrides `recognise` has no known shapes.
-        self.max_confidence = self._shapes[0].shape.confidence if type(self).recognise is TableAdapter.recognise else 100
+        self._has_shapes = type(self).recognise is TableAdapter.recognise
+        self.max_confidence = self._shapes[0].shape.confidence if self._has_shapes else 100
+
+    def confidence_with(self, names: Set[str], headers: Collection[str]) -> int:
+        """Return the highest confidence for an object with these names, in a webhook with these headers."""
+        if not self._has_shapes:
+            return self.max_confidence
+        rules = (rule for rule in self._shapes if rule.tops <= names and (not rule.shape.header or rule.shape.header in headers))
+        return next((rule.shape.confidence for rule in rules), 0)
 
     def recognise(self, webhook: ParsedWebhook) -> int:
         """Return the highest confidence of a matching rule for the webhook's first objects."""

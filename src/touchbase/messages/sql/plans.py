@@ -233,7 +233,7 @@ Group = tuple[str, str, int]
 
 
 def insert_copies(client: int, copies: Sequence[Message], ids: Ids) -> Plan[list[Message]]:
-    """Store copies whose events are stored; return the copies of new messages, with their contacts."""
+    """Store copies whose events are stored, and set their ids and contacts; return the copies of new messages."""
     for copy in copies:
         copy.id = ids.take(ID)
     rows = [message_row(client, copy) for copy in sorted(copies, key=lambda copy: (copy.event_key, copy.occurred_us))]
@@ -243,7 +243,9 @@ def insert_copies(client: int, copies: Sequence[Message], ids: Ids) -> Plan[list
     by_id = {copy.id: copy for copy in copies}
     owners = yield Execute(NEW_MESSAGES, [(client, number) for number in sorted(inserted)])
     yield from _inherit_marks(client, inserted - {row[0] for row in owners})
-    return [replace(by_id[number], contact_id=contact) for number, contact in sorted(owners)]
+    for number, contact in owners:
+        by_id[number].contact_id = contact
+    return [by_id[number] for number, _ in sorted(owners)]
 
 
 def first_copies(client: int, events: Sequence[EventKey]) -> Plan[list[Message]]:
