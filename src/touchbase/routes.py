@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from touchbase.administration import clients, connections, keys, status, team
 from touchbase.console import api as console
+from touchbase.console import oidc_routes
 from touchbase.conversations import api as conversations
 from touchbase.custom_fields.api import resource as custom_fields
 from touchbase.do_not_contact.api import resource as suppressions
@@ -66,6 +67,7 @@ ROUTES: tuple[Route, ...] = (
     *team.ROUTES,
     *status.ROUTES,
     *docs_page.ROUTES,
+    *oidc_routes.ROUTES,
     *console.ROUTES,
     *mcp.ROUTES,
 )

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import json
+import socket
+import time
 from collections.abc import Callable
 from typing import Any
 
 import pytest
+from tests.auth.oidc_server import CLIENT_ID, OidcServer
 from tests.console.conftest import NARROW, WIDE, Console, axe_faults, first_key
 
 pytestmark = pytest.mark.slow
@@ -115,6 +118,45 @@ def test_administrator__invites_changes_roles_and_suspends(start: Callable[..., 
 
     ben.get_by_role("navigation").get_by_text("Contacts").click()
     ben.get_by_role("dialog").get_by_role("heading", name="Sign in again").wait_for()
+
+
+def test_invited_person__joins_by_the_provider_and_signs_in_again_beside_the_page(start: Callable[..., Console]) -> None:
+    provider = OidcServer("", lambda: int(time.time() * 1_000_000))
+    provider.secret = ""
+    with provider.listening(), socket.socket() as place:
+        place.bind(("127.0.0.1", 0))
+        port = str(place.getsockname()[1])
+        place.close()
+        named = ("--oidc-issuer", provider.issuer, "--oidc-client-id", CLIENT_ID, "--oidc-name", "Example ID")
+        console = start("--auth", "api-key", "--port", port, "--public-url", f"http://127.0.0.1:{port}", *named)
+        admin = {"Authorization": f"Bearer {first_key(console.server)}"}
+        console.server.post("/admin/v1/clients", {"client_id": "ours", "name": "Ours"}, **admin)
+        path = invite(console, admin, "mira@example.com", role="operator")
+
+        page = console.open("/contacts")
+        assert axe_faults(page) == []
+        provider.claims["email"] = "eve@example.com"
+        page.get_by_role("button", name="Sign in with Example ID").click()
+        page.get_by_text("Nobody has invited the address of your account.").wait_for()
+        assert axe_faults(page) == []
+        provider.claims["email_verified"] = False
+        console.go(page, path)
+        page.get_by_role("button", name="Join with Example ID").click()
+        page.get_by_label("Sign out (Mira Sandoval)").wait_for()
+
+        page.get_by_role("navigation").get_by_text("Contacts").click()
+        user = json.loads(console.server.get("/team/v1/users", **admin)[1])["data"][0]
+        console.server.get(f"/team/v1/sessions?user_id={user['id']}", "DELETE", **admin)
+        page.get_by_role("navigation").get_by_text("Companies").click()
+        dialog = page.get_by_role("dialog")
+        assert axe_faults(page) == []
+        with page.expect_popup() as opened:
+            dialog.get_by_role("button", name="Sign in with Example ID").click()
+        opened.value.get_by_label("Sign out (Mira Sandoval)").wait_for()
+        opened.value.close()
+        page.evaluate("dispatchEvent(new Event('focus'))")  # no window has the focus in a browser without a screen
+        dialog.wait_for(state="detached")
+        console.wrong[:] = [line for line in console.wrong if not line.startswith(provider.issuer)]
 
 
 def test_sign_in_page__takes_a_key_too(start: Callable[..., Console]) -> None:

@@ -24,6 +24,8 @@ OF_ALL: dict[str, str] = {
     "auth.sessions.find_session": "as above",
     "auth.sessions.list_sessions": "as above",
     "auth.sessions.store_session": "as above",
+    "auth.identities._first_use": "accounts of people at a provider, of no client",
+    "auth.identities._member": "as above",
     "auth.users._users": "people of the team, of no client; what a caller sees of them is tried in tests/auth/test_people.py",
     "auth.users.any_user": "as above",
     "auth.users.change_user": "as above",

@@ -21,6 +21,7 @@ from tests.outgoing.unsent import miss_an_event
 from tests.storage.statements import FOLDER, MAKERS, STATEMENTS, calls_of, module_at, texts
 
 from touchbase.auth.api_key import ApiKey
+from touchbase.auth.identities import Identity, sign_in_identity
 from touchbase.auth.sessions import Session, end_sessions, find_session, list_sessions, store_session, store_session_uses
 from touchbase.auth.sql import (
     any_key,
@@ -215,7 +216,7 @@ OF_INSTALLATION = {
     add_cell, adopt_erasure_key, confirm_place, copy_installation_list, find_key_place, find_place, forget_places, place_key, raise_ids,
     raise_list_revision, read_installation_list, release_place, remove_cell, set_cell_state, share_erasure_key,
     any_user, change_user, end_sessions, find_password, find_session, find_user, invite_user, list_invitations, list_sessions, list_users,
-    revoke_invitation, store_link, store_session, store_session_uses, use_link,
+    revoke_invitation, sign_in_identity, store_link, store_session, store_session_uses, use_link,
     list_servers, note_presence, probe,
 }  # fmt: skip
 """The directory of cells, the list of the installation, people of the team, and the servers that run: tables that have nothing of a client:
@@ -464,6 +465,7 @@ ASKING: list[Any] = [
     release_place("acme"), remove_cell("eu"), copy_installation_list(InstallationList(2, [])), raise_list_revision(3),
     remove_deleted(1, 2**40, 5, 10), forget_merges(1, 2**40, 5),
     strike_texts(1, "job", [(StoredTexts((1,), {"error": "a"}), None), (StoredTexts((1,), {"error": "a"}), {"error": "b"})]),
+    sign_in_identity(Identity("i", "s", "ann@a.example", True, role="viewer"), 5, None, "d"),
     store_link(LINK), use_link("d", (INVITATION,), 5, "stored"), change_user("u", UserChange(role="viewer")),
     revoke_invitation("i"), store_session(Session("h", "u", None, 5, 5)), end_sessions("u"),
     store_first_key(KEY), erase_person(1, 10, 1), sweep_erasure(1, 1, [], 5, False, 10),

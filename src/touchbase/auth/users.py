@@ -177,7 +177,8 @@ def _user(row: Row, grants: Mapping[int, str]) -> User:
     )  # fmt: skip
 
 
-def _one(where: Where) -> Plan[tuple[User, str | None] | None]:
+def user_where(where: Where) -> Plan[tuple[User, str | None] | None]:
+    """Read one person with the stored form of the password."""
     found = yield from _users(where)
     return found[0] if found else None
 
@@ -189,7 +190,7 @@ def _row(user: User, password: str | None) -> Row:
     )  # fmt: skip
 
 
-def _save(user: User, password: str | None) -> Plan[None]:
+def save_user(user: User, password: str | None) -> Plan[None]:
     """Update a person that was read in this transaction."""
     row = _row(user, password)
     yield Execute(UPDATE_USER, [(row[0], *row[2:5], *row[6:9], user.version)])
@@ -198,19 +199,39 @@ def _save(user: User, password: str | None) -> Plan[None]:
         yield Execute(INSERT_GRANT, [(user.id, client, role) for client, role in sorted(user.grants.items())])
 
 
-def _lock() -> Plan[None]:
+def lock_users() -> Plan[None]:
     """Let one transaction at a time change people, so that two administrators cannot suspend each other at once."""
     yield Execute(LOCK_FIRST_KEY, [("first_key",)])
+
+
+def add_user(user: User) -> Plan[bool]:
+    """Insert a person with the grants; False if somebody has the e-mail address."""
+    if not (yield Execute(INSERT_USER, [_row(user, None)])):
+        return False
+    if user.grants:
+        yield Execute(INSERT_GRANT, [(user.id, client, role) for client, role in sorted(user.grants.items())])
+    return True
+
+
+def has_other_administrator(user_id: str) -> Plan[bool]:
+    """Return whether somebody else is an active administrator of all clients."""
+    others = yield Select("SELECT 1 FROM user_account WHERE role = ? AND state = ? AND id <> ? LIMIT 1", (ADMINISTRATOR, ACTIVE, user_id))
+    return bool(others)
+
+
+def live_link(digest: str, kinds: tuple[str, ...], at: Micros) -> Plan[OneTimeLink | None]:
+    """Return the link with this digest, if it is one of these kinds and has not ended."""
+    rows = yield Select(f"SELECT {_LINK} FROM invitation WHERE digest = ? AND expires_us > ?", (digest, at))
+    link = OneTimeLink(*rows[0]) if rows else None
+    return link if link is not None and link.kind in kinds else None
 
 
 @command
 def invite_user(user: User, link: OneTimeLink) -> Plan[User | WrongState]:
     """Store a person who is invited, and the link to join. `WrongState` if there is a person with this e-mail address."""
-    yield from _lock()
-    if not (yield Execute(INSERT_USER, [_row(user, None)])):
+    yield from lock_users()
+    if not (yield from add_user(user)):
         return WrongState(f"there is a user {user.email} already: change that one, or send a new link with `touchbase users reset`")
-    if user.grants:
-        yield Execute(INSERT_GRANT, [(user.id, client, role) for client, role in sorted(user.grants.items())])
     yield Execute(STORE_LINK, [_link_row(link)])
     return user
 
@@ -222,8 +243,8 @@ def _link_row(link: OneTimeLink) -> Row:
 @command
 def store_link(link: OneTimeLink) -> Plan[User | TouchbaseError]:
     """Store a link of a person; it replaces the earlier one of its kind. `NotFound`, and `WrongState` for somebody suspended."""
-    yield from _lock()
-    found = yield from _one(Where("id = ?", link.user_id))
+    yield from lock_users()
+    found = yield from user_where(Where("id = ?", link.user_id))
     if found is None:
         return no_such_user(link.user_id)
     user, _ = found
@@ -240,8 +261,8 @@ def change_user(user_id: str, change: UserChange, version: int | None = None) ->
     `NotFound`; `PreconditionFailed` if the person has another `version`; `WrongState` if no administrator would be left, and for a state
     that somebody invited cannot have.
     """
-    yield from _lock()
-    found = yield from _one(Where("id = ?", user_id))
+    yield from lock_users()
+    found = yield from user_where(Where("id = ?", user_id))
     if found is None:
         return no_such_user(user_id)
     user, password = found
@@ -255,13 +276,9 @@ def change_user(user_id: str, change: UserChange, version: int | None = None) ->
         return WrongState(f"{user.email} has not joined yet; `touchbase users reset` makes a new link to join")
     if changed.state == SUSPENDED and user.state == INVITED:
         return WrongState(f"{user.email} has not joined yet: revoke the invitation instead")
-    if user.is_admin and not changed.is_admin:
-        others = yield Select(
-            "SELECT 1 FROM user_account WHERE role = ? AND state = ? AND id <> ? LIMIT 1", (ADMINISTRATOR, ACTIVE, user_id)
-        )
-        if not others:
-            return WrongState(f"{user.email} is the last administrator of all clients: make another one first")
-    yield from _save(changed, password)
+    if user.is_admin and not changed.is_admin and not (yield from has_other_administrator(user_id)):
+        return WrongState(f"{user.email} is the last administrator of all clients: make another one first")
+    yield from save_user(changed, password)
     if changed.state == SUSPENDED:
         yield Execute(END_SESSIONS_OF_USER, [(user_id,)])
         yield Execute(DELETE_LINKS, [(user_id,)])
@@ -274,12 +291,11 @@ def use_link(digest: str, kinds: tuple[str, ...], at: Micros, password: str | No
 
     `NotFound` for a link that is none of these kinds, was used, replaced or has expired.
     """
-    yield from _lock()
-    rows = yield Select(f"SELECT {_LINK} FROM invitation WHERE digest = ? AND expires_us > ?", (digest, at))
-    link = OneTimeLink(*rows[0]) if rows else None
-    if link is None or link.kind not in kinds or not (yield Execute(DELETE_LINK, [(link.id,)])):
+    yield from lock_users()
+    link = yield from live_link(digest, kinds, at)
+    if link is None or not (yield Execute(DELETE_LINK, [(link.id,)])):
         return NotFound(USED_LINK)
-    found = yield from _one(Where("id = ?", link.user_id))
+    found = yield from user_where(Where("id = ?", link.user_id))
     if found is None or found[0].state == SUSPENDED:
         return NotFound(USED_LINK)
     user, former = found
@@ -288,14 +304,14 @@ def use_link(digest: str, kinds: tuple[str, ...], at: Micros, password: str | No
     if password is not None and former is not None:
         yield Execute(END_SESSIONS_OF_USER, [(user.id,)])
     joined = replace(user, state=ACTIVE, name=name or user.name, version=user.version + 1, has_password=(password or former) is not None)
-    yield from _save(joined, password or former)
+    yield from save_user(joined, password or former)
     return joined
 
 
 @command
 def revoke_invitation(link_id: str) -> Plan[bool | NotFound]:
     """Remove somebody who was invited and has not joined, with the link. `NotFound`."""
-    yield from _lock()
+    yield from lock_users()
     rows = yield Select(f"SELECT {_LINK} FROM invitation WHERE id = ? AND kind = ?", (link_id, INVITATION))
     if not rows:
         return NotFound(f"there is no invitation {link_id[:40]!r}; GET /team/v1/invitations lists all")
@@ -309,14 +325,14 @@ def revoke_invitation(link_id: str) -> Plan[bool | NotFound]:
 @query(quick=True)
 def find_user(user_id: str) -> Plan[User | None]:
     """The person with this id."""
-    found = yield from _one(Where("id = ?", user_id))
+    found = yield from user_where(Where("id = ?", user_id))
     return None if found is None else found[0]
 
 
 @query(quick=True)
 def find_password(email: str) -> Plan[tuple[User, str | None] | None]:
     """The person with this e-mail address in normal form, and the stored form of the password."""
-    return (yield from _one(Where("email = ?", email)))
+    return (yield from user_where(Where("email = ?", email)))
 
 
 @query
