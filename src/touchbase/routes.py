@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from touchbase.administration import clients, connections, keys, status, team
+from touchbase.administration import clients, connections, keys, personal_keys, status, team
 from touchbase.console import api as console
 from touchbase.console import oidc_routes
 from touchbase.conversations import api as conversations
@@ -65,6 +65,7 @@ ROUTES: tuple[Route, ...] = (
     *connections.ROUTES,
     *keys.ROUTES,
     *team.ROUTES,
+    *personal_keys.ROUTES,
     *status.ROUTES,
     *docs_page.ROUTES,
     *oidc_routes.ROUTES,

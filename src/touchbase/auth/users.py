@@ -29,6 +29,7 @@ ROLE_SCOPES: Mapping[str, frozenset[str]] = {
     ADMINISTRATOR: frozenset((READ, WRITE, ADMIN)),
 }
 """What each role allows, from the least to the most."""
+ROLES = tuple(ROLE_SCOPES)
 INVITED, ACTIVE, SUSPENDED = "invited", "active", "suspended"
 USER_STATES = (INVITED, ACTIVE, SUSPENDED)
 LinkKind = Literal["invitation", "reset", "sign_in"]
@@ -64,6 +65,19 @@ class User:
     def clients_with(self, scope: str) -> frozenset[int]:
         """Return the clients for which a grant has the scope."""
         return frozenset(number for number, role in self.grants.items() if scope in ROLE_SCOPES[role])
+
+    def limited(self, scopes: frozenset[str], client: int | None) -> User:
+        """Return the person with the rights that a personal key leaves: at most the scopes, and one client if it names one."""
+        cap = next((role for role in ROLES if scopes <= ROLE_SCOPES[role]), ADMINISTRATOR)
+
+        def least(role: str) -> str:
+            return min(role, cap, key=ROLES.index)
+
+        if client is None:
+            role = None if self.role is None else least(self.role)
+            return replace(self, role=role, grants={number: least(role) for number, role in self.grants.items()})
+        roles = [role for role in (self.role, self.grants.get(client)) if role is not None]
+        return replace(self, role=None, grants={client: least(max(roles, key=ROLES.index))} if roles else {})
 
     @property
     def is_admin(self) -> bool:
@@ -306,6 +320,19 @@ def use_link(digest: str, kinds: tuple[str, ...], at: Micros, password: str | No
     joined = replace(user, state=ACTIVE, name=name or user.name, version=user.version + 1, has_password=(password or former) is not None)
     yield from save_user(joined, password or former)
     return joined
+
+
+@command(hidden=("password",))
+def set_password(user_id: str, password: str, keep: str) -> Plan[User | NotFound]:
+    """Store another password of a person; all sessions end but the one with the hash `keep`. `NotFound`."""
+    yield from lock_users()
+    found = yield from user_where(Where("id = ?", user_id))
+    if found is None:
+        return no_such_user(user_id)
+    changed = replace(found[0], version=found[0].version + 1, has_password=True)
+    yield from save_user(changed, password)
+    yield Select("DELETE FROM user_session WHERE user_id = ? AND id_hash <> ? RETURNING id_hash", (user_id, keep))
+    return changed
 
 
 @command

@@ -203,6 +203,8 @@ async def session(call: Call) -> Response:
         text = session_text(call)
         if text is None:
             holder = await authenticator.holder(key.decode("latin-1"), peer_of(call.scope))
+            if holder.user_id is not None:
+                return await _shown(call, user=await authenticator.person_of(holder), ends=holder.expires_us)
             return await _shown(call, holder, ends=holder.expires_us)
         signed = await authenticator.signed_in(text, peer_of(call.scope))
         if signed.user is not None:
@@ -231,6 +233,8 @@ async def sign_in(call: Call) -> Response:
         text, session = await begin_session(call, user.id)
         return with_session(call, await _shown(call, user=user, ends=session.ends_us), text, session)
     holder = await call.api.authenticator.holder(credentials.key.strip().replace(SESSION, ""), peer)
+    if holder.user_id is not None:
+        raise Forbidden("this is a personal key, for programs: sign in as yourself")
     text, session = await begin_session(call, holder.key_id)
     ends = min(session.ends_us, holder.expires_us or session.ends_us)
     return with_session(call, await _shown(call, holder, ends=ends), text, session)
