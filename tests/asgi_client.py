@@ -42,6 +42,8 @@ class Response:
     status: int
     headers: dict[str, str]
     body: bytes
+    set_cookies: list[str] = field(default_factory=list)
+    """All of them: `headers` has the last one."""
 
     def json(self) -> Any:
         return json.loads(self.body)
@@ -113,7 +115,8 @@ class ApiClient:
             return Response(0, {}, b"")
         start, *rest = sent
         found = {name.decode(): value.decode("latin-1") for name, value in start["headers"]}
-        return Response(start["status"], found, b"".join(message.get("body", b"") for message in rest))
+        cookies = [value.decode("latin-1") for name, value in start["headers"] if name == b"set-cookie"]
+        return Response(start["status"], found, b"".join(message.get("body", b"") for message in rest), cookies)
 
     async def get(self, target: str, **headers: str) -> Response:
         return await self("GET", target, **headers)

@@ -40,6 +40,7 @@ const Endpoints = later(() => import('./more').then((all) => all.Endpoints));
 const Erasure = later(() => import('./more').then((all) => all.Erasure));
 const Imports = later(() => import('./more').then((all) => all.Imports));
 const Keys = later(() => import('./more').then((all) => all.Keys));
+const Profile = later(() => import('./more').then((all) => all.Profile));
 const Settings = later(() => import('./more').then((all) => all.Settings));
 const Suppressions = later(() => import('./more').then((all) => all.Suppressions));
 const Team = later(() => import('./more').then((all) => all.Team));
@@ -66,6 +67,7 @@ function Screen() {
   if (first === 'clients') return <Clients />;
   if (first === 'keys') return <Keys />;
   if (first === 'team') return <Team />;
+  if (first === 'profile') return <Profile />;
   if (first === 'settings') return <Settings key={`${client.value} ${place.value.query.get('of')}`} />;
   return (
     <main id="main" class="screen">

@@ -7,6 +7,7 @@ export { Duplicates } from './duplicates/screen';
 export { Endpoints } from './endpoints/screen';
 export { Erasure } from './erasure/screen';
 export { Imports } from './imports/screen';
+export { Profile } from './team/profile';
 export { Settings } from './settings/screen';
 export { Suppressions } from './suppressions/screen';
 export { Team } from './team/screen';

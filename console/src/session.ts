@@ -41,8 +41,17 @@ export async function start(): Promise<void> {
 export type Credentials = { key: string } | { email: string; password: string } | { link: string };
 
 export async function signIn(body: Credentials): Promise<void> {
+  await enter((await call<Session>('POST', '/console/session', { body })).data);
+}
+
+/** Go on if the person has signed in in another tab. */
+export async function resume(): Promise<void> {
+  const found = await get<Session>('/console/session');
+  if (found.signed_in) await enter(found);
+}
+
+async function enter(found: Session): Promise<void> {
   const before = session.value;
-  const found = (await call<Session>('POST', '/console/session', { body })).data;
   // Another key or person may see less: nothing of what was read before is shown to it.
   if (before?.key_name !== found.key_name || before.user?.id !== found.user?.id || before.client_id !== found.client_id || `${before.scopes}` !== `${found.scopes}`) queries.clear();
   await use(found);

@@ -118,6 +118,17 @@ function Navigation({ first }: { first: string | undefined }) {
                   <span class="cut">{each.name}</span>
                 </a>
               ))}
+              {narrow.value && session.value?.user && (
+                <a class="entry" href={href('/profile')} onClick={close}>
+                  <Icon name="contacts" />
+                  <span class="cut">Profile</span>
+                </a>
+              )}
+              {narrow.value && session.value?.keys_needed && (
+                <Entry icon="leave" onPick={() => void signOut().catch(toastProblem)}>
+                  {signOutLabel()}
+                </Entry>
+              )}
             </div>
           )}
         </Popover>
@@ -190,12 +201,22 @@ function Foot() {
         <a class="button quiet alone" href={`${root}/docs`} target="_blank" rel="noreferrer" aria-label="The API" title="The API">
           <Icon name="book" />
         </a>
-        {known?.keys_needed && (
-          <Button kind="quiet" icon="leave" label={`Sign out${known.user ? ` (${known.user.name || known.user.email})` : known.key_name ? ` (key ${known.key_name})` : ''}`} onClick={() => signOut().catch(toastProblem)} />
+        {known?.user && (
+          <a class="button quiet alone" href={href('/profile')} aria-label="Profile" title="Profile" aria-current={place.value.path[0] === 'profile' ? 'page' : undefined}>
+            <Icon name="contacts" />
+          </a>
         )}
+        {known?.keys_needed && <Button kind="quiet" icon="leave" label={signOutLabel()} onClick={() => signOut().catch(toastProblem)} />}
       </div>
     </div>
   );
+}
+
+/** `Sign out (Mira)`. */
+function signOutLabel(): string {
+  const { user, key_name } = session.value ?? {};
+  const who = user ? user.name || user.email : key_name && `key ${key_name}`;
+  return who ? `Sign out (${who})` : 'Sign out';
 }
 
 function Help() {

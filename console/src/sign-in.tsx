@@ -1,20 +1,41 @@
-/** Signing in: with a password, a link by e-mail, or an API key; and joining by the link of an invitation. */
+/** Signing in: by a provider, with a password, a link by e-mail, or an API key; and joining by the link of an invitation. */
 import type { ComponentChildren } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
 import { asProblem, call, get, type Problem } from './api';
-import { go } from './route';
-import { session, signIn, start } from './session';
+import { base, go, place } from './route';
+import { type Credentials, resume, session, signIn, start } from './session';
 import type { Session } from './types';
-import { Button, ProblemNote } from './ui/basic';
+import { Button, Icon, ProblemNote } from './ui/basic';
 import { Dialog } from './ui/overlay';
 
 const SHORTEST_PASSWORD = 12;
 
+/** Why an account at the provider signed nobody in, by the code with which the server leads back here. */
+const REFUSED: Readonly<Record<string, string>> = {
+  bound: 'Your account at the provider belongs to another person here. Sign out there, and open the link again.',
+  declined: 'You did not sign in at the provider. Try again, or choose another way.',
+  domain: 'People with the domain of your address may not sign in here. Choose another account, or ask an administrator.',
+  expired: 'This attempt to sign in has ended, or began in another browser. Try again.',
+  link: 'The link was used, replaced or has expired. Ask an administrator for another one.',
+  not_invited: 'Nobody has invited the address of your account. Ask an administrator for an invitation, or choose another account.',
+  provider: 'The provider cannot be used now. Try again, or ask an administrator to look at the log of the server.',
+  suspended: 'You are suspended. Ask an administrator.',
+  taken: 'Another account of the provider belongs to the person with your address. Ask an administrator for a new link.',
+  unverified: 'The provider has not verified your address. Open the link of your invitation, and sign in from there.',
+};
+
 export function SignIn() {
+  const refused = REFUSED[place.value.query.get('problem') ?? ''];
   return (
     <main class="centre">
       <Ways>
         <h1>Touchbase</h1>
+        {refused && (
+          <div class="problem" role="alert">
+            <Icon name="warning" />
+            <div>{refused}</div>
+          </div>
+        )}
       </Ways>
     </main>
   );
@@ -33,31 +54,81 @@ export function SignInAgain({ because }: { because: string }) {
 
 function Ways({ children }: { children: ComponentChildren }) {
   const [ways, setWays] = useState(session.value);
-  const [byKey, setByKey] = useState(!session.value?.passwords && !session.value?.user);
+  const [chosen, choose] = useState<Way | null>(null);
   useEffect(() => {
     // A session that has ended was told of no ways to sign in.
     if (session.value?.user) get<Session>('/console/session').then(setWays, () => undefined);
   }, []);
-  if (byKey) {
-    return (
-      <KeyForm>
-        {children}
-        {ways?.passwords && (
-          <Button kind="quiet" onClick={() => setByKey(false)}>
-            Use a password
-          </Button>
-        )}
-      </KeyForm>
-    );
-  }
-  return (
-    <PasswordForm links={ways?.links ?? false}>
-      {children}
-      <Button kind="quiet" onClick={() => setByKey(true)}>
-        Use an API key
-      </Button>
-    </PasswordForm>
+  const usual = ways?.provider ? 'provider' : ways?.passwords || ways?.user ? 'password' : 'key';
+  const way = chosen ?? usual;
+  const others = (
+    <>
+      {way !== 'provider' && ways?.provider && (
+        <Button kind="quiet" onClick={() => choose('provider')}>
+          Use {ways.provider}
+        </Button>
+      )}
+      {way !== 'password' && ways?.passwords && (
+        <Button kind="quiet" onClick={() => choose('password')}>
+          Use a password
+        </Button>
+      )}
+      {way !== 'key' && (
+        <Button kind="quiet" onClick={() => choose('key')}>
+          Use an API key
+        </Button>
+      )}
+    </>
   );
+  if (way === 'key') return <KeyForm head={children} others={others} />;
+  if (way === 'password') return <PasswordForm links={ways?.links ?? false} head={children} others={others} />;
+  return <ProviderForm name={ways?.provider ?? ''} head={children} others={others} />;
+}
+
+type Way = 'provider' | 'password' | 'key';
+
+interface FormProps {
+  head: ComponentChildren;
+  /** Behind the button: the other ways to sign in. */
+  others: ComponentChildren;
+}
+
+/** Go to the provider; the server leads back to `path`. */
+async function toProvider(path: string, link = ''): Promise<void> {
+  // Over a page, in a tab of its own: what was typed stays.
+  const tab = session.value?.user ? open('', '_blank') : null;
+  try {
+    const { address } = (await call<{ address: string }>('POST', '/console/oidc', { body: { path, link } })).data;
+    (tab ?? window).location.href = address;
+  } catch (error) {
+    tab?.close();
+    throw error;
+  }
+}
+
+function ProviderForm({ name, head, others }: FormProps & { name: string }) {
+  const here = place.value.path[0] === 'sign-in' ? '' : `/console${location.pathname.slice(base.length)}${location.search}`;
+  const { problem, busy, send } = useSending(() => toProvider(here));
+  useEffect(() => {
+    const look = () => void resume().catch(() => undefined);
+    addEventListener('focus', look);
+    return () => removeEventListener('focus', look);
+  }, []);
+  return (
+    <form class="sign-in" onSubmit={send}>
+      {head}
+      {problem && <ProblemNote problem={problem} />}
+      <Button type="submit" kind="main" busy={busy} autofocus>
+        Sign in with {name}
+      </Button>
+      {others}
+    </form>
+  );
+}
+
+async function signInHere(body: Credentials): Promise<void> {
+  await signIn(body);
+  if (place.value.path[0] === 'sign-in') go('/', {}, true);
 }
 
 /** Run a form's request: one at a time, with its problem. */
@@ -81,21 +152,15 @@ function useSending(run: () => Promise<unknown>) {
   return { problem, busy, send: (event: Event) => void send(event) };
 }
 
-/** The heading, the fields, and behind the button another way to sign in. */
-function parts(children: ComponentChildren): [ComponentChildren, ComponentChildren] {
-  return Array.isArray(children) ? [children.slice(0, -1), children.at(-1)] : [children, null];
-}
-
-function PasswordForm({ links, children }: { links: boolean; children: ComponentChildren }) {
+function PasswordForm({ links, head, others }: FormProps & { links: boolean }) {
   const [email, setEmail] = useState(session.value?.user?.email ?? '');
   const [password, setPassword] = useState('');
   const [sentTo, setSentTo] = useState('');
-  const signing = useSending(() => signIn({ email: email.trim(), password }));
+  const signing = useSending(() => signInHere({ email: email.trim(), password }));
   const mailing = useSending(async () => {
     await call('POST', '/console/links', { body: { email: email.trim() } });
     setSentTo(email.trim());
   });
-  const [head, other] = parts(children);
   const problem = signing.problem ?? mailing.problem;
   return (
     <form class="sign-in" onSubmit={signing.send}>
@@ -121,15 +186,14 @@ function PasswordForm({ links, children }: { links: boolean; children: Component
           Email me a link
         </Button>
       )}
-      {other}
+      {others}
     </form>
   );
 }
 
-function KeyForm({ children }: { children: ComponentChildren }) {
+function KeyForm({ head, others }: FormProps) {
   const [key, setKey] = useState('');
-  const { problem, busy, send } = useSending(() => signIn({ key: key.trim() }));
-  const [head, other] = parts(children);
+  const { problem, busy, send } = useSending(() => signInHere({ key: key.trim() }));
   return (
     <form class="sign-in" onSubmit={send}>
       {head}
@@ -151,7 +215,7 @@ function KeyForm({ children }: { children: ComponentChildren }) {
       <Button type="submit" kind="main" busy={busy}>
         Sign in
       </Button>
-      {other}
+      {others}
       <details id="key-help">
         <summary>Where is my key?</summary>
         <p>
@@ -176,11 +240,21 @@ export function Join() {
   useEffect(() => {
     document.title = 'Join · Touchbase';
   }, []);
+  const provider = session.value?.provider ?? '';
+  const joining = useSending(() => toProvider('', location.hash.slice(1)));
   return (
     <main class="centre">
       <form class="sign-in" onSubmit={send}>
         <h1>Touchbase</h1>
-        <p>Choose the password with which you sign in from now on.</p>
+        {provider && (
+          <>
+            {joining.problem && <ProblemNote problem={joining.problem} />}
+            <Button kind="main" busy={joining.busy} onClick={joining.send}>
+              Join with {provider}
+            </Button>
+          </>
+        )}
+        <p>{provider ? 'Or choose a password.' : 'Choose the password with which you sign in from now on.'}</p>
         <label for="name">Your name</label>
         <input id="name" type="text" autocomplete="name" value={name} autofocus aria-describedby="name-help" onInput={(event) => setName(event.currentTarget.value)} />
         <p class="faint" id="name-help">
@@ -201,7 +275,7 @@ export function Join() {
           At least {SHORTEST_PASSWORD} characters.
         </p>
         {problem && <ProblemNote problem={problem} />}
-        <Button type="submit" kind="main" busy={busy}>
+        <Button type="submit" kind={provider ? undefined : 'main'} busy={busy}>
           Save password
         </Button>
       </form>

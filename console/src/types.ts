@@ -53,4 +53,6 @@ export interface Session {
   /** Ways to sign in, beside a key; only told to who is not signed in. */
   passwords: boolean;
   links: boolean;
+  /** The name of the OpenID provider; empty: there is none. */
+  provider: string;
 }

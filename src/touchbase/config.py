@@ -28,6 +28,9 @@ _OF_CONTAINERS = re.compile(r"TOUCHBASE_(?:SERVICE_HOST|SERVICE_PORT(?:_[A-Z0-9_
 """Variables that Kubernetes and Docker set for a service or container called touchbase."""
 
 
+SIGN_UPS = ("invited", "viewer", "operator", "groups")
+
+
 class BadSettings(Exception):
     """A setting has an invalid value; the text names the setting and what to do."""
 
@@ -37,6 +40,22 @@ def _setting(
 ) -> Any:
     about_it = {"about": about, "choices": choices, "secret": secret, "least": least, "option": option}
     return field(default=default, metadata=about_it, repr=not secret)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OidcSettings:
+    """The OpenID provider of an installation."""
+
+    issuer: str
+    client_id: str
+    client_secret: str = field(default="", repr=False)
+    name: str = ""
+    domains: tuple[str, ...] = ()
+    sign_up: str = "invited"
+    role_claim: str = ""
+    roles: Mapping[str, str] = field(default_factory=dict)
+    """The roles of the claim's values."""
+    only: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -87,6 +106,32 @@ class Settings:
         "",
         "Domains of recipients to which these e-mails may be sent, such as example.com, each with its subdomains; *: any. Empty: the "
         "domain of TOUCHBASE_SMTP_FROM.",
+    )
+    oidc_issuer: str = _setting(
+        "",
+        "OpenID provider with which people sign in to the console, as it names itself: https://login.example.com/realms/team. Needs "
+        "TOUCHBASE_PUBLIC_URL. Empty: none.",
+    )
+    oidc_client_id: str = _setting("", "The client id that this server has at the provider.")
+    oidc_client_secret: str = _setting("", "The secret of that client; empty: it is a public client.", secret=True, option=False)
+    oidc_name: str = _setting("", "The provider's name on the button; empty: the host of its address.")
+    oidc_domains: str = _setting(
+        "",
+        "Domains, such as example.com, of verified addresses with which people may sign in by the provider; *: any. Empty: whatever "
+        "address invited people have.",
+    )
+    oidc_sign_up: str = _setting(
+        "invited",
+        "Who may sign in for the first time: invited people; or everybody with a verified address of TOUCHBASE_OIDC_DOMAINS, as a viewer "
+        "or operator of all clients, or (groups) with a role by TOUCHBASE_OIDC_ROLES.",
+        choices=SIGN_UPS,
+    )
+    oidc_role_claim: str = _setting(
+        "", "Claim, such as groups, that gives people their role for all clients at every sign-in; empty: roles are given here."
+    )
+    oidc_roles: str = _setting("", "Values of that claim with their roles, separated by commas: RevOps=admin, Sales=operator.")
+    oidc_only: bool = _setting(
+        False, "Refuse passwords and links by e-mail where there is a provider; API keys, and links that administrators make, still work."
     )
     log_level: str = _setting("info", "Least important log line that is written.", choices=LOG_LEVELS)
     log_format: str = _setting(
@@ -206,6 +251,7 @@ class Settings:
             _check(setting, getattr(settings, setting.name))
         if bool(settings.smtp_url) != bool(settings.smtp_from):
             raise BadSettings("TOUCHBASE_SMTP_URL and TOUCHBASE_SMTP_FROM belong together: set both, or none")
+        settings._check_oidc()
         return settings
 
     @property
@@ -233,6 +279,43 @@ class Settings:
         """Domains to which e-mails may be sent, in normal form: those in `mail_domains`, else the sender's."""
         domains = tuple(filter(None, map(_mail_domain, _listed(self.mail_domains))))
         return domains or tuple(filter(None, [sender_domain(self.smtp_from)]))
+
+    @property
+    def oidc(self) -> OidcSettings | None:
+        """The OpenID provider; None: there is none."""
+        if not self.oidc_issuer:
+            return None
+        return OidcSettings(
+            issuer=self.oidc_issuer,
+            client_id=self.oidc_client_id,
+            client_secret=self.oidc_client_secret,
+            name=self.oidc_name or urlsplit(self.oidc_issuer).hostname or "",
+            domains=tuple(filter(None, map(_mail_domain, _listed(self.oidc_domains)))),
+            sign_up=self.oidc_sign_up,
+            role_claim=self.oidc_role_claim,
+            roles={
+                value.strip(): role.strip()
+                for value, _, role in (entry.rpartition("=") for entry in self.oidc_roles.split(",") if entry.strip())
+            },
+            only=self.oidc_only,
+        )
+
+    def _check_oidc(self) -> None:
+        """Raise `BadSettings` for settings of a provider that lack others."""
+        if bool(self.oidc_issuer) != bool(self.oidc_client_id):
+            raise BadSettings("TOUCHBASE_OIDC_ISSUER and TOUCHBASE_OIDC_CLIENT_ID belong together: set both, or none")
+        if self.oidc_issuer and not self.public_url:
+            raise BadSettings("TOUCHBASE_OIDC_ISSUER needs TOUCHBASE_PUBLIC_URL: the provider sends people back to that address")
+        if bool(self.oidc_role_claim) != bool(self.oidc_roles):
+            raise BadSettings("TOUCHBASE_OIDC_ROLE_CLAIM and TOUCHBASE_OIDC_ROLES belong together: set both, or none")
+        if self.oidc_sign_up == "groups" and not self.oidc_role_claim:
+            raise BadSettings("TOUCHBASE_OIDC_SIGN_UP=groups needs TOUCHBASE_OIDC_ROLE_CLAIM and TOUCHBASE_OIDC_ROLES")
+        if self.oidc_sign_up != "invited" and not self.oidc_domains:
+            raise BadSettings(
+                f"TOUCHBASE_OIDC_SIGN_UP={self.oidc_sign_up} needs TOUCHBASE_OIDC_DOMAINS: your domains, or * for everybody there"
+            )
+        if self.oidc_only and not self.oidc_issuer:
+            raise BadSettings("TOUCHBASE_OIDC_ONLY needs TOUCHBASE_OIDC_ISSUER: without a provider nobody could sign in")
 
     @property
     def open_mode(self) -> bool:
@@ -318,6 +401,7 @@ OTHER_WORDS = {
     **dict.fromkeys(("mail", "email", "mail_url", "mail_server", "mail_host"), "smtp_url"),
     **dict.fromkeys(("mail_from", "mail_sender", "email_from"), "smtp_from"),
     **dict.fromkeys(("email_domains", "smtp_domains", "recipient_domains", "allowed_domains"), "mail_domains"),
+    **dict.fromkeys(("sso", "openid", "oidc", "oidc_url", "oidc_provider"), "oidc_issuer"),
     "debug": "log_level",
     "secret_key": "encryption_key",
 }
@@ -369,6 +453,7 @@ def _mail_domain(text: str) -> str | None:
 _LISTS: dict[str, tuple[Callable[[str], object], str]] = {
     **LISTS,
     "mail_domains": (_mail_domain, "domains such as example.com, without @, which include their subdomains, or * for any"),
+    "oidc_domains": (_mail_domain, "domains such as example.com, without @, or * for any"),
 }
 
 

@@ -110,12 +110,26 @@ def sender_domain(text: str) -> str:
     return parseaddr(text)[1].rpartition("@")[2].lower()
 
 
+def is_issuer(text: str) -> bool:
+    """Return whether a text is the address of an OpenID provider: https, or on this machine."""
+    host = urlsplit(text).hostname or "" if is_address(text) else ""
+    return bool(host) and (text.startswith("https:") or host == "localhost" or is_loopback(host))
+
+
+def is_role_map(text: str) -> bool:
+    """Return whether a text lists values with roles: `RevOps=admin, Sales=operator`."""
+    pairs = [entry.rpartition("=") for entry in text.split(",") if entry.strip()]
+    return bool(pairs) and all(value.strip() and role.strip() in ("viewer", "operator", "admin") for value, _, role in pairs)
+
+
 TEXTS: dict[str, tuple[Callable[[str], bool], str]] = {
     "public_url": (is_address, "an address such as https://hooks.example.com"),
     "smtp_url": (
         is_mail_server,
         "the address of a mail server such as smtp://user:password@mail.example.com:587; in a password write %40 for @, %2F for /",
     ),
+    "oidc_issuer": (is_issuer, "the https address of an OpenID provider, such as https://login.example.com"),
+    "oidc_roles": (is_role_map, "values with roles (viewer, operator, admin) such as RevOps=admin, Sales=operator"),
     "smtp_from": (is_sender, "an e-mail address such as Touchbase <touchbase@example.com>"),
 }
 """Settings whose text has a form, with the form in words."""

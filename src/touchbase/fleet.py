@@ -8,6 +8,7 @@ from collections.abc import AsyncIterator, Callable, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
+from urllib.parse import urlsplit
 
 import touchbase
 from touchbase.adapters.registry import Adapters, load_adapters
@@ -18,6 +19,7 @@ from touchbase.company_links.worker import CompanyLinker
 from touchbase.config import Settings
 from touchbase.connections.service import Connections
 from touchbase.connections.silence import CallCounts
+from touchbase.console.oidc import Provider
 from touchbase.deliveries.work import ProcessingStore, WorkReport
 from touchbase.encryption.cipher import AesGcmCipher
 from touchbase.encryption.keys import EncryptionKeys
@@ -79,6 +81,7 @@ class Shared:
     """Calls of connections that are counted and not written yet."""
     tracing: Tracing | None
     spool: Spool | None
+    oidc: Provider | None
 
     def workers(self, store: ProcessingStore, outage: Outage, tasks: Sequence[PeriodicTask] = ()) -> Workers:
         """Return workers on one store, which share its outage; `tasks` are done besides the inbox."""
@@ -183,9 +186,21 @@ async def sharing(
         if spool is not None:
             ending.callback(spool.close)
             await ending.enter_async_context(running(spool, "spool"))
+        oidc = _provider(settings, clock, ending)
         yield Shared(
-            settings, clock, store, metrics, adapters, connections, reader, sandbox, files, http, sender, place, calls, tracing, spool
+            settings, clock, store, metrics, adapters, connections, reader, sandbox, files, http, sender, place, calls, tracing, spool, oidc
         )
+
+
+def _provider(settings: Settings, clock: Clock, ending: contextlib.AsyncExitStack) -> Provider | None:
+    """Return the OpenID provider of the settings, with an HTTP client of its own: it may be reached at a private address."""
+    if settings.oidc is None:
+        return None
+    issuer = urlsplit(settings.oidc.issuer)
+    allowed = [*settings.fetch_allowed, f"{issuer.scheme}://{issuer.netloc}"]
+    http = HttpClient(f"touchbase/{touchbase.__version__}", allowed, "correct TOUCHBASE_OIDC_ISSUER or the provider's configuration")
+    ending.push_async_callback(http.close)
+    return Provider(settings.oidc, http.send, clock, settings.public_url.rstrip("/"))
 
 
 def _spool(settings: Settings, metrics: Metrics) -> Spool | None:
@@ -278,6 +293,7 @@ def web_parts(shared: Shared, fleet: Fleet, *, auth: AuthMode, uses: KeyUsage, r
         on_deleting=fleet.wake_maintenance,
         on_job=fleet.wake_jobs,
         on_endpoint=fleet.wake_dispatchers,
+        oidc=shared.oidc,
         send_webhook=shared.sender.post,
         webhook_allowed=settings.webhook_allowed,
         installation=shared.place,

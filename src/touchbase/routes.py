@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from touchbase.administration import clients, connections, keys, pushes, status, team
+from touchbase.administration import clients, connections, keys, personal_keys, pushes, status, team
 from touchbase.attention import api as attention
 from touchbase.blocking import api as blocking
 from touchbase.console import api as console
+from touchbase.console import oidc_routes
 from touchbase.conversations import api as conversations
 from touchbase.custom_fields.api import resource as custom_fields
 from touchbase.do_not_contact.api import resource as suppressions
@@ -69,8 +70,10 @@ ROUTES: tuple[Route, ...] = (
     *pushes.ROUTES,
     *keys.ROUTES,
     *team.ROUTES,
+    *personal_keys.ROUTES,
     *status.ROUTES,
     *docs_page.ROUTES,
+    *oidc_routes.ROUTES,
     *console.ROUTES,
     *mcp.ROUTES,
 )

@@ -17,6 +17,7 @@ from touchbase.common.token_bucket import BoundedCache, TokenBucket
 from touchbase.connections.api import CONNECTIONS, FETCH_ALLOWED, TOOLS
 from touchbase.connections.service import Connections
 from touchbase.connections.tools import Tools
+from touchbase.console.oidc import OIDC, Provider
 from touchbase.deliveries.work import ProcessingStore
 from touchbase.errors import NotFound
 from touchbase.event_log.feed import Feed
@@ -85,6 +86,8 @@ class Dependencies(HttpDependencies):
     refused: RefusedWebhooks | None = None
     """Collects refused webhooks, which `Maintenance` stores; None: they are only counted."""
     failed_calls: WebhookThrottle = field(default_factory=WebhookThrottle)
+    oidc: Provider | None = None
+    """The OpenID provider with which people sign in; None: there is none."""
     feed: Feed | None = None
     """The requests that wait for events; None: the application creates its own."""
     cell_of_name: Callable[[str], int] = lambda client_id: 0
@@ -112,6 +115,7 @@ class Dependencies(HttpDependencies):
             ENDPOINT_TESTS: self.endpoint_tests,
             WEBHOOK_ALLOWED: self.webhook_allowed,
             INSTALLATION: self.installation,
+            OIDC: self.oidc,
         }
 
 

@@ -19,6 +19,7 @@ LIBRARIES = {
     "email_validator": {"common.normalize"},
     "httptools": {"enrichment.http_connection", "server"},
     "idna": {"common.normalize"},
+    "joserfc": {"console.oidc"},
     "nats": {"relay.nats_sink"},
     "opentelemetry": {"tracing"},
     "prometheus_client": {"server"},

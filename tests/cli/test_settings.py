@@ -50,6 +50,16 @@ def test_list_setting__is_separated_by_commas_or_spaces() -> None:
     assert settings.fetch_allowed == ("https://a.example", "http://b.example:81/", "https://[::1]:8443")
 
 
+def test_provider__has_roles_of_groups_whose_names_have_spaces() -> None:
+    pair = {"TOUCHBASE_OIDC_ROLE_CLAIM": "groups", "TOUCHBASE_OIDC_ROLES": "Rev Ops = admin, a=b=viewer,"}
+    named = {"TOUCHBASE_OIDC_ISSUER": "https://a.example", "TOUCHBASE_OIDC_CLIENT_ID": "x", "TOUCHBASE_PUBLIC_URL": "https://b.example"}
+
+    oidc = Settings.read({**named, **pair, "TOUCHBASE_OIDC_DOMAINS": "Example.com, sub.example.com"}).oidc
+
+    assert oidc is not None
+    assert (oidc.roles, oidc.name, oidc.domains) == ({"Rev Ops": "admin", "a=b": "viewer"}, "a.example", ("example.com", "sub.example.com"))
+
+
 def test_empty_variable__is_ignored() -> None:
     assert Settings.read({"TOUCHBASE_PORT": "", "TOUCHBASE_DATABASE": ""}) == Settings.read({})
 
@@ -75,6 +85,17 @@ def test_secret_setting__may_come_from_a_file(tmp_path: Path) -> None:
         ({"TOUCHBASE_PUBLIC_URL": "hooks.example.com"}, "TOUCHBASE_PUBLIC_URL must be an address such as https://hooks.example.com"),
         ({"TOUCHBASE_PUBLIC_URL": "https://hooks.example.com/?a=b"}, "TOUCHBASE_PUBLIC_URL must be an address"),
         ({"TOUCHBASE_PUBLIC_URL": "https://[hooks"}, "TOUCHBASE_PUBLIC_URL must be an address"),
+        ({"TOUCHBASE_OIDC_ISSUER": "http://login.example.com"}, "TOUCHBASE_OIDC_ISSUER must be the https address"),
+        ({"TOUCHBASE_OIDC_ISSUER": "https://login.example.com"}, "TOUCHBASE_OIDC_ISSUER and TOUCHBASE_OIDC_CLIENT_ID belong together"),
+        (
+            {"TOUCHBASE_OIDC_ISSUER": "https://a.example", "TOUCHBASE_OIDC_CLIENT_ID": "x"},
+            "TOUCHBASE_OIDC_ISSUER needs TOUCHBASE_PUBLIC_URL",
+        ),
+        ({"TOUCHBASE_OIDC_ROLES": "RevOps=boss"}, "TOUCHBASE_OIDC_ROLES must be values with roles"),
+        ({"TOUCHBASE_OIDC_ROLES": "RevOps=admin"}, "TOUCHBASE_OIDC_ROLE_CLAIM and TOUCHBASE_OIDC_ROLES belong together"),
+        ({"TOUCHBASE_OIDC_SIGN_UP": "groups"}, "TOUCHBASE_OIDC_SIGN_UP=groups needs TOUCHBASE_OIDC_ROLE_CLAIM"),
+        ({"TOUCHBASE_OIDC_SIGN_UP": "viewer"}, "TOUCHBASE_OIDC_SIGN_UP=viewer needs TOUCHBASE_OIDC_DOMAINS"),
+        ({"TOUCHBASE_OIDC_ONLY": "on"}, "TOUCHBASE_OIDC_ONLY needs TOUCHBASE_OIDC_ISSUER"),
         ({"TOUCHBASE_TRUSTED_PROXIES": "0.0.0.0/0"}, "TOUCHBASE_TRUSTED_PROXIES must list addresses or networks"),
         ({"TOUCHBASE_TRUSTED_PROXIES": "10.0.0.0/8, *"}, "TOUCHBASE_TRUSTED_PROXIES must list addresses or networks"),
         ({"TOUCHBASE_TRUSTED_PROXIES": "10.0.0.1/8"}, "TOUCHBASE_TRUSTED_PROXIES must list addresses or networks"),

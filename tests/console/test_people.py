@@ -3,11 +3,20 @@
 from __future__ import annotations
 
 import json
+import re
+import socket
+import socketserver
+import sys
+import threading
+import time
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.console.conftest import NARROW, WIDE, Console, axe_faults, first_key
+from tests.auth.oidc_server import CLIENT_ID, OidcServer
+from tests.cli.test_serve import Server
+from tests.console.conftest import NARROW, WIDE, Console, axe_faults, first_key, look_faults
 
 pytestmark = pytest.mark.slow
 PASSWORD = "correct horse battery"
@@ -112,6 +121,176 @@ def test_administrator__invites_changes_roles_and_suspends(start: Callable[..., 
     page.get_by_label("Suspend ben@example.com").click()
     dialog.get_by_role("button", name="Suspend").click()
     page.get_by_label("Resume ben@example.com").wait_for()
+
+    ben.get_by_role("navigation").get_by_text("Contacts").click()
+    ben.get_by_role("dialog").get_by_role("heading", name="Sign in again").wait_for()
+
+
+def test_invited_person__joins_by_the_provider_and_signs_in_again_beside_the_page(start: Callable[..., Console]) -> None:
+    provider = OidcServer("", lambda: int(time.time() * 1_000_000))
+    provider.secret = ""
+    with provider.listening(), socket.socket() as place:
+        place.bind(("127.0.0.1", 0))
+        port = str(place.getsockname()[1])
+        place.close()
+        named = ("--oidc-issuer", provider.issuer, "--oidc-client-id", CLIENT_ID, "--oidc-name", "Example ID")
+        console = start("--auth", "api-key", "--port", port, "--public-url", f"http://127.0.0.1:{port}", *named)
+        admin = {"Authorization": f"Bearer {first_key(console.server)}"}
+        console.server.post("/admin/v1/clients", {"client_id": "ours", "name": "Ours"}, **admin)
+        path = invite(console, admin, "mira@example.com", role="operator")
+
+        page = console.open("/contacts")
+        assert axe_faults(page) == []
+        provider.claims["email"] = "eve@example.com"
+        page.get_by_role("button", name="Sign in with Example ID").click()
+        page.get_by_text("Nobody has invited the address of your account.").wait_for()
+        assert axe_faults(page) == []
+        provider.claims["email_verified"] = False
+        console.go(page, path)
+        page.get_by_role("button", name="Join with Example ID").click()
+        page.get_by_label("Sign out (Mira Sandoval)").wait_for()
+
+        page.get_by_role("navigation").get_by_text("Contacts").click()
+        user = json.loads(console.server.get("/team/v1/users", **admin)[1])["data"][0]
+        console.server.get(f"/team/v1/sessions?user_id={user['id']}", "DELETE", **admin)
+        page.get_by_role("navigation").get_by_text("Companies").click()
+        dialog = page.get_by_role("dialog")
+        assert axe_faults(page) == []
+        with page.expect_popup() as opened:
+            dialog.get_by_role("button", name="Sign in with Example ID").click()
+        opened.value.get_by_label("Sign out (Mira Sandoval)").wait_for()
+        opened.value.close()
+        page.evaluate("dispatchEvent(new Event('focus'))")  # no window has the focus in a browser without a screen
+        dialog.wait_for(state="detached")
+        console.wrong[:] = [line for line in console.wrong if not line.startswith(provider.issuer)]
+
+
+class MailServer(socketserver.StreamRequestHandler):
+    """A mail server that accepts everything, and stores the text."""
+
+    def handle(self) -> None:
+        mails: list[str] = self.server.mails  # type: ignore[attr-defined]
+        self.wfile.write(b"220 here\r\n")
+        for line in self.rfile:
+            word = line[:4].upper()
+            if word == b"DATA":
+                self.wfile.write(b"354 go on\r\n")
+                mails.append("".join(text.decode() for text in iter(self.rfile.readline, b".\r\n")))
+            self.wfile.write(b"221 bye\r\n" if word == b"QUIT" else b"250 ok\r\n")
+            if word == b"QUIT":
+                return
+
+
+def test_link_by_mail__signs_in_once(engine_url: str, tmp_path: Path, chromium: Any) -> None:
+    with socketserver.ThreadingTCPServer(("127.0.0.1", 0), MailServer) as mail, socket.socket() as place:
+        mail.mails = []  # type: ignore[attr-defined]
+        threading.Thread(target=mail.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True).start()
+        place.bind(("127.0.0.1", 0))
+        origin = f"http://127.0.0.1:{place.getsockname()[1]}"
+        place.close()
+        program = ("env", f"TOUCHBASE_SMTP_URL=smtp://127.0.0.1:{mail.server_address[1]}?tls=off", sys.executable, "-m", "touchbase")
+        mailing = ("--smtp-from", "touchbase@example.com", "--public-url", origin, "--port", origin.rpartition(":")[2])
+        server = Server(tmp_path, ("--database", engine_url, "--auth", "api-key", *mailing), program)
+        console = Console(server, chromium)
+        try:
+            admin = {"Authorization": f"Bearer {first_key(server)}"}
+            page = console.open(invite(console, admin, "mira@example.com", role="viewer"))
+            page.get_by_label("Password").fill(PASSWORD)
+            page.keyboard.press("Enter")
+            page.get_by_label("Sign out (mira@example.com)").click()
+            mail.mails.clear()  # type: ignore[attr-defined]
+
+            page.get_by_label("Email").fill("mira@example.com")
+            page.get_by_role("button", name="Email me a link").click()
+            page.get_by_text("a link to sign in is on its way").wait_for()
+            link = wait_for_link(mail.mails, origin)  # type: ignore[attr-defined]
+            console.go(page, link)
+            assert axe_faults(page) == []
+            page.get_by_role("button", name="Sign in").click()
+            page.get_by_label("Sign out (mira@example.com)").wait_for()
+            assert "#" not in page.url
+
+            again = console.open(link)
+            again.get_by_role("button", name="Sign in").click()
+            assert "this link was used or has expired" in again.get_by_role("alert").inner_text()
+            assert console.wrong == []
+        finally:
+            console.close()
+            server.clean_up()
+            mail.shutdown()
+
+
+def wait_for_link(mails: list[str], origin: str) -> str:
+    """Return the path of the link in the first mail, below the console's address."""
+    for _ in range(600):
+        if mails:
+            return re.findall(rf"{origin}/console(/sign-in#\w+)", mails[0])[0]
+        time.sleep(0.05)
+    raise AssertionError("no mail came")
+
+
+def test_profile__has_name_password_sessions_and_keys(start: Callable[..., Console]) -> None:
+    console = start("--auth", "api-key")
+    admin = {"Authorization": f"Bearer {first_key(console.server)}"}
+    for client_id, name in (("ours", "Ours"), ("yours", "Yours")):
+        console.server.post("/admin/v1/clients", {"client_id": client_id, "name": name}, **admin)
+    page = console.open(invite(console, admin, "mira@example.com", role="admin"))
+    page.get_by_label("Password").fill(PASSWORD)
+    page.keyboard.press("Enter")
+    page.get_by_role("link", name="Profile").click()
+
+    page.get_by_label("Name").fill("Mira Sandoval")
+    page.get_by_role("button", name="Save name").click()
+    page.get_by_label("Sign out (Mira Sandoval)").wait_for()
+    page.get_by_role("button", name="Change password").click()
+    dialog = page.get_by_role("dialog")
+    dialog.get_by_label("Present password").fill("wrong wrong wrong")
+    dialog.get_by_label("New password").fill("another password")
+    dialog.get_by_role("button", name="Change password").click()
+    dialog.get_by_text("is not your password").wait_for()
+    assert axe_faults(page) == []
+    dialog.get_by_label("Present password").fill(PASSWORD)
+    dialog.get_by_role("button", name="Change password").click()
+    dialog.wait_for(state="detached")
+
+    page.get_by_role("button", name="New personal key").click()
+    dialog.get_by_label("Name", exact=True).fill("Agent")
+    dialog.get_by_label("Client", exact=True).select_option("ours")
+    assert axe_faults(page) == []
+    dialog.get_by_role("button", name="Create key").click()
+    key = {"Authorization": f"Bearer {page.locator('.once code').first.inner_text()}"}
+    page.keyboard.press("Escape")
+    page.get_by_label("Personal keys").get_by_text("Agent").wait_for()
+    assert [console.server.get("/public/v2/contacts", **key, **{"X-Client-Id": each})[0] for each in ("ours", "yours")] == [200, 404]
+    assert look_faults(page) == []
+    page.get_by_label("Revoke Agent").click()
+    page.get_by_text("No key yet.").wait_for()
+    assert console.server.get("/public/v2/contacts", **key, **{"X-Client-Id": "ours"})[0] == 401
+
+    page.set_viewport_size({"width": NARROW[0], "height": NARROW[1]})
+    page.get_by_role("button", name="More", exact=True).click()
+    page.get_by_role("button", name="Sign out (Mira Sandoval)").click()
+    page.get_by_label("Email").wait_for()
+
+
+def test_administrator__sees_and_ends_sessions_of_others(start: Callable[..., Console]) -> None:
+    console = start("--auth", "api-key")
+    admin = {"Authorization": f"Bearer {first_key(console.server)}"}
+    console.server.post("/admin/v1/clients", {"client_id": "ours", "name": "Ours"}, **admin)
+    pages = [console.open(invite(console, admin, f"{name}@example.com", role="admin")) for name in ("mira", "ben")]
+    for page in pages:
+        page.get_by_label("Password").fill(PASSWORD)
+        page.keyboard.press("Enter")
+        page.get_by_label("Sign out", exact=False).wait_for()
+    mira, ben = pages
+
+    console.go(mira, "/team")
+    mira.get_by_label("Sessions and keys of ben@example.com").click()
+    dialog = mira.get_by_role("dialog")
+    dialog.get_by_text("No personal key.").wait_for()
+    assert axe_faults(mira) == []
+    dialog.get_by_role("button", name="Sign out everywhere").click()
+    dialog.get_by_text("Signed in nowhere.").wait_for()
 
     ben.get_by_role("navigation").get_by_text("Contacts").click()
     ben.get_by_role("dialog").get_by_role("heading", name="Sign in again").wait_for()

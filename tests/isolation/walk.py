@@ -193,6 +193,8 @@ def bodies(known: Known) -> dict[str, list[Any]]:
         "StatusChange": [{"name": w.NEXT_STATUS}],
         "StatusMerge": [{"into": w.NEXT_STATUS}],
         "UserPatch": [{"name": "of B"}, {"grants": [{"client_id": w.CLIENT_A, "role": "admin"}]}],
+        "PersonalKeyRequest": [{"name": "of B", "client_id": w.CLIENT_A}],
+        "PasswordRequest": [{"current": "a present one of A", "password": "another one of B"}],
         "InvitationRequest": [{"email": "b@b.example", "grants": [{"client_id": w.CLIENT_A, "role": "viewer"}]}],
         "SuppressionCheck": [{"items": [{"email": w.EMAIL, "linkedin_url": w.LINKEDIN}, {"domain": w.DOMAIN}]}],
     }  # fmt: skip

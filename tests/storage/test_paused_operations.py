@@ -276,9 +276,10 @@ RECORD_PARAMETERS = {"absorbed", "contact_id", "company_id", "creation", "update
 
 
 NAME_NO_RECORD = {
+    "auth.identities": "sign_in_identity",
     "auth.sessions": "end_sessions store_session store_session_uses",
     "auth.sql": "revoke_key rotate_key store_first_key store_key store_key_uses",
-    "auth.users": "change_user invite_user revoke_invitation store_link use_link",
+    "auth.users": "change_user invite_user revoke_invitation set_password store_link use_link",
     "cells.sql": "add_cell adopt_erasure_key confirm_place forget_places place_key raise_ids release_place remove_cell reserve_place "
     "set_cell_state share_erasure_key",
     "clients.sql.clients": "begin_deletion create_client ensure_client rename_client rotate_client_id set_client_settings set_client_state",

@@ -21,11 +21,13 @@ from tests.outgoing.unsent import miss_an_event
 from tests.storage.statements import FOLDER, MAKERS, STATEMENTS, calls_of, module_at, texts
 
 from touchbase.auth.api_key import ApiKey
+from touchbase.auth.identities import Identity, sign_in_identity
 from touchbase.auth.sessions import Session, end_sessions, find_session, list_sessions, store_session, store_session_uses
 from touchbase.auth.sql import (
     any_key,
     find_key,
     list_keys,
+    list_personal_keys,
     revoke_key,
     rotate_key,
     store_first_key,
@@ -47,6 +49,7 @@ from touchbase.auth.users import (
     list_invitations,
     list_users,
     revoke_invitation,
+    set_password,
     store_link,
     use_link,
 )
@@ -164,6 +167,7 @@ from touchbase.stores import open_store
 
 QUERIES = all_queries()
 SPANNING: dict[type, str] = {
+    list_personal_keys: "keys of one person, who may see several clients; a caller names oneself, or is an administrator of all",
     find_key: "a key says whose it is only when it is found; its id is on no page of another client",
     any_key: "whether there is one; of nobody's records",
     busy_clients: "numbers of clients that have work waiting, for the worker",
@@ -217,7 +221,7 @@ OF_INSTALLATION = {
     add_cell, adopt_erasure_key, confirm_place, copy_installation_list, find_key_place, find_place, forget_places, place_key, raise_ids,
     raise_list_revision, read_installation_list, release_place, remove_cell, set_cell_state, share_erasure_key,
     any_user, change_user, end_sessions, find_password, find_session, find_user, has_link, invite_user, list_invitations, list_sessions,
-    list_users, revoke_invitation, store_link, store_session, store_session_uses, use_link,
+    list_users, revoke_invitation, set_password, sign_in_identity, store_link, store_session, store_session_uses, use_link,
     list_servers, note_presence, probe,
 }  # fmt: skip
 """The directory of cells, the list of the installation, people of the team, and the servers that run: tables that have nothing of a client:
@@ -467,8 +471,9 @@ ASKING: list[Any] = [
     release_place("acme"), remove_cell("eu"), copy_installation_list(InstallationList(2, [])), raise_list_revision(3),
     remove_deleted(1, 2**40, 5, 10), forget_merges(1, 2**40, 5),
     strike_texts(1, "job", [(StoredTexts((1,), {"error": "a"}), None), (StoredTexts((1,), {"error": "a"}), {"error": "b"})]),
+    sign_in_identity(Identity("i", "s", "ann@a.example", True, role="viewer"), 5, None),
     store_link(LINK), use_link("d", (INVITATION,), 5, "stored"), change_user("u", UserChange(role="viewer")),
-    revoke_invitation("i"), store_session(Session("h", "u", None, 5, 5)), end_sessions("u"),
+    revoke_invitation("i"), set_password("u", "stored", "h"), store_session(Session("h", "u", None, 5, 5)), end_sessions("u"),
     store_first_key(KEY), erase_person(1, 10, 1), sweep_erasure(1, 1, [], 5, False, 10),
     add_erasures(1, b"another", [], 10), prune_bodies(1, 2**40, 5, 10), drop_unrecognised(1, 10, 1, 5, 10), drop_refused(1, 10, 1),
     note_presence("t", FACTS, 5, 6),

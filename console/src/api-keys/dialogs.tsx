@@ -33,9 +33,10 @@ function Shown({ made, onClose }: { made: MadeKey; onClose: () => void }) {
   );
 }
 
-export function NewKey({ client, onClose, onDone }: DoneProps & { client: string }) {
+/** `personal`: the key acts as the person who makes it. */
+export function NewKey({ client, personal = false, onClose, onDone }: DoneProps & { client: string; personal?: boolean }) {
   const [name, setName] = useState('');
-  const [scopes, setScopes] = useState<readonly string[]>(['records:read', 'records:write']);
+  const [scopes, setScopes] = useState<readonly string[]>(personal ? ['records:read'] : ['records:read', 'records:write']);
   const [of, setOf] = useState(client);
   const [ends, setEnds] = useState('');
   const [made, setMade] = useState<MadeKey | null>(null);
@@ -44,21 +45,22 @@ export function NewKey({ client, onClose, onDone }: DoneProps & { client: string
   async function run() {
     const expires = ends && new Date(Date.now() + Number(ends) * DAY).toISOString();
     const body = { name: name.trim(), scopes, ...(of && { client_id: of }), ...(expires && { expires_time: expires }) };
-    setMade((await send<MadeKey>('POST', '/admin/v1/keys', { body })).data);
+    setMade((await send<MadeKey>('POST', personal ? '/team/v1/keys' : '/admin/v1/keys', { body })).data);
     onDone();
     return false;
   }
 
   if (made) return <Shown made={made} onClose={onClose} />;
   return (
-    <Confirm title="New key" action="Create key" disabled={!name.trim() || !scopes.length} onClose={onClose} run={run}>
-      <Field label="Name" help="The program or person that uses it.">
+    <Confirm title={personal ? 'New personal key' : 'New key'} action="Create key" disabled={!name.trim() || !scopes.length} onClose={onClose} run={run}>
+      {personal && <p>It acts as you: with no more than you choose here, and never with more than you may do yourself.</p>}
+      <Field label="Name" help={personal ? 'What it is for.' : 'The program or person that uses it.'}>
         <input type="text" autofocus value={name} onInput={(event) => setName(event.currentTarget.value)} />
       </Field>
       {choosesClient.value && (
-        <Field label="Client" help={of ? undefined : 'With “admin” it also makes, suspends and deletes clients.'}>
+        <Field label="Client" help={of || personal ? undefined : 'With “admin” it also makes, suspends and deletes clients.'}>
           <select value={of} onChange={(event) => setOf(event.currentTarget.value)}>
-            <option value="">All clients</option>
+            <option value="">{personal ? 'All my clients' : 'All clients'}</option>
             {clients.value.map((each) => (
               <option key={each.client_id} value={each.client_id}>
                 {each.name || each.client_id}

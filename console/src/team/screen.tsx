@@ -8,12 +8,13 @@ import { Confirm } from '../ui/confirm';
 import { StatusMark } from '../ui/status';
 import { toast, toastProblem } from '../ui/toast';
 import type { Schemas } from '../types';
+import { Dialog } from '../ui/overlay';
 import { Invite, NewLink, Rights } from './dialogs';
+import { PersonalKeys, Sessions } from './own';
 
 export type User = Schemas['UserOut'];
-type SignedIn = Schemas['SessionOut'];
 type Invitation = Schemas['InvitationOut'];
-type What = 'invite' | 'rights' | 'link' | 'suspend' | 'revoke';
+type What = 'invite' | 'rights' | 'link' | 'sessions' | 'suspend' | 'revoke';
 
 const ROLES: Readonly<Record<string, string>> = { viewer: 'Viewer', operator: 'Operator', admin: 'Admin' };
 
@@ -67,10 +68,15 @@ export function Team() {
         </ul>
       )}
       {people.hasMore && <Button onClick={people.more}>Show more</Button>}
-      {session.value?.user && <Sessions />}
       {opened?.what === 'invite' && <Invite onClose={close} onDone={reload} />}
       {opened?.what === 'rights' && of && <Rights of={of} onClose={close} onDone={reload} />}
       {opened?.what === 'link' && of && <NewLink of={of} onClose={close} onDone={reload} />}
+      {opened?.what === 'sessions' && of && (
+        <Dialog title={`Sessions and keys of ${of.name || of.email}`} wide onClose={close}>
+          <Sessions of={of.id} />
+          <PersonalKeys of={of.id} />
+        </Dialog>
+      )}
       {opened?.what === 'suspend' && of && (
         <Confirm
           title={`Suspend ${of.name || of.email}?`}
@@ -83,7 +89,7 @@ export function Team() {
             reload();
           }}
         >
-          <p>Every session of this person ends within a second. It can be resumed. Keys that the person knows stay valid: revoke them on the page of the keys.</p>
+          <p>Every session of this person ends within a second, and personal keys are refused. It can be resumed. Other keys that the person knows stay valid: revoke them on the page of the keys.</p>
         </Confirm>
       )}
       {opened?.what === 'revoke' && of && invitation && (
@@ -148,6 +154,11 @@ function Person({ of, open, reload }: { of: User; open: (what: What) => void; re
                 New link
               </Button>
             )}
+            {of.state !== 'invited' && !isSelf && (
+              <Button aria-label={`Sessions and keys of ${name}`} onClick={() => open('sessions')}>
+                Sessions
+              </Button>
+            )}
             {of.state === 'active' && !isSelf && (
               <Button kind="danger" aria-label={`Suspend ${name}`} onClick={() => open('suspend')}>
                 Suspend
@@ -177,64 +188,4 @@ function Resume({ of, onDone }: { of: User; onDone: () => void }) {
       Resume
     </Button>
   );
-}
-
-/** Where the person is signed in. */
-function Sessions() {
-  const loaded = useGet<{ data: SignedIn[] }>('/team/v1/sessions');
-  const listed = loaded.data?.data ?? [];
-  async function end(path: string, said: string) {
-    await send('DELETE', path);
-    toast(said);
-    void loaded.refetch();
-  }
-  return (
-    <section class="sessions" aria-labelledby="sessions">
-      <header class="screen-head">
-        <h2 id="sessions">Where you are signed in</h2>
-        <span class="push" />
-        {listed.length > 1 && (
-          <Button kind="danger" onClick={() => end('/team/v1/sessions', 'You are signed out everywhere else.').catch(toastProblem)}>
-            Sign out everywhere else
-          </Button>
-        )}
-      </header>
-      {loaded.error && <ProblemNote problem={loaded.error} retry={() => void loaded.refetch()} />}
-      <ul class="lines" aria-label="Sessions">
-        {listed.map((each) => (
-          <li key={each.id} class="line-of">
-            <div class="what">
-              <b>{browserOf(each.user_agent)}</b>
-              <span class="faint cut" title={each.user_agent}>
-                {each.address}
-              </span>
-            </div>
-            <div class="what">
-              <span>{each.is_current ? 'This browser' : <>Used <Time at={each.last_seen_time} as="ago" /></>}</span>
-              <span class="faint">
-                Since <Time at={each.created_time} />
-              </span>
-            </div>
-            <div class="tools">
-              {!each.is_current && (
-                <Button aria-label={`End the session of ${browserOf(each.user_agent)}`} onClick={() => end(`/team/v1/sessions/${each.id}`, 'The session has ended.').catch(toastProblem)}>
-                  End
-                </Button>
-              )}
-            </div>
-          </li>
-        ))}
-      </ul>
-    </section>
-  );
-}
-
-const BROWSERS = [['Edg/', 'Edge'], ['OPR/', 'Opera'], ['Firefox/', 'Firefox'], ['Chrome/', 'Chrome'], ['Safari/', 'Safari']] as const;
-const SYSTEMS = [['Android', 'Android'], ['iPhone', 'iPhone'], ['iPad', 'iPad'], ['Windows', 'Windows'], ['Mac OS', 'macOS'], ['Linux', 'Linux']] as const;
-
-/** `Firefox on Linux`, as far as the browser names itself. */
-function browserOf(agent: string): string {
-  const browser = BROWSERS.find(([mark]) => agent.includes(mark))?.[1] ?? 'A browser';
-  const system = SYSTEMS.find(([mark]) => agent.includes(mark))?.[1];
-  return system ? `${browser} on ${system}` : browser;
 }

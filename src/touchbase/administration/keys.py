@@ -76,6 +76,7 @@ class KeyOut(Struct):
     last_used_time: Annotated[Time | None, Meta(description="To the minute, and up to a minute late.")]
     replaces: Annotated[str | None, Meta(description="The key of which it is the successor.")]
     replaced_by: Annotated[str | None, Meta(description="Its successor.")]
+    user_id: Annotated[str | None, Meta(description="The person as whom a personal key acts; null: a service's key.")]
 
 
 class NewKeyOut(KeyOut):
@@ -115,7 +116,7 @@ async def create(call: Call) -> Response:
     scopes = list(dict.fromkeys(request.scopes))
     new_key = service.make_key(request.env)
     key = ApiKey(new_key.key_id, new_key.digest, tuple(scopes), client, request.name.strip(), at, request.env, expires)
-    client_id = await _client_id(call, key)
+    client_id = await client_id_of(call, key)
     return await call.write_and_respond(
         lambda writes: writes.write(store_key(key)), lambda _: _shown(call, key, client_id, at, new_key.text)
     )
@@ -130,7 +131,7 @@ async def rotate(call: Call) -> Response:
     """`POST` that creates a key's successor and ends the key; only this response contains the successor's text."""
     present, parts = await _key(call), call.api.dependencies
     request = await call.body(KeyRotation)
-    at, client_id = parts.clock(), await _client_id(call, present)
+    at, client_id = parts.clock(), await client_id_of(call, present)
     text, command = service.rotation_of(present, at, request.keep_old_seconds * SECOND)
     response = await call.write_and_respond(
         lambda writes: writes.write(command), lambda successor: _shown(call, successor, client_id, at, text)
@@ -150,7 +151,7 @@ async def revoke(call: Call) -> Response:
 
 
 async def _key_out(call: Call, api_key: ApiKey) -> KeyOut:
-    return described(api_key, await _client_id(call, api_key), call.api.dependencies.clock())
+    return described(api_key, await client_id_of(call, api_key), call.api.dependencies.clock())
 
 
 def described(api_key: ApiKey, client_id: str | None, at: Micros) -> KeyOut:
@@ -158,7 +159,7 @@ def described(api_key: ApiKey, client_id: str | None, at: Micros) -> KeyOut:
     return KeyOut(
         api_key.key_id, api_key.prefix, api_key.name, client_id, list(api_key.scopes), api_key.state(at),
         to_text(api_key.created_us), to_text_or_none(api_key.expires_us), to_text_or_none(api_key.revoked_us),
-        to_text_or_none(api_key.last_used_us), api_key.replaces, api_key.replaced_by,
+        to_text_or_none(api_key.last_used_us), api_key.replaces, api_key.replaced_by, api_key.user_id,
     )  # fmt: skip
 
 
@@ -169,7 +170,10 @@ def _shown(call: Call, new_key: ApiKey, client_id: str | None, at: Micros, text:
     return Response(201, encode(NewKeyOut(**msgspec.structs.asdict(plain), key=text)), headers=headers, stored_body=encode(plain))
 
 
-async def _client_id(call: Call, key: ApiKey) -> str | None:
+async def client_id_of(call: Call, key: ApiKey) -> str | None:
+    """Return the client of a key, which a personal key may have outlived; None: any."""
+    if key.granted_client is not None:
+        return next((client.client_id for client in await call.api.clients.all() if client.number == key.granted_client), "")
     return None if key.client is None else (await call.api.clients.by_number(key.client)).client_id
 
 
@@ -212,7 +216,7 @@ _CREATED = (Success(201, "The new key; its text is shown only here.", NewKeyOut,
 ROUTES = [
     Route(
         "GET", "/admin/v1/keys", keys, scope=ADMIN, operation_id="list_keys", tag=KEYS, summary="List API keys, newest first",
-        description="API keys without their texts. A key of one client sees that client's keys only.",
+        description="API keys without their texts, personal ones too. A key of one client sees that client's keys only.",
         query=(*PAGE, CLIENT, STATE), success=(Success(200, "A page.", KeyPage),),
     ),
     Route(
@@ -233,8 +237,8 @@ ROUTES = [
     Route(
         "POST", "/admin/v1/keys/{key_id}/rotate", rotate, scope=ADMIN, operation_id="rotate_key", tag=KEYS,
         summary="Create a key's successor, and let the key expire",
-        description="The successor has the same scopes; the old key expires after `keep_old_seconds`. The successor's text is shown "
-        "only in this response.",
+        description="The successor has the same scopes; the old key expires after `keep_old_seconds`. A personal key has none. "
+        "The successor's text is shown only in this response.",
         body=KeyRotation, success=_CREATED,
     ),
 ]  # fmt: skip

@@ -38,6 +38,7 @@ from touchbase.auth.users import (
     new_user_id,
     no_such_user,
     revoke_invitation,
+    set_password,
     store_link,
     use_link,
 )
@@ -45,7 +46,7 @@ from touchbase.clients.models import DELETING
 from touchbase.common import field_limits as limits
 from touchbase.common.asgi import peer_of
 from touchbase.common.timestamps import is_zone, to_text, to_text_or_none
-from touchbase.errors import Fault, Forbidden, Invalid, NotFound, PreconditionFailed
+from touchbase.errors import Fault, Forbidden, Invalid, InvalidKey, NotFound, PreconditionFailed
 from touchbase.http import query_parameters as query
 from touchbase.http.conditional import ETAG
 from touchbase.http.endpoint import Call
@@ -176,6 +177,13 @@ class AcceptRequest(Struct, forbid_unknown_fields=True):
     name: Name = ""
 
 
+class PasswordRequest(Struct, forbid_unknown_fields=True):
+    """Another password of one's own."""
+
+    current: Annotated[str, Meta(max_length=passwords.LONGEST, description="The password of now.")]
+    password: Password
+
+
 class NewLinkOut(Struct):
     """A link that works once. It is shown only here."""
 
@@ -198,8 +206,10 @@ class MeOut(Struct):
 
     type: Annotated[Literal["user", "key", "anyone"], Meta(extra_json_schema=_CALLER, description="`anyone`: this server needs no keys.")]
     scopes: Annotated[list[str], Meta(description="For all clients of the caller together.")]
-    user: Annotated[UserOut | None, Meta(description="The person; null: a key calls, or anyone.")]
-    key_id: Annotated[str | None, Meta(description="The API key; null: a person calls, or anyone.")]
+    user: Annotated[
+        UserOut | None, Meta(description="The person, with the rights of a personal key; null: a service's key calls, or anyone.")
+    ]
+    key_id: Annotated[str | None, Meta(description="The API key, also a personal one; null: a person in a browser calls, or anyone.")]
     key_name: Annotated[str, Meta(description="The key's name; blank: no key calls.")]
     clients: Annotated[
         list[ClientOfMe] | None, Meta(description="The clients of a person without a role for all; null: all, or the key's.")
@@ -258,7 +268,10 @@ async def me(call: Call) -> Response:
     if user.role is None:
         listed = [client for client in await call.api.clients.all() if client.number in user.grants and client.state != DELETING]
         clients = [ClientOfMe(client.client_id, client.handle, client.name, user.grants[client.number]) for client in listed]
-    return _tagged(user, MeOut("user", sorted(scopes), (await _user_out(call, [user]))[0], None, "", clients))
+    key_id, key_name = (None, "") if key is None else (key.key_id, key.name)
+    if key is not None:
+        scopes &= key_scopes(key)
+    return _tagged(user, MeOut("user", sorted(scopes), (await _user_out(call, [user]))[0], key_id, key_name, clients))
 
 
 async def users(call: Call) -> Response:
@@ -291,7 +304,7 @@ async def patch_user(call: Call) -> Response:
     _check_user(request)
     is_own = principal.user is not None and principal.user.id == present.id
     rights = {"/role": request.role, "/grants": request.grants, "/state": request.state}
-    if not _manages(principal):
+    if not manages(principal):
         if not is_own:
             raise Forbidden("only an administrator of all clients may change other people")
         if touched := [pointer for pointer, value in rights.items() if value is not UNSET]:
@@ -404,10 +417,31 @@ async def accept(call: Call) -> Response:
     return with_session(call, response, text, session)
 
 
+async def change_password(call: Call) -> Response:
+    """`PUT` of another password of one's own."""
+    principal = await call.principal(of_several=True)
+    call.parameters().done()
+    request = await call.body(PasswordRequest, _check_password)
+    _check_password(request)
+    user = principal.user
+    if user is None or principal.key is not None:
+        raise Forbidden("passwords are changed by people who are signed in to the console; keys have none")
+    if not user.has_password:
+        raise Forbidden("you have no password: ask an administrator for a link to choose one")
+    try:
+        await call.api.passwords.user(user.email, request.current)
+    except InvalidKey:
+        raise Invalid([Fault("/current", "wrong", "is not your password; ask an administrator for a link if you forgot it")]) from None
+    stored = await hash_password(request.password)
+    await call.api.dependencies.store.write(set_password(user.id, stored, _current_session(call)))
+    call.api.authenticator.forget_user(user.id)
+    return Response(204)
+
+
 async def sessions(call: Call) -> Response:
     """`GET` of a person's sessions."""
     parts = call.api.dependencies
-    user_id = await _session_owner(call)
+    user_id = await owner_of(call)
     listed, current = await parts.store.read(list_sessions(parts.clock(), user_id)), _current_session(call)
     return Response(body=encode(SessionPage([_session_out(session, current) for session in listed])))
 
@@ -419,7 +453,7 @@ async def end_session(call: Call) -> Response:
     store, id_hash = call.api.dependencies.store, call.path("session_id")
     signed = await store.read(find_session(id_hash))
     is_own = signed is not None and principal.user is not None and signed.session.user_id == principal.user.id
-    if signed is None or signed.session.user_id is None or not (is_own or _manages(principal)):
+    if signed is None or signed.session.user_id is None or not (is_own or manages(principal)):
         raise NotFound("there is no such session; GET /team/v1/sessions lists yours")
     await call.api.authenticator.end_session(id_hash)
     return Response(204)
@@ -427,20 +461,20 @@ async def end_session(call: Call) -> Response:
 
 async def end_all_sessions(call: Call) -> Response:
     """`DELETE` of all sessions of a person, but not of the one that asks."""
-    user_id = await _session_owner(call)
+    user_id = await owner_of(call)
     await call.api.dependencies.store.write(end_sessions(user_id=user_id, keep=_current_session(call)))
     call.api.authenticator.forget_user(user_id)
     return Response(204)
 
 
-def _manages(principal: Principal) -> bool:
+def manages(principal: Principal) -> bool:
     """Whether the caller may manage people: an administrator of all clients."""
     return principal.client is None and principal.clients is None and ADMIN in principal.scopes
 
 
 async def _require_manager(call: Call) -> Principal:
     principal = await call.principal(of_several=True)
-    if not _manages(principal):
+    if not manages(principal):
         raise Forbidden("only an administrator of all clients may manage people")
     return principal
 
@@ -467,17 +501,17 @@ async def _visible_user(call: Call, principal: Principal, user_id: str) -> User:
     return found
 
 
-async def _session_owner(call: Call) -> str:
-    """Return the person whose sessions a request is about; only administrators may name another one."""
+async def owner_of(call: Call, no_person: str = "a key has no sessions; name a user") -> str:
+    """Return the person whose sessions or keys a request is about; only administrators may name another one."""
     principal = await call.principal(of_several=True)
     parameters = call.parameters()
     parameters.done()
     own, named = None if principal.user is None else principal.user.id, parameters[USER_ID]
-    if named is not None and named != own and not _manages(principal):
-        raise Forbidden("only an administrator of all clients may see other people's sessions; leave user_id out")
+    if named is not None and named != own and not manages(principal):
+        raise Forbidden("only an administrator of all clients may see what belongs to other people; leave user_id out")
     user_id = named or own
     if user_id is None:
-        raise Invalid([Fault("?user_id", "required", "a key has no sessions; name a user")])
+        raise Invalid([Fault("?user_id", "required", no_person)])
     if named is not None and await call.api.dependencies.store.read(find_user(named)) is None:
         raise no_such_user(named)
     return user_id
@@ -550,7 +584,7 @@ def _check_invitation(request: InvitationRequest) -> str:
     return email or ""
 
 
-def _check_password(request: AcceptRequest) -> None:
+def _check_password(request: AcceptRequest | PasswordRequest) -> None:
     if len(request.password) < passwords.SHORTEST:
         raise Invalid([Fault("/password", "too_short", f"must have at least {passwords.SHORTEST} characters")])
 
@@ -588,6 +622,11 @@ ROUTES = [
         "GET", "/team/v1/me", me, scope=READ, operation_id="get_me", tag=TEAM, summary="Get who calls",
         description="The person or key of the request, what it may do, and the clients of a person who may not see all.",
         success=(Success(200, "Who calls.", MeOut, ("ETag",)),),
+    ),
+    Route(
+        "PUT", "/team/v1/me/password", change_password, scope=READ, operation_id="change_password", tag=TEAM,
+        summary="Change one's password", description="For people who are signed in to the console. All their other sessions end.",
+        body=PasswordRequest, success=(Success(204, "It is changed."),), problems=(429,),
     ),
     Route(
         "GET", "/team/v1/users", users, scope=READ, operation_id="list_users", tag=TEAM, summary="List people",

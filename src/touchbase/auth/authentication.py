@@ -7,7 +7,8 @@ to the request. `auth/service.py` creates keys. A person (`auth/users.py`) may s
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from hashlib import sha256
 from hmac import compare_digest
 
@@ -19,7 +20,7 @@ from touchbase.auth.service import ADMIN, KEY_ID, READ, SCOPES, WRITE, add_key, 
 from touchbase.auth.sessions import ENDED, SESSION, SignedIn, check_text, end_sessions, find_session, session_hash
 from touchbase.auth.sql import find_key
 from touchbase.auth.users import ACTIVE as USER_ACTIVE
-from touchbase.auth.users import User
+from touchbase.auth.users import User, find_user
 from touchbase.clients.models import ACTIVE, DELETING, SUSPENDED, Client
 from touchbase.clients.service import Clients, is_client_id
 from touchbase.common.asgi import LOCAL_PEER
@@ -63,10 +64,11 @@ OPERATOR_KEY = ApiKey("", b"", (ADMIN,), None, "operator")
 
 @dataclass(frozen=True, slots=True)
 class _CachedKey:
-    """A cached key, with all its scopes."""
+    """A cached key, with all its scopes; a personal key has its person in their place, whom every request looks at."""
 
     key: ApiKey
     scopes: frozenset[str]
+    user: User | None = None
 
 
 def key_id_of(key: bytes) -> str:
@@ -132,6 +134,8 @@ class Authenticator:
         if key is not None and key.startswith(PERSON):
             return await self._client_of_person(await self.person(key, peer), named, scope)
         stored = await self._allowed(key, scope, peer)
+        if stored.user_id is not None:
+            return await self._client_of_person(await self.person_of(stored), named, scope)
         if stored.client is None:
             if named is None:
                 raise Invalid([Fault(CLIENT_HEADER, "required", f"this key belongs to no client; name one in the header {CLIENT_HEADER}")])
@@ -145,16 +149,20 @@ class Authenticator:
                 raise Forbidden(f"this key belongs to another client than the one named in {CLIENT_HEADER}")
         return client
 
-    async def principal(self, key: str | None, scope: str, peer: str = LOCAL_PEER, *, named: str | None = None) -> Principal:
+    async def principal(
+        self, key: str | None, scope: str, peer: str = LOCAL_PEER, *, named: Callable[[], str | None] = lambda: None
+    ) -> Principal:
         """Return the holder of a key or a person with this scope; raise the key errors of `client`. Without keys every scope is allowed.
 
-        `named`: the client that the request names; it limits a person who may not see all clients.
+        `named`: returns the client that the request names; it limits a person who may not see all clients.
         """
         if not self.keys_needed:
             return Principal(None, frozenset(SCOPES))
         if key is not None and key.startswith(PERSON):
-            return await self._principal_of(await self.person(key, peer), named, scope)
+            return await self._principal_of(await self.person(key, peer), named(), scope)
         stored = await self._allowed(key, scope, peer)
+        if stored.user_id is not None:
+            return replace(await self._principal_of(await self.person_of(stored), named(), scope), key=stored)
         if stored.client is not None:
             await self._own(stored.client)
         return Principal(stored.client, key_scopes(stored), key=stored)
@@ -165,6 +173,14 @@ class Authenticator:
         if user is None:
             raise InvalidKey(ENDED)
         return user
+
+    async def person_of(self, key: ApiKey) -> User:
+        """Return the person of a personal key, with the rights that it leaves; raise `InvalidKey` if the person is not active."""
+        entry = self._keys.get(key.key_id.encode(), self._clock())
+        user = (await self._store.read(find_user(key.user_id or ""))) if entry is None else entry.user
+        if user is None or user.state != USER_ACTIVE:
+            raise InvalidKey("the person of this key is suspended; ask an administrator")
+        return user.limited(key_scopes(key), key.granted_client)
 
     async def _client_of_person(self, user: User, named: str | None, scope: str) -> Client:
         """Return the client of a person's request on records."""
@@ -237,8 +253,9 @@ class Authenticator:
         self._sessions.forget(id_hash)
 
     def forget_user(self, user_id: str) -> None:
-        """Remove the sessions of a changed person from the cache."""
+        """Remove the sessions and keys of a changed person from the cache."""
         self._sessions.forget_where(lambda _, signed: signed.session.user_id == user_id)
+        self._keys.forget_where(lambda _, entry: entry.key.user_id == user_id)
 
     async def signed_in(self, text: str, peer: str = LOCAL_PEER) -> SignedIn:
         """Return a session with its person; raise `InvalidKey` if it has ended. The caller checks the key of a key's session."""
@@ -323,7 +340,9 @@ class Authenticator:
 
     async def _read(self, key_id: str) -> _CachedKey | None:
         api_key = await self._store.read(find_key(key_id))
-        return None if api_key is None else _CachedKey(api_key, key_scopes(api_key))
+        if api_key is None or api_key.user_id is None:
+            return None if api_key is None else _CachedKey(api_key, key_scopes(api_key))
+        return _CachedKey(api_key, frozenset(), await self._store.read(find_user(api_key.user_id)))
 
 
 def _active(key: ApiKey, now: Micros) -> ApiKey:

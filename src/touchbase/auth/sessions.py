@@ -26,8 +26,8 @@ LONGEST: Micros = LONGEST_DAYS * DAY
 SESSION = "\0"
 """The first character of a session in place of a key; no header can contain it, so a session counts in a cookie only."""
 COOKIE = b"touchbase_session="
-HOST_COOKIE = b"__Host-" + COOKIE
-"""The cookie's name where TLS is: browsers take it from this host alone, for all of its paths, so that no other host can set it."""
+HOST_PREFIX = b"__Host-"
+"""Begins a cookie's name where TLS is: browsers take it from this host alone, for all of its paths, so that no other host can set it."""
 CONSOLE_HEADER = b"x-touchbase-console"
 """A page of another origin cannot send it: no origin is allowed to by CORS."""
 ENDED = "your session has ended; sign in again"
@@ -96,11 +96,17 @@ def session_from_headers(headers: Mapping[bytes, bytes]) -> bytes | None:
     if CONSOLE_HEADER not in headers:
         return None
     require_same_origin(headers)
+    text = find_cookie(headers, COOKIE)
+    return None if text is None else SESSION.encode() + text
+
+
+def find_cookie(headers: Mapping[bytes, bytes], name: bytes) -> bytes | None:
+    """Return the text of a cookie whose name ends with an equals sign, first of the one with `HOST_PREFIX`; None without one."""
     cookies = [cookie.strip() for cookie in headers.get(b"cookie", b"").split(b";")]
-    for name in (HOST_COOKIE, COOKIE):
+    for candidate in (HOST_PREFIX + name, name):
         for cookie in cookies:
-            if cookie.startswith(name):
-                return SESSION.encode() + cookie.removeprefix(name)
+            if cookie.startswith(candidate):
+                return cookie.removeprefix(candidate)
     return None
 
 

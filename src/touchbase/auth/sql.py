@@ -21,7 +21,7 @@ from touchbase.sql.statement import Execute, Plan, Row, Select, Statement
 KEY: Columns = (
     ("key_id", "text"), ("digest", "bytea"), ("scopes", "text"), ("client", "bigint"), ("name", "text"), ("created_us", "bigint"),
     ("env", "text"), ("expires_us", "bigint"), ("revoked_us", "bigint"), ("last_used_us", "bigint"), ("replaces", "text"),
-    ("replaced_by", "text"),
+    ("replaced_by", "text"), ("user_id", "text"), ("granted_client", "bigint"),
 )  # fmt: skip
 
 
@@ -38,7 +38,7 @@ def key_row(k: ApiKey) -> Row:
     """Return the key's row, in the order of `KEY`."""
     return (
         k.key_id, k.digest, encode(list(k.scopes)), k.client, k.name, k.created_us, k.env, k.expires_us, k.revoked_us,
-        k.last_used_us, k.replaces, k.replaced_by,
+        k.last_used_us, k.replaces, k.replaced_by, k.user_id, k.granted_client,
     )  # fmt: skip
 
 
@@ -107,6 +107,8 @@ def rotate_key(
     key = key_of(locked[0])
     if key.state(at) != api_key.ACTIVE:
         return WrongState(f"key {key.key_id} is {key.state(at)}; make a new one instead")
+    if key.user_id is not None:
+        return WrongState(f"key {key.key_id} is personal: its person makes another one, and revokes it")
     if key.replaced_by is not None:
         return WrongState(f"key {key.key_id} has a successor already, {key.replaced_by}: use or rotate that one, or revoke it")
     successor = replace(
@@ -177,6 +179,14 @@ def list_keys(
     if before is not None:
         where.add("(created_us, key_id) < (?, ?)", *before)
     rows = yield Select(f"SELECT {_KEY} FROM api_key WHERE {where} ORDER BY created_us DESC, key_id DESC LIMIT ?", (*where.params, limit))
+    return [key_of(row) for row in rows]
+
+
+@query(scope=ALL_CLIENTS)
+def list_personal_keys(user_id: str) -> Plan[list[ApiKey]]:
+    """Personal keys of one person, newest first."""
+    where = Where("user_id = ?", user_id)
+    rows = yield Select(f"SELECT {_KEY} FROM api_key WHERE {where} ORDER BY created_us DESC, key_id DESC LIMIT 1000", where.params)
     return [key_of(row) for row in rows]
 
 

@@ -29,6 +29,7 @@ ROLE_SCOPES: Mapping[str, frozenset[str]] = {
     ADMINISTRATOR: frozenset((READ, WRITE, ADMIN)),
 }
 """What each role allows, from the least to the most."""
+ROLES = tuple(ROLE_SCOPES)
 INVITED, ACTIVE, SUSPENDED = "invited", "active", "suspended"
 USER_STATES = (INVITED, ACTIVE, SUSPENDED)
 LinkKind = Literal["invitation", "reset", "sign_in"]
@@ -66,6 +67,19 @@ class User:
     def clients_with(self, scope: str) -> frozenset[int]:
         """Return the clients for which a grant has the scope."""
         return frozenset(number for number, role in self.grants.items() if scope in ROLE_SCOPES[role])
+
+    def limited(self, scopes: frozenset[str], client: int | None) -> User:
+        """Return the person with the rights that a personal key leaves: at most the scopes, and one client if it names one."""
+        cap = next((role for role in ROLES if scopes <= ROLE_SCOPES[role]), ADMINISTRATOR)
+
+        def least(role: str) -> str:
+            return min(role, cap, key=ROLES.index)
+
+        if client is None:
+            role = None if self.role is None else least(self.role)
+            return replace(self, role=role, grants={number: least(role) for number, role in self.grants.items()})
+        roles = [role for role in (self.role, self.grants.get(client)) if role is not None]
+        return replace(self, role=None, grants={client: least(max(roles, key=ROLES.index))} if roles else {})
 
     @property
     def is_admin(self) -> bool:
@@ -179,7 +193,8 @@ def _user(row: Row, grants: Mapping[int, str]) -> User:
     )  # fmt: skip
 
 
-def _one(where: Where) -> Plan[tuple[User, str | None] | None]:
+def user_where(where: Where) -> Plan[tuple[User, str | None] | None]:
+    """Read one person with the stored form of the password."""
     found = yield from _users(where)
     return found[0] if found else None
 
@@ -191,7 +206,7 @@ def _row(user: User, password: str | None) -> Row:
     )  # fmt: skip
 
 
-def _save(user: User, password: str | None) -> Plan[None]:
+def save_user(user: User, password: str | None) -> Plan[None]:
     """Update a person that was read in this transaction."""
     row = _row(user, password)
     yield Execute(UPDATE_USER, [(row[0], *row[2:5], *row[6:9], user.version)])
@@ -200,19 +215,39 @@ def _save(user: User, password: str | None) -> Plan[None]:
         yield Execute(INSERT_GRANT, [(user.id, client, role) for client, role in sorted(user.grants.items())])
 
 
-def _lock() -> Plan[None]:
+def lock_users() -> Plan[None]:
     """Let one transaction at a time change people, so that two administrators cannot suspend each other at once."""
     yield Execute(LOCK_FIRST_KEY, [("first_key",)])
+
+
+def add_user(user: User) -> Plan[bool]:
+    """Insert a person with the grants; False if somebody has the e-mail address."""
+    if not (yield Execute(INSERT_USER, [_row(user, None)])):
+        return False
+    if user.grants:
+        yield Execute(INSERT_GRANT, [(user.id, client, role) for client, role in sorted(user.grants.items())])
+    return True
+
+
+def has_other_administrator(user_id: str) -> Plan[bool]:
+    """Return whether somebody else is an active administrator of all clients."""
+    others = yield Select("SELECT 1 FROM user_account WHERE role = ? AND state = ? AND id <> ? LIMIT 1", (ADMINISTRATOR, ACTIVE, user_id))
+    return bool(others)
+
+
+def live_link(digest: str, kinds: tuple[str, ...], at: Micros) -> Plan[OneTimeLink | None]:
+    """Return the link with this digest, if it is one of these kinds and has not ended."""
+    rows = yield Select(f"SELECT {_LINK} FROM invitation WHERE digest = ? AND expires_us > ?", (digest, at))
+    link = OneTimeLink(*rows[0]) if rows else None
+    return link if link is not None and link.kind in kinds else None
 
 
 @command
 def invite_user(user: User, link: OneTimeLink) -> Plan[User | WrongState]:
     """Store a person who is invited, and the link to join. `WrongState` if there is a person with this e-mail address."""
-    yield from _lock()
-    if not (yield Execute(INSERT_USER, [_row(user, None)])):
+    yield from lock_users()
+    if not (yield from add_user(user)):
         return WrongState(f"there is a user {user.email} already: change that one, or send a new link with `touchbase users reset`")
-    if user.grants:
-        yield Execute(INSERT_GRANT, [(user.id, client, role) for client, role in sorted(user.grants.items())])
     yield Execute(STORE_LINK, [_link_row(link)])
     return user
 
@@ -224,8 +259,8 @@ def _link_row(link: OneTimeLink) -> Row:
 @command
 def store_link(link: OneTimeLink) -> Plan[User | TouchbaseError]:
     """Store a link of a person; it replaces the earlier one of its kind. `NotFound`, and `WrongState` for somebody suspended."""
-    yield from _lock()
-    found = yield from _one(Where("id = ?", link.user_id))
+    yield from lock_users()
+    found = yield from user_where(Where("id = ?", link.user_id))
     if found is None:
         return no_such_user(link.user_id)
     user, _ = found
@@ -242,8 +277,8 @@ def change_user(user_id: str, change: UserChange, version: int | None = None) ->
     `NotFound`; `PreconditionFailed` if the person has another `version`; `WrongState` if no administrator would be left, and for a state
     that somebody invited cannot have.
     """
-    yield from _lock()
-    found = yield from _one(Where("id = ?", user_id))
+    yield from lock_users()
+    found = yield from user_where(Where("id = ?", user_id))
     if found is None:
         return no_such_user(user_id)
     user, password = found
@@ -257,13 +292,9 @@ def change_user(user_id: str, change: UserChange, version: int | None = None) ->
         return WrongState(f"{user.email} has not joined yet; `touchbase users reset` makes a new link to join")
     if changed.state == SUSPENDED and user.state == INVITED:
         return WrongState(f"{user.email} has not joined yet: revoke the invitation instead")
-    if user.is_admin and not changed.is_admin:
-        others = yield Select(
-            "SELECT 1 FROM user_account WHERE role = ? AND state = ? AND id <> ? LIMIT 1", (ADMINISTRATOR, ACTIVE, user_id)
-        )
-        if not others:
-            return WrongState(f"{user.email} is the last administrator of all clients: make another one first")
-    yield from _save(changed, password)
+    if user.is_admin and not changed.is_admin and not (yield from has_other_administrator(user_id)):
+        return WrongState(f"{user.email} is the last administrator of all clients: make another one first")
+    yield from save_user(changed, password)
     if changed.state == SUSPENDED:
         yield Execute(END_SESSIONS_OF_USER, [(user_id,)])
         yield Execute(DELETE_LINKS, [(user_id,)])
@@ -276,12 +307,11 @@ def use_link(digest: str, kinds: tuple[str, ...], at: Micros, password: str | No
 
     `NotFound` for a link that is none of these kinds, was used, replaced or has expired.
     """
-    yield from _lock()
-    rows = yield Select(f"SELECT {_LINK} FROM invitation WHERE digest = ? AND expires_us > ?", (digest, at))
-    link = OneTimeLink(*rows[0]) if rows else None
-    if link is None or link.kind not in kinds or not (yield Execute(DELETE_LINK, [(link.id,)])):
+    yield from lock_users()
+    link = yield from live_link(digest, kinds, at)
+    if link is None or not (yield Execute(DELETE_LINK, [(link.id,)])):
         return NotFound(USED_LINK)
-    found = yield from _one(Where("id = ?", link.user_id))
+    found = yield from user_where(Where("id = ?", link.user_id))
     if found is None or found[0].state == SUSPENDED:
         return NotFound(USED_LINK)
     user, former = found
@@ -291,14 +321,27 @@ def use_link(digest: str, kinds: tuple[str, ...], at: Micros, password: str | No
         yield Execute(END_SESSIONS_OF_USER, [(user.id,)])
         yield Execute(DELETE_LINKS, [(user.id,)])
     joined = replace(user, state=ACTIVE, name=name or user.name, version=user.version + 1, has_password=(password or former) is not None)
-    yield from _save(joined, password or former)
+    yield from save_user(joined, password or former)
     return joined
+
+
+@command(hidden=("password",))
+def set_password(user_id: str, password: str, keep: str) -> Plan[User | NotFound]:
+    """Store another password of a person; all sessions end but the one with the hash `keep`. `NotFound`."""
+    yield from lock_users()
+    found = yield from user_where(Where("id = ?", user_id))
+    if found is None:
+        return no_such_user(user_id)
+    changed = replace(found[0], version=found[0].version + 1, has_password=True)
+    yield from save_user(changed, password)
+    yield Select("DELETE FROM user_session WHERE user_id = ? AND id_hash <> ? RETURNING id_hash", (user_id, keep))
+    return changed
 
 
 @command
 def revoke_invitation(link_id: str) -> Plan[bool | NotFound]:
     """Remove somebody who was invited and has not joined, with the link. `NotFound`."""
-    yield from _lock()
+    yield from lock_users()
     rows = yield Select(f"SELECT {_LINK} FROM invitation WHERE id = ? AND kind = ?", (link_id, INVITATION))
     if not rows:
         return NotFound(f"there is no invitation {link_id[:40]!r}; GET /team/v1/invitations lists all")
@@ -319,14 +362,14 @@ def has_link(digest: str, kinds: Collection[str], at: Micros) -> Plan[bool]:
 @query(quick=True)
 def find_user(user_id: str) -> Plan[User | None]:
     """The person with this id."""
-    found = yield from _one(Where("id = ?", user_id))
+    found = yield from user_where(Where("id = ?", user_id))
     return None if found is None else found[0]
 
 
 @query(quick=True)
 def find_password(email: str) -> Plan[tuple[User, str | None] | None]:
     """The person with this e-mail address in normal form, and the stored form of the password."""
-    return (yield from _one(Where("email = ?", email)))
+    return (yield from user_where(Where("email = ?", email)))
 
 
 @query

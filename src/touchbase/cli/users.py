@@ -6,10 +6,12 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from touchbase.cli.options import Group, json_option
-from touchbase.cli.output import SPARE, Column, print_json, print_list
+from touchbase.cli.keys import KEY_ID, SCOPES
+from touchbase.cli.options import Group, duration, json_option
+from touchbase.cli.output import SHORT, SPARE, Column, print_json, print_list
 from touchbase.cli.store import now_us
 from touchbase.cli.through_api import here, through_api
+from touchbase.common.timestamps import Micros, to_text
 
 if TYPE_CHECKING:
     from touchbase_client import Touchbase
@@ -20,6 +22,7 @@ COLUMNS = ("email", "name", "role", "clients", "state", Column("last seen", SPAR
 USUAL_ADDRESS = "http://127.0.0.1:8000"
 """Of a server that does not run yet."""
 EMAIL = click.argument("email")
+KEY_COLUMNS = ("key", Column("name", SHORT), "client", "state", "expires", Column("scopes", SPARE), Column("last used", SPARE))
 
 
 @click.group(cls=Group)
@@ -85,6 +88,57 @@ def resume(tb: Touchbase, email: str, as_json: bool) -> None:
     """Let somebody who was suspended sign in again."""
     user = tb.team.users.update(_id_of(tb, email), {"state": "active"})
     print_json(user) if as_json else click.echo(f"{email} may sign in again")
+
+
+@users.group("keys", cls=Group)
+def keys() -> None:
+    """Personal keys: API keys that act as their person, with no more than the person may do."""
+
+
+@keys.command("create")
+@through_api()
+@click.option("--name", required=True, help="What the key is for, shown in lists.")
+@click.option("--scope", "scopes", multiple=True, type=click.Choice(SCOPES), help="What it allows; may be given several times.")
+@click.option("--client", "client_id", help="Its only client; without it, all clients of the person.")
+@click.option("--expires-in", callback=duration(), metavar="DURATION", help="Its lifetime, such as 90d; without it, no end.")
+@json_option()
+def create_key(tb: Touchbase, name: str, scopes: tuple[str, ...], client_id: str | None, expires_in: Micros | None, as_json: bool) -> None:
+    """Make another key for the person of the key that runs the command, and print it: it is shown only once.
+
+    The first one is made in the console. Without --scope it allows reading records.
+
+    \b
+    touchbase users keys create --url https://touchbase.example.com --name laptop --scope records:read
+    """
+    expires = None if expires_in is None else to_text(now_us() + expires_in)
+    body: Any = {"name": name.strip(), "scopes": list(scopes) or [SCOPES[0]], "client_id": client_id, "expires_time": expires}
+    key = tb.team.keys.create(body)
+    print_json(key) if as_json else click.echo(key["key"])
+
+
+@keys.command("list")
+@through_api()
+@click.argument("email", required=False)
+@json_option()
+def list_keys(tb: Touchbase, email: str | None, as_json: bool) -> None:
+    """List the personal keys of somebody; without an address, of the person of the key that runs the command."""
+    listed: list[dict[str, Any]] = [
+        dict(key) for key in tb.team.keys.list(**({} if email is None else {"user_id": _id_of(tb, email)}))["data"]
+    ]
+    for key in listed:
+        key |= {"client": key["client_id"] or "all", "scopes": ", ".join(key["scopes"])}
+    names = ("key_id", "name", "client", "state", "expires_time", "scopes", "last_used_time")
+    print_list(listed, KEY_COLUMNS, names, as_json=as_json, empty="there are no personal keys: people make them in the console")
+
+
+@keys.command("revoke")
+@through_api()
+@KEY_ID
+@json_option()
+def revoke_key(tb: Touchbase, key_id: str, as_json: bool) -> None:
+    """Revoke a personal key; running servers refuse it within a second."""
+    tb.team.keys.revoke(key_id)
+    print_json({"key_id": key_id, "state": "revoked"}) if as_json else click.echo(f"key {key_id} is revoked")
 
 
 def _grant(text: str) -> dict[str, str]:

@@ -17,7 +17,6 @@ from dataclasses import dataclass
 from functools import cache
 from hashlib import blake2b
 from importlib import resources
-from typing import TypeVar
 from urllib.parse import parse_qs
 
 from msgspec import Struct
@@ -32,18 +31,16 @@ from touchbase.clients.models import DELETING, Client
 from touchbase.common.asgi import peer_of
 from touchbase.common.normalize import find_email_key
 from touchbase.common.timestamps import to_text_or_none
-from touchbase.errors import Fault, Invalid, InvalidKey, NotFound
+from touchbase.console.oidc import OIDC
+from touchbase.errors import Fault, Forbidden, Invalid, InvalidKey, NotFound
 from touchbase.http.conditional import ETAG, unless_known
 from touchbase.http.endpoint import Call, key_from_headers
-from touchbase.http.problems import UnsupportedMediaType
-from touchbase.http.request_body import read_json, read_struct
 from touchbase.http.responses import Response
 from touchbase.http.routing import Route
 from touchbase.http.schemas import encode
-from touchbase.http.session_cookie import begin_session, session_text, with_session
+from touchbase.http.session_cookie import begin_session, session_text, unauthenticated_body, with_session
 from touchbase.outgoing.api.mail_to_people import can_mail, link_mail
 
-S = TypeVar("S", bound=Struct)
 ASSETS = "assets"
 """The folder of all files but the page."""
 BASE = b"{base}"
@@ -119,8 +116,6 @@ class LinkRequest(Struct, forbid_unknown_fields=True):
     email: str
 
 
-MOST_BYTES = 4_096
-"""Bytes of the body to sign in with."""
 _decoder = Decoder(SignIn)
 _link_decoder = Decoder(LinkRequest)
 
@@ -164,6 +159,8 @@ class SessionOut(Struct):
     """Whether people may sign in with passwords: whether anybody has joined. Only shown to who is not signed in."""
     links: bool = False
     """Whether they may have a link sent."""
+    provider: str = ""
+    """The name of the OpenID provider; blank: there is none. Only shown to who is not signed in."""
 
 
 async def front(call: Call) -> Response:
@@ -206,6 +203,8 @@ async def session(call: Call) -> Response:
         text = session_text(call)
         if text is None:
             holder = await authenticator.holder(key.decode("latin-1"), peer_of(call.scope))
+            if holder.user_id is not None:
+                return await _shown(call, user=await authenticator.person_of(holder), ends=holder.expires_us)
             return await _shown(call, holder, ends=holder.expires_us)
         signed = await authenticator.signed_in(text, peer_of(call.scope))
         if signed.user is not None:
@@ -218,11 +217,13 @@ async def session(call: Call) -> Response:
 
 async def sign_in(call: Call) -> Response:
     """`POST` of a key, a password or a link's secret: the response has the session as a cookie that scripts cannot read."""
-    credentials = await _unauthenticated_body(call, _decoder, SignIn)
+    credentials = await unauthenticated_body(call, _decoder, SignIn)
     peer = peer_of(call.scope)
     if not call.api.authenticator.keys_needed:
         return await _shown(call)
     user = None
+    if (credentials.link or credentials.email) and _by_provider_only(call):
+        raise Forbidden("this server takes no passwords and links: sign in by the provider, or with an API key")
     if credentials.link:
         user = await _user_of_link(call, credentials.link)
     elif credentials.email:
@@ -232,22 +233,16 @@ async def sign_in(call: Call) -> Response:
         text, session = await begin_session(call, user.id)
         return with_session(call, await _shown(call, user=user, ends=session.ends_us), text, session)
     holder = await call.api.authenticator.holder(credentials.key.strip().replace(SESSION, ""), peer)
+    if holder.user_id is not None:
+        raise Forbidden("this is a personal key, for programs: sign in as yourself")
     text, session = await begin_session(call, holder.key_id)
     ends = min(session.ends_us, holder.expires_us or session.ends_us)
     return with_session(call, await _shown(call, holder, ends=ends), text, session)
 
 
-async def _unauthenticated_body(call: Call, decoder: Decoder[S], kind: type[S]) -> S:
-    """Read a body that has credentials; it counts as a failed key until `end_attempt`.
-
-    Nothing of it is decompressed or decoded for an address with too many failures.
-    """
-    require_same_origin(call.headers)
-    call.api.authenticator.begin_attempt(peer_of(call.scope))
-    if call.headers.get(b"content-encoding", b"identity").strip().lower() not in (b"", b"identity"):
-        raise UnsupportedMediaType("a key is sent without Content-Encoding; send the body as it is")
-    raw = await read_json(call.receive, call.headers, call.api.dependencies.limits, MOST_BYTES)
-    return read_struct(raw, decoder, kind, lambda partly: None)
+def _by_provider_only(call: Call) -> bool:
+    provider = call.api[OIDC]
+    return provider is not None and provider.settings.only
 
 
 async def _user_of_link(call: Call, secret: str) -> User:
@@ -260,7 +255,9 @@ async def _user_of_link(call: Call, secret: str) -> User:
 
 async def send_link(call: Call) -> Response:
     """`POST` of an e-mail address: somebody active gets a link to sign in with. The response is the same for everybody else."""
-    request = await _unauthenticated_body(call, _link_decoder, LinkRequest)
+    request = await unauthenticated_body(call, _link_decoder, LinkRequest)
+    if _by_provider_only(call):
+        raise Forbidden("this server sends no links: sign in by the provider, or with an API key")
     parts, email = call.api.dependencies, find_email_key(request.email)
     if email is None:
         raise Invalid([Fault("/email", "email", "must be an e-mail address")])
@@ -307,7 +304,9 @@ async def _shown(call: Call, holder: ApiKey | None = None, *, user: User | None 
         shown.scopes, shown.key_name = sorted(key_scopes(holder)), holder.name
         shown.client_id = None if holder.client is None else (await clients.by_number(holder.client)).client_id
     elif needed:
-        shown.passwords = await parts.store.read(any_user())
+        provider = call.api[OIDC]
+        shown.provider = "" if provider is None else provider.settings.name
+        shown.passwords = not _by_provider_only(call) and await parts.store.read(any_user())
         shown.links = shown.passwords and can_mail(call)
     return Response(body=encode(shown), headers=[(b"cache-control", b"no-store")])
 

@@ -17,8 +17,9 @@ SECONDS = 30.0
 class HttpClient:
     """HTTP client; `allowed`: origins (`https://crm.internal:8443`) that the operator permits, public or not."""
 
-    def __init__(self, agent: str, allowed: Collection[str] = ()) -> None:
-        self._pool = HttpPool(agent, allowed, "correct the setting api_base", "TOUCHBASE_FETCH_ALLOWED_ORIGINS")
+    def __init__(self, agent: str, allowed: Collection[str] = (), advice: str = "correct the setting api_base") -> None:
+        self._advice = advice
+        self._pool = HttpPool(agent, allowed, advice, "TOUCHBASE_FETCH_ALLOWED_ORIGINS")
         self.close = self._pool.close
 
     async def send(self, base: str, request: ApiRequest) -> ApiResponse:
@@ -26,9 +27,9 @@ class HttpClient:
         try:
             origin = origin_of(base)
         except ValueError:
-            raise FetchFailed("the setting api_base is not the URL of an API; correct it", stop=True) from None
+            raise FetchFailed(f"the address of the API is not valid; {self._advice}", stop=True) from None
         if not self._pool.is_allowed(origin):
-            raise FetchFailed(f"{origin[1]} may be reached by https only; correct the setting api_base", stop=True)
+            raise FetchFailed(f"{origin[1]} may be reached by https only; {self._advice}", stop=True)
         try:
             async with asyncio.timeout(SECONDS):
                 url = base.rstrip("/") + request.path

@@ -6,14 +6,14 @@ import logging
 import re
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
 from types import MappingProxyType
 from typing import Any, TypeVar
 from urllib.parse import urlsplit
 
 import msgspec
 
-from touchbase.auth.authentication import CLIENT_HEADER, DEFAULT_CLIENT, OPERATOR_KEY, PERSON, Authenticator, Principal, key_id_of
+from touchbase.auth.authentication import CLIENT_HEADER, DEFAULT_CLIENT, OPERATOR_KEY, Authenticator, Principal, key_id_of
 from touchbase.auth.passwords import Passwords
 from touchbase.auth.sessions import session_from_headers
 from touchbase.clients.models import ACTIVE, Client
@@ -129,7 +129,7 @@ class Api:
     async def principal(self, headers: Headers, needed: str, now: Micros, scope: Scope) -> Principal:
         """Authenticate and count an administrator's request; raises the errors of `Authenticator.principal` and `RateLimiter`."""
         key = key_from_headers(headers)
-        named = None if key is None or not key.startswith(PERSON.encode()) else _client_named(headers, scope)
+        named = partial(_client_named, headers, scope)
         principal = await self.authenticator.principal(_text(key), needed, peer_of(scope), named=named)
         if self._tracing is not None:
             self._tracing.begin(scope, trusted=True)
