@@ -19,7 +19,7 @@ from touchbase.http.endpoint import Call
 from touchbase.http.query_parameters import LIMIT, PAGE, cursor_text
 from touchbase.http.responses import Response
 from touchbase.http.routing import Route, Success
-from touchbase.http.schemas import RecordId, Time, encode, fitting, named_enum
+from touchbase.http.schemas import RecordId, Time, encode, example, fitting, named_enum
 from touchbase.outgoing.api.endpoint_bodies import sequence_of_id
 from touchbase.outgoing.api.schemas import WebhooksReplayed
 from touchbase.outgoing.blocklists import url_of
@@ -41,7 +41,7 @@ class PushOut(Struct):
     record_id: Annotated[int | None, Meta(description="The contact, of a status that is written.")]
     state: Annotated[str, Meta(extra_json_schema=_STATE)]
     attempts: Annotated[int, Meta(ge=1, description="Number of the last attempt.")]
-    last_attempt_time: Time
+    last_attempt_time: Annotated[Time, Meta(description="When it was sent last.")]
     next_attempt_time: Annotated[Time | None, Meta(description="null: none follows.")]
     status: Annotated[int | None, Meta(description="Of the tool's response; null: none came, or it refused in its words.")]
     reason: Annotated[str, Meta(description="Why it was not taken.")]
@@ -63,6 +63,9 @@ class PushRetry(Struct, forbid_unknown_fields=True):
         Annotated[list[str], Meta(max_length=MAX_EVENTS)] | None,
         Meta(description="Ids of events, also of skipped ones; null: all that wait or failed."),
     ] = None
+
+
+example(PushRetry, {"events": ["evt_4711"]})
 
 
 def _advice(push: Push) -> str:

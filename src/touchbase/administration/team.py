@@ -184,6 +184,9 @@ class PasswordRequest(Struct, forbid_unknown_fields=True):
     password: Password
 
 
+example(PasswordRequest, {"current": "correct horse battery", "password": "staple correct battery"})
+
+
 class NewLinkOut(Struct):
     """A link that works once. It is shown only here."""
 

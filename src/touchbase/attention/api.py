@@ -35,8 +35,8 @@ KIND = query.choice("kind", KINDS, "Only items of this kind.")
 class AttentionItem(Struct, kw_only=True):
     """One thing that needs a person; it is gone as soon as its cause is."""
 
-    kind: Annotated[str, Meta(extra_json_schema=_KIND)]
-    severity: Annotated[str, Meta(extra_json_schema=_SEVERITY)]
+    kind: Annotated[str, Meta(extra_json_schema=_KIND, description="What happened.")]
+    severity: Annotated[str, Meta(extra_json_schema=_SEVERITY, description="How urgent it is.")]
     client_id: Annotated[str | None, Meta(description="null: it is of no client.")]
     title: Annotated[str, Meta(description="What is wrong, in a sentence.")]
     next: Annotated[str, Meta(description="What to do about it.")]
