@@ -35,7 +35,7 @@ class PushOut(Struct):
 
     event: Annotated[str, Meta(description="The event's id.", examples=["evt_1207"])]
     endpoint_id: RecordId
-    type: str
+    type: Annotated[str, Meta(description="The type of the event.", examples=["suppression.created"])]
     kind: Annotated[str | None, Meta(description="Kind of address, of an entry of a do-not-contact list.")]
     value: Annotated[str | None, Meta(description="The address; null: of no entry, or it is not stored any more.")]
     record_id: Annotated[int | None, Meta(description="The contact, of a status that is written.")]
@@ -65,7 +65,7 @@ class PushRetry(Struct, forbid_unknown_fields=True):
     ] = None
 
 
-example(PushRetry, {"events": ["evt_4711"]})
+example(PushRetry, {"events": ["evt_1207"]})
 
 
 def _advice(push: Push) -> str:
