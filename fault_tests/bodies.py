@@ -273,8 +273,8 @@ def _page(body: bytes) -> bytes:
 
 
 def page_of_a_lead_with_many_objects() -> bytes:
-    """A page of a tool's history with one lead of two and a half million lists."""
-    return _page(b'{"items":[{"email":"ann@example.com","payload":[%b[]]}]}' % (b"[]," * (5 * MIB // 2)))
+    """A page of a tool's history with one lead of 1.3 million lists."""
+    return _page(b'{"items":[{"email":"ann@example.com","payload":[%b[]]}]}' % (b"[]," * (5 * MIB // 4)))
 
 
 def page_of_leads_that_repeat() -> bytes:

@@ -26,6 +26,8 @@ SANDBOX_SECONDS = 65.0
 SETTLE_SECONDS = 120.0
 THIN_EVENT = b'[{"eventId":1,"portalId":1,"occurredAt":1790000000000,"subscriptionType":"contact.creation","objectId":1}]'
 """A webhook of HubSpot whose record is fetched."""
+NO_ROWS = b'HTTP/1.1 200 OK\r\nconnection: close\r\ncontent-length: 12\r\n\r\n{"items":[]}'
+"""The pages of a tool's history after the hostile one."""
 PAUSE = 1.0
 """Seconds between two looks at the deliveries: each look costs the server some milliseconds, which count too."""
 
@@ -119,7 +121,7 @@ def _prepare(calls: Calls, body: HostileBody, tool: ToolServer) -> None:
     for email in ("erased@example.com", "ann@example.com"):
         calls.expect_ok("POST", "/public/v2/contacts", {"email": email})
     if body.way in (TOOL, LOAD):
-        tool.answer(body.build(), body.endless)
+        tool.answer(body.build(), body.endless, NO_ROWS if body.way == LOAD else b"")
         channel, name = ("crm", "hubspot") if body.way == TOOL else ("email_campaign", "instantly")
         asked = {"channel": channel, "tool": name, "access_token": "token-of-ours-%61", "settings": {"api_base": tool.base}}
         calls.expect_ok("POST", f"/admin/v1/clients/{calls.client}/connections", asked)
