@@ -12,9 +12,9 @@ from typing import Any
 import msgspec
 
 MIB = 1_048_576
-WEBHOOK, API, MCP, SIGN_IN, IMPORT, TOOL = "webhook", "api", "mcp", "sign_in", "import", "tool"
+WEBHOOK, API, MCP, SIGN_IN, IMPORT, TOOL, LOAD = "webhook", "api", "mcp", "sign_in", "import", "tool", "load"
 """Where a body is sent: to a receiving address, a path of the API, the tools for agents, the console's sign-in, or as a file to import;
-or it is what a tool's API answers to the server."""
+or it is what a tool's API answers to the server that fetches a record, or loads the tool's history."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +36,8 @@ class HostileBody:
     endless: bytes = b""
     """What a tool sends after the body until the server closes the connection."""
     then: str = ""
-    """What follows once the body is applied: `erase` anybody in the client, or `search` its inbox."""
+    """What follows once the body is applied: `erase` anybody in the client, `search` its inbox, or read the `history` of a person,
+    or `explain` it."""
 
     def sent(self) -> tuple[dict[str, str], bytes]:
         """Return the headers and the body as they are sent."""
@@ -46,6 +47,7 @@ class HostileBody:
 
 MAILS, CRM = "/public/emailcampaign-webhook/{client}", "/public/crm-webhook/{client}"
 V2 = "/public/v2"
+LOADED = "/admin/v1/clients/{client}/connections/email_campaign/instantly/load"
 
 
 def _json(value: object) -> bytes:
@@ -117,10 +119,23 @@ def many_objects() -> bytes:
     return b"[" + b"{}," * (8 * MIB // 3) + b"{}]"
 
 
-def records_with_large_fields() -> bytes:
-    """Three people of 900 custom fields of 9,990 letters."""
-    person = {f"field_{number}": "x" * 9_990 for number in range(900)}
-    return _json([{"event": "contact.created", "email": f"p{number}@example.com", **person} for number in range(3)])
+def _partner(length: int, letter: str, minute: int) -> bytes:
+    fields = {f"x_field_{number}": letter * length for number in range(900)}
+    about = {"_model": "res.partner", "_id": 1, "email": "wide@example.com", "write_date": f"2026-11-20 09:{minute:02}:00"}
+    return _json(about | fields)
+
+
+def record_with_large_fields() -> bytes:
+    """A partner of Odoo with 900 custom fields of 9,990 letters."""
+    return _partner(9_990, "x", 0)
+
+
+STATES = 20
+
+
+def state_of_a_wide_record(number: int = 0) -> bytes:
+    """One of 20 states of a partner of Odoo with 900 custom fields, whose history has 18,000 values of 250 letters."""
+    return _partner(250, chr(65 + number), number)
 
 
 def contact_with_folding_letters() -> bytes:
@@ -253,6 +268,25 @@ def record_of_escapes() -> bytes:
     return _answer(f"content-encoding: gzip\r\ncontent-length: {len(body)}\r\n\r\n")() + body
 
 
+def _page(body: bytes) -> bytes:
+    return _answer(f"content-type: application/json\r\ncontent-length: {len(body)}\r\n\r\n")() + body
+
+
+def page_of_a_lead_with_many_objects() -> bytes:
+    """A page of a tool's history with one lead of 1.3 million lists."""
+    return _page(b'{"items":[{"email":"ann@example.com","payload":[%b[]]}]}' % (b"[]," * (5 * MIB // 4)))
+
+
+def page_of_leads_that_repeat() -> bytes:
+    """A page of ten thousand rows that say nothing, and that another page follows."""
+    return _page(b'{"items":[%b{}],"next_starting_after":"again"}' % (b"{}," * 9_999))
+
+
+def page_of_deep_lists() -> bytes:
+    """A page of nested lists."""
+    return _page(deep_lists()[: 7 * MIB])
+
+
 def csv_of_one_long_line() -> bytes:
     """8 MiB of commas: one row of eight million columns."""
     return b"," * (8 * MIB)
@@ -274,7 +308,9 @@ BODIES = (
     HostileBody("escapes for a redaction", WEBHOOK, MAILS, escapes_for_a_redaction, secret="a-secret-of-ours"),
     HostileBody("deep lists", WEBHOOK, CRM, deep_lists, secret="a-secret-of-ours", is_proven=False),
     HostileBody("many objects", WEBHOOK, CRM, many_objects, secret="a-secret-of-ours", is_proven=False),
-    HostileBody("records with large fields", WEBHOOK, CRM, records_with_large_fields),
+    HostileBody("record with large fields", WEBHOOK, CRM, record_with_large_fields),
+    HostileBody("record with a wide history", WEBHOOK, CRM, state_of_a_wide_record, then="history"),
+    HostileBody("record with a wide history, explained", WEBHOOK, CRM, state_of_a_wide_record, then="explain"),
     HostileBody("contact with folding letters", API, f"{V2}/contacts", contact_with_folding_letters),
     HostileBody("session of small objects", SIGN_IN, "/console/session", session_of_small_objects, {"x-touchbase-console": "1"}),
     HostileBody("deep session", SIGN_IN, "/console/session", deep_lists, {"x-touchbase-console": "1"}),
@@ -297,6 +333,10 @@ BODIES = (
     HostileBody("tool's response without an end of its head", TOOL, CRM, _answer(""), endless=b"x-a: b\r\n" * 10_000),
     HostileBody("tool's interim responses", TOOL, CRM, lambda: b"", endless=b"HTTP/1.1 102 Processing\r\n\r\n" * 3_000),
     HostileBody("tool's record of escapes", TOOL, CRM, record_of_escapes),
+    HostileBody("tool's record of deep lists", TOOL, CRM, page_of_deep_lists),
+    HostileBody("page of a lead with many objects", LOAD, LOADED, page_of_a_lead_with_many_objects),
+    HostileBody("page of leads that repeat", LOAD, LOADED, page_of_leads_that_repeat),
+    HostileBody("page of deep lists", LOAD, LOADED, page_of_deep_lists),
     HostileBody(
         "CSV of one long line", IMPORT, f"{V2}/contacts/imports", csv_of_one_long_line, {"content-type": "text/csv"}, is_packed=False
     ),

@@ -10,19 +10,19 @@ LENGTH = b"content-length: "
 
 
 class ToolServer:
-    """Answers every request with `head`, then with `endless` until the peer closes."""
+    """Answers every request with `head`, then with `endless` until the peer closes; with `following` the second request and later ones."""
 
     def __init__(self) -> None:
-        self.head = self.endless = b""
+        self.head = self.endless = self.following = b""
         self.has_answered = threading.Event()
         """Set once a response has been sent, as far as the peer reads it."""
         self._listening = socket.create_server(("127.0.0.1", 0))
         self.base = f"http://127.0.0.1:{self._listening.getsockname()[1]}"
         threading.Thread(target=self._serve, daemon=True).start()
 
-    def answer(self, head: bytes, endless: bytes) -> None:
+    def answer(self, head: bytes, endless: bytes, following: bytes = b"") -> None:
         """Answer the next requests like this."""
-        self.head, self.endless = head, endless
+        self.head, self.endless, self.following = head, endless, following
         self.has_answered.clear()
 
     def close(self) -> None:
@@ -38,6 +38,7 @@ class ToolServer:
                     connection.sendall(self.head)
                     while self.endless:
                         connection.sendall(self.endless)
+                self.head = self.following or self.head
                 self.has_answered.set()
 
 

@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable
 from contextlib import closing
 
-from fault_tests.bodies import BODIES, TOOL, WEBHOOK, HostileBody
+from fault_tests.bodies import BODIES, LOAD, STATES, TOOL, V2, WEBHOOK, HostileBody, state_of_a_wide_record
 from fault_tests.calls import ApiClient, NoResponse, Response
 from fault_tests.check import Findings
 from fault_tests.plan import Plan
@@ -26,6 +26,8 @@ SANDBOX_SECONDS = 65.0
 SETTLE_SECONDS = 120.0
 THIN_EVENT = b'[{"eventId":1,"portalId":1,"occurredAt":1790000000000,"subscriptionType":"contact.creation","objectId":1}]'
 """A webhook of HubSpot whose record is fetched."""
+NO_ROWS = b'HTTP/1.1 200 OK\r\nconnection: close\r\ncontent-length: 12\r\n\r\n{"items":[]}'
+"""The pages of a tool's history after the hostile one."""
 PAUSE = 1.0
 """Seconds between two looks at the deliveries: each look costs the server some milliseconds, which count too."""
 
@@ -49,9 +51,9 @@ def run(plan: Plan, engine: str) -> None:
         for number, body in enumerate(BODIES):
             calls = Calls(server, f"budget-{number}", key)
             _prepare(calls, body, tool)
-            headers, content = ({}, THIN_EVENT) if body.way == TOOL else body.sent()
+            headers, content = ({}, THIN_EVENT if body.way == TOOL else b"{}") if body.way in (TOOL, LOAD) else body.sent()
             meter.begin()
-            status = _send(calls, body, headers, content)
+            status = _send(calls, body, headers, content, meter)
             if body.way == TOOL:
                 _await_fetch(calls, tool)
             calls.close()
@@ -118,23 +120,34 @@ def _prepare(calls: Calls, body: HostileBody, tool: ToolServer) -> None:
     """Store the person whose erasure follows, and the connection with its secret or the tool's API."""
     for email in ("erased@example.com", "ann@example.com"):
         calls.expect_ok("POST", "/public/v2/contacts", {"email": email})
-    if body.way == TOOL:
-        tool.answer(body.build(), body.endless)
-        fetched = {"channel": "crm", "tool": "hubspot", "access_token": "token-of-ours-%61", "settings": {"api_base": tool.base}}
-        calls.expect_ok("POST", f"/admin/v1/clients/{calls.client}/connections", fetched)
+    if body.way in (TOOL, LOAD):
+        tool.answer(body.build(), body.endless, NO_ROWS if body.way == LOAD else b"")
+        channel, name = ("crm", "hubspot") if body.way == TOOL else ("email_campaign", "instantly")
+        asked = {"channel": channel, "tool": name, "access_token": "token-of-ours-%61", "settings": {"api_base": tool.base}}
+        calls.expect_ok("POST", f"/admin/v1/clients/{calls.client}/connections", asked)
     if body.secret:
         channel, name = ("crm", "hubspot") if "crm" in body.path else ("email_campaign", "smartlead")
         connection = {"channel": channel, "tool": name, "secrets": [body.secret]}
         calls.expect_ok("POST", f"/admin/v1/clients/{calls.client}/connections", connection)
 
 
-def _send(calls: Calls, body: HostileBody, headers: dict[str, str], content: bytes) -> int | None:
+def _send(calls: Calls, body: HostileBody, headers: dict[str, str], content: bytes, meter: UsageMeter) -> int | None:
     """Send a body, wait until its delivery is settled, and do what follows; return the status of its response, None without one."""
     path = body.path.format(client=calls.client) + (f"?token={body.secret}" if body.secret and body.is_proven else "")
     try:
         response = calls.call("POST", path, content, **headers)
-        if body.way == WEBHOOK:
+        if body.way == LOAD:
+            job = f"{V2}/jobs/{response.json['id']}"
+            _until(lambda: calls.expect_ok("GET", job)["state"] in ("succeeded", "failed"))
+        if body.way in (WEBHOOK, LOAD):
             calls.settle()
+        if body.then in ("history", "explain"):
+            for number in range(1, STATES):
+                calls.call("POST", path, state_of_a_wide_record(number))
+            calls.settle()
+            meter.begin()  # of the reading: twenty webhooks are not one body
+            (contact,) = calls.expect_ok("GET", f"{V2}/contacts?email=wide@example.com")["data"]
+            calls.call("GET", f"{V2}/contacts/{contact['id']}/{body.then}")
         if body.then == "erase":
             (contact,) = calls.expect_ok("GET", "/public/v2/contacts?email=erased@example.com")["data"]
             calls.expect_ok("DELETE", f"/public/v2/contacts/{contact['id']}?erase=true")

@@ -94,6 +94,22 @@ async def test_open_store__makes_no_copy_of_a_new_store_or_with_copies_off(tmp_p
     assert list(tmp_path.glob("*.before-*")) == []
 
 
+async def test_open_store__leaves_no_copies_of_upgrades_that_failed_or_were_killed(tmp_path, monkeypatch: pytest.MonkeyPatch) -> None:
+    make_old_sqlite(tmp_path / "old.db")
+    before = sqlite_schema_of(f"{tmp_path}/old.db")
+    for ending in ("part", "part-journal"):
+        (tmp_path / f"old.db.before-0036-2026-11-29T160127Z.{'0' * 16}.{ending}").write_bytes(b"x")
+    broken = [*packaged("sqlite"), Migration("9999_broken", "CREATE TABLE again (x BIGINT); CREATE TABLE again (x BIGINT);")]
+    monkeypatch.setattr(sqlite_schema, "packaged", lambda engine: broken)
+
+    for _ in range(2):
+        with pytest.raises(Exception, match="again already exists"):
+            await open_store(f"sqlite:///{tmp_path}/old.db", encryption_keys=KEYS)
+
+    assert list(tmp_path.glob("*.before-*")) == []
+    assert sqlite_schema_of(f"{tmp_path}/old.db") == before
+
+
 async def test_open_store__without_upgrade_refuses_pending_migrations(tmp_path, empty_postgres_url) -> None:
     make_old_sqlite(tmp_path / "old.db")
     await make_old_postgres(empty_postgres_url)

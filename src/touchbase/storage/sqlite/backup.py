@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import glob
 import hashlib
 import os
 import time
@@ -72,7 +73,12 @@ def back_up(source: Path, target: Path, program: str, now: Micros, progress: Pro
 
 
 def copy_before_migration(store: Path, migration: str) -> Path:
-    """Copy a store to its own folder, under a name with the migration to run and the time; return the copy's path."""
+    """Copy a store to its own folder, under a name with the migration to run and the time; return the copy's path.
+
+    Removes what killed processes have left of theirs: only one at a time may change the schema.
+    """
+    for left in store.parent.glob(f"{glob.escape(store.name)}.before-*.part*"):
+        left.unlink(missing_ok=True)
     now = time.time_ns() // 1000
     copy = store.with_name(f"{store.name}.before-{migration[:4]}-{to_text(now - now % SECOND).replace(':', '')}")
     back_up(store, copy, touchbase.__version__, now, lambda done, total: None)

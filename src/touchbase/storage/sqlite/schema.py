@@ -12,7 +12,7 @@ import apsw
 from touchbase.common.cipher import Cipher
 from touchbase.encryption.encrypted_columns import check_keys, reencrypt
 from touchbase.sql.migrations import APPLIED, RECORD, TABLE, Migration, out_of_date, packaged, pending, refuse_foreign
-from touchbase.storage.sqlite.backup import copy_before_migration
+from touchbase.storage.sqlite.backup import checksum_file, copy_before_migration
 from touchbase.storage.sqlite.connection import open_writer, read, write
 
 _FOREIGN = """SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite!_%' ESCAPE '!'
@@ -102,7 +102,13 @@ def upgrade(cursor: apsw.Cursor, policy: UpgradePolicy) -> tuple[list[str], Path
         if policy.copies:
             copied.append(copy_before_migration(Path(cursor.connection.filename), last.name))
 
-    names = migrate(cursor, migrations, copy)
+    try:
+        names = migrate(cursor, migrations, copy)
+    except BaseException:
+        for path in copied:  # the store is as before, and a service that starts again and again would fill the disk with copies
+            path.unlink(missing_ok=True)
+            checksum_file(path).unlink(missing_ok=True)
+        raise
     if read(cursor, check_keys(policy.cipher)):
         # With `secure_delete` and an emptied log: the plain text must not remain in the file or in the log.
         write(cursor, reencrypt(policy.cipher))
