@@ -43,6 +43,7 @@ FAULTS = [
     (OPEN + "'email', 'free@example.com', 9999, 1, {gone})", "contact {gone}: link is present, and must be absent"),
     ("UPDATE link SET record_id = {bob} WHERE object_id = 'ann@b.example'", "contact {bob}: emails is unset, and must be 'ann@b.example'"),
     ("UPDATE contact SET further_emails = NULL", "contact {ann}: emails is unset, and must be 'ann@b.example'"),
+    ("UPDATE contact SET email = NULL, email_key = NULL WHERE id = {ann}", "contact {ann}: email is unset, and must be 'ann@b.example'"),
     ("DELETE FROM suppression", "contact {opted out}: do-not-contact list is without an entry, and must be with one"),
     (OPEN + "'contact', '{divided}', 9999, 1, {survivor})", "contact {survivor}: link is of contact {divided}, and must be absent"),
     ("UPDATE event SET record_id = {survivor}, detail = '{{\"merged_from\":[{divided}]}}', key = 'x' WHERE record_id = {divided}",

@@ -167,6 +167,9 @@ async def test_rename__webhooks_that_waited_and_records_from_the_bin_have_the_ne
 
     [seven] = [each["id"] for each in await house.listed() if each["email"] == "seven@a.example"]
     assert [await values(house, each) for each in (jane, keep, seven)] == [{"Sector": "Bank"}, {"Sector": "Retail"}, {"Sector": "IT"}]
+    feed = (await house.request("GET", "/public/v2/events?limit=200")).json()["data"]
+    told = [(event["type"], event["data"]["changed"].get("cf.Sector")) for event in feed if event["data"]["record_id"] in (jane, seven)]
+    assert told[-2:] == [("contact.restored", [None, "Bank"]), ("contact.created", [None, "IT"])]
     assert await uses(house) == {"Sector": 3}
     assert await house.differences() == []
 
@@ -182,6 +185,10 @@ async def test_rename__undoing_a_merge_of_records_gives_the_new_name(house: Hous
 
     assert [await values(house, each) for each in (jane, ann)] == [{"Sector": "Bank"}, {"Sector": "Retail"}]
     assert await house.differences() == []
+    feed = (await house.request("GET", "/public/v2/events?limit=200")).json()["data"]
+    of_ann = [event for event in feed if event["data"]["record_id"] == ann]
+    assert [event["type"] for event in of_ann] == ["contact.created", "contact.restored"]
+    assert of_ann[1]["data"]["changed"] == {"email": [None, "ann@a.example"], "cf.Sector": [None, "Retail"]}
 
 
 async def test_rename__back_and_on_is_followed_by_every_name(house: House) -> None:

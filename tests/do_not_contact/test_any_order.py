@@ -12,6 +12,13 @@ from tests.asgi_client import MakeClient
 from tests.do_not_contact.conftest import CONTACTS, LIST, DoNotContact, read
 from tests.examples import examples
 
+from touchbase.clients.sql.clients import find_client
+from touchbase.imports.report import ImportOptions
+from touchbase.imports.rows import ContactCells, ValidRow
+from touchbase.imports.sql import import_rows
+from touchbase.imports.table import Row
+from touchbase.records.create import creation_of
+from touchbase.records.record_type import CONTACT_TYPE
 from touchbase.sql.store import Store
 
 HYPOTHESIS = settings(max_examples=examples(40), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
@@ -20,7 +27,24 @@ STATUSES = ("new", "customer", "do_not_contact", "DNC")
 STEPS = some.lists(
     some.tuples(
         some.sampled_from(
-            ("unsubscribe", "list", "status", "email", "put", "merge", "undo", "delete", "restore", "create", "crm_status", "replay", "end")
+            (
+                "unsubscribe",
+                "list",
+                "status",
+                "email",
+                "further",
+                "unset",
+                "put",
+                "import",
+                "merge",
+                "undo",
+                "delete",
+                "restore",
+                "create",
+                "crm_status",
+                "replay",
+                "end",
+            )
         ),
         some.integers(0, 5),
         some.integers(0, 3),
@@ -67,7 +91,7 @@ class World:
         if self.gone.get(email):
             self.suppressed.add(number)
 
-    async def step(self, name: str, which: int, other: int) -> None:  # noqa: PLR0912 - one branch for each kind of step
+    async def step(self, name: str, which: int, other: int) -> None:  # noqa: PLR0912, PLR0915 - one branch for each kind of step
         ids = sorted(self.contacts)
         number = ids[which % len(ids)] if ids else 0
         status = STATUSES[other]
@@ -87,6 +111,15 @@ class World:
         elif name == "put":
             body = {"email": self.contacts[number], "contact_status": status}
             assert (await self.request("PUT", f"{CONTACTS}?match=email", body)).status == 200
+        elif name == "import":
+            await self.import_row(self.contacts[number], status)
+        elif name in ("further", "unset"):
+            body = {"emails": [self.contacts[number], self.new_address()]} if name == "further" else {"email": None}
+            shown = await self.request("PATCH", f"{CONTACTS}/{number}", body)
+            if shown.json().get("email") is None:  # a contact without an address cannot be told from others here
+                shown = await self.request("PATCH", f"{CONTACTS}/{number}", {"email": self.new_address()})
+            assert shown.status == 200
+            self.contacts[number] = shown.json()["email"]
         elif name == "email":
             self.contacts[number] = address = self.new_address()
             assert (await self.request("PATCH", f"{CONTACTS}/{number}", {"email": address})).status == 200
@@ -109,8 +142,16 @@ class World:
                 await self.dnc.replay(delivery["id"])
         elif name == "end":
             await self.end(number)
-        if name in ("status", "put", "crm_status") and status in ("do_not_contact", "DNC") and number in self.contacts:
+        if name in ("status", "put", "crm_status", "import") and status in ("do_not_contact", "DNC") and number in self.contacts:
             self.suppressed.add(number)
+
+    async def import_row(self, email: str, status: str) -> None:
+        """Import a row about an address."""
+        store, now = self.dnc.call.parts.store, self.dnc.call.clock()
+        client = await store.read(find_client(self.client))
+        assert client is not None
+        row = ValidRow(Row(1, []), creation_of(CONTACT_TYPE, ContactCells(email=email, contact_status=status), client, now, "update"))
+        await store.write(import_rows(client.number, "contact", [row], ImportOptions(started_us=now), now, client.settings))
 
     async def merge(self, survivor: int, absorbed: int) -> None:
         if survivor == absorbed:

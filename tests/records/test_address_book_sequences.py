@@ -8,10 +8,13 @@ from typing import Any
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as some
 from tests.asgi_client import MakeClient
+from tests.custom_fields.conftest import _settled
+from tests.custom_fields.fields import done
 from tests.examples import examples
 from tests.house import House, read
 
 from touchbase.clients.sql.clients import find_client
+from touchbase.imports.report import ImportOptions
 from touchbase.imports.rows import ContactCells, ValidRow
 from touchbase.imports.sql import import_rows
 from touchbase.imports.table import Row
@@ -19,6 +22,7 @@ from touchbase.records.create import creation_of
 from touchbase.records.record_type import CONTACT_TYPE
 from touchbase.sql.store import Store
 
+__all__ = ["_settled"]
 CONTACTS = "/public/v2/contacts"
 ADDRESSES = [f"{name}@x.example" for name in "abcd"]
 PROFILES = ["https://www.linkedin.com/in/ann", "https://www.linkedin.com/in/bob"]
@@ -31,7 +35,11 @@ STEP = some.one_of(
     some.tuples(some.sampled_from(["undo", "delete", "restore"]), PLACE),
     some.tuples(some.just("emails"), PLACE, EMAILS),
     some.tuples(some.just("email"), PLACE, some.sampled_from(ADDRESSES)),
-    some.tuples(some.just("camp"), some.sampled_from(ADDRESSES)),
+    some.tuples(some.sampled_from(["unset", "erase"]), PLACE),
+    some.tuples(some.just("camp"), some.sampled_from(ADDRESSES), some.none() | some.sampled_from(PROFILES), some.integers(-50, 0)),
+    some.tuples(some.just("replay")),
+    some.tuples(some.just("field"), PLACE, some.sampled_from("AB"), some.sampled_from(["1", "2", None])),
+    some.tuples(some.just("rename"), some.sampled_from("AB"), some.sampled_from("BC")),
     some.tuples(some.just("crm"), some.sampled_from("12"), EMAILS, some.integers(-50, 0)),
 )
 
@@ -55,7 +63,7 @@ class Program:
 
     async def _send(self, method: str, target: str, body: Any = None) -> Any:
         reply = await self.house.request(method, target, body)
-        assert reply.status in (200, 201, 404, 409, 422), (method, target, body, reply.body)
+        assert reply.status in (200, 201, 202, 404, 409, 422), (method, target, body, reply.body)
         return reply
 
     async def _create(self, emails: list[str], profile: str | None, query: str = "") -> None:
@@ -73,7 +81,9 @@ class Program:
         now = self.house.call.clock()
         cells = ContactCells(emails=emails, linkedin_url=profile or "")
         row = ValidRow(Row(1, []), creation_of(CONTACT_TYPE, cells, client, now, "update"))
-        await self.house.call.parts.store.write(import_rows(client.number, "contact", [row], "upsert", "", now, client.settings))
+        await self.house.call.parts.store.write(
+            import_rows(client.number, "contact", [row], ImportOptions(started_us=now), now, client.settings)
+        )
 
     async def _merge(self, place: int, other: int) -> None:
         first, second = await self._at(place), await self._at(other)
@@ -103,8 +113,29 @@ class Program:
         if (number := await self._at(place)) is not None:
             await self._send("PATCH", f"{CONTACTS}/{number}", {"email": email})
 
-    async def _camp(self, email: str) -> None:
-        await self.house.hook("camp", {"event": "email_sent", "email": email, "message_id": str(next(_NUMBERS))})
+    async def _unset(self, place: int) -> None:
+        if (number := await self._at(place)) is not None:
+            await self._send("PATCH", f"{CONTACTS}/{number}", {"email": None})
+
+    async def _erase(self, place: int) -> None:
+        if (number := await self._at(place)) is not None:
+            await self._send("DELETE", f"{CONTACTS}/{number}?erase=true")
+
+    async def _camp(self, email: str, profile: str | None, at: int) -> None:
+        event = {"event": "email_sent", "email": email, "linkedin_url": profile, "message_id": str(next(_NUMBERS)), "at": at}
+        await self.house.hook("camp", event)
+
+    async def _replay(self) -> None:
+        await self.house.replay()
+
+    async def _field(self, place: int, name: str, value: str | None) -> None:
+        if (number := await self._at(place)) is not None:
+            await self._send("PATCH", f"{CONTACTS}/{number}", {"contact_custom_fields": [{"field_name": name, "field_value": value}]})
+
+    async def _rename(self, name: str, new: str) -> None:
+        if name != new:
+            reply = await self._send("PATCH", f"/public/v2/custom-fields/contacts/{name}", {"name": new})
+            assert reply.status != 202 or await done(self.house, reply)
 
     async def _crm(self, number: str, emails: list[str], at: int) -> None:
         event = {"event": "contact.updated", "object_type": "person", "object_id": "7", "email": emails[0], "emails": emails, "at": at}
@@ -127,6 +158,15 @@ async def owners(house: House, email: str) -> list[int | None]:
     return found
 
 
+async def same_fields(house: House, number: int) -> None:
+    """The history of a contact ends with the custom fields that it has, each under one name."""
+    reply = await house.request("GET", f"{CONTACTS}/{number}?structure=FLAT")
+    history = (await house.request("GET", f"{CONTACTS}/{number}/history?limit=200")).json()["data"]
+    present = {each["field"]: each["value"] for each in history if each["until"] is None and each["field"].startswith("cf.")}
+    fields = {f"cf.{name}": value for name, value in reply.json()["contact_custom_fields"].items()}
+    assert {name: value for name, value in present.items() if value is not None} == fields, (number, history)
+
+
 @given(some.lists(STEP, min_size=2, max_size=9))
 @settings(max_examples=examples(25), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 async def test_any_sequence__leaves_each_key_one_owner_that_every_way_in_finds(
@@ -140,6 +180,9 @@ async def test_any_sequence__leaves_each_key_one_owner_that_every_way_in_finds(
 
     house.call.clock.move(5)
     assert await house.differences() == [], steps
+    for contact in await house.listed():
+        assert "email" in contact or "emails" not in contact, contact
+        await same_fields(house, contact["id"])
     for email in ADDRESSES:
         found = await owners(house, email)
         assert len(set(found)) == 1, (email, found)

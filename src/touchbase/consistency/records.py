@@ -21,7 +21,7 @@ from touchbase.history.status_words import PLAIN, StatusWords
 from touchbase.identity.object_claims import plan_separation
 from touchbase.records.custom_budget import fitting_fields
 from touchbase.records.field_projection import Objects, has_several_objects, projected_custom_fields, projected_fields
-from touchbase.records.further_emails import by_key, further_emails
+from touchbase.records.further_emails import by_key, further_emails, is_promoted
 from touchbase.records.models import Company, Contact, Record
 from touchbase.records.primary_keys import keys_of
 from touchbase.records.projection import current_stamp, field_writes, is_history_complete, origin_write, refold_status
@@ -78,8 +78,12 @@ def differences(
     for name, value_now, wanted in (*_status(record, history, words), *_dates(record, history), *_keys(record)):
         if value_now != wanted:
             yield Difference(subject, SHOWN.get(name, name).format(kind), _shown(name, value_now), _shown(name, wanted))
-    further = sorted(by_key(further_emails(record)))
+    further, open_emails = sorted(by_key(further_emails(record))), [*open_emails]
     rows = sorted(key for key in open_emails if key not in keys_of(record))
+    if isinstance(record, Contact):
+        is_wrong = bool(open_emails) if record.email_key is None else is_promoted(record) and record.email_key not in open_emails
+        if is_wrong:
+            yield Difference(subject, "email", _text(record.email), _text(min(open_emails, default=None)))
     if further != rows:
         yield Difference(subject, "emails", _text(" ".join(further) or None), _text(" ".join(rows) or None))
     yield from _repeats(subject, history)

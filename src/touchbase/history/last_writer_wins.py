@@ -38,6 +38,10 @@ SEVERAL = "objects"
 """Name of the stamp of a record of two objects of one kind: each event is compared with the events of the other object.
 
 It may stay without need, because a merge of the two objects does not remove it."""
+FIRST = "first_email"
+"""Name of the stamp of a contact whose e-mail address is the first of the further ones, because the last write removed it or none set it.
+
+It is the stamp of that write: a later write of an address makes it void."""
 LEFT_OUT = "custom_fields_left_out"
 """Name of the stamp of a record that lacks custom fields of its history, because all of them would be too long."""
 

@@ -6,6 +6,7 @@ from touchbase.common.normalize import ADDRESS_KEYS
 from touchbase.common.timestamps import Micros
 from touchbase.history.last_writer_wins import NEVER, Stamp
 from touchbase.identity.resolution import Resolver
+from touchbase.records.further_emails import demote, is_promoted
 from touchbase.records.models import Contact, Record
 from touchbase.records.primary_keys import former_key_of, primary_key
 from touchbase.records.record_type import RECORD_TYPES
@@ -33,6 +34,14 @@ def release(resolver: Resolver, record: Record, name: str) -> None:
     owners, key = _owners(resolver, name), current_key(record, name)
     if key is not None and owners.get(key) is record:
         del owners[key]
+
+
+def leave_written_email(resolver: Resolver, record: Record) -> None:
+    """Take an address that no write has set from a contact; `settle_further_emails` gives it the first of its further ones again."""
+    if isinstance(record, Contact) and is_promoted(record):
+        release(resolver, record, "email")
+        demote(record)
+        resolver.rekeyed[record.id] = record
 
 
 def assign(resolver: Resolver, record: Record, name: str, value: str | None, stamp: Stamp) -> None:

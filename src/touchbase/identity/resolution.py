@@ -16,12 +16,12 @@ from dataclasses import dataclass, field
 from touchbase.common.timestamps import Micros
 from touchbase.history.events import COMPANY, CONTACT
 from touchbase.history.identity_links import Link, Links, Ref
-from touchbase.history.last_writer_wins import CARRIED, DELIBERATE, NEVER, SEVERAL, SINCE, beats
+from touchbase.history.last_writer_wins import CARRIED, DELIBERATE, FIRST, NEVER, SEVERAL, SINCE, beats
 from touchbase.history.problems import OTHER_PERSON, add_problem
 from touchbase.identity.event_subject import EventSubject
 from touchbase.identity.object_claims import Claims, primary_name
 from touchbase.records.fields import EXTERNAL_ID
-from touchbase.records.further_emails import by_key, further_emails, set_further_emails
+from touchbase.records.further_emails import by_key, further_emails, is_promoted, set_further_emails
 from touchbase.records.models import Company, Contact, Record
 from touchbase.records.primary_keys import (
     api_since,
@@ -260,7 +260,7 @@ class Resolver:
         if old is not None:
             self.by_primary.pop(old, None)
             before = self._linked(former_key(self.kind, old))
-            self.links.set_record(former_key(self.kind, old), record.id, subject.stamp[1])
+            self.links.set_record(former_key(self.kind, old), record.id, None if is_promoted(record) else subject.stamp[1])
             if before is not None and before is not record:
                 self.doubtful.append({record.id, before.id})
         record.stamps.pop(SINCE, None)
@@ -356,6 +356,9 @@ class Resolver:
         if beats(stamp, primary_stamp(survivor, field_name)):
             swap_primary_keys(survivor, absorbed)
             survivor.stamps[field_name] = stamp
+            survivor.stamps.pop(FIRST, None)
+            if FIRST in absorbed.stamps:
+                survivor.stamps[FIRST] = absorbed.stamps[FIRST]
             survivor.stamps.pop(SINCE, None)
             if SINCE in absorbed.stamps:
                 survivor.stamps[SINCE] = absorbed.stamps[SINCE]

@@ -17,7 +17,7 @@ from touchbase.history.last_writer_wins import API_KEY, CLEARED, NEVER, Stamp, b
 from touchbase.history.status import INITIAL, REPLY, SENT, STATUS
 from touchbase.history.status_words import StatusWords
 from touchbase.merging.models import CUSTOM, IF_EMPTY, KEEP, MOST_COMPLETE, NEWEST, MergedField, Policy
-from touchbase.records.further_emails import all_emails, by_key, set_further_emails
+from touchbase.records.further_emails import all_emails, by_key, is_promoted, set_further_emails
 from touchbase.records.models import Contact, CustomField, Record
 from touchbase.records.projection import current_stamp, refold_status
 from touchbase.records.record_type import IDENTITY_FIELDS, RECORD_TYPES, stamped_fields, type_of
@@ -55,7 +55,7 @@ def merged(
     ranked = _ranked(records, policy.survivorship)
     outcome = MergedRecord(replace(survivor, custom_fields=[], stamps=dict(survivor.stamps)), [])
     for name in stamped_fields(survivor):
-        values = [_Candidate(getattr(record, name), _stamp(record, current_stamp(record, name), survivor), record.id) for record in ranked]
+        values = [_Candidate(_written(record, name), _stamp(record, current_stamp(record, name), survivor), record.id) for record in ranked]
         chosen, newest = _chosen(values, policy, name, survivor.id), _newest(values)
         if name == "email" and chosen.value is None and name not in policy.from_ids:
             chosen = _first_email(ranked) or chosen
@@ -81,6 +81,11 @@ def _ranked(records: Sequence[Record], survivorship: str) -> list[Record]:
 def _filled(record: Record) -> int:
     fields = sum(getattr(record, name) is not None for name in stamped_fields(record))
     return fields + (record.status is not None) + sum(custom_field.value is not None for custom_field in record.custom_fields)
+
+
+def _written(record: Record, name: str) -> Value:
+    value: Value = None if name == "email" and is_promoted(record) else getattr(record, name)
+    return value
 
 
 def _newest(values: Sequence[_Candidate]) -> _Candidate:

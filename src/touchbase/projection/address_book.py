@@ -2,7 +2,8 @@
 
 An address stays a person's while a source of it has it: an object of a tool whose latest address it is, a request. A source that has
 replaced it closes it, unless another has it. So the order in which events arrive does not matter. What a request closed stays closed
-until an object names it later; a merge by request closes nothing.
+until an object names it later; a merge by request closes nothing. A contact without an e-mail address that a write has set gets the first
+of its further ones.
 """
 
 from __future__ import annotations
@@ -16,15 +17,15 @@ from touchbase.common.timestamps import Micros
 from touchbase.history import sql as history_sql
 from touchbase.history.events import CONTACT, VIA_API, StoredEvent
 from touchbase.history.identity_links import Link, Ref
-from touchbase.history.last_writer_wins import EffectiveTime
+from touchbase.history.last_writer_wins import FIRST, EffectiveTime
 from touchbase.history.sql import event_of, link_of
 from touchbase.identity.lookup import load_owners
-from touchbase.identity.rekey import close_rows_of_others, owner_of
+from touchbase.identity.rekey import close_rows_of_others, leave_written_email, owner_of
 from touchbase.identity.resolution import Resolver
 from touchbase.projection.batch import ApplyBatch
 from touchbase.projection.crm_merges import listing_ref
 from touchbase.records.field_projection import MERGED_FROM
-from touchbase.records.further_emails import by_key, further_emails, set_further_emails
+from touchbase.records.further_emails import all_emails, by_key, promote, set_further_emails
 from touchbase.records.models import Contact
 from touchbase.records.primary_keys import former_key
 from touchbase.records.projection import object_of
@@ -62,7 +63,7 @@ def _to_settle(resolver: Resolver, new: Iterable[StoredEvent]) -> set[int]:
     numbers = {link.record_id for ref, link in resolver.links.changed.items() if ref[:2] == word and link.record_kind == CONTACT}
     for number in (*resolver.rekeyed, *resolver.created, *resolver.touched, *resolver.links.losers):
         contact = resolver.by_id.get(number)
-        if isinstance(contact, Contact) and contact.further_emails is not None:
+        if isinstance(contact, Contact) and (contact.further_emails is not None or FIRST in contact.stamps):
             numbers.add(number)
     for event in new:
         if event.record_kind == CONTACT and (len(event.detail.get("emails", ())) > 1):
@@ -75,8 +76,9 @@ def _to_settle(resolver: Resolver, new: Iterable[StoredEvent]) -> set[int]:
 
 
 def _settle(batch: ApplyBatch, contact: Contact, links: Collection[Link], named: _Named) -> Plan[None]:
-    resolver, before = batch.resolvers[CONTACT], contact.further_emails
-    texts = by_key(further_emails(contact)) | {key: text for key, (_, _, text) in named.texts.items()}
+    resolver, before = batch.resolvers[CONTACT], (contact.email, contact.further_emails, contact.stamps.get(FIRST))
+    texts = by_key(all_emails(contact.email, contact.further_emails)) | {key: text for key, (_, _, text) in named.texts.items()}
+    leave_written_email(resolver, contact)
     own = {link.ref[2]: link for link in links if link.record_id == contact.id}  # one settled before may have taken an address
     listed = {key for _, keys in named.latest.values() for key in keys if key not in own and key != contact.email_key}
     reopened = {key for key, link in own.items() if link.until_us is not None and named.is_open(link) and key != contact.email_key}
@@ -95,8 +97,11 @@ def _settle(batch: ApplyBatch, contact: Contact, links: Collection[Link], named:
     if taken := sorted(new | {key for key in reopened if own[key].until_us is None}):
         batch.claimed.append((contact, taken))
     emails = {key: texts.get(key, key) for key in new | {key for key, link in own.items() if link.until_us is None}}
+    promote(contact, emails)
+    if contact.email_key is not None:
+        resolver.by_primary[contact.email_key] = contact
     set_further_emails(contact, emails)
-    if contact.further_emails != before:
+    if (contact.email, contact.further_emails, contact.stamps.get(FIRST)) != before:
         resolver.rekeyed[contact.id] = contact
         resolver.touched.add(contact.id)
 

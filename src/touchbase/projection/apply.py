@@ -41,10 +41,10 @@ from touchbase.projection.delivery_outcomes import ALL_REPEATED, mark
 from touchbase.projection.delivery_parts import DeliveryInParts, end_part
 from touchbase.projection.inbox_batch import merge_reports
 from touchbase.projection.known_events import by_receipt, drop_known_facts, drop_repeats, position_in, split_at_repeats
-from touchbase.projection.logged_changes import log_meetings
+from touchbase.projection.logged_changes import log_meetings, log_saved
 from touchbase.projection.normalization import DeliveryOutcome, NormalizedDelivery, outcome_of, stored_event
 from touchbase.projection.reprojection import reproject
-from touchbase.projection.save import fold_custom_fields, save_records, unite_records
+from touchbase.projection.save import Saved, fold_custom_fields, save_records, unite_records
 from touchbase.projection.separate import separate_records
 from touchbase.projection.suppression_guard import clear_bodies, withhold
 from touchbase.projection.suppressions import drop_repeated, named_addresses, note_erased, suppression_needs, update_suppressions
@@ -110,8 +110,12 @@ def _add(batch: ApplyBatch, outcome: DeliveryOutcome, needed: dict[Ref, tuple[in
             needed[subject.ref] = (0 if waits else 1, max(thin, int(subject.event.thin)))
 
 
-def rename_fields(batch: ApplyBatch, ids: Ids) -> Plan[None]:
-    """Give fields that records of the batch have under a former name the present one: of events that had waited, or of restored records."""
+def rename_fields(batch: ApplyBatch, saved: Sequence[Saved], ids: Ids) -> Plan[None]:
+    """Give fields that records of the batch have under a former name the present one: of events that had waited, or of restored records.
+
+    The log tells the values of the saved records under the present names alone.
+    """
+    told = {(kind, record.id) for kind, old, new in saved for record in (*old, *new)}
     for kind, resolver in batch.resolvers.items():
         renamed = RECORD_TYPES[kind].field_names(batch.settings)
         numbers = {number for of, number in batch.folded if of == kind} | resolver.touched
@@ -124,9 +128,11 @@ def rename_fields(batch: ApplyBatch, ids: Ids) -> Plan[None]:
             if row[3] in renamed and (row[5] is not None or MARK not in row[9]):
                 contact_ids.setdefault(row[3], []).append(row[2])
         for name, ids_of_name in sorted(contact_ids.items()):
-            what = renaming(name, renamed[name], batch.now_us, new_write_key())
-            for number, updated_us in (yield from change_values(batch.client, kind, ids_of_name, what, ids)).items():
-                resolver.by_id[number].updated_us = updated_us
+            for is_told in (True, False):
+                what = renaming(name, renamed[name], batch.now_us, new_write_key(), note=batch.note_custom if is_told else None)
+                of_log = [number for number in ids_of_name if ((kind, number) in told) is is_told]
+                for number, updated_us in (yield from change_values(batch.client, kind, of_log, what, ids)).items():
+                    resolver.by_id[number].updated_us = updated_us
 
 
 MAX_PARKED = 5_000
@@ -254,10 +260,12 @@ def project_events(batch: ApplyBatch, new: list[StoredEvent], ids: Ids) -> Plan[
     company_events += yield from relink_companies(batch)
     yield from link_companies(batch, [*new, *company_events])
     yield from settle_further_emails(batch, new)
-    yield from save_records(batch)
+    saved = yield from save_records(batch)
     for contact, keys in batch.claimed:
         yield from claim_emails(contact, keys)
-    yield from rename_fields(batch, ids)
+    yield from rename_fields(batch, saved, ids)
+    for kind, old, new_records in saved:
+        yield from log_saved(batch, kind, old, new_records)
     if batch.unparked:
         yield Execute(inbox_sql.UNPARK_DELIVERY, [(batch.client, number, batch.now_us) for number in sorted(batch.unparked)])
     if batch.emptied:

@@ -24,12 +24,14 @@ _DELETED = "contact.deleted"
 _NONE: Ref = ("", "", "")
 Listed = tuple[str, str, str]
 """Tool and type of an object, and an address."""
+LISTED = ("", "listed")
+"""Beginning of the refs of `listing_ref`."""
 
 
 def listing_ref(listed: Listed) -> Ref:
     """Return the link from an address to the contact whose object lists it, while another contact has it."""
     tool, object_type, key = listed
-    return ("", "listed", f"{key} {tool} {object_type}")
+    return (*LISTED, f"{key} {tool} {object_type}")
 
 
 def note_merges(batch: ApplyBatch, subjects: Sequence[EventSubject]) -> Plan[None]:

@@ -149,7 +149,9 @@ def _identities(place: tuple[int, int, int], record: Record, links: Iterable[Row
     if isinstance(record, Contact) and record.linkedin_key is not None:
         refs[former_key_of("linkedin_url", record.linkedin_key)] = (None, None)
     for row in links:
-        refs.setdefault((row[1], row[2], row[3]), (row[4], row[7]))
+        ref = (row[1], row[2], row[3])
+        if row[7] is None or ref not in refs:  # the address may be the first of the further ones, whose row is open
+            refs[ref] = (row[4], row[7])
     return [(client, *ref, kind, number, link, at, until) for ref, (link, until) in sorted(refs.items())]
 
 

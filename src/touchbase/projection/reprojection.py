@@ -13,7 +13,7 @@ from touchbase.history.last_writer_wins import LEFT_OUT, NEVER, EffectiveTime
 from touchbase.history.sql import event_of
 from touchbase.history.status import REPLY, SENT
 from touchbase.identity.lookup import load_owners
-from touchbase.identity.rekey import assign, current_key, release
+from touchbase.identity.rekey import assign, current_key, leave_written_email, release
 from touchbase.projection.batch import ApplyBatch, Target
 from touchbase.projection.companies import clear_company
 from touchbase.records.custom_budget import fitting_fields, note_left_out
@@ -115,6 +115,7 @@ def _project_addresses(
     for name in ("email", "linkedin_url", "domain"):
         if record.stamps.get(name, NEVER)[1:] not in removed:
             continue
+        leave_written_email(resolver, record)
         best, old = last_address(named_addresses(record, history, name, removed)), current_key(record, name)
         yield from load_owners(batch.client, target[0], resolver, name, [best.value])
         release(resolver, record, name)

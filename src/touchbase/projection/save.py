@@ -15,7 +15,6 @@ from touchbase.idempotency.sql import MOVE_RESPONSES
 from touchbase.identity.resolution import Resolver
 from touchbase.projection.batch import ApplyBatch
 from touchbase.projection.companies import DELETE_CLAIMS_OF
-from touchbase.projection.logged_changes import log_saved
 from touchbase.records.models import Company, Contact, CustomField, Record
 from touchbase.records.primary_keys import keys_of, shown_values
 from touchbase.records.sql import statements as records_sql
@@ -28,6 +27,8 @@ from touchbase.sql.statement import Execute, Plan, Row, SerializationConflict, S
 
 Slot = tuple[int, int, str]
 """Record kind, record id, field name."""
+Saved = tuple[int, list[Record], list[Record]]
+"""Record kind, changed records, new records."""
 
 # Merges by request into a record that was united with another one are merges into that one.
 MOVE_MERGES = Statement(
@@ -38,8 +39,9 @@ MOVE_MERGES = Statement(
 )
 
 
-def save_records(batch: ApplyBatch) -> Plan[None]:
-    """Insert the new records and update the changed ones."""
+def save_records(batch: ApplyBatch) -> Plan[list[Saved]]:
+    """Insert the new records and update the changed ones; return both."""
+    saved: list[Saved] = []
     for kind, resolver in sorted(batch.resolvers.items(), reverse=True):  # companies first, as contacts refer to them
         changed = {number for (k, number), folded in batch.folded.items() if k == kind and folded.changed}
         resolver.touched |= {survivor.id for _, survivor in resolver.united}
@@ -59,7 +61,8 @@ def save_records(batch: ApplyBatch) -> Plan[None]:
             yield from _save_companies(resolver, old, new)
         if resolver.links.changed:
             yield from history_sql.save_links([link_row(batch.client, link) for link in resolver.links.changed.values()])
-        yield from log_saved(batch, kind, old, new)
+        saved.append((kind, old, new))
+    return saved
 
 
 def _save_contacts(resolver: Resolver, old: list[Record], new: list[Record]) -> Plan[None]:

@@ -17,7 +17,7 @@ from touchbase.history.last_writer_wins import DELIBERATE, NEVER, SEVERAL, SINCE
 from touchbase.history.sql import event_of, link_of
 from touchbase.identity.lookup import load_owners
 from touchbase.identity.object_claims import Separation, Share, linkedin_owners, objects_differ, plan_separation, without_linkedin_keys
-from touchbase.identity.rekey import assign, current_key, owner_of, release
+from touchbase.identity.rekey import assign, current_key, leave_written_email, owner_of, release
 from touchbase.identity.resolution import Resolver
 from touchbase.projection.batch import ApplyBatch
 from touchbase.projection.known_events import REMOVE_EVENT
@@ -79,6 +79,8 @@ def _settle(batch: ApplyBatch, kind: int, numbers: set[int], histories: Historie
         histories = yield from _histories(batch, kind, resolver, left)
     elif not any(SEVERAL in resolver.by_id[number].stamps for number in left):
         return
+    for number in left:
+        leave_written_email(resolver, resolver.by_id[number])
     old = {number: primary_key(resolver.by_id[number]) for number in left}
     yield from set_addresses(batch, kind, sorted(left), histories)
     for number, address in old.items():

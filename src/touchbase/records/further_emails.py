@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping
 import msgspec
 
 from touchbase.common.normalize import find_email_key
+from touchbase.history.last_writer_wins import FIRST, NEVER
 from touchbase.records.models import Contact, Record
 from touchbase.sql.rows import encode
 
@@ -32,3 +33,25 @@ def set_further_emails(contact: Contact, emails: Mapping[str, str]) -> None:
     """Set the further addresses from all open ones by their normal forms: in their order, without the primary one."""
     further = [emails[key] for key in sorted(emails) if key != contact.email_key]
     contact.further_emails = encode(further) if further else None
+
+
+def is_promoted(record: Record) -> bool:
+    """Return whether a contact's e-mail address is the first of its further ones: no write has set it."""
+    if not isinstance(record, Contact) or record.email_key is None or FIRST not in record.stamps:
+        return False
+    return record.stamps[FIRST] == record.stamps.get("email", NEVER)
+
+
+def promote(contact: Contact, emails: Mapping[str, str]) -> None:
+    """Make the first of all open addresses the e-mail address of a contact that has none."""
+    contact.stamps.pop(FIRST, None)
+    if emails and contact.email_key is None:
+        contact.email_key = min(emails)
+        contact.email = emails[contact.email_key]
+        contact.stamps[FIRST] = contact.stamps.get("email", NEVER)
+
+
+def demote(contact: Contact) -> None:
+    """Leave a contact only the e-mail address that a write has set, if any."""
+    if is_promoted(contact):
+        contact.email = contact.email_key = None

@@ -13,7 +13,7 @@ from touchbase.common.normalize import ADDRESS_KEYS
 from touchbase.history.events import VIA_API, StoredEvent
 from touchbase.history.identity_links import Ref
 from touchbase.history.last_writer_wins import API_KEY, CARRIED, DELIBERATE, DERIVED, Stamp, beats
-from touchbase.records.further_emails import by_key
+from touchbase.records.further_emails import by_key, is_promoted
 from touchbase.records.models import Record
 from touchbase.records.projection import current_stamp, field_writes, is_history_complete, object_of, origin_write
 from touchbase.records.record_type import IDENTITY_FIELDS, RESOLVED_FIELDS, stamped_fields, type_of
@@ -48,6 +48,8 @@ def wrong_values(record: Record, history: Sequence[StoredEvent], companies: Mapp
     for name in stamped_fields(record):
         writes = [write for event in history for write in _writes(name, event, companies)]
         value, stamp = getattr(record, name), current_stamp(record, name)
+        if name == "email" and is_promoted(record):
+            value = None
         if name in RESOLVED_FIELDS:
             yield from _resolved(name, value, stamp, writes)
         is_derived = name == "company_id" and stamp == DERIVED  # it follows from the address, not from an event

@@ -7,7 +7,7 @@ after it and finds the hashes. Erasures of another store get new numbers, becaus
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from typing import Any
 
 import msgspec
@@ -34,11 +34,14 @@ from touchbase.event_log.models import EventType, LoggedEvent
 from touchbase.event_log.sql.forget import forget_changes
 from touchbase.event_log.sql.log import log_events
 from touchbase.history import sql as history_sql
-from touchbase.history.events import CONTACT
+from touchbase.history.events import CONTACT, EXTERNAL
 from touchbase.history.identity_links import Ref
 from touchbase.history.sql import event_of, event_row
 from touchbase.jobs.sql import EXPIRE_JOB_FILES
+from touchbase.merging.models import content_text, parts_of
+from touchbase.merging.sql.merge import REPLACE_MERGE
 from touchbase.outgoing.sql.statements import FORGET_ANNOUNCED
+from touchbase.projection.crm_merges import LISTED
 from touchbase.projection.known_events import REMOVE_EVENT
 from touchbase.projection.suppression_guard import DELIVERIES_OF_EVENTS, erase_parked_events
 from touchbase.records.further_emails import by_key
@@ -50,7 +53,7 @@ from touchbase.sql.ids import Ids
 from touchbase.sql.operation import command
 from touchbase.sql.rows import Columns
 from touchbase.sql.scope import ALL_CLIENTS
-from touchbase.sql.statement import Execute, Plan, Select, Statement
+from touchbase.sql.statement import Execute, Plan, Row, Select, Statement
 from touchbase.suppression.server_secret import erasure_key_of, find_erasure_key, make_erasure_key, replace_erasure_key
 from touchbase.suppression.sql import DELETE_ERASURE, FIND_ERASED, SAVE_ERASED, Mark, find_marks, save_marks
 from touchbase.suppression.suppression_keys import EMAIL
@@ -127,27 +130,58 @@ def erase_person(
     return (yield from open_erasure(client, number, at, removed, done_us=None if search else at))
 
 
-TAKE_LISTED = Statement(
-    "take_listed_address",
-    (("client", "bigint"), ("address", "text")),
-    body="DELETE FROM link t USING p WHERE t.client = p.client AND t.tool = '' AND t.object_type = 'listed' "
-    "AND substr(t.object_id, 1, length(p.address) + 1) = p.address || ' ' RETURNING t.record_id",
-    by_row=True,
+TAKE_LISTED = [
+    Statement(
+        f"take_listed_of_{table}",
+        (("client", "bigint"), ("address", "text")),
+        body=f"DELETE FROM {table} t USING p WHERE t.client = p.client AND t.tool = '' AND t.object_type = 'listed' "
+        "AND substr(t.object_id, 1, length(p.address) + 1) = p.address || ' ' RETURNING t.record_id",
+        by_row=True,
+    )
+    for table in ("link", "deleted_link")
+]
+"""Delete the links from an address to the contacts, also of the bin, whose CRM objects list it (`projection/crm_merges.py`)."""
+WAITING_LISTS = Statement(
+    "waiting_lists",
+    (("client", "bigint"),),
+    body=f"SELECT {', '.join(f't.{name}' for name, _ in history_sql.EVENT)} FROM p CROSS JOIN event t WHERE t.client = p.client "
+    f"AND t.record_kind = {EXTERNAL} AND t.detail LIKE '%\"emails\"%'",
 )
-"""Deletes the links from an address to the contacts whose CRM objects list it (`projection/crm_merges.py`)."""
+"""The events with lists of addresses that wait for a contact of their object."""
 
 
 def _strike_listed(client: int, addresses: set[str]) -> Plan[None]:
     """Remove addresses from the lists of other contacts, and from the events that brought them."""
-    rows = (yield Execute(TAKE_LISTED, [(client, address) for address in sorted(addresses)])) if addresses else []
+    rows: list[Row] = []
+    for statement in TAKE_LISTED if addresses else ():
+        rows += yield Execute(statement, [(client, address) for address in sorted(addresses)])
     for contact in sorted({row[0] for row in rows if row[0] is not None}):
-        for event in map(event_of, (yield Execute(history_sql.EVENTS_OF, [(client, CONTACT, contact)]))):
-            emails = event.detail.get("emails", ())
-            left = [email for email in emails if not addresses & by_key([email]).keys()]
-            if len(left) < len(emails):
-                yield Execute(REMOVE_EVENT, [(client, CONTACT, contact, event.occurred_us, event.key)])
-                event.detail = event.detail | {"emails": left}
-                yield Execute(history_sql.INSERT_EVENT, [event_row(client, event)])
+        yield from _strike_events(client, (yield Execute(history_sql.EVENTS_OF, [(client, CONTACT, contact)])), addresses)
+        yield from _strike_merges(client, contact, addresses)
+    if addresses:
+        yield from _strike_events(client, (yield Execute(WAITING_LISTS, [(client,)])), addresses)
+
+
+def _strike_events(client: int, rows: Iterable[Row], addresses: set[str]) -> Plan[None]:
+    for event in map(event_of, rows):
+        emails = event.detail.get("emails", ())
+        left = [email for email in emails if not addresses & by_key([email]).keys()]
+        if len(left) < len(emails):
+            yield Execute(REMOVE_EVENT, [(client, event.record_kind, event.record_id, event.occurred_us, event.key)])
+            event.detail = event.detail | {"emails": left}
+            yield Execute(history_sql.INSERT_EVENT, [event_row(client, event)])
+
+
+def _strike_merges(client: int, contact: int, addresses: Container[str]) -> Plan[None]:
+    """Remove the links of lists that have these addresses from what merges into a contact would give back."""
+    rows = yield Select(
+        "SELECT id, content FROM record_merge WHERE client = ? AND record_kind = 1 AND record_id = ? AND content <> ''", (client, contact)
+    )
+    for number, content in rows:
+        survivor, absorbed = parts_of(CONTACT, content)
+        for part in (survivor, *absorbed):
+            part.links = [ref for ref in part.links if ref[:2] != LISTED or ref[2].split(" ")[0] not in addresses]
+        yield Execute(REPLACE_MERGE, [(client, number, content_text(survivor, absorbed))])
 
 
 def _log(client: int, at: Micros, contacts: Sequence[int], number: int) -> Plan[None]:

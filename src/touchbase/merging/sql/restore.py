@@ -17,6 +17,7 @@ from touchbase.history.events import COMPANY, CONTACT, NO_AUTHOR, VIA_API, Autho
 from touchbase.history.identity_links import Link, Ref
 from touchbase.history.last_writer_wins import NEVER
 from touchbase.history.sql import event_of, event_row, link_of
+from touchbase.identity.rekey import leave_written_email
 from touchbase.projection.apply import insert_events, move_parked, new_batch, project_events
 from touchbase.projection.batch import ApplyBatch
 from touchbase.projection.bin import DeletedRecord, content_text, deleted_of, renew_stamps
@@ -165,7 +166,9 @@ def _project(batch: ApplyBatch, kind: int, deleted: DeletedRecord[Any], ids: Ids
 
 def _set_late_addresses(batch: ApplyBatch, kind: int, record: Record, history: list[StoredEvent]) -> Plan[None]:
     """Give the record the addresses that events named while it was in the bin."""
-    resolver, old = batch.resolvers[kind], primary_key(record)
+    resolver = batch.resolvers[kind]
+    leave_written_email(resolver, record)
+    old = primary_key(record)
     yield from set_addresses(batch, kind, [record.id], {record.id: history})
     if old is not None and old != primary_key(record):
         resolver.links.set_record(former_key(kind, old), record.id, batch.now_us)

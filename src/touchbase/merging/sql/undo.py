@@ -35,6 +35,7 @@ from touchbase.projection.separate import set_addresses
 from touchbase.projection.suppression_guard import DELETE_LINK
 from touchbase.projection.suppressions import cause_of, is_wanted, lists_contact, reason_of
 from touchbase.records.field_projection import MERGE, MERGED_FROM
+from touchbase.records.further_emails import demote
 from touchbase.records.models import Contact, Record
 from touchbase.records.primary_keys import former_key_of, keys_of
 from touchbase.records.projection import Folded, current_stamp, object_of
@@ -141,6 +142,8 @@ def _put_back(batch: ApplyBatch, kind: int, part: Part, survivor: int, history: 
             records_sql.SAVE_CUSTOM_FIELD,
             [custom_field_row(client, kind, record.id, custom_field) for custom_field in record.custom_fields],
         )
+    if isinstance(record, Contact):
+        demote(record)  # the row of an address that no write had set stays open
     record.updated_us = max(batch.now_us, record.updated_us + 1)
     resolver.by_id[record.id] = resolver.created[record.id] = record
     resolver.statuses[record.id] = record.status

@@ -16,7 +16,7 @@ from touchbase.history import sql as history_sql
 from touchbase.history.events import CONTACT, NO_AUTHOR, VIA_API, Author, Detail, StoredEvent
 from touchbase.history.last_writer_wins import API_KEY, DELIBERATE, NEVER, EffectiveTime, Stamp, beats
 from touchbase.history.sql import event_of, event_row
-from touchbase.records.logged_changes import changes, state_of
+from touchbase.records.logged_changes import CUSTOM, changes, state_of
 from touchbase.records.models import CustomField, Record
 from touchbase.records.record_type import RECORD_TYPES
 from touchbase.records.sql import statements as records_sql
@@ -52,6 +52,8 @@ class ChangeOfValues:
     reused_us: Micros = 0
     is_newer: bool = False
     """Whether the change takes effect at `at`: a decision of now, which older facts that arrive later cannot undo."""
+    note: Callable[[tuple[int, int], str, str | None, str | None], None] | None = None
+    """Takes the changes of each record (kind and id, field, values before and after) in place of the log."""
 
 
 MARK = "!"
@@ -59,13 +61,15 @@ MARK = "!"
 the entry follows the one that it changes, and precedes the next."""
 
 
-def renaming(former: str, name: str, at: Micros, key: str, by: Author = NO_AUTHOR) -> ChangeOfValues:
+def renaming(
+    former: str, name: str, at: Micros, key: str, *, note: Callable[[tuple[int, int], str, str | None, str | None], None] | None = None
+) -> ChangeOfValues:
     """Return the change that gives a field another name; of values under both names the later one stays."""
 
     def change(values: Values) -> Values:
         return {former: None, name: values[former]} if former in values else {}
 
-    return ChangeOfValues(change, frozenset({former}), at, key, by)
+    return ChangeOfValues(change, frozenset({former}), at, key, note=note)
 
 
 def is_renaming(event: StoredEvent, renamed: Mapping[str, str]) -> bool:
@@ -98,7 +102,11 @@ def change_values(client: int, kind: int, numbers: Sequence[int], what: ChangeOf
         customs += [custom_field_row(client, kind, record.id, custom_field) for custom_field, _ in written]
         if any(shows for _, shows in written):
             touched.append((client, record.id, max(what.at, record.updated_us + 1)))
-            logs += changes(record, before, what.at, by_request(what.by))
+            if what.note is None:
+                logs += changes(record, before, what.at, by_request(what.by))
+            else:
+                for custom_field, _ in written:
+                    what.note((kind, record.id), custom_field.name, before.get(f"{CUSTOM}{custom_field.name}"), custom_field.value)
     yield Execute(history_sql.INSERT_EVENT, entries)
     if customs:
         yield Execute(records_sql.SAVE_CUSTOM_FIELD, customs)

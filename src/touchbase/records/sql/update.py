@@ -141,14 +141,15 @@ def _update_all(
     unwritten: dict[Key, list[StoredEvent]] = {}
     logs: list[LoggedEvent] = []
     restated: list[_Restatement] = []
-    for command in commands:
-        key = (command.client, command.id)
+    for sent in commands:
+        key = (sent.client, sent.id)
         record = records.get(key)
-        error = _error(kind, command, record, owned)
+        error = _error(kind, sent, record, owned)
         if error is not None or record is None:
             results.append(error)
             continue
-        if is_write(command):
+        if is_write(sent):
+            command = _with_first_email(sent, record)
             is_late, before = command.at < record.updated_us, state_of(record, command.words)
             status_entry = (record.status_entry_us, record.status_entry_key)
             write = write_record(kind, command, record, ids)
@@ -166,7 +167,7 @@ def _update_all(
                 write.entry.detail["restates"] = True
                 restated.append(_Restatement(record, write, status_entry))
             events.append(event_row(command.client, write.entry))
-        results.append(record if command is last[key] else _copy(record))
+        results.append(record if sent is last[key] else _copy(record))
     yield from _remove_repeated(kind, restated)
     if links:
         opened = {row[:4]: row for row in links}
@@ -230,6 +231,15 @@ def _without_further_keys(kind: int, command: RecordUpdate[Any], owned: _KeyOwne
     fields = [field for field in RECORD_TYPES[kind].keys if owned.is_further(command, word_of(kind, field), command.changes.get(field.key))]
     left_out = {name for field in fields for name in (field.name, field.key)}
     return replace(command, changes={name: value for name, value in command.changes.items() if name not in left_out})
+
+
+def _with_first_email(command: RecordUpdate[Any], record: Record) -> RecordUpdate[Any]:
+    """Return the command with the first of the further addresses in place of none, if it only removes the first one."""
+    removes = "email_key" in command.changes and command.changes["email_key"] is None and command.further is None
+    if not removes or not (further := by_key(further_emails(record))):
+        return command
+    key = min(further)
+    return replace(command, changes={**command.changes, "email": further.pop(key), "email_key": key}, further=further)
 
 
 def _key_rows(kind: int, command: RecordUpdate[Any], record: Record, write: Write, owned: _KeyOwners, ids: Ids) -> list[Row]:
