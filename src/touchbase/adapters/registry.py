@@ -277,8 +277,9 @@ def _translate(adapter: Adapter, webhook: ParsedWebhook) -> Translation:
             _apply_zone(event, settings.time_zone)
         if event.kind == "unknown" and unknown_is_hard:
             event.kind = "hard"
-    # A fetched record is complete: fetching it again would loop.
-    may_ask = getattr(adapter, "fetcher", None) is not None and FETCHED not in webhook.headers
+    # A fetched record is complete: fetching it again would loop. A list of changes only names records.
+    fetcher = getattr(adapter, "fetcher", None)
+    may_ask = fetcher is not None and (FETCHED not in webhook.headers or fetcher.follows(webhook.headers[FETCHED]))
     known_only: frozenset[str] = getattr(adapter, "known_only", frozenset())
     may_create = False if known_only and all(event.source_event in known_only for event in events) else settings.create_unknown
     if settings is NO_SETTINGS:
