@@ -31,6 +31,7 @@ from touchbase.errors import meaning, response_errors
 from touchbase.event_log.models import EVENT_TYPES, ORIGINS
 from touchbase.history.events import EMAIL_CAMPAIGN
 from touchbase.http.query_parameters import Parameter
+from touchbase.loading.requests import uses_of_api
 from touchbase.mcp.conversation import WHOAMI
 from touchbase.mcp.tools import TOOLS
 from touchbase.metrics import METRICS, Counter, Histogram
@@ -349,10 +350,13 @@ def tools() -> str:
     """Render a table of the tools, and a section for each."""
     known = catalogue()
     lines = ["Evidence for each fact: " + "; ".join(f"**{mark}** {meaning}" for mark, meaning in MARKS.items()) + ".", ""]
-    lines += ["| Tool | Name | Channel | Evidence | Signs its webhooks |", "|---|---|---|---|---|"]
+    lines += ["*API*: what requests to it are for, tried against servers of ours that speak the published calls, on no live account.", ""]
+    lines += ["| Tool | Name | Channel | Evidence | Seen | API | Signs its webhooks |", "|---|---|---|---|---|---|---|"]
     for tool in known:
         signs = "yes" if tool.proofs else "no"
-        lines.append(f"| [{tool.title}](../../{tool.guide}) | `{tool.tool}` | {tool.channel} | {tool.marks} | {signs} |")
+        uses = ", ".join(uses_of_api(tool.channel, tool.tool, is_fetched=tool.is_fetched))
+        seen = ", ".join(tool.seen)
+        lines.append(f"| [{tool.title}](../../{tool.guide}) | `{tool.tool}` | {tool.channel} | {tool.marks} | {seen} | {uses} | {signs} |")
     for tool in known:
         lines += _tool(tool)
     return "\n".join(lines)

@@ -397,6 +397,7 @@ FITTING = {
     "folk": (CRM, f"whsec_{b64(b'k' * 24)}", "base64"),
     "resend": (EMAIL_CAMPAIGN, f"whsec_{b64(b'k' * 24)}", "base64"),
     "loops": (EMAIL_CAMPAIGN, f"whsec_{b64(b'k' * 24)}", "base64"),
+    "airtable": (CRM, b64(b"k" * 32), "base64"),
     "postal": (EMAIL_CAMPAIGN, spki(rsa.generate_private_key(65537, 2048).public_key()), "PEM"),
     "amazon_ses": (EMAIL_CAMPAIGN, "arn:aws:sns:x\n-----BEGIN CERTIFICATE-----", "ARN"),
 }

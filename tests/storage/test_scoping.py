@@ -98,7 +98,13 @@ from touchbase.custom_fields.sql import define_field
 from touchbase.deliveries.delivery import Delivery
 from touchbase.deliveries.sql.body_retention import drop_unrecognised, prune_bodies
 from touchbase.do_not_contact.models import Addresses
-from touchbase.do_not_contact.sql.copies import InstallationList, copy_installation_list, raise_list_revision, read_installation_list
+from touchbase.do_not_contact.sql.copies import (
+    InstallationList,
+    copy_installation_list,
+    list_revision,
+    raise_list_revision,
+    read_installation_list,
+)
 from touchbase.encryption.cipher import AesGcmCipher
 from touchbase.encryption.encrypted_columns import check_encryption, check_keys, reencrypt_batch, replace_lost, retire_keys
 from touchbase.encryption.keys import StaticKeys
@@ -137,6 +143,7 @@ from touchbase.outgoing.sql.dispatch import (
     store_progress,
 )
 from touchbase.outgoing.sql.endpoints import add_endpoint, replay
+from touchbase.outgoing.sql.pushes import retry_pushes
 from touchbase.presence import ServerFacts, list_servers, note_presence
 from touchbase.projection.bin_rows import asked_erasures
 from touchbase.projection.delete import delete_record, remove_deleted
@@ -219,7 +226,7 @@ ABOUT_CLIENTS_UNLESS_NAMED = {list_client_page}
 """The same when it names none: reviewed."""
 OF_INSTALLATION = {
     add_cell, adopt_erasure_key, confirm_place, copy_installation_list, find_key_place, find_place, forget_places, place_key, raise_ids,
-    raise_list_revision, read_installation_list, release_place, remove_cell, set_cell_state, share_erasure_key,
+    list_revision, raise_list_revision, read_installation_list, release_place, remove_cell, set_cell_state, share_erasure_key,
     any_user, change_user, end_sessions, find_password, find_session, find_user, has_link, invite_user, list_invitations, list_sessions,
     list_users, revoke_invitation, set_password, sign_in_identity, store_link, store_session, store_session_uses, use_link,
     list_servers, note_presence, probe,
@@ -484,7 +491,7 @@ ASKING: list[Any] = [
     prune_messages(1, 2**40, 5),
     add_endpoint(Endpoint(1, 0, "https://a.example", 5, 5)), replay(1, 1, 5, missing_since_us=0), lead_shards("t", 5, 6),
     store_progress(1, 1, "t", 5, 1), forget_attempts(1, 10),
-    announce_installation_list(1, 1, 5),
+    announce_installation_list(1, 1, 5), retry_pushes(1, "blocklist:instantly", 5, [1]),
     create_job(Job(1, 0, "contacts.import", UPLOADING, 5, 5), 1),
     trim_log(1, 5), remove_job_files(1, 2, 5, 10), define_status(1, 1, "a", True, 10), remove_status(1, 1, "a"),
     apply_refused(1, 1, 0, 5, 10),
@@ -538,6 +545,7 @@ async def reader(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Reader:
     await store.write(add_connection(Connection(1, "crm", "hubspot", 5, 5, ["secret"], access_token="token")))
     await store.write(calls_until(-30 * DAY, 1))
     await miss_an_event(store, 1, 5, secret="secret")
+    await store.write(add_endpoint(Endpoint(1, 0, "blocklist:instantly", 5, 5, kind="blocklist")))
     await store.write(lead_shards("t", 5, 6))
     await store.write(invite_user(USER, LINK))
     await store.write(use_link("d", (INVITATION,), 5, "stored"))

@@ -24,7 +24,7 @@ export interface SettingGroup {
 }
 
 /** CRMs whose API is asked for records that their webhooks leave out. */
-export const FETCHED = ['acuity', 'attio', 'bitrix24', 'copper', 'folk', 'follow_up_boss', 'freshsales', 'hubspot', 'keap', 'monday', 'notion', 'suitecrm', 'vtiger', 'zendesk_sell', 'zoho'];
+export const FETCHED = ['acuity', 'airtable', 'attio', 'bitrix24', 'copper', 'folk', 'follow_up_boss', 'freshsales', 'hubspot', 'keap', 'monday', 'notion', 'suitecrm', 'vtiger', 'zendesk_sell', 'zoho'];
 /** Campaign tools whose history can be loaded. */
 export const LOADED = ['instantly', 'smartlead', 'lemlist', 'heyreach', 'woodpecker', 'reply_io'];
 /** Tools whose signatures carry a time. */

@@ -18,10 +18,13 @@ from touchbase.history.events import CHANNELS, EMAIL_CAMPAIGN
 
 MARKS = {
     "V": "documented by the vendor",
+    "P": "sent by a running program of the tool",
     "C": "seen in a recorded delivery",
     "T": "found in an integrator's code, tests or guide",
     "I": "inferred by us",
 }
+SEEN = {"V": "documentation", "P": "running program", "C": "captured body", "T": "code of integrators", "I": "nothing but our guess"}
+"""What was seen of a tool, by mark."""
 _SUPPORTED = re.compile(r"^## What is (?:supported|understood)$\n(.*?)^## ", re.MULTILINE | re.DOTALL)
 _EVIDENCE = re.compile(r"^## How sure we are$\n\s*(\S.*?)\n\n", re.MULTILINE | re.DOTALL)
 
@@ -53,6 +56,8 @@ class CatalogueTool:
     """The evidence for the facts: marks, or a sentence with marks."""
     messages: str
     """Members of its webhooks for a sent message and for a reply; empty for a CRM, whose webhooks name no mails."""
+    is_fetched: bool
+    """Whether records are fetched from its API."""
     guide: str
     """Path of the tool's README, relative to the repository root."""
 
@@ -60,6 +65,12 @@ class CatalogueTool:
     def marks(self) -> str:
         """The evidence marks in `sure`, strongest first."""
         return " ".join(mark for mark in MARKS if re.search(rf"\b{mark}\b", self.sure))
+
+    @property
+    def seen(self) -> list[str]:
+        """What was seen of the tool; a guess only if nothing was."""
+        marks = self.marks.split()
+        return [SEEN[mark] for mark in marks if mark != "I" or marks == ["I"]]
 
 
 def catalogue() -> list[CatalogueTool]:
@@ -83,6 +94,7 @@ def _tool(channel: str, name: str) -> CatalogueTool:
         understood=event_rows,
         sure=" ".join(evidence[1].split()) if evidence else " ".join(event_row.sure for event_row in event_rows),
         messages=_messages(adapter) if channel == EMAIL_CAMPAIGN else "",
+        is_fetched=getattr(adapter, "fetcher", None) is not None,
         guide=f"src/touchbase/adapters/{channel}/{name}/README.md",
     )
 

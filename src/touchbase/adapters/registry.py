@@ -36,8 +36,11 @@ from touchbase.connections.fetch_state import FETCHED
 from touchbase.connections.models import NO_SETTINGS, ConnectionSettings
 from touchbase.connections.tools import Fetcher
 from touchbase.errors import UnrecognisedPayload
-from touchbase.history.events import CHANNELS, CRM, Event, Translation
+from touchbase.history.events import CHANNELS, CRM, EMAIL_CAMPAIGN, MEETING_STATUSES, Event, Translation
 
+_MEETING_WORDS = re.compile(rb"meeting|invitee|booking|appointment|demo", re.IGNORECASE)
+_SEARCHED = 64 * 1024
+"""Bytes of a body in which a word for a meeting is looked for."""
 _MAX_CACHED_BODY = 16 * 1024
 _MAX_CACHE_ENTRIES = 500
 """Size limit of bodies whose keys are cached, and of the cache: a few megabytes at most."""
@@ -91,6 +94,8 @@ class Adapters(SignatureSchemes):
             with suppress(UnrecognisedPayload):
                 return self._translate_as(webhook, only)
         translation = None if adapter is None else _translate(adapter, _with_settings(best_webhook, adapter.tool))
+        if (translation is None or translation.tool == GENERIC) and (meeting := self._meeting(webhook)) is not None:
+            return meeting
         if translation is None or (translation.tool == GENERIC and all(event.about is None for event in translation.events)):
             self._reject_other_channel(request)
         if translation is None:
@@ -122,6 +127,21 @@ class Adapters(SignatureSchemes):
         """Return the response body that a CRM's protocol requires for this body; None except for two kinds of webhook."""
         build = self._protocol_bodies.get(body[:1])
         return None if build is None else build(body)
+
+    def _meeting(self, webhook: ParsedWebhook) -> Translation | None:
+        """Return the meeting in the body of a booking tool that has no adapter, at the CRM address; None if its words say of none.
+
+        A CRM's own activities are meetings without a start or a person, and stay what they are.
+        """
+        adapter = self._by_name[EMAIL_CAMPAIGN].get(GENERIC)
+        if webhook.request.channel != CRM or adapter is None or not _MEETING_WORDS.search(webhook.request.body[:_SEARCHED]):
+            return None
+        read = _with_settings(webhook, GENERIC)
+        if read.settings.fields:
+            return None  # the client says what the body means
+        translation = _translate(adapter, _unwrap_until_recognised(adapter, read))
+        is_meeting = [event.event in MEETING_STATUSES and bool(event.changed) and event.about is not None for event in translation.events]
+        return translation if is_meeting and all(is_meeting) else None
 
     def _reject_other_channel(self, request: WebhookRequest) -> None:
         """Raise `UnrecognisedPayload` for a webhook that is clearly the other channel's: the wrong URL was configured."""
@@ -285,8 +305,9 @@ def _translate(adapter: Adapter, webhook: ParsedWebhook) -> Translation:
             _apply_zone(event, settings.time_zone)
         if event.kind == "unknown" and unknown_is_hard:
             event.kind = "hard"
-    # A fetched record is complete: fetching it again would loop.
-    may_ask = getattr(adapter, "fetcher", None) is not None and FETCHED not in webhook.headers
+    # A fetched record is complete: fetching it again would loop. A list of changes only names records.
+    fetcher = getattr(adapter, "fetcher", None)
+    may_ask = fetcher is not None and (FETCHED not in webhook.headers or fetcher.follows(webhook.headers[FETCHED]))
     known_only: frozenset[str] = getattr(adapter, "known_only", frozenset())
     may_create = False if known_only and all(event.source_event in known_only for event in events) else settings.create_unknown
     if settings is NO_SETTINGS:

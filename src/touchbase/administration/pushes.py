@@ -146,7 +146,7 @@ async def retry(call: Call) -> Response:
     return response
 
 
-STATE = query.choice("state", STATES, "Pushes in this state; without it those that wait and those that failed.", member="state")
+STATE = query.choice("state", STATES, "Pushes in this state; without it those that wait and those that failed.", member="state_is")
 _PATH = f"{PATH}/{{channel}}/{{tool}}/pushes"
 ROUTES = [
     Route(

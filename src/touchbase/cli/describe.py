@@ -24,16 +24,36 @@ SHELLS = ("bash", "zsh", "fish")
 @click.command()
 @click.option("--json", "as_json", is_flag=True, help="Print JSON, with every event that is understood.")
 def tools(as_json: bool) -> None:
-    """List the tools whose webhooks are understood."""
+    """List the tools whose webhooks are understood.
+
+    With what was seen of each (documentation, a running program, a captured body), and what its API is used for: these requests were
+    tried against servers of ours that speak the published calls, on no live account.
+    """
+    from dataclasses import asdict
+
     from touchbase.adapters.catalogue import catalogue
+    from touchbase.loading.requests import uses_of_api
 
     tool_rows = catalogue()
+    uses = [uses_of_api(tool.channel, tool.tool, is_fetched=tool.is_fetched) for tool in tool_rows]
     if as_json:
-        print_json(tool_rows)
+        print_json(
+            [{**asdict(tool), "seen": tool.seen, "api_tested_against_our_server": use} for tool, use in zip(tool_rows, uses, strict=True)]
+        )
     else:
-        columns = ("tool", "channel", "events", "sure", "signs its calls", Column("recognised by", NOTE))
+        columns = ("tool", "channel", "events", "sure", "seen", "API, by our server", "signs its calls", Column("recognised by", NOTE))
         rows = (
-            (tool.tool, tool.channel, len(tool.understood), tool.marks, bool(tool.proofs), "; ".join(tool.recognised)) for tool in tool_rows
+            (
+                tool.tool,
+                tool.channel,
+                len(tool.understood),
+                tool.marks,
+                ", ".join(tool.seen),
+                ", ".join(use),
+                bool(tool.proofs),
+                "; ".join(tool.recognised),
+            )
+            for tool, use in zip(tool_rows, uses, strict=True)
         )
         print_table(columns, rows)
 

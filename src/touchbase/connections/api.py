@@ -93,7 +93,10 @@ class ConnectionSettingsBody(Struct, forbid_unknown_fields=True):
     deal_labels: Annotated[Labels, Meta(description="Stage of a deal (name, number, `won`, `lost`) -> the client's status.")] = {}
     time_zone: Annotated[Zone | None, Meta(description="IANA time zone of times without a zone, such as Asia/Kolkata; null: UTC.")] = None
     fields: Annotated[
-        Names, Meta(description="Tool `generic`: field, or `custom.` with the name of a custom field -> its path in the body.")
+        Names,
+        Meta(
+            description="Tool `generic`: field, or `custom.` with the name of a custom field -> its path in the body; Airtable: its column."
+        ),
     ] = {}
     events: Annotated[Names, Meta(description="Tool `generic`: the tool's name of an event -> Touchbase's event.")] = {}
     api_base: Annotated[

@@ -22,6 +22,8 @@ class FetchRequest:
     object_id: str
     wanted_us: Micros
     attempts: int = 0
+    cursor: str | None = None
+    """Of a list of changes: how far it was read."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +53,8 @@ class FetchResult:
     """They are not fetched until a webhook requests them again."""
     retries: list[tuple[FetchRequest, Micros]] = field(default_factory=list)
     """They are fetched at these times."""
+    followed: list[tuple[FetchRequest, str, Micros]] = field(default_factory=list)
+    """Lists of changes with their next cursors, which are read on at these times, or earlier if a webhook says so."""
 
 
 @dataclass(slots=True)

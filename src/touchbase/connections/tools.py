@@ -14,6 +14,10 @@ MAX_RESPONSE = 8 * 1024 * 1024
 """Bytes of a response of a tool's API, as sent and after decompression."""
 
 
+PAGE_END = ""
+"""Stands for the id of a record, of which none is empty."""
+
+
 @dataclass(frozen=True, slots=True)
 class ApiRequest:
     """One request to a tool's API; its headers contain the access token and are not in the repr."""
@@ -89,8 +93,15 @@ class Fetcher(Protocol):
         """Return the request for these objects, all of one type; None when the API has no such type."""
         ...
 
+    def follows(self, object_type: str) -> bool:
+        """Return whether a type is a list of changes, which is read page by page: the id of a request is its own and `:CURSOR`."""
+        ...
+
     def records(self, response: ApiResponse, ids: Sequence[str]) -> Mapping[str, bytes]:
-        """Return the records in a successful response, by id, as JSON; missing ones do not exist. Raises `FetchFailed`."""
+        """Return the records in a successful response, by id, as JSON; missing ones do not exist. Raises `FetchFailed`.
+
+        Of a list of changes also `PAGE_END`: its next cursor, and whether more follows now.
+        """
         ...
 
 

@@ -97,6 +97,10 @@ def connection_faults(
     return faults
 
 
+_MAPPED = (("airtable", "fields"),)
+"""Tools beside the generic ones that read a mapping."""
+
+
 def _check_channel(channel: str, tool: str, settings: ConnectionSettings, faults: list[Fault]) -> None:
     names = [name for name in _ONLY_CRM if channel != CRM and getattr(settings, name)]
     if channel != EMAIL_CAMPAIGN and settings.linkedin_reply_counts is not None:
@@ -108,7 +112,7 @@ def _check_channel(channel: str, tool: str, settings: ConnectionSettings, faults
         if channel == CRM and tool != owner and getattr(settings, name):
             faults.append(Fault(f"/settings/{name}", "tool", f"is for the tool {owner!r} only"))
     for name in ("fields", "events"):
-        if tool != "generic" and getattr(settings, name):
+        if (tool, name) not in _MAPPED and tool != "generic" and getattr(settings, name):
             faults.append(Fault(f"/settings/{name}", "tool", f"is for the tool 'generic' only; the {name} of {tool} are known"))
 
 

@@ -21,7 +21,7 @@ from touchbase.connections.fetch_state import FETCHED, FetchOutcome, FetchReques
 from touchbase.connections.models import Connection
 from touchbase.connections.sql.connections import list_connections
 from touchbase.connections.sql.fetching import claim_fetch, due_fetches, finish_fetch
-from touchbase.connections.tools import ApiResponse, Fetcher, FetchFailed, SendRequest, Tools
+from touchbase.connections.tools import PAGE_END, ApiResponse, Fetcher, FetchFailed, SendRequest, Tools
 from touchbase.deliveries.limits import INLINE_BYTES, MAX_SECONDS
 from touchbase.enrichment.oauth_tokens import AccessTokens
 from touchbase.enrichment.retry_policy import GONE, LIMITED, RECORDS, RETRY, SPLIT, STOPPED, classify_response
@@ -54,6 +54,8 @@ BUSY_POLL_SECONDS = 0.1
 """How often to look for due records while a batch is running."""
 BACKOFF_SECONDS = 60.0
 """How long to skip a queue whose batch broke, or whose tool has no fetcher any more."""
+FOLLOW_EVERY: Micros = 600 * SECOND
+"""How often a list of changes is read without a webhook that asks for it: a lost one costs this time."""
 DRAIN_WAIT: Micros = 5 * SECOND
 """How long `drain` waits for the pause between two requests to end."""
 
@@ -205,7 +207,7 @@ class FetchWorker(Worker):
         return _FetchBatch(connection, fetcher, now + CLAIM, claimed.failures, _first_batch(claimed.requests), result)
 
     async def _fetch(self, batch: _FetchBatch) -> tuple[str, int]:
-        connection, ids = batch.connection, [request.object_id for request in batch.requests]
+        connection, ids = batch.connection, [_requested_id(batch.fetcher, request) for request in batch.requests]
         missing = [name for name in batch.fetcher.needs if not getattr(connection.settings, name)]
         if missing:
             error = FetchFailed(f"{connection.tool} needs the setting {missing[0]}; connect it again with it", stop=True)
@@ -230,6 +232,8 @@ class FetchWorker(Worker):
             return self._failed(batch, verdict)
         if verdict == GONE:
             result.not_found = batch.requests
+            if batch.fetcher.follows(batch.requests[0].object_type):
+                result.at, result.error = now, f"{tool} has the list of changes no more: make its webhook again, then load the table once"
             return GONE, 0
         if verdict == SPLIT:
             self._retry(batch, now, f"{tool} answered {response.status} to a request; its records are fetched one by one")
@@ -237,12 +241,20 @@ class FetchWorker(Worker):
         if not await self._is_active(connection.client):
             return GONE, 0
         records = await self._records(batch, response, ids)
-        records_read = [(request, records[request.object_id]) for request in batch.requests if request.object_id in records]
+        read = zip(batch.requests, ids, strict=True)
+        records_read = [(request, records[number]) for request, number in read if number in records]
         await asyncio.gather(
             *(store_fetched(self._store, connection, request.object_type, body, requested_us) for request, body in records_read)
         )
-        result.done = [request for request, _ in records_read]
-        result.not_found = [request for request in batch.requests if request.object_id not in records]
+        if batch.fetcher.follows(batch.requests[0].object_type):
+            if PAGE_END not in records:
+                return self._failed(batch, FetchFailed(f"{tool} answered with no page of changes: is api_base the URL of its API?"))
+            cursor, has_more = json.loads(records[PAGE_END])
+            result.followed = [(batch.requests[0], cursor, now if has_more else now + FOLLOW_EVERY)]
+        else:
+            done = {id(request) for request, _ in records_read}
+            result.done = [request for request, _ in records_read]
+            result.not_found = [request for request in batch.requests if id(request) not in done]
         if records_read:
             result.fetched_us = requested_us
             self._on_stored(connection.client)
@@ -296,6 +308,10 @@ def _first_batch(due: Sequence[FetchRequest]) -> list[FetchRequest]:
     if not due or due[0].attempts:
         return list(due[:1])
     return [request for request in due if request.object_type == due[0].object_type and not request.attempts]
+
+
+def _requested_id(fetcher: Fetcher, request: FetchRequest) -> str:
+    return f"{request.object_id}:{request.cursor or ''}" if fetcher.follows(request.object_type) else request.object_id
 
 
 def _wait_after(failures: int) -> Micros:

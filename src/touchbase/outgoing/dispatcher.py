@@ -14,7 +14,7 @@ from secrets import token_hex
 from typing import Any
 
 from touchbase.common.timestamps import SECOND, Clock, Micros
-from touchbase.do_not_contact.models import INSTALLATION
+from touchbase.do_not_contact.sql.copies import list_revision
 from touchbase.errors import Overloaded
 from touchbase.event_log.sql.queries import find_new_events, list_newest_events
 from touchbase.metrics import WEBHOOK_ATTEMPT_DURATION, WEBHOOK_ATTEMPTS, Metrics, NoMetrics
@@ -28,7 +28,7 @@ from touchbase.outgoing.results import STORING, Key, Results
 from touchbase.outgoing.rounds import POLL_SECONDS, UNUSED_POLL_SECONDS, SignalledWorker
 from touchbase.outgoing.shared_reads import LogReader, Shown
 from touchbase.outgoing.slots import Slots
-from touchbase.outgoing.sql.announced import announce_installation_list, list_revision
+from touchbase.outgoing.sql.announced import announce_installation_list
 from touchbase.outgoing.sql.dispatch import endpoint_versions, lead_shards, read_served
 from touchbase.sql.outage import Outage
 from touchbase.sql.store import Store
@@ -188,7 +188,7 @@ class Dispatcher(SignalledWorker):
         lines = {key: line for key, line in self._lines.items() if line.endpoint.kind == BLOCKLIST and not line.has_backlog}
         if not lines:
             return
-        revision, now = await self._store.read(list_revision(INSTALLATION)), self._clock()
+        revision, now = await self._store.read(list_revision()), self._clock()
         for key, line in lines.items():
             announced, at = self._announced.get(key, (0, 0))
             if (announced == revision and now - at < ENDED_EVERY) or not {*SHARED} & {*line.endpoint.types}:

@@ -84,6 +84,7 @@ def update_fetch_queue(batch: ApplyBatch, outcomes: Sequence[DeliveryOutcome]) -
     for outcome in outcomes:
         if outcome.normalized.may_ask and (outcome.parked or outcome.applied):
             _add(batch, outcome, needed)
+        needed |= dict.fromkeys(outcome.normalized.lists, (1, 1)) if outcome.normalized.may_ask else {}
     vacated = [
         link.ref
         for resolver in batch.resolvers.values()
@@ -205,6 +206,7 @@ def _apply_part(
     new: list[StoredEvent] = []
     if subjects or batch.retimed:
         new = yield from _apply_subjects(batch, subjects, outcomes, ids)
+    yield from update_fetch_queue(batch, outcomes)
     yield from update_suppressions(batch, listed, new, ids)
     yield from store_messages(batch, named, new, ids)
     yield from log_meetings(batch, new)
@@ -235,7 +237,6 @@ def _apply_subjects(
     yield from separate_records(batch)
     new = yield from insert_events(batch)
     yield from project_events(batch, new, ids)
-    yield from update_fetch_queue(batch, outcomes)
     return new
 
 

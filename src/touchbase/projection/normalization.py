@@ -120,6 +120,8 @@ class NormalizedDelivery:
     """Of applying its subjects, in events of usual size (`cost_of`)."""
     html: int = 0
     """Characters of HTML in its messages without a text."""
+    lists: list[tuple[str, str, str]] = field(default_factory=list)
+    """Lists of changes to read: tool, type and id."""
     may_ask: bool = False
     """Whether the objects that the delivery only names can be fetched from the tool."""
 
@@ -158,6 +160,8 @@ def normalize(delivery: Delivery, translation: Translation | TouchbaseError) -> 
         return NormalizedDelivery(delivery, delivery.tool if delivery.verified else None, translation)
     normalized = NormalizedDelivery(delivery, translation.tool or "unknown", may_ask=translation.may_ask)
     for event in translation.events:
+        if event.thin and event.event == "ignored" and event.object_type and event.object_id:
+            normalized.lists.append((normalized.tool or "", event.object_type, event.object_id))
         _add_subject(normalized, event, _may_create(delivery, event, translation.create_unknown))
     if normalized.unidentified and normalized.subjects:
         add_problem(normalized.subjects[0].event.problems, ROWS_UNIDENTIFIED, str(normalized.unidentified))

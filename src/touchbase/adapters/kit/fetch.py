@@ -16,7 +16,7 @@ from touchbase.common.content_encoding import decoded
 from touchbase.common.timestamps import SECOND, Micros
 from touchbase.connections.fetch_state import kind_and_type
 from touchbase.connections.models import Connection
-from touchbase.connections.tools import MAX_RESPONSE, ApiRequest, ApiResponse, FetchFailed, TokenRefresh
+from touchbase.connections.tools import MAX_RESPONSE, PAGE_END, ApiRequest, ApiResponse, FetchFailed, TokenRefresh
 from touchbase.errors import UnrecognisedPayload
 
 MINUTE: Micros = 60 * SECOND
@@ -61,6 +61,10 @@ class ApiFetcher:
     listed: Callable[[object], Iterable[object]]
     needs: tuple[str, ...] = ()
     renewal: TokenRefresh | None = None
+    list_type: str = ""
+    """The beginning of the types that are lists of changes; empty: the tool has none."""
+    page_end: Callable[[object], tuple[str, bool] | None] | None = None
+    """Extracts the next cursor of a list from a parsed page, and whether more follows now; None: it is no page of a list."""
 
     @property
     def pause_us(self) -> Micros:
@@ -74,12 +78,19 @@ class ApiFetcher:
             return None
         return self.make(FetchTarget(connection, kind, word, ids))
 
+    def follows(self, object_type: str) -> bool:
+        """Return whether a type is a list of changes."""
+        return bool(self.list_type) and object_type.startswith(self.list_type)
+
     def records(self, response: ApiResponse, ids: Sequence[str]) -> Mapping[str, bytes]:
         """Return the records of a successful response, by id, as JSON."""
         if response.status == _NO_CONTENT or not response.body.strip():
             return {}
         bodies: dict[str, bytes] = {}
-        for record in self.listed(parse_json(response)):
+        page = parse_json(response)
+        if self.page_end is not None and (end := self.page_end(page)) is not None:
+            bodies[PAGE_END] = msgspec.json.encode(end)
+        for record in self.listed(page):
             if isinstance(record, dict) and (number := self._id_of(record, ids)) in ids:
                 bodies[number] = msgspec.json.encode(record)
         return bodies

@@ -26,7 +26,7 @@ CLAIM_SOURCE = Statement(
     by_row=True,
 )
 _DUE = (
-    "SELECT object_type, object_id, requested_us, attempts FROM fetch_queue "
+    "SELECT object_type, object_id, requested_us, attempts, cursor FROM fetch_queue "
     "WHERE client = {} AND tool = {} AND next_us <= {} ORDER BY rank, next_us LIMIT {}"
 )
 _DUE_ROW: Columns = (*_SOURCE, ("now_us", "bigint"), ("most", "bigint"))
@@ -57,6 +57,16 @@ RETRY_WANTED = Statement(
     body=f"UPDATE fetch_queue AS t SET attempts = t.attempts + 1, next_us = p.next_us FROM p WHERE {_SAME_WANTED}",
     by_row=True,
 )
+FOLLOW = Statement(
+    "follow_list",
+    (*_REQUEST, ("cursor", "text"), ("next_us", "bigint")),
+    body="UPDATE fetch_queue AS t SET cursor = p.cursor, "
+    "attempts = CASE WHEN t.requested_us = p.requested_us THEN -1 ELSE t.attempts END, "
+    "next_us = CASE WHEN t.requested_us = p.requested_us THEN p.next_us ELSE t.next_us END FROM p "
+    f"WHERE {_SAME_SOURCE} AND t.object_type = p.object_type AND t.object_id = p.object_id",
+    by_row=True,
+)
+"""With -1 attempts a list waits for its next reading, and counts as nothing that is still to be fetched."""
 RESUME_SOURCE = Statement(
     "resume_source",
     _SOURCE,
@@ -107,6 +117,8 @@ def finish_fetch(
     later += [(*_row(client, tool, request), None) for request in result.not_found]
     if later:
         yield Execute(RETRY_WANTED, sorted(later, key=lambda row: row[:4]))
+    if result.followed:
+        yield Execute(FOLLOW, [(*_row(client, tool, request), cursor, at) for request, cursor, at in result.followed])
     return bool(rows)
 
 
@@ -139,7 +151,9 @@ def list_fetching(client: int) -> Plan[list[FetchState]]:
     """List the state of each fetch queue of a client; without tools from which no record was ever requested."""
     rows = yield Select("SELECT tool, next_us, failures, stopped, error, error_us, fetched_us FROM fetch_state WHERE client = ?", (client,))
     states = {row[0]: FetchState(row[0], row[1], row[2], bool(row[3]), row[4], row[5], row[6]) for row in rows}
-    counted = yield Select("SELECT tool, count(next_us), count(*) FROM fetch_queue WHERE client = ? GROUP BY tool", (client,))
+    counted = yield Select(
+        "SELECT tool, count(next_us), count(*) FROM fetch_queue WHERE client = ? AND attempts >= 0 GROUP BY tool", (client,)
+    )
     for tool, wanted, total in counted:
         state = states.setdefault(tool, FetchState(tool))
         state.wanted, state.not_found = wanted, total - wanted

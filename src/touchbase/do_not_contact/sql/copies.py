@@ -51,6 +51,12 @@ def _revision() -> Plan[int]:
 
 
 @query
+def list_revision() -> Plan[int]:
+    """The revision of the installation's list, or of the copy in this cell."""
+    return (yield from _revision())
+
+
+@query
 def read_installation_list(after: int) -> Plan[InstallationList | None]:
     """The installation's list if it has changed since a revision; None if not."""
     revision = yield from _revision()

@@ -20,13 +20,6 @@ KEEP: Micros = 90 * DAY
 _ACTIVE = "(s.until_us IS NULL OR s.until_us > ?)"
 
 
-@query
-def list_revision(client: int) -> Plan[int]:
-    """The revision of the installation's list, or of the copy in this cell."""
-    rows = yield Select("SELECT next FROM id_block WHERE name = 'installation_list'", ())
-    return int(rows[0][0])
-
-
 @command(background=True)
 def announce_installation_list(client: int, endpoint_id: int, at: Micros) -> Plan[int]:
     """Log events for entries that an endpoint does not know, and for known ones that the list has no more; return how many."""
@@ -74,21 +67,21 @@ def find_announced(client: int, endpoint_id: int, id: int) -> Plan[tuple[str, st
 
 
 @query
-def is_listed(client: int, kind: str, value: str, now: Micros) -> Plan[bool]:
+def is_listed(client: int, address_kind: str, value: str, now: Micros) -> Plan[bool]:
     """Whether the client's list or the installation's has an active entry for exactly this address."""
     alive = "kind = ? AND value = ? AND (until_us IS NULL OR until_us > ?)"
     rows = yield Select(
         f"SELECT 1 FROM suppression WHERE client = ? AND {alive} AND reason IS NOT NULL "
         f"UNION ALL SELECT 1 FROM installation_suppression WHERE {alive}",
-        (client, kind, value, now, kind, value, now),
+        (client, address_kind, value, now, address_kind, value, now),
     )
     return bool(rows)
 
 
 @query
-def is_on_list(client: int, endpoint_id: int, kind: str, value: str) -> Plan[bool]:
+def is_on_list(client: int, endpoint_id: int, address_kind: str, value: str) -> Plan[bool]:
     """Whether the last request of an endpoint that succeeded for an address, of either list, put it on the tool's list."""
-    address = (client, kind, value)
+    address = (client, address_kind, value)
     rows = yield Select(
         "SELECT a.type FROM webhook_attempt a JOIN logged_event e ON e.client = a.client AND e.sequence = a.sequence JOIN ("
         "SELECT id FROM suppression WHERE client = ? AND kind = ? AND value = ? UNION "

@@ -58,14 +58,14 @@ _CONDITIONS = {
 
 
 @query
-def list_pushes(client: int, url: str, limit: int, before: int | None = None, state: str | None = None) -> Plan[list[Push]]:
+def list_pushes(client: int, url: str, limit: int, before: int | None = None, state_is: str | None = None) -> Plan[list[Push]]:
     """Pushes to a tool that it has not taken, newest first.
 
-    `url`: The URL of the endpoints for the tool. `before`: Id of an attempt. `state`: None: those that wait and those that failed.
+    `url`: The URL of the endpoints for the tool. `before`: Id of an attempt. `state_is`: None: those that wait and those that failed.
     """
     where = Where("a.client = ?", client)
     where.add("w.url = ? AND a.sequence > 0", url)
-    where.add(_CONDITIONS[state])
+    where.add(_CONDITIONS.get(state_is) or _CONDITIONS[None])
     where.add(
         "NOT EXISTS (SELECT 1 FROM webhook_attempt n WHERE n.client = a.client AND n.sequence = a.sequence "
         "AND n.endpoint_id = a.endpoint_id AND n.id > a.id)"

@@ -1,3 +1,5 @@
+-- The installation's list on blocklists, and lists of changes that are read by a cursor.
+
 -- Entries of the installation's do-not-contact list that an endpoint of the kind blocklist was told of by an event.
 CREATE TABLE announced_suppression (
   client INTEGER NOT NULL,
@@ -9,6 +11,8 @@ CREATE TABLE announced_suppression (
   PRIMARY KEY (client, endpoint_id, suppression_id)
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX announced_suppression_address ON announced_suppression (client, kind, value);
+-- How far a list of changes was read; NULL: not begun, or no list.
+ALTER TABLE fetch_queue ADD COLUMN cursor TEXT;
 -- Endpoints without a choice of types get the installation's list too.
 UPDATE webhook_endpoint SET version = version + 1,
   types = '["suppression.added","suppression.removed","installation_suppression.added","installation_suppression.removed"]'
