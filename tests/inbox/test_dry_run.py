@@ -20,6 +20,7 @@ from touchbase.deliveries.work import DryRunDelivery, DryRunRecord
 from touchbase.errors import UnrecognisedPayload
 from touchbase.history.dedupe_keys import body_key
 from touchbase.history.events import CONTACT, Event, Translation
+from touchbase.inbox import replay
 from touchbase.inbox.queries import DeliveryGroup
 from touchbase.inbox.replay import DryRunner, count, pages, replay_page
 from touchbase.inbox.service import DeliveryFilter, group_deliveries
@@ -211,6 +212,25 @@ async def test_dry_run__predicts_the_result_of_the_replay(store: Store) -> None:
     assert [each.state for each in told.deliveries] == states == ["applied"] * 3
     assert told.created == 1
     assert [each async for each in verify(store, client, Verified())] == []
+
+
+async def test_dry_run__reads_few_large_bodies_at_once(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A thousand webhooks of a megabyte took a gigabyte of the server."""
+    monkeypatch.setattr(replay, "DRY_RUN_BYTES", 100)
+    client = (await store.write(ensure_client("acme", NOON))).number
+    groups: list[list[int]] = []
+
+    class Noting:
+        read = store.read
+
+        async def dry_run(self, client: int, some: list[int], *more: Any) -> Any:
+            groups.append(some)
+            return await store.dry_run(client, some, *more)
+
+    runner = DryRunner(Noting(), ADAPTERS.translate, lambda: NOON)  # type: ignore[arg-type]
+    await runner.dry_run(client, [1, 2, 3, 4, 5], sizes={1: 60, 2: 40, 3: 1, 4: 500, 5: 7})
+
+    assert groups == [[1, 2], [3], [4], [5]]
 
 
 async def test_dry_run__limits_a_failure_to_its_own_delivery(store: Store) -> None:

@@ -176,7 +176,8 @@ async def _replay(store: CellRouter, ids: tuple[int, ...], filters: dict[str, An
     progress.dry_run = DryRunResult() if dry_run else None
     async for page in _by_id(store, ids) if ids else pages(store, chosen, progress.cursor):
         if dry_runner is not None and progress.dry_run is not None:
-            result = await dry_runner.dry_run(page.client.number, [delivery.id for delivery in page.deliveries])
+            sizes = {delivery.id: delivery.size for delivery in page.deliveries}
+            result = await dry_runner.dry_run(page.client.number, [*sizes], sizes=sizes)
             _record_dry_run(result, progress)
             progress.without_body += len(page.deliveries) - len(result.deliveries)
             result.deliveries.clear()

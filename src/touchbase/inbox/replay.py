@@ -5,7 +5,7 @@ An interrupted replay continues at the cursor of the last page: a client and the
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from touchbase.clients.models import Client
@@ -23,7 +23,7 @@ from touchbase.inbox.worker import Read, translator
 from touchbase.sql.store import Store, Writes
 
 PAGE = 500
-DRY_RUN_SIZE = 100
+DRY_RUN_SIZE, DRY_RUN_BYTES = 100, 8 * 1024 * 1024
 """Small, because a dry run blocks the store's writers."""
 
 Cursor = tuple[str, int | None]
@@ -92,8 +92,13 @@ class DryRunner:
         self._read = read
         self._clock = clock
 
-    async def dry_run(self, client: int, ids: Sequence[int], proposed: Proposed | None = None) -> DryRunResult:
-        """Preview the replay of these deliveries; each group of `DRY_RUN_SIZE` ignores the changes of the others."""
+    async def dry_run(
+        self, client: int, ids: Sequence[int], proposed: Proposed | None = None, sizes: Mapping[int, int] | None = None
+    ) -> DryRunResult:
+        """Preview the replay of these deliveries; each group of `DRY_RUN_SIZE`, or of `DRY_RUN_BYTES`, ignores the changes of the others.
+
+        `sizes`: the bytes of their bodies.
+        """
         connections: Sequence[Connection] = await self._store.read(list_connections(client))
         if proposed is not None:
             connections = _under(connections, proposed, client, self._clock())
@@ -103,9 +108,24 @@ class DryRunner:
             return await self._store.dry_run(client, portion, translate, self._clock())
 
         total = DryRunResult()
-        for first in range(0, len(ids), DRY_RUN_SIZE):
-            add_result(total, await _bisect(attempt, ids[first : first + DRY_RUN_SIZE]))
+        for group in _groups(ids, sizes or {}):
+            add_result(total, await _bisect(attempt, group))
         return total
+
+
+def _groups(ids: Sequence[int], sizes: Mapping[int, int]) -> Iterator[list[int]]:
+    """Divide deliveries: all bodies of a group are in memory at once."""
+    group: list[int] = []
+    size = 0
+    for number in ids:
+        more = sizes.get(number, 0)
+        if group and (len(group) >= DRY_RUN_SIZE or size + more > DRY_RUN_BYTES):
+            yield group
+            group, size = [], 0
+        group.append(number)
+        size += more
+    if group:
+        yield group
 
 
 def _under(connections: Sequence[Connection], proposed: Proposed, client: int, now: Micros) -> list[Connection]:

@@ -29,6 +29,8 @@ from touchbase.inbox.service import GROUPED, DeliveryFilter, get_delivery, group
 from touchbase.records.validation import raise_if_any
 
 MAX_AT_ONCE = 1_000
+MOST_BYTES = 64 * 1024 * 1024
+"""Bytes of the bodies of deliveries after which a request takes no further page of them."""
 LONGEST_SHOWN = 200
 """Characters of a value that a dry run shows."""
 _RECORDS = {CONTACT: "contact", COMPANY: "company"}
@@ -189,11 +191,12 @@ async def _chosen(
 ) -> tuple[list[service.ReplayPage], service.Cursor | None]:
     """Return as many pages as one request may replay, and the cursor after them; None if nothing is left."""
     chosen: list[service.ReplayPage] = []
-    count = 0
+    count = size = 0
     async for page in service.pages(call.api.dependencies.store, filters, position, PAGE):
         chosen.append(page)
         count += len(page.deliveries)
-        if page.cursor is None or count + PAGE > MAX_AT_ONCE:
+        size += sum(delivery.size for delivery in page.deliveries)
+        if page.cursor is None or count + PAGE > MAX_AT_ONCE or size > MOST_BYTES:
             return chosen, page.cursor
     return chosen, None
 
@@ -203,7 +206,8 @@ async def _dry_run(call: Call, chosen: Sequence[service.ReplayPage], proposed: P
     settings = None if proposed is None else service.Proposed(proposed.channel, proposed.tool, settings_of(proposed.settings))
     result = DryRunResult()
     for page in chosen:
-        service.add_result(result, await runner.dry_run(page.client.number, [delivery.id for delivery in page.deliveries], settings))
+        sizes = {delivery.id: delivery.size for delivery in page.deliveries}
+        service.add_result(result, await runner.dry_run(page.client.number, [*sizes], settings, sizes))
     return result
 
 
