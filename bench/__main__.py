@@ -28,6 +28,7 @@ from bench import (
     outgoing,
     paths,
     processes,
+    processor,
     startup,
     throughput,
     translate,
@@ -40,6 +41,7 @@ from bench.server_process import CannotMeasure
 
 IN_MEMORY = ("tmpfs", "ramfs")
 ON_ENGINES: dict[str, Callable[[Plan, str], None]] = {
+    "processor": processor.measure,
     "create": lambda plan, engine: throughput.measure(plan, "create", engine),
     "webhook": lambda plan, engine: throughput.measure(plan, "webhook", engine),
     "apply": inbox.measure,

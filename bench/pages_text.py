@@ -9,7 +9,7 @@ generator, server and PostgreSQL share the machine. `python -m bench.pages` make
 [performance.json](performance.json), which has the newest run of each kind with its command, revision, disk and load.
 
 ```sh
-make bench                                       # creates, webhooks, fairness, start, memory, each against its limit: minutes
+make bench                                       # processor time, rates, fairness, start, memory, each against its limit: minutes
 make performance                                 # everything on this page: two hours, 60 GB of disk, needs wrk
 make profile                                     # where the time of each path goes: needs py-spy
 .venv/bin/python -m bench.rerun compare-sqlite   # one run of this page

@@ -10,7 +10,7 @@ from bench.load import Generator
 from bench.postgres import Postgres
 from bench.report import Report
 
-USUAL = ("create", "webhook", "apply", "fairness", "files", "limits", "start", "translate", "auth")
+USUAL = ("processor", "create", "webhook", "apply", "fairness", "files", "limits", "start", "translate", "auth")
 """What a run without `--only` measures."""
 FIGURES = (*USUAL, "paths", "growth", "processes", "compare", "batch", "match", "outgoing", "endpoints", "cells")
 ENGINES = ("sqlite", "postgresql")

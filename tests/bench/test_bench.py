@@ -25,7 +25,7 @@ def bench(out: Path, *options: str) -> dict[str, Any]:
 
 @pytest.fixture(scope="module")
 def report(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
-    short = ("--only", "create,webhook,apply", "--rounds", "1", "--seconds", "0.2", "--backlog", "600")
+    short = ("--only", "processor,create,webhook,apply", "--rounds", "1", "--seconds", "0.2", "--backlog", "600")
     return bench(tmp_path_factory.mktemp("bench"), *short)
 
 
@@ -45,6 +45,15 @@ def test_bench_run__reports_every_requested_figure_with_a_verdict(report: dict[s
         "receive webhook, SQLite, p99 at half load",
         "apply events, SQLite, from a backlog of 600",
     }
+
+
+@pytest.mark.weekly
+@pytest.mark.slow
+def test_bench_run__reports_the_processor_time_of_creates_and_webhooks(report: dict[str, Any]) -> None:
+    times = {row["what"]: row["raw"]["microseconds"] for row in report["rows"] if row["what"].startswith("processor time")}
+
+    assert times.keys() == {"processor time, contact created, SQLite", "processor time, webhook received and applied, SQLite"}
+    assert min(map(min, times.values())) > 0
 
 
 @pytest.mark.weekly

@@ -150,6 +150,14 @@ WAITING_LISTS = Statement(
 """The events with lists of addresses that wait for a contact of their object."""
 
 
+MERGES_INTO = Statement(
+    "merges_into",
+    ROW_KEY,
+    body="SELECT m.id, m.content FROM p CROSS JOIN record_merge m WHERE m.client = p.client AND m.record_kind = 1 AND m.record_id = p.id "
+    "AND m.content <> ''",
+)
+
+
 def _strike_listed(client: int, addresses: set[str]) -> Plan[None]:
     """Remove addresses from the lists of other contacts, and from the events that brought them."""
     rows: list[Row] = []
@@ -174,10 +182,7 @@ def _strike_events(client: int, rows: Iterable[Row], addresses: set[str]) -> Pla
 
 def _strike_merges(client: int, contact: int, addresses: Container[str]) -> Plan[None]:
     """Remove the links of lists that have these addresses from what merges into a contact would give back."""
-    rows = yield Select(
-        "SELECT id, content FROM record_merge WHERE client = ? AND record_kind = 1 AND record_id = ? AND content <> ''", (client, contact)
-    )
-    for number, content in rows:
+    for number, content in (yield Execute(MERGES_INTO, [(client, contact)])):
         survivor, absorbed = parts_of(CONTACT, content)
         for part in (survivor, *absorbed):
             part.links = [ref for ref in part.links if ref[:2] != LISTED or ref[2].split(" ")[0] not in addresses]
