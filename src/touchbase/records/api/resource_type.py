@@ -22,6 +22,7 @@ from touchbase.common.compiled import compiled
 from touchbase.common.timestamps import Micros
 from touchbase.common.timestamps import to_text as written_out
 from touchbase.history.events import NO_AUTHOR
+from touchbase.http.actors import ActorNames
 from touchbase.http.query_parameters import Parameter
 from touchbase.http.responses import Response
 from touchbase.http.schemas import encode, problems_out
@@ -108,14 +109,14 @@ def states_named(if_match: str) -> list[Micros] | None:
     return [int(ours[1], 16) for tag in strong if (ours := _OURS.fullmatch(tag)) is not None]
 
 
-def timeline_event(entry: TimelineEntry, message_id: int | None) -> TimelineEvent:
+def timeline_event(entry: TimelineEntry, message_id: int | None, actors: ActorNames) -> TimelineEvent:
     """Return an event of a record's history, with the id of its message."""
     event = entry.event
     changed = [FieldChangeOut(change.field, change.value, change.previous) for change in entry.changed]
     key_id, request_id = event.detail.get("by", NO_AUTHOR)
     return TimelineEvent(
         event.event, to_text(event.occurred_us), to_text(event.received_us), event.tool, event.campaign, event.campaign_id,
-        event.delivery_id, key_id, request_id, changed, problems_out(event.detail.get("problems", {})), message_id,
+        event.delivery_id, key_id, request_id, actors.of_event(event), changed, problems_out(event.detail.get("problems", {})), message_id,
     )  # fmt: skip
 
 
