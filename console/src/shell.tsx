@@ -112,12 +112,6 @@ function Navigation({ first }: { first: string | undefined }) {
         <Popover text="More" icon="more" kind="quiet" class={behind.some(current) ? 'more here' : 'more'}>
           {(close) => (
             <div class="entries">
-              {behind.map((each) => (
-                <a key={each.path} class="entry" href={href(each.path)} aria-current={current(each)} onClick={close}>
-                  <Icon name={each.icon} />
-                  <span class="cut">{each.name}</span>
-                </a>
-              ))}
               {narrow.value && session.value?.user && (
                 <a class="entry" href={href('/profile')} onClick={close}>
                   <Icon name="contacts" />
@@ -129,6 +123,12 @@ function Navigation({ first }: { first: string | undefined }) {
                   {signOutLabel()}
                 </Entry>
               )}
+              {behind.map((each) => (
+                <a key={each.path} class="entry" href={href(each.path)} aria-current={current(each)} onClick={close}>
+                  <Icon name={each.icon} />
+                  <span class="cut">{each.name}</span>
+                </a>
+              ))}
             </div>
           )}
         </Popover>

@@ -167,3 +167,19 @@ async def test_administrator__cannot_take_over_a_persons_key(office: Office) -> 
 
     assert (await office("POST", f"/admin/v1/keys/{key_id}/rotate", {})).status == 409
     assert (await office("DELETE", f"/admin/v1/keys/{key_id}")).status == 204
+
+
+async def test_key__is_an_agents_key_with_the_rights_of_its_person(office: Office) -> None:
+    ann = await office.join("ann@example.com", grants=grants(ours="viewer"))
+    await office.join("ben@example.com", role="admin")
+    key = await key_of(ann, READ)
+    await office("POST", CONTACTS, {"email": "jane@example.com"}, x_client_id="ours")
+
+    async def tool(name: str, **arguments: Any) -> Any:
+        call = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": name, "arguments": arguments}}
+        return await office.call("POST", "/mcp", call, **key, accept="application/json, text/event-stream")
+
+    found = await tool("find")
+    assert (found.status, b"jane@example.com" in found.body) == (200, True), found.body
+    await office("PATCH", f"{USERS}/{ann.user['id']}", {"state": "suspended"})
+    assert (await tool("find")).status == 401

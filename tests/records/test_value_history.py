@@ -62,6 +62,7 @@ async def test_history__lists_each_value_of_a_field_with_its_time_and_source(cal
     assert page["data"][0]["set_by"] == {
         "event": "email_replied", "occurred_at": REPLIED, "received_at": NOW, "tool": "instantly", "campaign": "Autumn",
         "delivery_id": 2, "key_id": None, "request_id": None,
+        "actor": {"type": "tool", "id": None, "name": "instantly", "via": "webhook"},
     }  # fmt: skip
     assert page["next_cursor"] is None
 

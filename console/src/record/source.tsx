@@ -1,14 +1,23 @@
 import { href } from '../route';
 import { isAdmin } from '../session';
-import type { Setter } from '../types';
+import type { Moment, Setter } from '../types';
 import { Time } from '../ui/basic';
 import { toolName } from '../words';
 
+/** Who caused an event: a person by name, a key by name, a tool; `Mira, by import` where a job did it for her. */
+function actorName({ actor, tool }: Setter | Moment): string {
+  if (actor.type === 'tool') return toolName(tool);
+  const name = actor.name || (actor.type === 'user' ? 'A former person' : actor.type === 'key' ? `Key ${actor.id}` : '');
+  const job = tool === 'import' ? 'import' : 'job';
+  if (!name) return actor.via === 'job' ? toolName(tool) : 'API, without a key';
+  return actor.via === 'job' ? `${name}, by ${job}` : actor.type === 'user' && actor.via === 'api' ? `${name}, by API` : name;
+}
+
 /** Who set a value, and when; it leads to the call, for those who may see it. */
-export function Source({ by, timed = true }: { by: Setter; timed?: boolean }) {
+export function Source({ by, timed = true }: { by: Setter | Moment; timed?: boolean }) {
   const text = (
     <>
-      {toolName(by.tool)}
+      {actorName(by)}
       {by.campaign && `, ${by.campaign}`}
       {timed && (
         <>

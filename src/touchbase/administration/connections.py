@@ -146,7 +146,7 @@ async def load(call: Call) -> Response:
     client = await _changeable_client(call)
     connected, parts = await connection_in_path(call), call.api.dependencies
     call.parameters().done()
-    job = new_load(connected, parts.clock(), call.scope.get("touchbase.key_id"))
+    job = new_load(connected, parts.clock(), await call.starter())
     for running in await parts.store.read(list_jobs(client.number, 100, kind=KIND)):
         if running.settings == job.settings and running.state in DUE:
             raise WrongState(f"job {running.id} loads the history of {connected.tool} already: wait for it, or cancel it")

@@ -146,7 +146,7 @@ def start(record: str, kind: str) -> Callable[[Call], Awaitable[Response]]:
         client = await call.client()
         parts, settings, at = call.api.dependencies, _settings(call, record, client), call.api.dependencies.clock()
         await custom_columns(parts.store, record, client, settings.format)  # raises here what would fail the job
-        job = Job(client.number, 0, kind, QUEUED, at, at, msgspec.to_builtins(settings), made_by=call.scope.get("touchbase.key_id"))
+        job = Job(client.number, 0, kind, QUEUED, at, at, msgspec.to_builtins(settings), made_by=await call.starter())
         response = await call.write_and_respond(
             lambda writes: writes.write(create_job(job)), lambda created: job_response(call, created, {}, 201)
         )

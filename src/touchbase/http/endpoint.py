@@ -24,6 +24,7 @@ from touchbase.common.field_limits import why_not_storable
 from touchbase.common.timestamps import Micros
 from touchbase.errors import Fault, Forbidden, Invalid, NotFound, TouchbaseError, Unauthorized
 from touchbase.history.events import Author
+from touchbase.http.actors import ActorNames
 from touchbase.http.dependencies import AppKey, HttpDependencies
 from touchbase.http.headers import RATE_LIMIT_HEADERS, rate_limit_headers
 from touchbase.http.problems import InternalError, MethodNotAllowed
@@ -73,6 +74,7 @@ class Api:
             uses=dependencies.key_uses,
             failed_keys=dependencies.failed_keys,
         )
+        self.actors = ActorNames(dependencies.store, dependencies.clock)
         self.passwords = Passwords(dependencies.store, dependencies.clock)
         self.limiter = dependencies.limiter
         self.application: App = _not_built
@@ -133,6 +135,8 @@ class Api:
         principal = await self.authenticator.principal(_text(key), needed, peer_of(scope), named=named)
         if self._tracing is not None:
             self._tracing.begin(scope, trusted=True)
+        if not self._open and key is not None:
+            scope[KEY_ID] = key_id_of(key)
         if IN_PROGRESS not in scope:
             bucket = None if self._open or key is None else self.limiter.key(key_id_of(key), now)
             if bucket is not None:
@@ -306,6 +310,12 @@ class Call:
         raw = await self.json()
         decoder: msgspec.json.Decoder[S] = _decoder(wanted)
         return read_struct(raw, decoder, wanted, rules)
+
+    async def starter(self) -> str | None:
+        """Return the id of who starts a job, whose name the response has."""
+        key_id: str | None = self.scope.get(KEY_ID)
+        await self.api.actors.load([key_id])
+        return key_id
 
     def client(self) -> Awaitable[Client]:
         """Authenticate the request and return its client."""

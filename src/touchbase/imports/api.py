@@ -165,7 +165,7 @@ def upload(kind: str) -> Callable[[Call], Awaitable[Response]]:
         with call.api[PREVIEWS].uploading(client.number):
             at = parts.clock()
             job = Job(client.number, 0, kind, UPLOADING, at, at, msgspec.to_builtins(settings), files_until_us=at + DAY)
-            job.made_by = call.scope.get("touchbase.key_id")
+            job.made_by = await call.starter()
             job = await parts.store.write(create_job(job, most_uploads=0 if query[START] else parts.limits.import_previews))
             try:
                 preview = await _read_upload(call, client, job, record, settings, chosen)

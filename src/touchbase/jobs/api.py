@@ -10,7 +10,9 @@ from msgspec import UNSET, Meta, Struct, UnsetType
 from touchbase.auth.authentication import READ, WRITE
 from touchbase.common.timestamps import to_text, to_text_or_none
 from touchbase.errors import Fault, Invalid, PayloadDeleted
+from touchbase.history.events import Author
 from touchbase.http import query_parameters as query
+from touchbase.http.actors import Actor
 from touchbase.http.endpoint import Call
 from touchbase.http.query_parameters import LIMIT, PAGE, cursor_text
 from touchbase.http.responses import Response
@@ -46,6 +48,7 @@ class JobOut(Struct):
     error: Annotated[str | None, Meta(description="Why the job failed.")]
     files: Annotated[dict[str, str], Meta(description="Addresses of the files that it has made, by name: `result`, `bad_rows`, `report`.")]
     files_until: Annotated[MaybeTime, Meta(description="When its files are removed; null: not yet known.")]
+    actor: Annotated[Actor, Meta(description="Who started the job.")]
     preview: Annotated[dict[str, Any], Meta(description="What an uploaded file looks like, until its import starts.")] | UnsetType = UNSET
 
 
@@ -64,6 +67,7 @@ example(
                      "invalid": 105, "erased": 0, "not_a_row": 0, "cells_left_out": 9, "opt_outs_taken": 12, "kept_opt_outs": 1,
                      "joined": 0, "suppressed": 3, "notices": {}},
         "error": None, "files": {"bad_rows": "/public/v2/jobs/12/bad-rows"}, "files_until": None,
+        "actor": {"type": "user", "id": "u3f9a1c27b0d", "name": "Mira Sandoval", "via": "console"},
     },
 )  # fmt: skip
 KIND = query.text("kind", "Such as `contacts.import`.", member="kind")
@@ -84,7 +88,7 @@ def job_out(call: Call, job: Job, sizes: Mapping[str, int]) -> JobOut:
     return JobOut(
         job.id, job.kind, job.state, to_text(job.created_us), to_text(job.updated_us), to_text_or_none(job.started_us),
         to_text_or_none(job.finished_us), job.settings, progress, job.error, files, to_text_or_none(job.files_until_us),
-        job.progress.get("preview", UNSET),
+        call.api.actors.of(Author(job.made_by)), job.progress.get("preview", UNSET),
     )  # fmt: skip
 
 
@@ -94,6 +98,7 @@ async def find_job(call: Call, client: int) -> Job:
     job = await call.api.dependencies.store.read(jobs_sql.get_job(client, number))
     if job is None:
         raise no_such_job(number)
+    await call.api.actors.load([job.made_by])
     return job
 
 
@@ -109,6 +114,7 @@ async def list_jobs(call: Call) -> Response:
         jobs_sql.list_jobs(client.number, parameters[LIMIT] + 1, before, page_bytes=page_bytes, **parameters.filters)
     )
     page, has_more = page_of(jobs, parameters[LIMIT])
+    await call.api.actors.load(job.made_by for job in page)
     data = fitting([job_out(call, job, await _sizes(call, job)) for job in page], page_bytes)
     cursor = cursor_text("jobs", page[len(data) - 1].id) if has_more or len(data) < len(page) else None
     return Response(body=encode({"data": data, "next_cursor": cursor}))

@@ -49,10 +49,15 @@ async def _holder(call: Call) -> Holder:
     if key is None:
         raise Unauthorized("no API key was sent: set the header Authorization: Bearer tb_...")
     holder = await call.api.authenticator.holder(key.decode("latin-1"), peer_of(call.scope))
-    client = None if holder.client is None else (await call.api.clients.by_number(holder.client)).client_id
+    number, scopes = holder.client, frozenset(key_scopes(holder))
+    if holder.user_id is not None:
+        user = await call.api.authenticator.person_of(holder)
+        number = next(iter(user.grants)) if user.role is None and len(user.grants) == 1 else None
+        scopes &= user.scopes(None).union(*map(user.scopes, user.grants))
+    client = None if number is None else (await call.api.clients.by_number(number)).client_id
     if client is None and named is not None:
         client = named.decode("latin-1")
-    return Holder(holder.name, frozenset(key_scopes(holder)), client, parts.version)
+    return Holder(holder.name, scopes, client, parts.version)
 
 
 async def _ask(call: Call, request: InnerRequest) -> InnerAnswer:

@@ -159,7 +159,9 @@ class StatusResource:
         name = _name(body.name, "/name")
         if body.opts_out and self._kind != CONTACT:
             raise Invalid([Fault("/opts_out", "unexpected", "is for statuses of contacts: leave it out")])
-        command = define_status(client.number, self._kind, name, body.start_set, call.api.dependencies.clock(), _key(call), body.opts_out)
+        command = define_status(
+            client.number, self._kind, name, body.start_set, call.api.dependencies.clock(), await call.starter(), body.opts_out
+        )
         response = await self._change(call, command, lambda changed: Response(201, encode(_defined(changed, self._kind, name))))
         response.headers.append((b"location", call.reached_at(self.path)))
         call.api.dependencies.on_job()
@@ -189,7 +191,7 @@ class StatusResource:
             if isinstance(preview, TouchbaseError):
                 raise preview
             return Response(body=encode(preview_out(preview)))
-        command = rename_status(client, self._kind, before, after, merge, parts.clock(), _key(call))
+        command = rename_status(client, self._kind, before, after, merge, parts.clock(), await call.starter())
         response = await self._change(call, command, lambda changed: _accepted(call, changed))
         parts.on_job()
         return response
@@ -213,11 +215,6 @@ def _start(names: Sequence[str], after: tuple[int, str] | None) -> int:
     if after is None:
         return 0
     return names.index(after[1]) + 1 if after[1] in names else after[0]
-
-
-def _key(call: Call) -> str | None:
-    key_id: str | None = call.scope.get("touchbase.key_id")
-    return key_id
 
 
 def _path_name(call: Call) -> str:

@@ -174,7 +174,7 @@ class FieldResource:
         parts, at = call.api.dependencies, call.api.dependencies.clock()
         if dry_run:
             return Response(body=encode(preview_of(await preview_change(parts.store, client, self._kind, what))))
-        command = start_change(client.number, self._kind, what, at, call.scope.get("touchbase.key_id"))
+        command = start_change(client.number, self._kind, what, at, await call.starter())
 
         def response(job: Job) -> Response:
             return job_response(call, job, {}, 202)

@@ -38,7 +38,9 @@ class TimelineResource:
         page, place, since_us = await timeline(store, record, parameters[LIMIT], before, client.settings.words(self._kind.type.kind))
         events = [(event.event.key, event.event.occurred_us) for event in page]
         messages = await store.read(messages_of_events(client.number, events)) if events and self._kind.type.kind == CONTACT else {}
-        shown = (timeline_event(entry, messages.get(key)) for entry, key in zip(page, events, strict=True))
+        actors = call.api.actors
+        await actors.load_events(entry.event for entry in page)
+        shown = (timeline_event(entry, messages.get(key), actors) for entry, key in zip(page, events, strict=True))
         data = fitting(shown, page_bytes)
         place = place if len(data) == len(page) else page[len(data) - 1].event.effective_time
         cursor = place and cursor_text(listing, place)

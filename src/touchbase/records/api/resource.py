@@ -36,7 +36,7 @@ from touchbase.records.api.previews import DryRunResponse, dry_run
 from touchbase.records.api.resource_type import COMPANIES, CONTACTS, SUPPRESSED, ResourceType
 from touchbase.records.api.schemas import CompanyRequest, ContactRequest, since
 from touchbase.records.api.upsert import or_join, upsert_route
-from touchbase.records.api.value_history import Explanation, ValueHistoryPage, explanation, value_change
+from touchbase.records.api.value_history import Explanation, ValueHistoryPage, events_of, explanation, value_change
 from touchbase.records.create import create_record, creation_of, in_one_step, prepare_creation
 from touchbase.records.models import Company, Contact
 from touchbase.records.operations import WRITES
@@ -146,7 +146,9 @@ class RecordResource(Generic[A, C, R]):
             call.api.dependencies.store, record, parameters[FIELD], parameters[LIMIT], before, words
         )
         now = call.api.dependencies.clock()
-        data = fitting((value_change(change, now) for change in page), page_bytes)
+        actors = call.api.actors
+        await actors.load_events(change.event for change in page)
+        data = fitting((value_change(change, now, actors) for change in page), page_bytes)
         place = place if len(data) == len(page) else place_of(page[len(data) - 1])
         cursor = place and cursor_text(listing, place)
         return Response(body=encode(ValueHistoryPage(data, cursor, since(since_us))))  # type: ignore[arg-type]  # encoded items
@@ -159,7 +161,9 @@ class RecordResource(Generic[A, C, R]):
         record = await self._get(call, client, number)
         page_bytes = await call.page_bytes(is_full_page=True)
         explained, since_us = await explain_values(call.api.dependencies.store, record, parameters[FIELD], self._words(client))
-        return Response(body=explanation(explained, since_us, page_bytes))
+        actors = call.api.actors
+        await actors.load_events(event for value in explained for event in events_of(value))
+        return Response(body=explanation(explained, since_us, page_bytes, actors))
 
     def _words(self, client: Client) -> StatusWords:
         return client.settings.words(self._kind.type.kind)

@@ -22,6 +22,7 @@ from touchbase.common.compiled import compiled
 from touchbase.common.timestamps import Micros
 from touchbase.common.timestamps import to_text as written_out
 from touchbase.history.events import NO_AUTHOR
+from touchbase.http.actors import ActorNames
 from touchbase.http.query_parameters import Parameter
 from touchbase.http.responses import Response
 from touchbase.http.schemas import encode, problems_out
@@ -116,13 +117,13 @@ def changes_out(entry: TimelineEntry) -> list[FieldChangeOut]:
     ]
 
 
-def timeline_event(entry: TimelineEntry, message_id: int | None) -> TimelineEvent:
+def timeline_event(entry: TimelineEntry, message_id: int | None, actors: ActorNames) -> TimelineEvent:
     """Return an event of a record's history, with the id of its message."""
     event = entry.event
     key_id, request_id = event.detail.get("by", NO_AUTHOR)
     return TimelineEvent(
         event.event, to_text(event.occurred_us), to_text(event.received_us), event.tool, event.campaign, event.campaign_id,
-        event.delivery_id, key_id, request_id, changes_out(entry), problems_out(event.detail.get("problems", {})), message_id,
+        event.delivery_id, key_id, request_id, actors.of_event(event), changes_out(entry), problems_out(event.detail.get("problems", {})), message_id,
     )  # fmt: skip
 
 

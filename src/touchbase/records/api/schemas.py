@@ -11,6 +11,7 @@ from msgspec import UNSET, Meta, Struct, UnsetType, defstruct
 from touchbase.common import field_limits as limits
 from touchbase.common.timestamps import Micros, to_text
 from touchbase.errors import Fault
+from touchbase.http.actors import Actor
 from touchbase.http.openapi_members import COMMON
 from touchbase.http.schemas import PageOf, ProblemOut, Time, example
 from touchbase.records import fields, validation
@@ -233,6 +234,7 @@ class TimelineEvent(Struct):
     delivery_id: int | None
     key_id: str | None
     request_id: str | None
+    actor: Annotated[Actor, Meta(description="Who caused the event.")]
     changed: list[FieldChangeOut]
     problems: list[ProblemOut]
     message_id: Annotated[int | None, Meta(description="The message that the event brought: `GET /public/v2/messages/{id}`.")] = None

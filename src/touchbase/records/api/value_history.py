@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Annotated
 
 from msgspec import UNSET, Meta, Struct
@@ -10,6 +10,7 @@ from msgspec import UNSET, Meta, Struct
 from touchbase.common.timestamps import SECOND, Micros, to_text
 from touchbase.errors import Fault, Invalid
 from touchbase.history.events import NO_AUTHOR, StoredEvent
+from touchbase.http.actors import Actor, ActorNames
 from touchbase.http.schemas import MaybeTime, Time, encode, example, fitting
 from touchbase.records.api.schemas import ComputedSince, since
 from touchbase.records.value_history import ExplainedValue, ValueChange
@@ -26,6 +27,7 @@ class EventSource(Struct):
     delivery_id: int | None
     key_id: str | None
     request_id: str | None
+    actor: Annotated[Actor, Meta(description="Who caused the event.")]
 
 
 class ValueChangeOut(Struct):
@@ -82,6 +84,7 @@ _SOURCE = {
     "delivery_id": 311,
     "key_id": None,
     "request_id": None,
+    "actor": {"type": "tool", "id": None, "name": "smartlead", "via": "webhook"},
 }
 example(
     ValueHistoryPage,
@@ -122,7 +125,7 @@ example(
 )
 
 
-def event_source(event: StoredEvent) -> EventSource:
+def event_source(event: StoredEvent, actors: ActorNames) -> EventSource:
     """Return an event as the source of a value."""
     key_id, request_id = event.detail.get("by", NO_AUTHOR)
     return EventSource(
@@ -134,32 +137,40 @@ def event_source(event: StoredEvent) -> EventSource:
         event.delivery_id,
         key_id,
         request_id,
+        actors.of_event(event),
     )
 
 
-def value_change(change: ValueChange, now: Micros) -> ValueChangeOut:
+def value_change(change: ValueChange, now: Micros, actors: ActorNames) -> ValueChangeOut:
     """Return one value of a record's history; a present one lasts until now."""
     until = change.until_us
     seconds = max(0, (now if until is None else until) - change.since_us) / SECOND
     return ValueChangeOut(
         change.field, change.value, change.previous, to_text(change.since_us), None if until is None else to_text(until), seconds,
-        event_source(change.event),
+        event_source(change.event, actors),
     )  # fmt: skip
 
 
-def explanation(values: Sequence[ExplainedValue], since_us: Micros | None, page_bytes: int) -> bytes:
+def explanation(values: Sequence[ExplainedValue], since_us: Micros | None, page_bytes: int, actors: ActorNames) -> bytes:
     """Encode the explained values of a record; without the other events if these are too many bytes. Raises `Invalid`."""
     for with_others in (True, False):
-        data = fitting((explained_value(value, with_others=with_others) for value in values), page_bytes)
+        data = fitting((explained_value(value, actors, with_others=with_others) for value in values), page_bytes)
         if len(data) == len(values):
             return encode(Explanation(data, since(since_us)))  # type: ignore[arg-type]  # encoded items
     detail = f"is required here: the {len(values)} values of this record have more than {page_bytes:,} bytes; explain one, such as"
     raise Invalid([Fault("?field", "too_long", f"{detail} {values[0].name}")])
 
 
-def explained_value(explained: ExplainedValue, *, with_others: bool = True) -> ExplainedValueOut:
+def events_of(explained: ExplainedValue) -> Iterator[StoredEvent]:
+    """Yield all events that the explanation of a value names."""
+    if explained.set_by is not None:
+        yield explained.set_by
+    yield from (other.event for other in explained.others)
+
+
+def explained_value(explained: ExplainedValue, actors: ActorNames, *, with_others: bool = True) -> ExplainedValueOut:
     """Return a value with its source and the other events."""
     shown = explained.others if with_others else ()
-    others = [OtherEventOut(event.value, event.reason, event_source(event.event)) for event in shown]
-    set_by = None if explained.set_by is None else event_source(explained.set_by)
+    others = [OtherEventOut(event.value, event.reason, event_source(event.event, actors)) for event in shown]
+    set_by = None if explained.set_by is None else event_source(explained.set_by, actors)
     return ExplainedValueOut(explained.name, explained.value, set_by, others, explained.others_total)
