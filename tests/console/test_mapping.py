@@ -94,3 +94,35 @@ def test_body_of_a_crm__is_pointed_at_within_lists_and_hostile_bodies_are_text(p
     page.get_by_role("button", name="Save and replay").click()
     page.locator(".said", has_text="Contact updated").wait_for()
     assert contacts(puzzled) == {"crm@people.example": "Won"}
+
+
+def test_list_of_a_crm__is_mapped_by_entry_with_custom_fields_and_the_meaning_of_its_event(puzzled: Console) -> None:
+    rows = [{"m": "ann@people.example", "tier": "Gold", "tel": "+49 30 1"}, {"m": "bob@people.example", "tier": "Tin", "tel": "+49 30 2"}]
+    puzzled.send("POST", f"/public/crm-webhook/{CLIENT}", {"what": "fresh-folk", "heap": rows})
+    wait_until_read(puzzled.origin)
+    page = puzzled.open(f"/webhooks/5?client={CLIENT}")
+    page.get_by_role("button", name="Map fields").click()
+    page.get_by_label("Each entry of the list is about somebody else").check()
+    value(page, "ann@people.example").click()
+    page.locator(".slots button", has_text="Event").click()
+    value(page, "fresh-folk").click()
+    page.get_by_label("What “fresh-folk” means").select_option("contact.created")
+    page.locator(".slots button", has_text="Phone").click()
+    value(page, "+49 30 1").click()
+    page.get_by_label("Custom field").fill("Tier")
+    page.get_by_role("button", name="Add", exact=True).click()
+    value(page, "Gold").click()
+    page.get_by_text("1 of 1 stored webhook like this would be recognised.").wait_for()
+    page.get_by_text("What each webhook would do").click()
+    page.locator(".dry-run li", has_text="Webhook 5").wait_for()
+    assert "ann@people.example" in page.locator(".dry-run details").inner_text()
+    assert look_faults(page) == []
+    page.get_by_role("button", name="Save and replay").click()
+    page.locator(".said", has_text="Contact created").first.wait_for()
+
+    assert contacts(puzzled).keys() == {"ann@people.example", "bob@people.example"}
+    [generic] = puzzled.send("GET", f"/admin/v1/clients/{CLIENT}/connections")["data"]
+    assert generic["settings"]["fields"] == {
+        "email": "heap[].m", "event": "what", "phone": "heap[].tel", "custom.Tier": "heap[].tier",
+    }  # fmt: skip
+    assert generic["settings"]["events"] == {"fresh-folk": "contact.created"}

@@ -1,7 +1,7 @@
 /** The settings of a connection as fields, in groups; those that are seldom needed are folded until one of them is set. */
 import { useState } from 'preact/hooks';
 import { useRead } from '../data';
-import { EVENTS, SLOTS } from '../mapping/slots';
+import { CRM_EVENTS, CUSTOM, EVENTS, SLOTS } from '../mapping/slots';
 import { href } from '../route';
 import type { Page, Status } from '../types';
 import { Field } from '../ui/confirm';
@@ -91,7 +91,7 @@ function One({ row, ...props }: Props & { row: SettingRow }) {
   );
 }
 
-function Words({ row, id, settings, change }: Props & { row: SettingRow }) {
+function Words({ row, id, channel, settings, change }: Props & { row: SettingRow }) {
   const statuses = useRead(`words of ${row.name} ${id}`, (signal) => (row.name === 'deal_labels' ? getOf<Page<Status>>(id, '/public/v2/statuses/contacts', { limit: '200' }, signal) : Promise.resolve(null)));
   const names = row.name === 'objects' ? ['contact', 'company', 'ignore'] : statuses.data?.data.map((each) => each.name);
   return (
@@ -101,7 +101,7 @@ function Words({ row, id, settings, change }: Props & { row: SettingRow }) {
       of={row.of ?? ['Word', 'Means']}
       value={settings[row.name] as Record<string, string | null>}
       onChange={(value) => change({ [row.name]: value })}
-      {...(row.name === 'events' && { choices: EVENTS })}
+      {...(row.name === 'events' && { choices: channel === 'crm' ? CRM_EVENTS : EVENTS })}
       {...(names && { known: names })}
       {...(row.name === 'deal_labels' && { none: 'No status' })}
     />
@@ -160,6 +160,12 @@ function Declared({ channel, settings, change }: PartProps & { channel: Channel 
     const { [name]: _, ...rest } = settings.fields;
     change({ fields: path ? { ...rest, [name]: path } : rest });
   };
+  const isCustom = ([name]: readonly [string, unknown]) => name.startsWith(CUSTOM);
+  const custom = Object.fromEntries(Object.entries(settings.fields).filter(isCustom).map(([name, path]) => [name.slice(CUSTOM.length), path]));
+  const putCustom = (paths: Record<string, string | null>) => {
+    const others = Object.entries(settings.fields).filter((entry) => !isCustom(entry));
+    change({ fields: Object.fromEntries([...others, ...Object.entries(paths).map(([name, path]) => [CUSTOM + name, path ?? ''] as const)]) });
+  };
   return (
     <fieldset>
       <legend>Where the body has what</legend>
@@ -171,6 +177,7 @@ function Declared({ channel, settings, change }: PartProps & { channel: Channel 
           </Field>
         ))}
       </div>
+      <WordTable text="Custom fields" help="Each with its path in the body, or its column." of={['Custom field', 'Its place']} value={custom} onChange={putCustom} />
     </fieldset>
   );
 }

@@ -25,7 +25,14 @@ export function parsed(text: string): unknown {
   }
 }
 
-export function leavesOf(body: unknown, channel: string): Leaf[] {
+/** Whether a list of objects is below a name, of which each entry may be a record of its own. */
+export function hasList(body: unknown): boolean {
+  if (typeof body !== 'object' || body === null) return false;
+  return Object.values(body).some((value) => (Array.isArray(value) ? value.some((each) => typeof each === 'object' && each !== null) : hasList(value)));
+}
+
+/** The values of a body with their paths; with `eachEntry` those within the first list of objects are of each of its entries. */
+export function leavesOf(body: unknown, channel: string, eachEntry = false): Leaf[] {
   const found: Leaf[] = [];
   function add(value: unknown, key: string, path: string, depth: number): void {
     if (found.length >= MOST) return;
@@ -34,11 +41,13 @@ export function leavesOf(body: unknown, channel: string): Leaf[] {
       return;
     }
     if (key) found.push({ path, key, depth, value: null });
-    const isEvents = Array.isArray(value) && (path === '' || (channel !== 'crm' && WRAPPERS.has(path)));
-    const entries: [string, unknown][] = Array.isArray(value) ? value.slice(0, isEvents ? 1 : 5).map((each, n) => [String(n), each]) : Object.entries(value);
+    const isRecords = eachEntry && path !== '' && !path.includes('[]') && Array.isArray(value) && value.some((entry) => typeof entry === 'object' && entry !== null);
+    const isEvents = !eachEntry && Array.isArray(value) && (path === '' || (channel !== 'crm' && WRAPPERS.has(path)));
+    const entries: [string, unknown][] = Array.isArray(value) ? value.slice(0, isEvents || isRecords ? 1 : 5).map((each, n) => [String(n), each]) : Object.entries(value);
     for (const [name, inner] of entries) {
       // Of several events in a list one declares the places within each.
       if (isEvents) add(inner, `entry ${Number(name) + 1}`, '', depth + (key ? 1 : 0));
+      else if (isRecords) add(inner, 'each entry', `${path}[]`, depth + 1);
       else add(inner, name, path ? `${path}.${name}` : name, key ? depth + 1 : depth);
     }
   }

@@ -7,7 +7,34 @@ import { count, plural, words } from '../words';
 export interface Would {
   count: number;
   left: number;
-  would: { outcomes: Record<string, number>; records_made: number; records_changed: number; fields: Record<string, number> } | null;
+  would: { outcomes: Record<string, number>; records_made: number; records_changed: number; fields: Record<string, number>; deliveries: readonly Tried[] } | null;
+}
+
+/** What would become of one stored webhook. */
+interface Tried {
+  id: number;
+  state: string;
+  would_be: string;
+  error: string | null;
+  records: readonly { record: string; id: number | null; changed: Record<string, readonly unknown[]> }[];
+}
+
+/** Webhooks that are listed one by one. */
+const LISTED = 20;
+
+function One({ of }: { of: Tried }) {
+  return (
+    <li>
+      <b>Webhook {of.id}</b>: {words(of.would_be).toLowerCase()}
+      {of.state !== of.would_be && of.state && <span class="faint"> (now {words(of.state).toLowerCase()})</span>}
+      {of.error && <span class="wrong"> {of.error}</span>}
+      {of.records.map((each, n) => (
+        <p key={n} class="faint" dir="auto">
+          {each.id === null ? `New ${each.record}` : `${words(each.record)} ${each.id}`}: {Object.entries(each.changed).map(([field, [before, after]]) => `${words(field)} ${before === null || before === undefined ? '' : `${String(before)} → `}${String(after ?? 'none')}`).join(', ') || 'nothing changes'}
+        </p>
+      ))}
+    </li>
+  );
 }
 
 export function DryRun({ tried, isReady, state }: { tried: UseQueryResult<Would | null, Problem>; isReady: boolean; state: string }) {
@@ -40,6 +67,15 @@ export function DryRun({ tried, isReady, state }: { tried: UseQueryResult<Would 
               </li>
             ))}
           </ul>
+          <details>
+            <summary>What each webhook would do</summary>
+            <ul>
+              {would.deliveries.slice(0, LISTED).map((each) => (
+                <One key={each.id} of={each} />
+              ))}
+            </ul>
+            {would.deliveries.length > LISTED && <p class="faint">And {count(would.deliveries.length - LISTED)} more, as `touchbase connections add --dry-run` lists them.</p>}
+          </details>
           {same === found.count && found.count > 0 && <p>Nothing changes yet. Point at another value, or say what the event means.</p>}
           {found.left > 0 && <p class="faint">{plural(found.left, 'older webhook')} were not tried; saving replays them too.</p>}
         </>

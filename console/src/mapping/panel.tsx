@@ -1,5 +1,5 @@
 /** Mapping by pointing: choose what is looked for, press the value in the body, see what would be recognised, store it. */
-import { useState } from 'preact/hooks';
+import { useMemo, useState } from 'preact/hooks';
 import { asProblem, call as send, post, type Problem } from '../api';
 import { clientPath, connectionPath, connectionsOf } from '../clients/requests';
 import { folded } from '../clients/seen-words';
@@ -9,9 +9,9 @@ import { useRead, useRested } from '../data';
 import { href } from '../route';
 import type { WholeDelivery } from '../types';
 import { Button, Icon, ProblemNote, Skeleton } from '../ui/basic';
-import { leavesOf, parsed, valueAt, type Leaf } from './body';
+import { hasList, leavesOf, parsed, valueAt, type Leaf } from './body';
 import { DryRun, type Would } from './dry-run';
-import { EVENTS, SLOTS } from './slots';
+import { CRM_EVENTS, CUSTOM, EVENTS, SLOTS } from './slots';
 
 type Fields = Record<string, string>;
 
@@ -38,14 +38,17 @@ export function Pointing({ call, onClose, onDone }: Props) {
 
 function Board({ call, known, onClose, onDone }: Props & { known: Connection | null }) {
   const channel: Channel = call.channel === 'crm' ? 'crm' : 'email_campaign';
-  const slots = SLOTS[channel];
-  const [leaves] = useState(() => leavesOf(parsed(call.body?.content ?? ''), channel));
   const [fields, setFields] = useState<Fields>(known?.settings.fields ?? {});
+  const [custom, setCustom] = useState<string[]>(() => Object.keys(fields).filter((name) => name.startsWith(CUSTOM)));
+  const [isEach, setEach] = useState(() => Object.values(fields).some((path) => path.includes('[]')));
+  const slots = [...SLOTS[channel], ...custom.map((name) => ({ name, text: name.slice(CUSTOM.length) }))];
+  const [body] = useState(() => parsed(call.body?.content ?? ''));
+  const leaves = useMemo(() => leavesOf(body, channel, isEach), [body, channel, isEach]);
   const [events, setEvents] = useState<Fields>(known?.settings.events ?? {});
   const [at, setAt] = useState(slots.find((each) => !fields[each.name])?.name ?? 'email');
   const [busy, setBusy] = useState(false);
   const [problem, setProblem] = useState<Problem | null>(null);
-  const settings = { ...known?.settings, fields, ...(channel === 'email_campaign' && { events }) };
+  const settings = { ...known?.settings, fields, events };
   const isReady = ['email', 'linkedin_url', 'id', 'domain'].some((name) => fields[name]) || (channel === 'email_campaign' && Object.keys(fields).length > 0);
   const rested = useRested(JSON.stringify({ fields, events }), 250);
   const tried = useRead(`try ${call.id} ${isReady ? rested : ''}`, (signal) => (isReady ? dryRun(call, channel, settings, signal) : Promise.resolve(null)), { gcTime: 0 });
@@ -61,7 +64,7 @@ function Board({ call, known, onClose, onDone }: Props & { known: Connection | n
     setProblem(null);
     try {
       const of = { channel, tool: 'generic' };
-      if (known) await send('PATCH', connectionPath(call.client_id, of), { body: { settings: { fields, ...(channel === 'email_campaign' && { events }) } } });
+      if (known) await send('PATCH', connectionPath(call.client_id, of), { body: { settings: { fields, events } } });
       else await send('POST', clientPath(call.client_id, '/connections'), { body: { ...of, settings } });
       await replay(call);
       onDone();
@@ -74,6 +77,11 @@ function Board({ call, known, onClose, onDone }: Props & { known: Connection | n
   return (
     <section class="pointing" aria-label="Point at the fields">
       <p class="faint">Choose what you look for, then press its value in the body. What you leave out is {channel === 'crm' ? 'not read' : 'read by its usual names'}.</p>
+      {hasList(body) && (
+        <label class="check">
+          <input type="checkbox" checked={isEach} onChange={(change) => setEach(change.currentTarget.checked)} /> Each entry of the list is about somebody else
+        </label>
+      )}
       <div class="sides">
         <Tree leaves={leaves} fields={fields} slots={slots} looking={slots.find((each) => each.name === at)?.text ?? ''} onPoint={point} />
         <div>
@@ -92,7 +100,11 @@ function Board({ call, known, onClose, onDone }: Props & { known: Connection | n
               </li>
             ))}
           </ul>
-          {channel === 'email_campaign' && event && <Meaning event={event} events={events} onPick={setEvents} />}
+          <NewField names={custom} onAdd={(name) => {
+            setCustom([...custom, name]);
+            setAt(name);
+          }} />
+          {event && <Meaning event={event} events={events} meanings={channel === 'crm' ? CRM_EVENTS : EVENTS} onPick={setEvents} />}
           <DryRun tried={tried} isReady={isReady} state={call.state} />
           {problem && <ProblemNote problem={problem} />}
           <div class="tools">
@@ -150,7 +162,31 @@ function Tree({ leaves, fields, slots, looking, onPoint }: TreeProps) {
   );
 }
 
-function Meaning({ event, events, onPick }: { event: string; events: Fields; onPick: (events: Fields) => void }) {
+/** Adds a custom field to what one can point at. */
+function NewField({ names, onAdd }: { names: readonly string[]; onAdd: (name: string) => void }) {
+  const [text, setText] = useState('');
+  const name = CUSTOM + text.trim();
+  return (
+    <form
+      class="row new-field"
+      onSubmit={(event) => {
+        event.preventDefault();
+        if (!text.trim() || names.includes(name)) return;
+        onAdd(name);
+        setText('');
+      }}
+    >
+      <label>
+        Custom field <input type="text" value={text} onInput={(event) => setText(event.currentTarget.value)} maxLength={200} />
+      </label>
+      <button type="submit" class="button" disabled={!text.trim() || names.includes(name)}>
+        Add
+      </button>
+    </form>
+  );
+}
+
+function Meaning({ event, events, meanings, onPick }: { event: string; events: Fields; meanings: readonly (readonly [string, string])[]; onPick: (events: Fields) => void }) {
   const known = Object.keys(events).find((each) => folded(each) === folded(event));
   return (
     <label class="meaning-of">
@@ -165,7 +201,7 @@ function Meaning({ event, events, onPick }: { event: string; events: Fields; onP
         }}
       >
         <option value="">What its words say, else the status</option>
-        {EVENTS.map(([name, text]) => (
+        {meanings.map(([name, text]) => (
           <option key={name} value={name}>
             {text}
           </option>

@@ -6,6 +6,9 @@ export interface Slot {
   text: string;
 }
 
+/** Begins the name of a custom field. */
+export const CUSTOM = 'custom.';
+
 const PERSON: readonly Slot[] = [
   { name: 'email', text: 'Email address' },
   { name: 'event', text: 'Event' },
@@ -19,10 +22,35 @@ const NAMES: readonly Slot[] = [
   { name: 'linkedin_url', text: 'LinkedIn address' },
 ];
 
+const WORK: readonly Slot[] = [
+  { name: 'company', text: 'Company' },
+  { name: 'phone', text: 'Phone' },
+  { name: 'title', text: 'Job title' },
+];
+
 export const SLOTS: Record<Channel, readonly Slot[]> = {
-  email_campaign: [...PERSON, { name: 'campaign', text: 'Campaign' }, { name: 'campaign_id', text: 'Campaign’s id' }, ...NAMES],
-  crm: [...PERSON, { name: 'id', text: 'Id of the record' }, { name: 'object_type', text: 'Kind of record' }, { name: 'domain', text: 'Domain' }, ...NAMES, { name: 'company', text: 'Company' }, { name: 'company_id', text: 'Company’s id' }, { name: 'phone', text: 'Phone' }, { name: 'title', text: 'Job title' }],
+  email_campaign: [...PERSON, { name: 'campaign', text: 'Campaign' }, { name: 'campaign_id', text: 'Campaign’s id' }, ...NAMES, ...WORK],
+  crm: [...PERSON, { name: 'id', text: 'Id of the record' }, { name: 'object_type', text: 'Kind of record' }, { name: 'domain', text: 'Domain' }, ...NAMES, ...WORK, { name: 'company_id', text: 'Company’s id' }],
 };
+
+/** What a CRM's event can mean. */
+export const CRM_EVENTS: readonly (readonly [string, string])[] = [
+  ['contact.created', 'A contact was created'],
+  ['contact.updated', 'A contact changed'],
+  ['contact.deleted', 'A contact was deleted'],
+  ['company.created', 'A company was created'],
+  ['company.updated', 'A company changed'],
+  ['company.deleted', 'A company was deleted'],
+  ['email_unsubscribed', 'The person unsubscribed'],
+  ['email_resubscribed', 'The person subscribed again'],
+  ['email_bounced', 'An email bounced'],
+  ['email_preferences_changed', 'Topics of mail changed'],
+  ['meeting_booked', 'A meeting was booked'],
+  ['meeting_canceled', 'A meeting was canceled'],
+  ['meeting_rescheduled', 'A meeting was moved'],
+  ['meeting_no_show', 'The person missed a meeting'],
+  ['ignored', 'Nothing to us'],
+];
 
 /** What a campaign tool's event can mean. */
 export const EVENTS: readonly (readonly [string, string])[] = [

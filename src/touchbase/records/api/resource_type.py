@@ -123,7 +123,8 @@ def timeline_event(entry: TimelineEntry, message_id: int | None, actors: ActorNa
     key_id, request_id = event.detail.get("by", NO_AUTHOR)
     return TimelineEvent(
         event.event, to_text(event.occurred_us), to_text(event.received_us), event.tool, event.campaign, event.campaign_id,
-        event.delivery_id, key_id, request_id, actors.of_event(event), changes_out(entry), problems_out(event.detail.get("problems", {})), message_id,
+        event.delivery_id, key_id, request_id, actors.of_event(event), changes_out(entry),
+        problems_out(event.detail.get("problems", {})), message_id,
     )  # fmt: skip
 
 
