@@ -332,8 +332,9 @@ async def test_load__fails_with_the_reason_when_the_tool_stays_away(loads: Loads
     assert (await loads.run((await loads.start("instantly"))["id"]))["state"] == "succeeded"
 
 
-async def test_load__fails_at_once_for_a_token_that_may_not(loads: Loads) -> None:
-    loads.failures = [(403, {"error": "Forbidden"})]
+@pytest.mark.parametrize("status", [302, 403])
+async def test_load__fails_at_once_for_a_token_that_may_not_and_a_redirect(loads: Loads, status: int) -> None:
+    loads.failures = [(status, {"error": "Forbidden"})]
     job = await loads.load("instantly", instantly)
 
     assert (job["state"], len(loads.api.requests)) == ("failed", 1)

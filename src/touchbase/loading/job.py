@@ -49,7 +49,7 @@ BATCH_BYTES, BATCH = 1024 * 1024, 500
 HEADERS = json.dumps({"content-type": "application/json", "x-touchbase-loaded": "1"}, separators=(",", ":")).encode()
 """Stored with each delivery: a person sees where it comes from."""
 TO_STOP = (401, 402, 403, 404, 405)
-"""Answers after which a person must do something."""
+"""Answers after which a person must do something, as after a redirect, which is not followed."""
 
 
 class Position(msgspec.Struct):
@@ -121,7 +121,7 @@ async def _store(run: JobRun, connection: Connection, at: Position, todo: Sequen
     if not 200 <= response.status < 300:
         why = f"{BLOCKLISTS[tool].name} answered {response.status} to the page {kind}"
         retry = retry_after_of(response.headers, run.clock())
-        await _wait(run, at, todo, why, retry, is_final=response.status in TO_STOP)
+        await _wait(run, at, todo, why, retry, is_final=response.status in TO_STOP or 300 <= response.status < 400)
     try:
         page = await run.sandbox.call(READ_PAGE, tool, kind, start, response.body)
     except (TaskStopped, RuntimeError):
