@@ -81,6 +81,8 @@ BODIES: dict[str, Any] = {
     "ChangeConversation": {"label": "later"},
     "ChangeConversations": {"conversations": [{"client_id": "acme", "contact_id": 1}], "change": {"label": "later"}},
     "UserPatch": {"name": "Late"},
+    "PersonalKeyRequest": {"name": "Late"},
+    "PasswordRequest": {"current": "a present password", "password": "another password"},
     "InvitationRequest": {"email": "late@example.com", "role": "viewer"},
 }
 CALLS = with_bodies()

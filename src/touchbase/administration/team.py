@@ -246,6 +246,7 @@ _ANN = {
 example(UserOut, _ANN)
 example(UserPatch, {"role": None, "grants": [{"client_id": "acme", "role": "operator"}]})
 example(InvitationRequest, {"email": "mira@example.com", "name": "Mira Sandoval", "grants": [{"client_id": "acme", "role": "operator"}]})
+example(PasswordRequest, {"current": "correct horse battery", "password": "staple correct horse"})
 STATE = query.choice("state", USER_STATES, "People in this state.", member="state")
 EMAIL = query.text("email", "The person with this e-mail address.", member="email")
 USER_ID = query.text("user_id", "The person; administrators only. Without it: one's own.")

@@ -31,10 +31,10 @@ JOB_REQUEST = "job:"
 class Actor(Struct, frozen=True):
     """Who did something. A personal key acts as its person, a job as whoever started it."""
 
-    type: Annotated[str, Meta(extra_json_schema=_TYPE)]
+    type: Annotated[str, Meta(extra_json_schema=_TYPE, description="What acted.")]
     id: Annotated[str | None, Meta(description="Of the person or key; null: a tool, or a request without a key.")]
     name: Annotated[str, Meta(description="Of the person, key or tool now; blank: it is gone, or there is none.")]
-    via: Annotated[str, Meta(extra_json_schema=_VIA)]
+    via: Annotated[str, Meta(extra_json_schema=_VIA, description="By what it acted.")]
 
 
 class ActorNames:
