@@ -54,7 +54,7 @@ async def test_create_key__returns_the_key_once_with_the_given_properties(guarde
     assert made == shown.json() == {
         "key_id": text.split("_")[2], "prefix": "_".join(text.split("_")[:3]), "name": "importer", "client_id": "ours",
         "scopes": ["records:read"], "state": "active", "created_time": "2026-11-20T09:30:00Z", "expires_time": "2026-12-01T00:00:00Z",
-        "revoked_time": None, "last_used_time": None, "replaces": None, "replaced_by": None,
+        "revoked_time": None, "last_used_time": None, "replaces": None, "replaced_by": None, "user_id": None,
     }  # fmt: skip
     assert text.startswith("tb_test_")
     assert text.split("_")[3] not in shown.body.decode() + (await guarded.get(KEYS, **everything)).body.decode()
