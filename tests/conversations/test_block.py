@@ -44,6 +44,22 @@ async def test_block__lists_the_contact_and_sets_the_status_and_is_taken_back(me
     assert "last hour" in refused["detail"]
 
 
+async def test_dry_run__says_what_a_block_and_its_undo_would_do(messages: Messages) -> None:
+    await messages.receive(mail(second=1))
+
+    tried = (await messages.call.post(f"{CONTACT}/block?dry_run=true", {})).json()
+    unchanged = await state(messages)
+    await block(messages)
+    undone = (await messages.call("DELETE", f"{CONTACT}/block?dry_run=true")).json()
+
+    assert tried == {"contact_status": "do_not_contact", "status_changed": True, "entries": [{"id": None, "kind": "email"}]}
+    assert unchanged == ("replied", False, [])
+    assert undone["contact_status"] == "replied"
+    assert await state(messages) == ("do_not_contact", True, [JANE])
+    await messages.call("DELETE", f"{CONTACT}/block")
+    assert (await messages.call("DELETE", f"{CONTACT}/block?dry_run=true")).status == 409
+
+
 async def test_block__of_the_company_lists_its_domain_too(messages: Messages) -> None:
     await messages.receive(mail(second=1))
 

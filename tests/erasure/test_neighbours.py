@@ -124,7 +124,8 @@ async def test_add_erasures__removes_parked_deliveries_of_an_erased_object(house
 async def test_erase__removes_the_persons_objects_from_the_fetch_queue(house: House, execute_sql: ExecuteSql) -> None:
     await house.tell(crm(object_id="7", fields={"first_name": "Annabel"}), crm(object_id="8", fields={"first_name": "Bob"}))
     for number in ("7", "8"):
-        await execute_sql("INSERT INTO fetch_queue VALUES (?, 'test', 'person', ?, 0, 0, 5, 5, 0)", house.client, number)
+        columns = "client, tool, object_type, object_id, rank, thin, requested_us, next_us, attempts"
+        await execute_sql(f"INSERT INTO fetch_queue ({columns}) VALUES (?, 'test', 'person', ?, 0, 0, 5, 5, 0)", house.client, number)
     await house.erase(refs=(ANN,))
 
     await house.tell(crm(step=5, object_id="7", email=ANN[2]))

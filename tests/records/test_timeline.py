@@ -43,7 +43,10 @@ async def test_timeline__lists_events_newest_first_with_their_changes(call: ApiC
 
     reply = await call.get("/public/v2/contacts/1/timeline")
 
-    by_api = {"tool": "api", "campaign": None, "campaign_id": None, "delivery_id": None, "key_id": None, "problems": [], "message_id": None}
+    by_api = {
+        "tool": "api", "campaign": None, "campaign_id": None, "delivery_id": None, "key_id": None, "problems": [], "message_id": None,
+        "actor": {"type": "anyone", "id": None, "name": "", "via": "api"},
+    }  # fmt: skip
     by_tool = {
         "tool": "instantly",
         "campaign": "Autumn",
@@ -53,6 +56,7 @@ async def test_timeline__lists_events_newest_first_with_their_changes(call: ApiC
         "request_id": None,
         "problems": [],
         "message_id": None,
+        "actor": {"type": "tool", "id": None, "name": "instantly", "via": "webhook"},
     }
     assert reply.status == 200
     assert reply.json() == {

@@ -182,7 +182,7 @@ def list_keys(
     return [key_of(row) for row in rows]
 
 
-@query(scope=ALL_CLIENTS)
+@query(scope=ALL_CLIENTS, merge=sorted_page(lambda key: (key.created_us, key.key_id), newest=True))
 def list_personal_keys(user_id: str) -> Plan[list[ApiKey]]:
     """Personal keys of one person, newest first."""
     where = Where("user_id = ?", user_id)

@@ -2,19 +2,25 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, cast
 
 from msgspec import Meta, Struct
 
 from touchbase.auth.authentication import WRITE
 from touchbase.blocking import plans
+from touchbase.clients.models import Client
+from touchbase.common.timestamps import Micros
 from touchbase.do_not_contact.api.schemas import KIND_NAMES, Note, Reason
+from touchbase.errors import TouchbaseError
+from touchbase.http.dependencies import WRITE_BATCH
 from touchbase.http.endpoint import Call, author_of
+from touchbase.http.query_parameters import DRY_RUN
 from touchbase.http.responses import Response
 from touchbase.http.routing import Route, Success
 from touchbase.http.schemas import RecordId, encode, example
 from touchbase.records.api.resource import CONTACT_TAG
 from touchbase.records.writes import new_write_key
+from touchbase.sql.operation import Command, CommandPreview
 
 
 class BlockContact(Struct, forbid_unknown_fields=True):
@@ -28,7 +34,7 @@ class BlockContact(Struct, forbid_unknown_fields=True):
 class BlockedEntry(Struct):
     """An entry of the client's do-not-contact list."""
 
-    id: RecordId
+    id: Annotated[RecordId | None, Meta(description="null in a dry run.")]
     kind: Annotated[str, Meta(extra_json_schema=KIND_NAMES)]
 
 
@@ -46,39 +52,58 @@ example(Blocked, {"contact_status": "do_not_contact", "status_changed": True, "e
 
 async def block(call: Call) -> Response:
     """Handle `POST` of a block."""
-    client, id, parts = await call.client(), call.id("contact"), call.api.dependencies
-    call.parameters().done()
-    body, at = await call.body(BlockContact), parts.clock()
-    call.api.limiter.storing(client, 1, at)
+    client, id, at, is_tried = await _begin(call)
+    body = await call.body(BlockContact)
     command = plans.block_contact(client.number, id, at, new_write_key(), body.reason, body.note, body.company, author_of(call.scope))
+    if is_tried:
+        return await _try(call, client, command)
     return await call.write_and_respond(lambda writes: writes.write(command), _response)
 
 
 async def unblock(call: Call) -> Response:
     """Handle `DELETE` of a block."""
-    client, id, parts = await call.client(), call.id("contact"), call.api.dependencies
-    call.parameters().done()
-    at = parts.clock()
+    client, id, at, is_tried = await _begin(call)
+    command = plans.unblock_contact(client.number, id, at, new_write_key(), author_of(call.scope))
+    return await _try(call, client, command) if is_tried else _response(await call.api.dependencies.store.write(command))
+
+
+async def _begin(call: Call) -> tuple[Client, int, Micros, bool]:
+    """Return the client, the contact's id, the time, and whether the request is only tried."""
+    client, at, parameters = await call.client(), call.api.dependencies.clock(), call.parameters()
+    id = call.id("contact")
+    parameters.done()
     call.api.limiter.storing(client, 1, at)
-    unblocked = await parts.store.write(plans.unblock_contact(client.number, id, at, new_write_key(), author_of(call.scope)))
-    return _response(unblocked)
+    return client, id, at, parameters[DRY_RUN]
 
 
-def _response(blocked: plans.Blocked) -> Response:
-    entries = [BlockedEntry(entry.id, entry.kind) for entry in blocked.entries]
+async def _try(call: Call, client: Client, command: Command[plans.Blocked]) -> Response:
+    """Respond with what a command would do; nothing stays of it."""
+    if call.recorder is not None:
+        call.recorder.skip()
+    [preview] = await call.api.dependencies.store.write(call.api[WRITE_BATCH](client.number, [command], dry_run=True))
+    assert isinstance(preview, CommandPreview)
+    if isinstance(preview.outcome, TouchbaseError):
+        raise preview.outcome
+    return _response(cast("plans.Blocked", preview.outcome), is_tried=True)
+
+
+def _response(blocked: plans.Blocked, *, is_tried: bool = False) -> Response:
+    entries = [BlockedEntry(None if is_tried else entry.id, entry.kind) for entry in blocked.entries]
     return Response(body=encode(Blocked(blocked.status, blocked.status_changed, entries)))
 
 
 PATH = "/public/v2/contacts/{id}/block"
 ROUTES = [
     Route(
-        "POST", PATH, block, scope=WRITE, operation_id="block_contact", tag=CONTACT_TAG, summary="Block a contact", body=BlockContact,
+        "POST", PATH, block, scope=WRITE, operation_id="block_contact", tag=CONTACT_TAG, summary="Block a contact",
+        body=BlockContact, query=(DRY_RUN,),
         description="Puts the contact's e-mail address and LinkedIn profile on the client's do-not-contact list and sets the status of "
         "blocked contacts (of a declared set the first that opts out, else `do_not_contact`), as one act.",
         success=(Success(200, "The contact is blocked.", Blocked),), problems=(404,),
     ),
     Route(
         "DELETE", PATH, unblock, scope=WRITE, operation_id="unblock_contact", tag=CONTACT_TAG, summary="Take back the block of a contact",
+        query=(DRY_RUN,),
         description="Takes back a block of the last hour: its entries go, unless there is another reason for them, and the status "
         "before it returns, unless it has changed since. Later, or for another entry, remove the entry of the list.",
         success=(Success(200, "The block is taken back.", Blocked),), problems=(404, 409),

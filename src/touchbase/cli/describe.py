@@ -11,7 +11,7 @@ from click.shell_completion import get_completion_class
 
 import touchbase
 from touchbase.cli.options import ALWAYS_JSON, find_channel, json_option, read_settings, setting_options
-from touchbase.cli.output import NOTE, Column, print_json, print_table
+from touchbase.cli.output import NOTE, SHORT, Column, print_json, print_table
 from touchbase.cli.store import find_client, opened, read_file, run
 from touchbase.history.events import CHANNELS
 
@@ -41,14 +41,14 @@ def tools(as_json: bool) -> None:
             [{**asdict(tool), "seen": tool.seen, "api_tested_against_our_server": use} for tool, use in zip(tool_rows, uses, strict=True)]
         )
     else:
-        columns = ("tool", "channel", "events", "sure", "seen", "API, by our server", "signs its calls", Column("recognised by", NOTE))
+        # What was seen of each is in `sure` too, as marks; JSON has the words.
+        columns = ("tool", "channel", "events", "sure", Column("API, by our server", SHORT), "signs", Column("recognised by", NOTE))
         rows = (
             (
                 tool.tool,
                 tool.channel,
                 len(tool.understood),
                 tool.marks,
-                ", ".join(tool.seen),
                 ", ".join(use),
                 bool(tool.proofs),
                 "; ".join(tool.recognised),
