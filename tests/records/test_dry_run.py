@@ -229,3 +229,12 @@ def test_any_dry_run__says_what_the_write_then_does(before: list[dict[str, Any]]
                 assert (shown or None) == (value or None)
 
     asyncio.run(run())
+
+
+async def test_dry_run__lists_all_addresses_of_a_contact(house: House) -> None:
+    tried = await house.call(
+        "PUT", f"{CONTACTS}?match=email&dry_run=true", {"email": "a@twice.example", "emails": ["a@twice.example", "b@twice.example"]}
+    )
+
+    changed = {each["field"]: each["value"] for each in tried.json()["changed"]}
+    assert changed["emails"] == ["a@twice.example", "b@twice.example"]

@@ -26,7 +26,7 @@ CUSTOM = "cf."
 _UNSET = (None, "")
 _HIDDEN = ("id", "updated_time")
 
-Shown = str | int | float | bool | None
+Shown = str | int | float | bool | list[str] | None
 
 
 class FieldPreview(Struct):
