@@ -56,6 +56,7 @@ def test_list_of_10000_rows__is_tried_imported_and_its_bad_rows_are_fetched(cons
     page.get_by_text("It is done.").wait_for(timeout=60_000)
     counts = dict(zip(page.locator(".figures dt").all_inner_texts(), page.locator(".figures b").all_inner_texts(), strict=True))
     assert (counts["Created"], counts["Refused"]) == ("9,900", "100")
+    page.locator(".bad-rows tbody tr").nth(19).wait_for()
     assert page.locator(".bad-rows tbody tr").count() == 20
     with page.expect_download() as saved:
         page.get_by_role("button", name="Fetch the 100 refused rows").click()

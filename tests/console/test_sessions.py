@@ -15,7 +15,7 @@ from touchbase.auth.sessions import IDLE, LONGEST
 from touchbase.auth.sql import revoke_key
 from touchbase.clients.sql.clients import find_client
 from touchbase.common.timestamps import DAY, SECOND
-from touchbase.console.api import MOST_BYTES
+from touchbase.http.session_cookie import MOST_BYTES
 from touchbase.sql.store import Store
 
 PAGE = {"x_touchbase_console": "1", "sec_fetch_site": "same-origin"}

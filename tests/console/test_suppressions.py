@@ -58,6 +58,7 @@ def test_list__is_filtered_and_paged_and_the_address_has_the_filter(console: Con
     console.send("POST", "/public/v2/suppressions", {"entries": entries})
     page = console.open(f"/suppressions{OF}")
     lines = page.locator(".listed li")
+    lines.nth(99).wait_for()
     assert lines.count() == 100
     page.get_by_role("button", name="Show more").click()
     lines.nth(199).wait_for()
