@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass
 
+from touchbase.attention.plans import KEY_NOTICE, MAX_FAILING
 from touchbase.auth.api_key import ACTIVE as ACTIVE_KEY
 from touchbase.auth.api_key import ApiKey
 from touchbase.auth.service import list_keys
@@ -39,12 +40,8 @@ MAX_CLOCK_DRIFT: Micros = 5 * SECOND
 """Maximum difference between the clocks of the database server and this machine."""
 MAX_DELIVERY_AGE: Micros = 600 * SECOND
 """Maximum time that a delivery may wait to be applied."""
-KEY_EXPIRY_NOTICE: Micros = 14 * DAY
-"""Time before its expiry from which a key is reported."""
 MAX_UNUSED_AGE: Micros = 30 * DAY
 """Age from which a key that was never used is reported."""
-MAX_FAILING_AGE: Micros = 600 * SECOND
-"""Time for which a webhook endpoint may fail."""
 MAX_ERASURE_AGE: Micros = 600 * SECOND
 """Time that an erasure may take."""
 PAGE = 1_000
@@ -131,7 +128,7 @@ async def _keys(store: Store, clients: Sequence[Client], now: Micros, needed: bo
         page, more = await list_keys(store, now, PAGE, state=ACTIVE_KEY, before=more)
     fine = True
     for key in keys:
-        if key.expires_us is not None and key.expires_us < now + KEY_EXPIRY_NOTICE and key.replaced_by is None:
+        if key.expires_us is not None and key.expires_us < now + KEY_NOTICE and key.replaced_by is None:
             fine = False
             yield PROBLEM, f"key {key.key_id} ({key.name}) ends at {_time(key.expires_us)}", f"`touchbase keys rotate {key.key_id}`"
         elif key.last_used_us is None and key.created_us < now - MAX_UNUSED_AGE:
@@ -233,7 +230,7 @@ async def _inbox(store: Store, now: Micros) -> Results:
 
 async def _webhooks(store: Store, now: Micros, mail_domains: Sequence[str] = ()) -> Results:
     fine = True
-    for trouble in await store.read(list_troubles(now - MAX_FAILING_AGE)):
+    for trouble in await store.read(list_troubles(now - MAX_FAILING)):
         fine = False
         named, options = f"webhook endpoint {trouble.endpoint_id} of {trouble.client_id} ({trouble.url})", f"--client {trouble.client_id}"
         if trouble.state == ACTIVE_ENDPOINT:

@@ -7,13 +7,14 @@ from typing import Annotated
 from msgspec import Meta, Struct
 
 from touchbase.attention import plans
-from touchbase.attention.plans import CRITICAL, KINDS, WARNING, Item, list_items, name_meant
+from touchbase.attention.plans import CRITICAL, KEY_NOTICE, KINDS, WARNING, Item, list_items
 from touchbase.auth.authentication import ADMIN, READ
 from touchbase.auth.service import list_keys
 from touchbase.clients.models import Client
 from touchbase.clients.sql.stored_bytes import list_near_limit
 from touchbase.clients.stored_bytes import is_above, percent_of
-from touchbase.common.timestamps import DAY, Micros, to_text_or_none
+from touchbase.common.misspelt import suggest
+from touchbase.common.timestamps import to_text_or_none
 from touchbase.conversations.api import CLIENT, visible_clients
 from touchbase.http import query_parameters as query
 from touchbase.http.endpoint import Call
@@ -25,8 +26,6 @@ from touchbase.inbox.refused import CAUSES, NO_CLIENT
 
 TAG = Tag("Attention", "What needs a person, over all clients that a key may see.")
 PATH = "/team/v1/attention"
-KEY_NOTICE: Micros = 14 * DAY
-"""Time before its end from which a key is an item."""
 _KIND = named_enum("AttentionKind", "What needs a person.", KINDS)
 _SEVERITY = named_enum("AttentionSeverity", "Whether something is lost or stands still, or only waits.", (CRITICAL, WARNING))
 KIND = query.choice("kind", KINDS, "Only items of this kind.")
@@ -126,7 +125,7 @@ _WORDS: dict[str, tuple[str, str]] = {
 def _words(item: Item, names: list[str]) -> tuple[str, str]:
     about = item.about or ""
     if item.kind == plans.UNKNOWN:
-        meant = name_meant(about, names)
+        meant = suggest(about, names)
         about = f"{about!r}, which no client is" + (f"; {meant!r} is meant, perhaps" if meant else "")
     title, following = _WORDS[item.kind]
     many = f"{item.count:,} webhook{'' if item.count == 1 else 's'}"

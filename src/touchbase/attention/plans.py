@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from touchbase.common.misspelt import suggest
 from touchbase.common.timestamps import DAY, SECOND, Micros
 from touchbase.conversations.plans import OPEN, WAITING, Filters, divide_clients, list_conversations
 from touchbase.deliveries.delivery import FAILED, UNRECOGNISED
@@ -31,6 +30,8 @@ PATIENCE: Micros = DAY
 """Time that a promising reply may wait, without Saturdays and Sundays."""
 PROMISING = ("interested", "meeting")
 """Labels of replies that somebody answers within `PATIENCE`."""
+KEY_NOTICE: Micros = 14 * DAY
+"""Time before its end from which a key is an item."""
 MOST = 200
 """Items of one kind; more are not looked for."""
 
@@ -172,8 +173,3 @@ def working_time(since: Micros, until: Micros) -> Micros:
             total += max(0, min(day + DAY, until) - max(day, since))
         day += DAY
     return total
-
-
-def name_meant(unknown: str, names: Sequence[str]) -> str | None:
-    """Return the client whose name or handle the id in an address resembles."""
-    return suggest(unknown, names)
