@@ -168,6 +168,12 @@ def first_key(server: Server) -> str:
     return found[0]
 
 
+def escape(page: Any) -> None:
+    """Press Escape, and wait until no dialog and no panel is left: while one closes, its texts and labels are there twice."""
+    page.keyboard.press("Escape")
+    page.locator("dialog, :popover-open").first.wait_for(state="detached")
+
+
 def axe_faults(page: Any, *rules: str) -> list[str]:
     """What axe finds on the page: each rule with the places; `rules` are all rules if none is named."""
     if not page.evaluate("'axe' in window"):

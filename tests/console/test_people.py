@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 from tests.auth.oidc_server import CLIENT_ID, OidcServer
 from tests.cli.test_serve import Server
-from tests.console.conftest import NARROW, WIDE, Console, axe_faults, first_key, look_faults
+from tests.console.conftest import NARROW, WIDE, Console, axe_faults, escape, first_key, look_faults
 
 pytestmark = pytest.mark.slow
 PASSWORD = "correct horse battery"
@@ -104,7 +104,7 @@ def test_administrator__invites_changes_roles_and_suspends(start: Callable[..., 
     assert axe_faults(page) == []
     dialog.get_by_role("button", name="Invite").click()
     link = page.locator(".once code").first.inner_text()
-    page.keyboard.press("Escape")
+    escape(page)
     page.get_by_text("Operator of Ours").wait_for()
     assert axe_faults(page) == []
     ben = console.open(link.removeprefix(f"{console.origin}/console"))
@@ -259,7 +259,7 @@ def test_profile__has_name_password_sessions_and_keys(start: Callable[..., Conso
     assert axe_faults(page) == []
     dialog.get_by_role("button", name="Create key").click()
     key = {"Authorization": f"Bearer {page.locator('.once code').first.inner_text()}"}
-    page.keyboard.press("Escape")
+    escape(page)
     page.get_by_label("Personal keys").get_by_text("Agent").wait_for()
     assert [console.server.get("/public/v2/contacts", **key, **{"X-Client-Id": each})[0] for each in ("ours", "yours")] == [200, 404]
     assert look_faults(page) == []
