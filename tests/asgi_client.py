@@ -76,6 +76,8 @@ class ApiClient:
     clock: Clock
     kept: list[int] = field(default_factory=list)
     """Numbers of the clients whose deliveries were stored."""
+    peer: tuple[str, int] | None = None
+    """The address that requests come from."""
 
     def __post_init__(self) -> None:
         self.app = build_app(self.parts)
@@ -96,6 +98,7 @@ class ApiClient:
 
     async def send(self, scope: dict[str, Any], messages: list[dict[str, Any]]) -> Response:
         """Pass these ASGI messages to the application, then a disconnect."""
+        scope["client"] = scope["client"] or self.peer
         coming = iter([*messages, {"type": "http.disconnect"}])
 
         async def receive() -> dict[str, Any]:

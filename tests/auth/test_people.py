@@ -379,7 +379,7 @@ async def test_sign_in__takes_the_password_and_tells_nothing_about_addresses(off
     assert SECRET.encode() not in accepted.body
 
 
-async def test_sign_in__stops_after_five_failures_for_an_address(office: Office) -> None:
+async def test_sign_in__stops_after_five_failures_for_an_address_from_one_network(office: Office) -> None:
     await office.join("ann@example.com", role="viewer")
     await office.join("ben@example.com", role="viewer")
     browser = Browser(office.call)
@@ -391,6 +391,27 @@ async def test_sign_in__stops_after_five_failures_for_an_address(office: Office)
     assert (await attempt("ann@example.com"), await attempt("ben@example.com")) == (429, 200)
     office.call.clock.move(passwords.TRY_SECONDS / passwords.TRIES)
     assert [await attempt("ann@example.com") for _ in range(3)] == [200] * 3
+
+
+async def test_sign_in__is_not_stopped_by_failures_from_another_network_but_by_very_many(
+    office: Office, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(passwords, "TRIES", 2)
+    monkeypatch.setattr(passwords, "TRIES_ANYWHERE", 5)
+    office.call.__post_init__()  # with these limits
+    ann = await office.join("ann@example.com", role="viewer")
+    change = {"current": SECRET, "password": SECRET}
+
+    async def attempt(network: int, password: str = "wrong wrong wrong") -> int:
+        office.call.peer = (f"203.0.113.{network}", 0)
+        return (await Browser(office.call)("POST", "/console/session", {"email": "ann@example.com", "password": password})).status
+
+    guesses = [await attempt(1) for _ in range(3)]
+    signed_in = await attempt(2, SECRET)
+    changed = (await ann("PUT", "/team/v1/me/password", change)).status
+    guesses += [await attempt(network) for network in (3, 3, 4, 5)]
+
+    assert (signed_in, changed, guesses) == (200, 204, [401, 401, 429, 401, 401, 401, 429])
 
 
 async def test_wrong_passwords__count_as_failed_keys_of_their_address(store: Store, make_client: MakeClient) -> None:
@@ -522,7 +543,13 @@ async def test_link_by_mail__signs_in_once_and_goes_to_active_people_only(store:
     assert [(reply.status, reply.body) for reply in replies] == [(202, b"{}")] * 3
     assert refused.status == 404
     assert await box.recipients() == ["mailto:ann@example.com"]
-    secret = box.mails[0][1].partition("https://tb.example/console/sign-in#")[2].split()[0]
+    for _ in range(passwords.LINKS):
+        last = await browser("POST", "/console/links", {"email": "ann@example.com"})
+    assert (last.status, "look for the newest in its mailbox" in last.problem["detail"]) == (429, True)
+    by_password = await browser("POST", "/console/session", {"email": "ann@example.com", "password": SECRET})
+    assert by_password.status == 200  # requests of links are anybody's
+    await box.recipients()
+    secret = box.mails[-1][1].partition("https://tb.example/console/sign-in#")[2].split()[0]
     signed_in = [await browser("POST", "/console/session", {"link": secret}) for _ in range(2)]
     assert [reply.status for reply in signed_in] == [200, 401]
     assert signed_in[0].json()["user"]["id"] == ann.user["id"]

@@ -238,6 +238,19 @@ def test_doctor__notes_an_old_copy_of_the_store(run: Run, sqlite_url: str) -> No
     assert [(level, detail.split()[0]) for level, detail in found["backups"]] == [("note", "touchbase.db.before-0001-x")]
 
 
+def test_doctor__names_webhooks_that_were_set_aside(run: Run, sqlite_url: str, tmp_path: Path) -> None:
+    fill(sqlite_url, lambda client: [])
+    folder = tmp_path / "spool"
+    before = look(run, sqlite_url, TOUCHBASE_SPOOL=str(folder))
+    (folder / "failed").mkdir(parents=True)
+    (folder / "failed" / "1-a.spool.damaged").write_bytes(b"x")
+
+    found = look(run, sqlite_url, TOUCHBASE_SPOOL=str(folder))
+
+    assert (before["spool"][0][0], found["spool"][0][0]) == ("ok", "problem")
+    assert found["spool"][0][1] == f"0 webhooks and 1 damaged files were set aside in {folder / 'failed'}"
+
+
 def test_doctor__reports_secrets_that_fail_to_decrypt(run: Run, engine_url: str) -> None:
     fill(engine_url, lambda client: [connected(client, now(), ("a-secret-of-ours",))])
 

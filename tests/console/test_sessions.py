@@ -95,6 +95,20 @@ async def test_session_cookie__is_secure_where_the_public_url_is(store: Store, m
     assert reply.headers["set-cookie"].startswith("__Host-touchbase_session=")
 
 
+async def test_session__of_a_plain_cookie_counts_over_http_only(store: Store, make_client: MakeClient) -> None:
+    """Another host below the same domain can set the plain cookie, also for https."""
+    call = make_client(store, auth="api-key", public_url="https://example.com")
+    browser = Browser(call)
+    await browser.sign_in(await key(call, ADMIN))
+    own = browser.cookie
+
+    browser.cookie = own.removeprefix("__Host-")
+    planted = await browser("GET", "/admin/v1/clients")
+    browser.cookie = f"{browser.cookie}; touchbase_session=x; {own}"
+
+    assert (planted.status, (await browser("GET", "/admin/v1/clients")).status) == (401, 200)
+
+
 async def test_sign_in__refuses_a_text_that_is_no_key(browser: Browser) -> None:
     good = await key(browser.call, ADMIN)
 

@@ -701,3 +701,44 @@ async def test_fetch_worker__cancels_a_slow_request_on_stop(store: Store) -> Non
         await setup.work()
 
         assert await emails(setup) == {"person-1@example.com"}
+
+
+async def test_fetch_worker__goes_on_for_other_clients_beside_tools_that_do_not_respond(
+    store: Store, execute_sql: ExecuteSql, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """However many tools of one client there are."""
+    monkeypatch.setattr(enrichment_worker, "CONCURRENCY", 3)
+    monkeypatch.setattr(enrichment_worker, "MOST_OF_CLIENT", 2)
+    came = asyncio.Event()
+    waiting: list[str] = []
+    async with setup_with_api(store, hubspot) as (setup, server):
+        other = (await store.write(ensure_client("other", NOON))).number
+
+        async def queue(client: int, tool: str, base: str, kind: str = "contact") -> None:
+            connection = Connection(
+                client, "crm", tool, NOON, NOON, [], ConnectionSettings(api_base=base, api_user="ann@example.com"), TOKEN
+            )
+            await store.write(add_connection(connection))
+            await execute_sql(
+                "INSERT INTO fetch_queue (client, tool, object_type, object_id, rank, thin, requested_us, next_us, attempts) "
+                f"VALUES ({client}, '{tool}', '{kind}', '1', 0, 0, {NOON}, {NOON}, 0)"
+            )
+
+        async def send(base: str, request: ApiRequest) -> ApiResponse:
+            if base == server.base:
+                return await setup.fetch._send(base, request)
+            waiting.append(base)
+            await asyncio.Event().wait()
+            raise AssertionError
+
+        await queue(setup.client, "copper", f"{server.base}/copper", "person")
+        for tool in ("freshsales", HUBSPOT):
+            await queue(setup.client, tool, f"{server.base}/{tool}")
+        await queue(other, HUBSPOT, server.base)
+        worker = FetchWorker(store, setup.fetch._tools, send, setup.clock, on_stored=lambda client: came.set())
+        running = asyncio.create_task(worker.run())
+        await came.wait()
+        worker.stop()
+        await running
+
+    assert len(waiting) == 2

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import Any
 
 import pytest
 from tests.asgi_client import ApiClient
 from tests.imports.jobs import contacts
 
-from touchbase.jobs.models import QUEUED, Checkpoint, Job
+from touchbase.jobs import worker as worker_module
+from touchbase.jobs.models import QUEUED, RUNNING, Checkpoint, Job
 from touchbase.jobs.runner import JobRun, execute_step
-from touchbase.jobs.sql import claim_job, create_job, get_job
+from touchbase.jobs.sql import claim_job, create_job, due_jobs, get_job, list_jobs
 from touchbase.jobs.worker import JobWorker
 from touchbase.records.models import Contact
 from touchbase.records.operations import create_contact, update_contact
@@ -76,3 +78,75 @@ async def test_a_kind_that_no_worker_knows__fails_with_the_reason(call: ApiClien
 
     found = (await call.get(f"/public/v2/jobs/{job.id}")).json()
     assert (found["state"], "no jobs of the kind 'contacts.unknown'" in found["error"]) == ("failed", True)
+
+
+class Asking:
+    """A kind that waits for a server that does not respond."""
+
+    name = "contacts.ask"
+
+    async def run(self, run: JobRun) -> None:
+        """Wait until the worker stops."""
+        await run.outside(asyncio.Event().wait())
+
+
+class Noting:
+    """A kind that notes its clients; `ended` is set after so many jobs."""
+
+    name = "contacts.note"
+
+    def __init__(self, jobs: int) -> None:
+        self.clients: list[int] = []
+        self.ended = asyncio.Event()
+        self._jobs = jobs
+
+    async def run(self, run: JobRun) -> None:
+        """Note the client."""
+        self.clients.append(run.job.client)
+        if len(self.clients) == self._jobs:
+            self.ended.set()
+
+
+async def queue(call: ApiClient, kind: str, *clients: int) -> None:
+    for client in clients:
+        await call.parts.store.write(create_job(Job(client, 0, kind, QUEUED, call.clock(), call.clock(), {})))
+        call.clock.move(1)
+
+
+async def test_servers_that_do_not_respond__hold_up_no_other_job_and_no_stop(call: ApiClient, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("one", "two", "three", "four"):
+        await call.settings(name)
+    await queue(call, "contacts.ask", 1, 2, 3)
+    await queue(call, "contacts.note", 4)
+    monkeypatch.setattr(worker_module, "MAX_OUTSIDE", 2)  # a third one has to come back
+    noting = Noting(1)
+    worker = JobWorker(call.parts.store, call.clock, [Asking(), noting])
+    running = asyncio.create_task(worker.run())
+
+    async with asyncio.timeout(60):
+        await noting.ended.wait()
+        worker.stop()
+        await running
+
+    assert noting.clients == [4]
+    states = [job.state for client in (1, 2, 3) for job in await call.parts.store.read(list_jobs(client, 9))]
+    assert states == [RUNNING] * 3
+    call.clock.move(10)
+    assert {client for client, _ in await call.parts.store.read(due_jobs(call.clock(), 9))} == {1, 2, 3}
+
+
+async def test_clients__take_turns_however_many_jobs_they_have(call: ApiClient, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("one", "two", "three"):
+        await call.settings(name)
+    await queue(call, "contacts.note", *[1] * 30, *[2] * 3, 3)
+    monkeypatch.setattr(worker_module, "MAX_JOBS", 1)
+    noting = Noting(7)
+    worker = JobWorker(call.parts.store, call.clock, [noting])
+    running = asyncio.create_task(worker.run())
+
+    async with asyncio.timeout(60):
+        await noting.ended.wait()
+        worker.stop()
+        await running
+
+    assert noting.clients == [1, 2, 3, 1, 2, 1, 2]

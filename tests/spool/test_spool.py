@@ -261,6 +261,34 @@ async def test_damaged_file__is_stored_as_far_as_it_is_whole_and_set_aside(
     assert "2 whole ones are stored" in caplog.text
 
 
+async def test_set_aside_webhooks_and_damaged_files__are_removed_after_30_days_and_later_ones_stay(
+    spool: Spool, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    webhook = SpooledWebhook(5, "/public/crm-webhook/acme", b"", b"", "http", [], "127.0.0.1", b"{}")
+
+    async def fails(one: SpooledWebhook) -> None:
+        raise ZeroDivisionError
+
+    spool.receive = fails
+    failed = tmp_path / "spool" / "failed"
+    await spool.add(0, webhook)
+    await spool.drain()
+    (old,) = failed.iterdir()
+    for name in ("1-a.spool.damaged", "2-b.spool.damaged"):
+        (failed / name).write_bytes(b"x")
+    for path in (old, failed / "1-a.spool.damaged"):
+        os.utime(path, (time.time() - 31 * 86_400,) * 2)
+
+    await spool._round()
+    await spool.add(0, webhook)
+    await spool.drain()
+
+    counts = await spool.counts()
+    assert (counts.set_aside, counts.damaged, old.exists()) == (1, 1, False)
+    assert (failed / "2-b.spool.damaged").exists()
+    assert f"{old} was removed" in caplog.text
+
+
 async def test_counts__are_of_what_waits_and_of_what_is_set_aside(spool: Spool, tmp_path: Path) -> None:
     webhook = SpooledWebhook(5, "/public/crm-webhook/acme", b"", b"", "http", [], "127.0.0.1", b"{}")
     empty = await spool.counts()

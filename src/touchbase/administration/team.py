@@ -433,7 +433,7 @@ async def change_password(call: Call) -> Response:
     if not user.has_password:
         raise Forbidden("you have no password: ask an administrator for a link to choose one")
     try:
-        await call.api.passwords.user(user.email, request.current)
+        await call.api.passwords.user(user.email, request.current, peer_of(call.scope))
     except InvalidKey:
         raise Invalid([Fault("/current", "wrong", "is not your password; ask an administrator for a link if you forgot it")]) from None
     stored = await hash_password(request.password)

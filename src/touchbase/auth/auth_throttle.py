@@ -16,30 +16,31 @@ WINDOW = 60
 
 
 class KeyThrottle:
-    """Limits failed keys to `most` in `window` seconds per address, or failed passwords per person; 0: no limit."""
+    """Limits failed keys to `most` in `window` seconds per address, or others of what `failures` names; 0: no limit."""
 
-    def __init__(self, most: int = 0, window: int = WINDOW, *, failures: str = "keys from this address") -> None:
+    def __init__(self, most: int = 0, window: int = WINDOW, *, failures: str = "keys from this address have failed; check the key") -> None:
+        """`failures` follows "too many" in the error."""
         self._most = most
         self._window = window
         self._failures = failures
-        self._tried: BoundedCache[str, TokenBucket] = BoundedCache(self._new, TokenBucket.is_full)
+        self._tried: BoundedCache[Hashable, TokenBucket] = BoundedCache(self._new, TokenBucket.is_full)
 
-    def check(self, peer: str, now: Micros) -> None:
+    def check(self, peer: Hashable, now: Micros) -> None:
         """Count a key that is not known to be valid, before the store is read; raise `RateLimited`."""
         if self._most and not self._tried.of(peer, now).take(1, now):
             raise self._error(self._tried.of(peer, now))
 
-    def succeeded(self, peer: str, now: Micros) -> None:
+    def succeeded(self, peer: Hashable, now: Micros) -> None:
         """Stop counting a checked key that was valid."""
         if self._most:
             self._tried.of(peer, now).refund(1)
 
-    def _new(self, peer: str, now: Micros) -> TokenBucket:
+    def _new(self, peer: Hashable, now: Micros) -> TokenBucket:
         return TokenBucket(f"failed-{self._failures.partition(' ')[0]}", self._most / self._window, self._window, now)
 
     def _error(self, bucket: TokenBucket) -> RateLimited:
         seconds = bucket.wait(1)
-        detail = f"too many {self._failures} have failed; check the {self._failures.partition('s ')[0]}, and try again in {seconds} s"
+        detail = f"too many {self._failures}, and try again in {seconds} s"
         return RateLimited(detail, policy=bucket.name, quota=self._most, window=self._window, retry_after=seconds)
 
 

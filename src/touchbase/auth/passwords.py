@@ -25,9 +25,13 @@ MEMORY = 64 << 20
 """Bytes that OpenSSL may use for one hash."""
 MOST_HASHING = 16
 """Passwords that are hashed or wait for it in a process: a request that waits takes one of the places of all requests."""
-TRIES, TRY_SECONDS = 5, 15 * 60
-"""Failures with one e-mail address before the next must wait."""
+TRIES, TRIES_ANYWHERE, LINKS, TRY_SECONDS = 5, 200, 5, 15 * 60
+"""Failures with one e-mail address before the next must wait, from one network and from all: else a stranger could lock anybody out.
+
+And how many links to sign in with may be sent to one address: a stranger's go to the same person, who can use them.
+"""
 WRONG = "the e-mail address or the password is wrong; ask an administrator for a new link if you forgot it"
+_FAILED = "have failed; check the password"
 HASHING_SECONDS = 5
 """How soon a refused sign-in may be tried again."""
 _hashing = asyncio.Semaphore(MOST_HASHING)
@@ -70,20 +74,35 @@ class Passwords:
     def __init__(self, store: Store, clock: Clock) -> None:
         self._store = store
         self._clock = clock
-        self.failed = KeyThrottle(TRIES, TRY_SECONDS, failures="passwords for this address")
-        """By e-mail address; counts requests of sign-in links too."""
+        self._failed = KeyThrottle(TRIES, TRY_SECONDS, failures=f"passwords for this address {_FAILED}")
+        self._failed_anywhere = KeyThrottle(TRIES_ANYWHERE, TRY_SECONDS, failures=f"passwords for this address, from everywhere, {_FAILED}")
+        self._links = KeyThrottle(LINKS, TRY_SECONDS, failures="links for this address were requested; look for the newest in its mailbox")
 
-    async def user(self, email: str, password: str) -> User:
-        """Return the active person with this password; raise `InvalidKey`, and `RateLimited` after too many failures."""
+    async def user(self, email: str, password: str, peer: str) -> User:
+        """Return the active person with this password; raise `InvalidKey`, and `RateLimited` after too many failures.
+
+        `peer` is the address of the HTTP client.
+        """
         key = find_email_key(email)
-        self.failed.check(key or email.strip().lower()[:LONGEST], self._clock())
+        name = key or email.strip().lower()[:LONGEST]
+        self._failed.check((name, peer), self._clock())
+        self._failed_anywhere.check(name, self._clock())
         stored = None if key is None else await self._store.read(find_password(key))
         try:
             is_right = await is_password(password, None if stored is None else stored[1])
         except Overloaded:
-            self.failed.succeeded(key or email.strip().lower()[:LONGEST], self._clock())  # nothing was tried
+            self._forget(name, peer)  # nothing was tried
             raise
         if not is_right or stored is None or stored[0].state != ACTIVE:
             raise InvalidKey(WRONG)
-        self.failed.succeeded(key or "", self._clock())
+        self._forget(name, peer)
         return stored[0]
+
+    def check_link(self, email: str) -> None:
+        """Count a link to be sent to an address in normal form; raise `RateLimited`."""
+        self._links.check(email, self._clock())
+
+    def _forget(self, name: str, peer: str) -> None:
+        """Stop counting an attempt."""
+        self._failed.succeeded((name, peer), self._clock())
+        self._failed_anywhere.succeeded(name, self._clock())

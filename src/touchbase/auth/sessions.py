@@ -91,23 +91,24 @@ def check_text(text: str) -> None:
         raise InvalidKey(ENDED)
 
 
-def session_from_headers(headers: Mapping[bytes, bytes]) -> bytes | None:
+def session_from_headers(headers: Mapping[bytes, bytes], *, https: bool) -> bytes | None:
     """Return the session of a console's request, with `SESSION` before it; None without one. Raises as `require_same_origin` does."""
     if CONSOLE_HEADER not in headers:
         return None
     require_same_origin(headers)
-    text = find_cookie(headers, COOKIE)
+    text = find_cookie(headers, cookie_name(COOKIE, https=https))
     return None if text is None else SESSION.encode() + text
 
 
+def cookie_name(name: bytes, *, https: bool) -> bytes:
+    """Return the name of a cookie as it is set and read: over https only that with `HOST_PREFIX`, as another host may set the other."""
+    return HOST_PREFIX + name if https else name
+
+
 def find_cookie(headers: Mapping[bytes, bytes], name: bytes) -> bytes | None:
-    """Return the text of a cookie whose name ends with an equals sign, first of the one with `HOST_PREFIX`; None without one."""
-    cookies = [cookie.strip() for cookie in headers.get(b"cookie", b"").split(b";")]
-    for candidate in (HOST_PREFIX + name, name):
-        for cookie in cookies:
-            if cookie.startswith(candidate):
-                return cookie.removeprefix(candidate)
-    return None
+    """Return the text of a cookie whose name ends with an equals sign; None without one."""
+    cookies = (cookie.strip() for cookie in headers.get(b"cookie", b"").split(b";"))
+    return next((cookie.removeprefix(name) for cookie in cookies if cookie.startswith(name)), None)
 
 
 def require_same_origin(headers: Mapping[bytes, bytes]) -> None:

@@ -87,6 +87,7 @@ def _findings(database: str | None, silent_after: Micros) -> Iterator[Finding]:
     if not unknown:
         yield Finding("settings", OK, "valid, those of this shell")
     yield from _disk_findings(settings)
+    yield from _spool_findings(settings)
     try:
         yield from run(_store_findings(settings, silent_after))
     except TouchbaseError as error:
@@ -115,6 +116,26 @@ def _disk_findings(settings: Settings) -> Iterator[Finding]:
             when = to_text(int(copied_at) * SECOND)[:10]
             detail = f"{copy.name} of {when} contains people who were erased since"
             yield Finding("backups", NOTE, detail, "remove it if you do not need it any more")
+
+
+def _spool_findings(settings: Settings) -> Iterator[Finding]:
+    """Yield findings about webhooks that were set aside, in the spool that this shell's settings name."""
+    from touchbase.doctor import OK, PROBLEM, Finding
+    from touchbase.spool.counting import FAILED, SpoolCounter
+    from touchbase.spool.spool import SET_ASIDE_DAYS
+
+    if not settings.spool:
+        return
+    folder = Path(settings.spool)
+    counts = SpoolCounter(folder).count()
+    if counts.set_aside or counts.damaged:
+        detail = f"{counts.set_aside} webhooks and {counts.damaged} damaged files were set aside in {folder / FAILED}"
+        step = (
+            f"the server's log says why; move them back to {folder / '0'} once it is mended: they are removed after {SET_ASIDE_DAYS} days"
+        )
+        yield Finding("spool", PROBLEM, detail, step)
+    else:
+        yield Finding("spool", OK, "no webhook was set aside")
 
 
 async def _store_findings(settings: Settings, silent_after: Micros) -> list[Finding]:

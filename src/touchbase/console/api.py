@@ -34,7 +34,7 @@ from touchbase.common.timestamps import to_text_or_none
 from touchbase.console.oidc import OIDC
 from touchbase.errors import Fault, Forbidden, Invalid, InvalidKey, NotFound
 from touchbase.http.conditional import ETAG, unless_known
-from touchbase.http.endpoint import Call, key_from_headers
+from touchbase.http.endpoint import Call
 from touchbase.http.responses import Response
 from touchbase.http.routing import Route
 from touchbase.http.schemas import encode
@@ -195,7 +195,7 @@ def _response(call: Call, static_file: File, caching: bytes) -> Response:
 
 async def session(call: Call) -> Response:
     """`GET` of what this browser may do; without a session that is nothing, and no error."""
-    key = key_from_headers(call.headers)
+    key = call.api.key(call.headers, call.scope)
     authenticator = call.api.authenticator
     if not authenticator.keys_needed or key is None:
         return await _shown(call)
@@ -227,7 +227,7 @@ async def sign_in(call: Call) -> Response:
     if credentials.link:
         user = await _user_of_link(call, credentials.link)
     elif credentials.email:
-        user = await call.api.passwords.user(credentials.email, credentials.password)
+        user = await call.api.passwords.user(credentials.email, credentials.password, peer)
     call.api.authenticator.end_attempt(peer)
     if user is not None:
         text, session = await begin_session(call, user.id)
@@ -263,7 +263,7 @@ async def send_link(call: Call) -> Response:
         raise Invalid([Fault("/email", "email", "must be an e-mail address")])
     if not can_mail(call, email):
         raise NotFound("this server sends no e-mail to this address; sign in with a password or an API key")
-    call.api.passwords.failed.check(email, parts.clock())
+    call.api.passwords.check_link(email)
     found = await parts.store.read(find_password(email))
     if found is not None and found[0].state == USER_ACTIVE:
         secret, link = new_link(found[0].id, SIGN_IN, parts.clock())

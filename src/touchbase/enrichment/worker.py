@@ -46,8 +46,8 @@ CLAIM: Micros = 120 * SECOND
 """How long a claim lasts: time for one request and for storing its records."""
 MAX_ATTEMPTS = 10
 """Failed requests for one record, after which it is not fetched until a webhook requests it again."""
-CONCURRENCY = 8
-"""Queues that one process works on at the same time."""
+CONCURRENCY, MOST_OF_CLIENT = 24, 3
+"""Queues that one process works on at the same time, and those of one client: a tool may take `http_client.SECONDS` for each response."""
 MAX_WAIT: Micros = 3600 * SECOND
 FIRST_WAIT: Micros = 5 * SECOND
 BUSY_POLL_SECONDS = 0.1
@@ -168,7 +168,8 @@ class FetchWorker(Worker):
     async def _round(self) -> float:
         due = [queue for queue in await self._store.read(due_fetches(self._clock())) if queue not in self._backoff]
         for client, tool in due:
-            if (client, tool) not in self._running and len(self._running) < CONCURRENCY:
+            of_client = sum(1 for running, _ in self._running if running == client)
+            if (client, tool) not in self._running and len(self._running) < CONCURRENCY and of_client < MOST_OF_CLIENT:
                 task = asyncio.create_task(self._try_batch(client, tool), name=f"fetch {tool}")
                 self._running[client, tool] = task
                 task.add_done_callback(partial(self._ended, (client, tool)))

@@ -94,7 +94,7 @@ class Api:
 
         Raises the errors of `Authenticator.client` and `RateLimiter`. The caller must call `finish_request` in the end, also after errors.
         """
-        key = None if self._open else key_from_headers(headers)
+        key = None if self._open else self.key(headers, scope)
         client = self._cached(headers, key, needed, now, scope) or await self.authenticate(headers, key, needed, now, scope)
         scope["touchbase.client"] = client.client_id
         if self._tracing is not None:
@@ -108,6 +108,15 @@ class Api:
                 scope[RATE_LIMIT_HEADERS] = rate_limit_headers(bucket)
             self.begin(client.number, scope)
         return client
+
+    def key(self, headers: Headers, scope: Scope) -> bytes | None:
+        """Return the request's API key, else the session of the console. Raises as `session_from_headers` does."""
+        key = key_from_headers(headers)
+        return key if key is not None else session_from_headers(headers, https=self.is_https(scope))
+
+    def is_https(self, scope: Scope) -> bool:
+        """Return whether the browser of a request uses https."""
+        return scope.get("scheme") == "https" or self.dependencies.public_url.startswith("https://")
 
     async def authenticate(self, headers: Headers, key: bytes | None, needed: str, now: Micros, scope: Scope) -> Client:
         """Authenticate a request for records without counting it; raises the errors of `Authenticator.client`."""
@@ -130,7 +139,7 @@ class Api:
 
     async def principal(self, headers: Headers, needed: str, now: Micros, scope: Scope) -> Principal:
         """Authenticate and count an administrator's request; raises the errors of `Authenticator.principal` and `RateLimiter`."""
-        key = key_from_headers(headers)
+        key = self.key(headers, scope)
         named = partial(_client_named, headers, scope)
         principal = await self.authenticator.principal(_text(key), needed, peer_of(scope), named=named)
         if self._tracing is not None:
@@ -171,14 +180,13 @@ async def _not_built(scope: Scope, receive: Receive, send: Send) -> None:
 
 
 def key_from_headers(headers: Headers) -> bytes | None:
-    """Return the request's API key, from a bearer token, `X-Api-Key` or RevyOps' `X-Master-Api-Key`; else the session of the console."""
+    """Return the request's API key, from a bearer token, `X-Api-Key` or RevyOps' `X-Master-Api-Key`."""
     header = headers.get(b"authorization")
     if header is not None:
         scheme, _, token = header.partition(b" ")
         if scheme.lower() == b"bearer":
             return token.strip()
-    header = headers.get(b"x-api-key") or headers.get(b"x-master-api-key")
-    return header if header is not None else session_from_headers(headers)
+    return headers.get(b"x-api-key") or headers.get(b"x-master-api-key")
 
 
 def _client_named(headers: Headers, scope: Scope) -> str | None:

@@ -7,10 +7,10 @@ from typing import TypeVar
 from msgspec import Struct
 from msgspec.json import Decoder
 
-from touchbase.auth.sessions import COOKIE, HOST_PREFIX, SESSION, Session, find_cookie, new_session, require_same_origin, store_session
+from touchbase.auth.sessions import COOKIE, SESSION, Session, cookie_name, find_cookie, new_session, require_same_origin, store_session
 from touchbase.common.asgi import peer_of
 from touchbase.common.timestamps import SECOND
-from touchbase.http.endpoint import Call, key_from_headers
+from touchbase.http.endpoint import Call
 from touchbase.http.problems import UnsupportedMediaType
 from touchbase.http.request_body import read_json, read_struct
 from touchbase.http.responses import Response
@@ -43,7 +43,7 @@ async def begin_session(call: Call, holder: str) -> tuple[str, Session]:
 
 def session_text(call: Call) -> str | None:
     """Return the text of the request's session; None without one. Raises as `session_from_headers` does."""
-    key = key_from_headers(call.headers)
+    key = call.api.key(call.headers, call.scope)
     if key is None or not key.startswith(SESSION.encode()):
         return None
     return key.decode("latin-1").removeprefix(SESSION)
@@ -57,17 +57,18 @@ def with_session(call: Call, response: Response, text: str, session: Session | N
 
 def with_cookie(call: Call, response: Response, name: bytes, text: str, seconds: int, *, same_site: str = "Strict") -> Response:
     """Return the response with a cookie that no script reads; `name` ends with an equals sign, 0 seconds remove the cookie."""
-    https = call.scope.get("scheme") == "https" or call.api.dependencies.public_url.startswith("https://")
+    https = call.api.is_https(call.scope)
     # The prefix __Host- asks for Secure and the path /, also behind a proxy that serves the console below a prefix.
-    name, path = (HOST_PREFIX + name, b"/") if https else (name, call.reached_at("") or b"/")
-    cookie = b"%s%s; Path=%s; Max-Age=%d; HttpOnly; SameSite=%s" % (name, text.encode(), path, seconds, same_site.encode())
+    path = b"/" if https else call.reached_at("") or b"/"
+    named = cookie_name(name, https=https)
+    cookie = b"%s%s; Path=%s; Max-Age=%d; HttpOnly; SameSite=%s" % (named, text.encode(), path, seconds, same_site.encode())
     response.headers.append((b"set-cookie", cookie + (b"; Secure" if https else b"")))
     return response
 
 
 def cookie_text(call: Call, name: bytes) -> str | None:
     """Return the text of the request's cookie of a name that ends with an equals sign; None without one."""
-    text = find_cookie(call.headers, name)
+    text = find_cookie(call.headers, cookie_name(name, https=call.api.is_https(call.scope)))
     return None if text is None else text.decode("latin-1")
 
 

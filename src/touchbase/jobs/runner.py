@@ -8,8 +8,8 @@ with `name` and `run`, and its entry in `workers.job_kinds`.
 from __future__ import annotations
 
 import tempfile
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
-from typing import Any, BinaryIO, Protocol
+from collections.abc import AsyncIterator, Callable, Coroutine, Mapping, Sequence
+from typing import Any, BinaryIO, Protocol, TypeVar
 
 from touchbase.clients.models import Client
 from touchbase.common.cipher import Cipher
@@ -23,6 +23,8 @@ from touchbase.sql.ids import Ids
 from touchbase.sql.operation import Command, Commands, command, needs_of, plan_of, weight_of_all
 from touchbase.sql.statement import Plan
 from touchbase.sql.store import Store
+
+T = TypeVar("T")
 
 
 def _needs(steps: Sequence[Any]) -> Mapping[str, int]:
@@ -102,7 +104,16 @@ class JobKind(Protocol):
 class JobRun:
     """One claim of a job."""
 
-    def __init__(self, job: Job, client: Client, store: Store, clock: Clock, stopping: Callable[[], bool], sandbox: Sandbox) -> None:
+    def __init__(
+        self,
+        job: Job,
+        client: Client,
+        store: Store,
+        clock: Clock,
+        stopping: Callable[[], bool],
+        sandbox: Sandbox,
+        outside: Callable[[Coroutine[Any, Any, Any]], Coroutine[Any, Any, Any]],
+    ) -> None:
         self.job = job
         self.client = client
         self.store = store
@@ -110,6 +121,12 @@ class JobRun:
         self.sandbox = sandbox
         """Where files that came from outside are read."""
         self._stopping = stopping
+        self._outside = outside
+
+    async def outside(self, request: Coroutine[Any, Any, T]) -> T:
+        """Wait for another server while other jobs are at work; raises `Postponed` and `Stopping`, which the kind lets through."""
+        response: T = await self._outside(request)
+        return response
 
     async def step(self, commands: Sequence[Command[Any]], checkpoint: Callable[[list[Any]], Checkpoint]) -> list[Any]:
         """Execute commands and store the checkpoint that follows from their results, in one transaction; return the results.

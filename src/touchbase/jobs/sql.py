@@ -250,10 +250,10 @@ def list_jobs(
 
 @query(scope=ALL_CLIENTS)
 def due_jobs(at: Micros, limit: int) -> Plan[list[tuple[int, int]]]:
-    """Client and id of jobs of active clients that no worker has, the longest waiting first."""
+    """Client and id of the first job of each active client that no worker has, the longest waiting first."""
     rows = yield Select(
-        "SELECT j.client, j.id FROM job j JOIN client c ON c.id = j.client AND c.state = 'active' "
-        "WHERE j.state IN ('queued', 'running') AND j.lease_until_us <= ? ORDER BY j.lease_until_us, j.client, j.id LIMIT ?",
+        "SELECT j.client, min(j.id) FROM job j JOIN client c ON c.id = j.client AND c.state = 'active' "
+        "WHERE j.state IN ('queued', 'running') AND j.lease_until_us <= ? GROUP BY j.client ORDER BY min(j.updated_us), j.client LIMIT ?",
         (at, limit),
     )
     return [(row[0], row[1]) for row in rows]

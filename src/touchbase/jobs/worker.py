@@ -9,7 +9,9 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
-from collections.abc import Sequence
+from collections.abc import Coroutine, Sequence
+from itertools import count
+from typing import Any, TypeVar
 
 from touchbase.clients.models import Client
 from touchbase.clients.sql.clients import find_client_by_number
@@ -30,10 +32,15 @@ CLAIMING = "a job"
 RENEW_SECONDS = 8.0
 MAX_JOBS = 2
 """Jobs at work at once in one process."""
+MAX_OUTSIDE = 16
+"""Further jobs that wait for the response of another server."""
+MOST_DUE = 1_000
+"""Clients with due jobs among which a round chooses."""
 MAX_ATTEMPTS = 5
 """Claims without progress after which a job fails."""
 RETRY: Micros = 5 * SECOND
 _serials = UniqueIds()
+T = TypeVar("T")
 
 
 class JobWorker(Worker):
@@ -60,6 +67,11 @@ class JobWorker(Worker):
         self._keep_files: Micros = keep_files_us
         self._running: dict[int, asyncio.Task[None]] = {}
         """Jobs at work by client."""
+        self._outside = 0
+        """How many of them wait for another server."""
+        self._begun: dict[int, int] = {}
+        """The number of the last job that was begun for a client, so that clients take turns."""
+        self._numbers = count(1)
 
     async def run(self) -> None:
         """Run jobs until stopped, and their current steps to the end."""
@@ -79,12 +91,37 @@ class JobWorker(Worker):
         return await self._take(client, job_id)
 
     async def _round(self) -> float:
-        due = await self._store.read(due_jobs(self._clock(), 20)) if len(self._running) < MAX_JOBS else []
-        for client, job_id in due:
-            if client not in self._running and len(self._running) < MAX_JOBS:
+        due = await self._store.read(due_jobs(self._clock(), MOST_DUE)) if self._has_room else []
+        clients = {client for client, _ in due}
+        self._begun = {client: number for client, number in self._begun.items() if client in clients or client in self._running}
+        for client, job_id in sorted(due, key=lambda job: self._begun.get(job[0], 0)):
+            if client not in self._running and self._has_room:
+                self._begun[client] = next(self._numbers)
                 self._running[client] = task = asyncio.create_task(self._take_logged(client, job_id), name=f"job-{job_id}")
                 task.add_done_callback(lambda _, client=client: self._done(client))  # type: ignore[misc]
         return self.poll_seconds
+
+    @property
+    def _has_room(self) -> bool:
+        return len(self._running) - self._outside < MAX_JOBS
+
+    async def _wait_outside(self, request: Coroutine[Any, Any, T]) -> T:
+        """Wait for another server while other jobs are at work. Raises `Postponed` if very many wait, and `Stopping`."""
+        if self._outside >= MAX_OUTSIDE:
+            request.close()
+            raise Postponed(self._clock() + RETRY)
+        self._outside += 1
+        self.wake()
+        response, stop = asyncio.ensure_future(request), asyncio.ensure_future(self._stopping.wait())
+        try:
+            await asyncio.wait((response, stop), return_when=asyncio.FIRST_COMPLETED)
+            if not response.done():
+                raise Stopping
+            return response.result()
+        finally:
+            self._outside -= 1
+            response.cancel()
+            stop.cancel()
 
     def _done(self, client: int) -> None:
         del self._running[client]
@@ -106,7 +143,7 @@ class JobWorker(Worker):
         return True
 
     async def _run(self, job: Job, client: Client) -> None:
-        run = JobRun(job, client, self._store, self._clock, self._stopping.is_set, self._sandbox)
+        run = JobRun(job, client, self._store, self._clock, self._stopping.is_set, self._sandbox, self._wait_outside)
         renewing = asyncio.create_task(self._renew(job))
         try:
             kind = self._kinds.get(job.kind)

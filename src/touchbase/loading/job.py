@@ -106,7 +106,7 @@ class LoadKind:
         check_space(run.client, self._stored_bytes)
         client = HttpClient(self._agent, self._allowed)
         try:
-            response = await client.send(base_of(tool, connection), request_of(tool, connection, todo[0]))
+            response = await run.outside(client.send(base_of(tool, connection), request_of(tool, connection, todo[0])))
         except FetchFailed as error:
             await _wait(run, at, todo, str(error), error.retry_after, is_final=error.stop)
         else:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from touchbase.common.timestamps import Micros
-from touchbase.spool.files import ENDING, HEAD
+from touchbase.spool.files import DAMAGED, ENDING, HEAD
 
 FAILED = "failed"
 """The folder of webhooks that an error keeps from being received."""
@@ -26,6 +26,8 @@ class SpoolCounts:
     """About when the oldest of them came: when its file was begun."""
     set_aside: int = 0
     """Webhooks that an error keeps from being received; they are not among the others."""
+    damaged: int = 0
+    """Files that end within a webhook, or have a damaged one."""
 
 
 class SpoolCounter:
@@ -55,6 +57,7 @@ class SpoolCounter:
                     counts.webhooks += records
                     counts.bytes += end
                     counts.oldest_us = _began_us(path) if counts.oldest_us is None else counts.oldest_us
+        counts.damaged = sum(1 for _ in self._folder.glob(f"{FAILED}/*{DAMAGED}"))
         return counts
 
 

@@ -21,6 +21,7 @@ from touchbase.common.seldom import Seldom
 
 LOG = logging.getLogger("touchbase.spool")
 ENDING = ".spool"
+DAMAGED = ".damaged"
 MAX_FILE_BYTES = 64 * 1024 * 1024
 """A file that is larger gets a successor, so that read files can be removed early."""
 SIZE_SECONDS = 1.0
@@ -124,6 +125,22 @@ class SpoolFiles:
             return sorted(path for path in self._folder.iterdir() if path.name.endswith(ENDING))
         return []
 
+    def remove_before(self, at: float) -> list[Path]:
+        """Remove the files, also damaged ones, that nobody has open and whose last change is before a time; return them. It blocks."""
+        removed = []
+        for path in [*self.paths(), *self._folder.glob(f"*{DAMAGED}")]:
+            if path.stat().st_mtime >= at:
+                continue
+            if self._open is not None and path == self._open[0]:
+                self.close()
+            descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
+            with suppress(BlockingIOError):
+                fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                path.unlink()
+                removed.append(path)
+            os.close(descriptor)
+        return removed
+
     def take(self) -> TakenFile | None:
         """Return the oldest file that no other process has, for reading; None if there is none."""
         for path in self.paths():
@@ -195,7 +212,7 @@ class TakenFile:
     def set_aside(self, folder: Path) -> Path:
         """Move a damaged file for a person to look at; return its new place."""
         folder.mkdir(mode=0o700, exist_ok=True)
-        place = folder / f"{self.path.name}.damaged"
+        place = folder / f"{self.path.name}{DAMAGED}"
         self.path.rename(place)
         return place
 

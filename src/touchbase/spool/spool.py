@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import os
+import time
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from hashlib import sha256
@@ -105,6 +106,10 @@ UNKNOWN = "-unknown"
 """Ending of the folder of a cell's webhooks whose client is not known."""
 UNKNOWN_SHARE = 10
 """Such webhooks may take one part in so many of the spool, all together: anyone can send them."""
+SET_ASIDE_DAYS = 30
+"""After so many days, webhooks and damaged files that were set aside are removed."""
+REMOVE_EVERY = 3600.0
+"""Seconds between two searches for them."""
 Receives = Callable[[SpooledWebhook], Awaitable[None]]
 """Receives a webhook again. Raises `Overloaded` if its store still cannot be used; other refusals are recorded and final."""
 
@@ -133,6 +138,7 @@ class Spool(Worker):
         self._writing = asyncio.Lock()
         self._counter = SpoolCounter(folder)
         self._seldom = Seldom()
+        self._removed_at = -REMOVE_EVERY
         self.receive: Receives | None = None
         """How a webhook is received again; set before `run`."""
 
@@ -178,6 +184,7 @@ class Spool(Worker):
         """Store waiting webhooks, the oldest first, also of processes before this one."""
         await self._save_clients()
         await self.drain()
+        await self._remove_old()
         return self.poll_seconds
 
     async def _save_clients(self) -> None:
@@ -231,6 +238,16 @@ class Spool(Worker):
             taken.release()
         LOG.info("%d spooled webhooks are stored", count)
         return count
+
+    async def _remove_old(self) -> None:
+        """Remove webhooks that were set aside long ago: people who were erased since may be in them."""
+        if time.monotonic() - self._removed_at < REMOVE_EVERY:
+            return
+        self._removed_at = time.monotonic()
+        async with self._writing:
+            removed = await on_thread("spool", self._files(FAILED).remove_before, time.time() - SET_ASIDE_DAYS * 86_400)
+        for path in removed:
+            LOG.error("%s was removed, as its webhooks were set aside %d days ago", path, SET_ASIDE_DAYS)
 
     async def counts(self) -> SpoolCounts:
         """Return the counts of the spool, also of the files of other processes."""

@@ -21,7 +21,7 @@ from touchbase.event_log.reading import LATEST, read_page, sequence_of, types_of
 from touchbase.event_log.sql.queries import list_latest_events
 from touchbase.http import query_parameters as query
 from touchbase.http.dependencies import AppKey
-from touchbase.http.endpoint import Call, key_from_headers
+from touchbase.http.endpoint import Call
 from touchbase.http.page_turns import STREAM_BYTES
 from touchbase.http.responses import Response
 from touchbase.http.routing import Route, Success, Tag
@@ -181,7 +181,7 @@ async def _piece(call: Call, client: Client, query: _EventsQuery, after: int | N
 
 
 def _key(call: Call) -> bytes | None:
-    return None if call.api.dependencies.auth == "none" else key_from_headers(call.headers)
+    return None if call.api.dependencies.auth == "none" else call.api.key(call.headers, call.scope)
 
 
 def _event(event: LoggedEvent, encoded: msgspec.Raw) -> bytes:

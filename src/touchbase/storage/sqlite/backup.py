@@ -6,7 +6,7 @@ import glob
 import hashlib
 import os
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -72,17 +72,42 @@ def back_up(source: Path, target: Path, program: str, now: Micros, progress: Pro
         raise UnusableStore(f"cannot back up {source} to {target}: {describe_error(error)}") from error
 
 
-def copy_before_migration(store: Path, migration: str) -> Path:
+def copy_before_migration(store: Path, migration: str, has_run: Collection[str]) -> Path:
     """Copy a store to its own folder, under a name with the migration to run and the time; return the copy's path.
 
-    Removes what killed processes have left of theirs: only one at a time may change the schema.
+    Removes what killed processes have left of theirs, unless the migration is among those that have run: only one process at a time may
+    change the schema. `end_migration` follows.
     """
     for left in store.parent.glob(f"{glob.escape(store.name)}.before-*.part*"):
         left.unlink(missing_ok=True)
+    marker = _marker(store)
+    left_copy, _, left_migration = marker.read_text(encoding="utf-8").partition("\n") if marker.exists() else ("", "", "")
+    if left_copy and left_migration not in has_run:
+        remove_backup(store.with_name(left_copy))
     now = time.time_ns() // 1000
     copy = store.with_name(f"{store.name}.before-{migration[:4]}-{to_text(now - now % SECOND).replace(':', '')}")
+    with part_of(marker) as part:
+        part.write_text(f"{copy.name}\n{migration}", encoding="utf-8")
+        flush(part)
+        os.replace(part, marker)
     back_up(store, copy, touchbase.__version__, now, lambda done, total: None)
     return copy
+
+
+def end_migration(store: Path) -> None:
+    """Forget that a copy was made for migrations, which have run, or failed and left the store as it was."""
+    _marker(store).unlink(missing_ok=True)
+
+
+def _marker(store: Path) -> Path:
+    """Return the file that names the copy for migrations that run, and the last of them."""
+    return store.with_name(f"{store.name}.migrating")
+
+
+def remove_backup(file: Path) -> None:
+    """Remove a backup and its checksum."""
+    file.unlink(missing_ok=True)
+    checksum_file(file).unlink(missing_ok=True)
 
 
 def _refuse_store_files(source: Path, target: Path) -> None:

@@ -12,7 +12,7 @@ import apsw
 from touchbase.common.cipher import Cipher
 from touchbase.encryption.encrypted_columns import check_keys, reencrypt
 from touchbase.sql.migrations import APPLIED, RECORD, TABLE, Migration, out_of_date, packaged, pending, refuse_foreign
-from touchbase.storage.sqlite.backup import checksum_file, copy_before_migration
+from touchbase.storage.sqlite.backup import copy_before_migration, end_migration, remove_backup
 from touchbase.storage.sqlite.connection import open_writer, read, write
 
 _FOREIGN = """SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite!_%' ESCAPE '!'
@@ -97,18 +97,21 @@ def upgrade(cursor: apsw.Cursor, policy: UpgradePolicy) -> tuple[list[str], Path
     if waiting and not policy.upgrade:
         raise out_of_date(waiting)
     copied: list[Path] = []
+    store = Path(cursor.connection.filename)
 
     def copy(last: Migration) -> None:
         if policy.copies:
-            copied.append(copy_before_migration(Path(cursor.connection.filename), last.name))
+            copied.append(copy_before_migration(store, last.name, _applied(cursor)))
 
     try:
         names = migrate(cursor, migrations, copy)
     except BaseException:
         for path in copied:  # the store is as before, and a service that starts again and again would fill the disk with copies
-            path.unlink(missing_ok=True)
-            checksum_file(path).unlink(missing_ok=True)
+            remove_backup(path)
         raise
+    finally:
+        if copied:
+            end_migration(store)
     if read(cursor, check_keys(policy.cipher)):
         # With `secure_delete` and an emptied log: the plain text must not remain in the file or in the log.
         write(cursor, reencrypt(policy.cipher))
