@@ -95,7 +95,7 @@ class ConnectionSettingsBody(Struct, forbid_unknown_fields=True):
     fields: Annotated[
         Names,
         Meta(
-            description="Tool `generic`: field, or `custom.` with the name of a custom field -> its path in the body; Airtable: its column."
+            description="Tool `generic`: field, or `custom.` with the name of a custom field -> its path in the body; tables: its column."
         ),
     ] = {}
     events: Annotated[Names, Meta(description="Tool `generic`: the tool's name of an event -> Touchbase's event.")] = {}

@@ -89,7 +89,7 @@ def connection_faults(
     _check_labels(settings.status_labels, "status_labels", faults)
     _check_labels(settings.deal_labels, "deal_labels", faults)
     _check_objects(settings.objects, faults)
-    _check_fields(settings.fields, channel, faults)
+    _check_fields(settings.fields, channel, tool, faults)
     _check_events(settings, channel, faults)
     _check_written(settings.written_property, faults)
     if settings.deals_set_status and not settings.deal_labels:
@@ -97,8 +97,8 @@ def connection_faults(
     return faults
 
 
-_MAPPED = (("airtable", "fields"),)
-"""Tools beside the generic ones that read a mapping."""
+COLUMN_MAPPED = frozenset({"airtable", "baserow", "nocodb", "grist", "google_sheets"})
+"""Open tables, whose `fields` are names of columns; usual names need none."""
 
 
 def _check_channel(channel: str, tool: str, settings: ConnectionSettings, faults: list[Fault]) -> None:
@@ -112,7 +112,7 @@ def _check_channel(channel: str, tool: str, settings: ConnectionSettings, faults
         if channel == CRM and tool != owner and getattr(settings, name):
             faults.append(Fault(f"/settings/{name}", "tool", f"is for the tool {owner!r} only"))
     for name in ("fields", "events"):
-        if (tool, name) not in _MAPPED and tool != "generic" and getattr(settings, name):
+        if tool != "generic" and not (name == "fields" and tool in COLUMN_MAPPED) and getattr(settings, name):
             faults.append(Fault(f"/settings/{name}", "tool", f"is for the tool 'generic' only; the {name} of {tool} are known"))
 
 
@@ -148,7 +148,7 @@ def _check_objects(objects: Mapping[str, str], faults: list[Fault]) -> None:
             faults.append(Fault(_entry("objects", number), "choice", detail))
 
 
-def _check_fields(fields: Mapping[str, str], channel: str, faults: list[Fault]) -> None:
+def _check_fields(fields: Mapping[str, str], channel: str, tool: str, faults: list[Fault]) -> None:
     allowed = MAPPABLE_FIELDS if channel == CRM else CAMPAIGN_FIELDS
     listed = next((path.partition("[]")[0] for path in fields.values() if "[]" in path), None)
     for name, path in fields.items():
@@ -165,7 +165,7 @@ def _check_fields(fields: Mapping[str, str], channel: str, faults: list[Fault]) 
         elif "[]" in path and path.partition("[]")[0] != listed:
             detail = f"must name the same list as the other paths, {listed}[]: one body is read for each of one list"
             faults.append(Fault(_entry("fields", name), "path", detail))
-    if fields and channel == CRM and _IDENTITIES.isdisjoint(fields):
+    if fields and channel == CRM and tool not in COLUMN_MAPPED and _IDENTITIES.isdisjoint(fields):
         faults.append(Fault("/settings/fields", "required", "must say where to find one of id, email, domain and linkedin_url"))
 
 

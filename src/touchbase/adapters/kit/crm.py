@@ -33,6 +33,11 @@ CREATED: Final = "created"
 UPDATED: Final = "updated"
 DELETED: Final = "deleted"
 STATUS_CHANGED: Final = "status_changed"
+NOUNS = {
+    CONTACT: ("contact", "contacts", "person", "people", "persons", "lead", "leads", "prospect", "prospects", "customer", "customers"),
+    COMPANY: ("company", "companies", "account", "accounts", "organization", "organisation", "organizations", "organisations"),
+}
+"""Words for a kind of record in the names of events, objects and tables."""
 
 PREFERENCES: Final = "email_preferences_changed"
 RESUBSCRIBED: Final = "email_resubscribed"

@@ -13,11 +13,12 @@ from typing import ClassVar
 from urllib.parse import quote
 
 from touchbase.adapters.interface import ParsedWebhook
-from touchbase.adapters.kit.crm import COMPANY, CONTACT, CREATED, DELETED, UPDATED, CrmItem, RecordShape, other_event
+from touchbase.adapters.kit.crm import COMPANY, CONTACT, CREATED, DELETED, UPDATED, CrmItem, other_event
 from touchbase.adapters.kit.crm_adapter import Body, CrmAdapter, chosen_kind
 from touchbase.adapters.kit.crm_values import as_dict, as_list, query_parameter
-from touchbase.adapters.kit.extract import first, text
+from touchbase.adapters.kit.extract import text
 from touchbase.adapters.kit.fetch import ApiFetcher, FetchTarget, build_path
+from touchbase.adapters.kit.open_tables import SHAPES, read_row
 from touchbase.adapters.kit.signatures import BASE64, Scheme, constant_time_equal, hmac_digest, unbase64
 from touchbase.adapters.kit.times import parse_time
 from touchbase.common.timestamps import Micros
@@ -29,27 +30,6 @@ CHANGES = "changes."
 """Before the id of a base: the type of the list of its changes, whose id is the webhook's."""
 _CONTENT_MAC = "x-airtable-content-mac"
 _RECORD = re.compile(r"rec\w{14}")
-_COLUMN = re.compile(r"[\W_]+")
-_USUAL = {
-    "email": "email", "e_mail": "email", "email_address": "email", "work_email": "email",
-    "first_name": "first_name", "firstname": "first_name", "last_name": "last_name", "lastname": "last_name", "surname": "last_name",
-    "name": "name", "full_name": "name", "linkedin": "linkedin", "linkedin_url": "linkedin", "linkedin_profile": "linkedin",
-    "website": "website", "domain": "website", "url": "website", "company": "company", "company_name": "company", "account": "company",
-    "status": "status", "stage": "status",
-}  # fmt: skip
-"""Names of columns in lower case with underscores -> the properties of `SHAPES`. A client's `fields` come first."""
-_MAPPED = {
-    "email": "email", "first_name": "first_name", "last_name": "last_name", "name": "name", "linkedin_url": "linkedin", "domain": "website",
-    "status": "status", "company": "company",
-}  # fmt: skip
-"""A client's name of a field, in the setting `fields` -> the property."""
-SHAPES = {
-    CONTACT: RecordShape(
-        CONTACT, email=("email",), first_name=("first_name",), last_name=("last_name",), full_name=("name",), linkedin=("linkedin",),
-        company=("company",), useful=None,
-    ),
-    COMPANY: RecordShape(COMPANY, domain=("website",), company=("name", "company"), useful=None),
-}  # fmt: skip
 
 
 def _is_genuine(arrival: Arrival, secret: str, now: Micros) -> bool:
@@ -143,32 +123,16 @@ def _kind(webhook: ParsedWebhook, table: str) -> str:
 
 
 def _record(body: Body, kind: str, word: str, webhook: ParsedWebhook, status: tuple[str, ...]) -> list[Event]:
-    cells = as_dict(body.get("fields"))
     # A record has no time of its last change, and what it has not is empty: such cells are left out.
     item = CrmItem(SHAPES[kind], UPDATED, word, text(body.get("id")), "fetched")
-    mapping = webhook.settings.fields
-    names = {path: _MAPPED.get(name, name.removeprefix("custom.")) for name, path in mapping.items()}
-    record: Body = {}
-    for column, value in cells.items():
-        if _is_linked(value):
-            continue  # ids of records of another table
-        ours = names.get(column) or _USUAL.get(_COLUMN.sub("_", column).strip("_").lower(), column)
-        if ours in record and column not in names:
-            ours = column
-        record[ours] = _plain(value)
-    item.record, item.status = record, status
+    # Columns of linked records have only ids of another table.
+    cells = {column: value for column, value in as_dict(body.get("fields")).items() if not _is_linked(value)}
+    item.record, item.status = read_row(cells, status, webhook)
     return item.events()
 
 
 def _is_linked(value: object) -> bool:
     return isinstance(value, list) and bool(value) and all(_RECORD.fullmatch(text(part) or "") for part in value)
-
-
-def _plain(value: object) -> object:
-    """Return a cell's value: names of collaborators, buttons and AI texts, the links of attachments; of lists with commas between."""
-    if isinstance(value, list):
-        return ", ".join(part for part in map(text, map(_plain, value)) if part) or None
-    return first(value, "name", "url", "text", "value", "email") if isinstance(value, dict) else value
 
 
 ADAPTER = Airtable()

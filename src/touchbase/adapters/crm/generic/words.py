@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from functools import lru_cache
 from typing import NamedTuple
 
-from touchbase.adapters.kit.crm import COMPANY, CONTACT, CREATED, DELETED, UPDATED
+from touchbase.adapters.kit.crm import COMPANY, CONTACT, CREATED, DELETED, NOUNS, UPDATED
 
 ERASURES = ("erased", "erase", "erasure", "redacted", "redact")
 """Verbs of a deletion that is a legal request to erase the person."""
@@ -19,10 +19,6 @@ VERBS = {
     ),
     DELETED: ("deleted", "delete", "removed", "remove", "destroyed", "destroy", "archived", "archive", "deletion", *ERASURES),
 }  # fmt: skip
-NOUNS = {
-    CONTACT: ("contact", "contacts", "person", "people", "persons", "lead", "leads", "prospect", "prospects", "customer", "customers"),
-    COMPANY: ("company", "companies", "account", "accounts", "organization", "organisation", "organizations", "organisations"),
-}
 # A name with one of these words is about something else, even if it also names a contact.
 OTHERS = frozenset(
     {"deal", "deals", "opportunity", "task", "note", "activity", "email", "call", "meeting", "message", "invoice", "order", "list", "tag"}
