@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import pytest
 from tests.asgi_client import ApiClient, MakeClient
 from tests.house import House, read
-from tests.imports.jobs import bad_rows, contacts, counts, finished, imported, upload
+from tests.imports.jobs import bad_rows, contacts, counts, finished, imported, report, upload
 
 from touchbase.http.dependencies import RequestLimits
 from touchbase.sql.store import Store
@@ -94,17 +95,37 @@ async def test_mode__create_leaves_existing_contacts_and_update_creates_none(cal
 
 
 async def test_match__finds_by_this_field_only(call: ApiClient) -> None:
-    await imported(call, b"email,linkedin_url\njane@example.com,linkedin.com/in/jane\n")
-    moved = b"email,linkedin_url\njane@new.example,linkedin.com/in/jane\nnone@example.com,\n"
+    await imported(call, b"email,external_id,last_name\njane@example.com,7,Doe\n")
+    file = b"email,external_id,first_name\njane@new.example,7,Jane\nnone@example.com,,Nora\n"
 
-    by_email = await finished(call, await upload(call, moved, start="true", match="email"))
+    by_email = await finished(call, await upload(call, file, start="true", match="email"))
     refused = await bad_rows(call, by_email)
-    by_linkedin = await finished(call, await upload(call, moved, start="true", match="linkedin_url"))
+    by_id = await finished(call, await upload(call, file, start="true", match="external_id"))
 
     assert counts(by_email) == {"created": 1, "invalid": 1}
-    assert "has this linkedin_url, and another email" in refused[0]["reason"]
-    assert counts(by_linkedin) == {"updated": 1, "invalid": 1}
+    assert "has this external_id, and another email" in refused[0]["reason"]
+    assert counts(by_id) == {"updated": 1, "invalid": 1}
     assert (await contacts(call))[0]["email"] == "jane@new.example"
+
+
+@pytest.mark.parametrize("match", ["", "email", "linkedin_url"])
+async def test_row__with_the_profile_of_a_contact_with_another_address_is_another_person(call: ApiClient, match: str) -> None:
+    await imported(call, b"email,linkedin_url\njane@example.com,linkedin.com/in/jane\n")
+    other = b"email,linkedin_url\njane@new.example,linkedin.com/in/jane\n"
+    options = {"match": match} if match else {}
+
+    tested = await finished(call, await upload(call, other, start="true", dry_run="true", **options))
+    job = await finished(call, await upload(call, other, start="true", **options))
+    again = await finished(call, await upload(call, other, start="true", **options))
+
+    assert counts(tested) == counts(job) == {"created": 1, "cells_left_out": 1}
+    assert counts(again) == {"unchanged": 1, "cells_left_out": 1}
+    assert [line[1:] for line in await report(call, job)][-1] == (
+        "cells_left_out", "linkedin_url", "linkedin.com/in/jane", "contact 1 has it, and another address"
+    )  # fmt: skip
+    assert [(each["email"], each.get("linkedin_url")) for each in await contacts(call)] == [
+        ("jane@example.com", "linkedin.com/in/jane"), ("jane@new.example", None),
+    ]  # fmt: skip
 
 
 async def test_dry_run__counts_and_writes_nothing(call: ApiClient) -> None:

@@ -102,6 +102,55 @@ async def test_write__with_keys_of_contacts_with_different_addresses_leaves_them
     assert status == (200 if way in (webhook, import_row, import_row_by_email) else 409)  # they leave the profile out
 
 
+async def post_to_return(house: House, sent: dict[str, Any]) -> int:
+    return (await house.request("POST", f"{CONTACTS}?on_duplicate=return", sent)).status
+
+
+async def dry_run(house: House, sent: dict[str, Any]) -> int:
+    reply = await house.request("POST", f"{CONTACTS}?on_duplicate=update&dry_run=true", sent)
+    return int(reply.json()["status"]) if reply.status == 200 else reply.status
+
+
+async def import_row_by_linkedin(house: House, sent: dict[str, Any]) -> int:
+    return await import_row(house, sent, match="linkedin_url")
+
+
+MAKE_ANOTHER = (webhook, import_row, import_row_by_email, import_row_by_linkedin)
+"""They have nobody to ask: they make the contact without the profile, and list that."""
+
+
+@pytest.mark.parametrize("way", [*WAYS, post_to_return, dry_run, import_row_by_linkedin])
+@pytest.mark.parametrize("by_request", [True, False])
+async def test_write__with_the_profile_of_a_contact_with_another_address_leaves_it(house: House, way: Any, by_request: bool) -> None:
+    if by_request:
+        bob = await house.contact(email="bob@example.com", linkedin_url=PROFILE, last_name="Ng")
+    else:
+        await house.hook("camp", {"event": "email_sent", "email": "bob@example.com", "linkedin_url": PROFILE, "last_name": "Ng", "at": -30})
+        (bob,) = [each["id"] for each in await house.listed()]
+    items = [BOTH, {"email": ANN}, {"linkedin_url": PROFILE}]
+
+    status = await way(house, BOTH)
+
+    record = await house.get(bob)
+    assert (record["email"], record["linkedin_url"], record["last_name"]) == ("bob@example.com", PROFILE, "Ng")
+    anns = [each.get("linkedin_url", "") for each in await house.listed(query=f"email={ANN}")]
+    assert (status, anns) == ((200, [""]) if way in MAKE_ANOTHER else (409, []))
+    both, _, of_profile = (await house.request("POST", f"{CONTACTS}/match", {"items": items})).json()["data"]
+    assert (of_profile["id"], both["error"]["code"]) == (bob, "ambiguous")
+    assert await house.differences() == []
+
+
+@pytest.mark.parametrize("way", [post, put_by_linkedin, batch_create, import_row, webhook, post_to_return])
+async def test_write__with_a_former_address_of_the_contact_of_its_profile_is_about_it(house: House, way: Any) -> None:
+    ann = await house.contact(email=ANN, linkedin_url=PROFILE)
+    await house.request("PATCH", f"{CONTACTS}/{ann}", {"email": "ann@new.example"})
+
+    status = await way(house, BOTH)
+
+    assert (status, [each["id"] for each in await house.listed()]) == (200, [ann])
+    assert await house.differences() == []
+
+
 @pytest.mark.parametrize("way", WAYS)
 async def test_write__with_an_unknown_address_gives_it_to_the_contact_of_the_profile(house: House, way: Any) -> None:
     ann = await house.contact(linkedin_url=PROFILE)
@@ -125,12 +174,12 @@ async def test_write__with_an_external_id_and_an_address_of_two_contacts_makes_t
 async def test_batch__joins_in_the_order_of_its_commands(house: House) -> None:
     ann = await house.contact(email=ANN)
     other = await house.contact(linkedin_url=PROFILE)
-    bodies: list[dict[str, Any]] = [BOTH, {"linkedin_url": PROFILE, "email": "ann@new.example"}, {"email": ANN}]
-    commands = [{"op": "upsert", "match": "linkedin_url", "body": bodies[0]}, {"op": "upsert", "match": "linkedin_url", "body": bodies[1]}]
+    bodies: list[dict[str, Any]] = [BOTH, {"linkedin_url": PROFILE, "email": "ann@new.example"}, {"linkedin_url": PROFILE, "email": None}]
+    commands = [{"op": "upsert", "match": "linkedin_url", "body": body} for body in (*bodies, bodies[1])]
 
-    reply = await house.request("POST", f"{CONTACTS}/batch", {"commands": [*commands, {"op": "create", "body": bodies[2]}]})
+    reply = await house.request("POST", f"{CONTACTS}/batch", {"commands": [*commands, {"op": "create", "body": {"email": ANN}}]})
 
-    assert [each["status"] for each in reply.json()["results"]] == [200, 200, 201]
+    assert [each["status"] for each in reply.json()["results"]] == [200, 409, 200, 200, 201]
     record = await house.get(ann)
     assert (record["email"], record["linkedin_url"], "emails" in record) == ("ann@new.example", PROFILE, False)
     assert other not in [each["id"] for each in await house.listed()]

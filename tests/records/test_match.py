@@ -64,7 +64,8 @@ async def test_match__covers_the_addresses_of_the_record_where_the_item_names_ot
 
     [found] = await match(call, {"email": "jane@new.example", "linkedin_url": "linkedin.com/in/jane"})
 
-    assert (found["id"], found["suppressed"]) == (1, "unsubscribed")
+    assert (found["id"], found["suppressed"]) == (None, "unsubscribed")
+    assert found["error"]["detail"] == "contact 1 has this linkedin_url, and another email; send one of them"
 
 
 async def test_match__shows_the_dates_of_mails_and_replies(call: ApiClient, execute_sql: Any) -> None:

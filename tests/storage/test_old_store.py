@@ -245,6 +245,29 @@ async def test_upgrade__gives_contacts_the_key_of_the_profile_in_their_text(old_
     assert await read(old_url, "SELECT linkedin_key FROM contact WHERE client = 1 ORDER BY id") == [(key,) for key in texts.values()]
 
 
+async def test_upgrade__gives_contacts_with_addresses_a_first_one(old_url: str, make_client: MakeClient) -> None:
+    at, key = 1_795_990_000_000_000, "api:803c8235f21f9382:9"
+    unset = f'email = NULL, email_key = NULL, updated_us = {at}, stamps = \'{{"email":[1,{at},"{key}"]}}\''
+    await run(old_url, f"UPDATE contact SET {unset} WHERE client = 1 AND id = {CID}")
+    columns = "client, record_kind, record_id, occurred_us, key, event, effect, status, tool, channel, received_us, via, detail"
+    values = f"1, 1, {CID}, {at}, '{key}', 'contact.updated', '', NULL, 'api', 'api', {at}, 0, '{{\"fields\":{{\"email\":null}}}}'"
+    await run(old_url, f"INSERT INTO event ({columns}) VALUES ({values})")
+
+    store = await upgraded(old_url)
+    call = make_client(store)
+    cid = (await call.get(f"/public/v2/contacts/{CID}", **ACME)).json()
+    named = [[each["id"] for each in await rows(call, f"/public/v2/contacts?email={email}")] for email in cid["emails"]]
+    no_differences = await differences(store)
+    replaced = await call.patch(f"/public/v2/contacts/{CID}", {"email": "cid@new.example.org"}, **ACME)
+    no_differences += await differences(store)
+    await store.close()
+
+    assert (cid["email"], cid["emails"]) == ("cid@example.org", ["cid@example.org", "cid@other.example.org"])
+    assert named == [[CID], [CID]]
+    assert (replaced.status, replaced.json()["email"]) == (200, "cid@new.example.org")
+    assert no_differences == []
+
+
 async def test_upgraded_store__recognises_erased_people_by_the_hash_of_a_former_key(old_url: str, make_client: MakeClient) -> None:
     former, url = ("", LINKEDIN, "linkedin.com/sales/lead/acwzz,name_search,x1"), "https://linkedin.com/sales/lead/ACwZZ,NAME_SEARCH,x1?a=b"
     [(secret,)] = await read(old_url, "SELECT value FROM server_secret WHERE name = 'erasure'")

@@ -34,6 +34,7 @@ from touchbase.records.primary_keys import (
     swap_primary_keys,
 )
 from touchbase.records.sql.address_book import word_of
+from touchbase.records.sql.same_person import is_another, may_be_one
 
 
 @dataclass(slots=True)
@@ -167,7 +168,7 @@ class Resolver:
     def _contact_by_linkedin(self, subject: EventSubject) -> Record | None:
         linked = self._linkedin_owner(subject.linkedin, subject.stamp[1]) if subject.linkedin is not None else None
         # Another address with the same LinkedIn profile is another person, until an event says otherwise.
-        if linked is None or (subject.primary is not None and primary_key(linked) is not None):
+        if linked is None or (isinstance(linked, Contact) and subject.primary is not None and is_another(linked, [subject.primary])):
             return None
         if subject.primary is not None:
             self._set_primary(linked, subject)
@@ -286,7 +287,7 @@ class Resolver:
         assert subject.linkedin is not None
         owner = self._linkedin_owner(subject.linkedin, subject.stamp[1])
         if isinstance(owner, Contact) and owner is not record:
-            if (owner.email_key and record.email_key) or (owner.from_api and record.from_api):
+            if not may_be_one([owner, record]) or (owner.from_api and record.from_api):
                 if (owner.stamps.keys() | record.stamps.keys()) & {SINCE, SEVERAL}:
                     self.doubtful.append({owner.id, record.id})
                 self._note_other(subject, subject.linkedin, owner)

@@ -7,6 +7,8 @@ from collections.abc import Mapping
 
 from touchbase.imports.duplicates import KEYS, SeenKeys, keys_of
 from touchbase.imports.rows import ValidRow
+from touchbase.records.models import Company, Contact
+from touchbase.records.sql.address_book import keys_of as record_keys
 
 _MOST_SETS = 65_536
 """Different sets of filled columns; beyond them a row counts as filled."""
@@ -37,13 +39,13 @@ class Repeats:
                 self._by_columns[filled] = own
         if row.notice:
             own -= {"linkedin_url"}
-        keys = keys_of(row.creation)
-        first = self._rows_by_key.first_row(keys, number)
+        left_out = self._of_another(record)
+        first = self._rows_by_key.first_row(keys_of(row.creation), number)
         if first is None:
             self._remember(number, own)
-            return []
+            return left_out
         had = self._sets[self._filled[first]]
-        row.same_as, stays, left_out = first, set(had) if self._keeps_first else set(), list[tuple[str, str]]()
+        row.same_as, stays = first, set(had) if self._keeps_first else set()
         for prefix, column in KEYS[type(record)]:
             key, name = getattr(record, column), prefix[:-1]
             owner = self._rows_by_key.find(prefix + key) if key else first
@@ -61,6 +63,20 @@ class Repeats:
         row.adds = bool(own - stays) or bool(row.opt_out)
         self._remember(first, had | own)
         return left_out
+
+    def _of_another(self, record: Contact | Company) -> list[tuple[str, str]]:
+        """Take the profile from a contact whose addresses are not of the row that has it; return the field with the reason."""
+        if not isinstance(record, Contact) or record.linkedin_key is None or record.email_key is None:
+            return []
+        owner = self._rows_by_key.find(f"linkedin_url:{record.linkedin_key}")
+        if owner is None or "email" not in self._sets[self._filled[owner]]:
+            return []
+        keys = [f"email:{key}" for key in record_keys(record, "email_key")]
+        keys += [f"external_id:{record.external_id}"] if record.external_id else []
+        if any(self._rows_by_key.find(key) for key in keys):
+            return []
+        record.linkedin_url = record.linkedin_key = None
+        return [("linkedin_url", f"row {owner} has it, and another email")]
 
     def _remember(self, number: int, filled: frozenset[str]) -> None:
         place = self._numbers.get(filled)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache
 from typing import Any, Literal
 
@@ -54,7 +54,7 @@ from touchbase.imports.report import (
 )
 from touchbase.imports.rows import ValidRow
 from touchbase.imports.suppressions import suppressed_rows
-from touchbase.merging.sql.join import can_join, join_ids, join_owners, may_be_one, named_contacts
+from touchbase.merging.sql.join import can_join, join_ids, join_owners, named_contacts
 from touchbase.records.further_emails import by_key, further_emails
 from touchbase.records.models import Company, Contact
 from touchbase.records.record_type import COMPANY_TYPE, CONTACT_TYPE
@@ -64,6 +64,7 @@ from touchbase.records.sql.create import KeyOwners, create_companies, create_con
 from touchbase.records.sql.opt_outs import opt_out_of
 from touchbase.records.sql.rows import COMPANY as COMPANY_COLUMNS
 from touchbase.records.sql.rows import company_of, contact_of
+from touchbase.records.sql.same_person import may_be_one, names_another
 from touchbase.records.sql.statements import COMPANY_EXISTS, COMPANY_TO_SHOW, CONTACT_TO_SHOW, with_custom_fields
 from touchbase.records.sql.update import update_companies, update_contacts
 from touchbase.records.writes import Creation, RecordUpdate, new_write_key, record_of
@@ -122,7 +123,7 @@ class _ImportBatch:
 
     client: int
     record: Literal["contact", "company"]
-    rows: Sequence[ValidRow]
+    rows: list[ValidRow]
     options: ImportOptions
     at: Micros
     settings: ClientSettings
@@ -146,6 +147,8 @@ class _ImportBatch:
     """Rows whose status put their contact on the do-not-contact list."""
     joined: dict[int, str] = field(default_factory=dict)
     """Row -> the contacts that it makes one."""
+    others: set[int] = field(default_factory=set)
+    """Rows whose profile is of a contact with another address: they are about somebody else."""
     cells: dict[int, list[tuple[str, str, str]]] = field(default_factory=dict)
     """Row -> field, value and reason of each cell that is left out."""
 
@@ -199,7 +202,7 @@ def import_rows(
     outcomes: list[RowOutcome | None] = [None] * len(rows)
     if not options.dry_run:
         yield Execute(LOCK_CLIENT, [(client,)])  # before any record is locked
-    batch = _ImportBatch(client, record, rows, options, at, current_settings, by, outcomes, range(len(rows)))
+    batch = _ImportBatch(client, record, [*rows], options, at, current_settings, by, outcomes, range(len(rows)))
     while batch.pending:
         yield from _import_pass(batch, ids)
         batch.pending, batch.later = batch.later, []
@@ -273,6 +276,8 @@ def _find(batch: _ImportBatch, ids: Ids) -> Plan[None]:
     if (yield from _join(batch, ids)):
         batch.owners, records = yield from find_existing([batch.rows[index].creation for index in pending], kind)
     batch.records.update(records)
+    if batch.record == "contact":
+        yield from _leave_profiles_out(batch)
     yield from _load_first(batch, records.keys())
     if batch.record == "company":
         yield from _find_named(batch, [batch.rows[index].creation for index in pending])
@@ -282,7 +287,7 @@ def _find(batch: _ImportBatch, ids: Ids) -> Plan[None]:
     for index in pending:
         row = batch.rows[index]
         owner = _owner(batch, index)
-        if owner is None and index in batch.first and batch.outcomes[index] is None:
+        if owner is None and index in batch.first and index not in batch.others and batch.outcomes[index] is None:
             owner = batch.ids.get(batch.first[index])  # which got the address that they share from a row between them
         if owner is None or owner not in batch.records:
             if batch.outcomes[index] is None and mode == "update":
@@ -299,6 +304,24 @@ def _find(batch: _ImportBatch, ids: Ids) -> Plan[None]:
         else:
             taken[owner] = index
             batch.ids[index] = owner
+
+
+def _leave_profiles_out(batch: _ImportBatch) -> Plan[None]:
+    """Take the profile from rows whose addresses are not of the contact that has it: they are about other people."""
+    for index in batch.pending:
+        row = batch.rows[index]
+        record: Contact = row.creation.record
+        owner = batch.owners.get((batch.client, "linkedin_key", record.linkedin_key))
+        emails = keys_of(record, "email_key")
+        if owner is None or any((batch.client, "email_key", email) in batch.owners for email in emails):
+            continue
+        if (yield from names_another(batch.records[owner], emails, record.external_id)):
+            # Not in the row itself: a transaction that runs again needs it.
+            alone = replace(record, linkedin_url=None, linkedin_key=None)
+            batch.rows[index] = replace(row, creation=replace(row.creation, record=alone))
+            batch.others.add(index)
+            detail = f"contact {owner} has it, and another address"
+            batch.cells.setdefault(index, []).append(("linkedin_url", str(record.linkedin_url), detail))
 
 
 def _load_first(batch: _ImportBatch, loaded: Collection[int]) -> Plan[None]:
@@ -347,7 +370,7 @@ def _owner(batch: _ImportBatch, index: int) -> int | None:
     keys_by_name = _KEYS[batch.record]
     for column in [keys_by_name[match]] if match else keys_by_name.values():
         keys = keys_of(record, column)
-        if not keys and match:
+        if not keys and match and index not in batch.others:
             batch.outcomes[index] = RowOutcome(INVALID, f"has no {match}, by which records are matched")
         owner = next((owner for key in keys if (owner := batch.owners.get((batch.client, column, key))) is not None), None)
         if owner is not None:
@@ -640,7 +663,7 @@ def _change(batch: _ImportBatch, index: int, existing: _Record) -> RecordUpdate[
         batch.restated.add(index)
     return RecordUpdate(
         batch.client, existing.id, changes, custom, batch.at, new_write_key(), if_updated_us=existing.updated_us, transitions=transitions,
-        by=batch.by, words=words, by_key=True, further=added or None, adds=True,
+        by=batch.by, words=words, by_key=True, is_person=True, further=added or None, adds=True,
     )  # fmt: skip
 
 

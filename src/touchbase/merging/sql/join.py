@@ -1,13 +1,13 @@
 """Join contacts that one request or row names together: the rule of webhooks, for every other way in.
 
 A person may be two contacts because one source knew the e-mail address and another the LinkedIn profile. A write with both keys says that
-they are one. It is a merge like any other, which can be undone. Contacts with different e-mail addresses, or different external ids, are
-never joined: the write is refused.
+they are one (`records/sql/same_person.py`). It is a merge like any other, which can be undone. Others are never joined: the write is
+refused.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -22,6 +22,7 @@ from touchbase.records.models import Contact
 from touchbase.records.operations import upsert_contact
 from touchbase.records.sql.address_book import BOOK, OWNER_OF, keys_of
 from touchbase.records.sql.rows import contact_of
+from touchbase.records.sql.same_person import may_be_one
 from touchbase.records.sql.statements import CONTACT_TO_SHOW
 from touchbase.records.writes import Created, RecordUpsert, new_write_key
 from touchbase.sql.ids import Ids
@@ -65,11 +66,6 @@ def named_contacts(client: int, named: Contact) -> Plan[list[Contact]]:
             owners += [row[2] for row in (yield Execute(statement, [(client, key) for key in keys]))]
     rows = yield Execute(CONTACT_TO_SHOW, [(client, number) for number in sorted(set(owners))])
     return sorted(map(contact_of, rows), key=lambda contact: (contact.email_key is None, owners.index(contact.id)))
-
-
-def may_be_one(contacts: Sequence[Contact]) -> bool:
-    """Return whether at most one of these contacts has an e-mail address, and at most one an external id."""
-    return all(sum(getattr(contact, column) is not None for contact in contacts) <= 1 for column in ("email_key", "external_id"))
 
 
 def joined(upsert: RecordUpsert[Contact]) -> RecordUpsert[Contact]:

@@ -186,7 +186,13 @@ class MatchResource:
         if len(by_id) > 1:
             several = " and ".join(map(str, sorted(by_id)))
             return self._shapes.result(error=MatchError("ambiguous", f"these are of {self._name}s {several}; send one of them"))
-        return self._shapes.result(*_shown(self._name, match)) if (match := next(iter(by_id.values()), None)) else self._shapes.result()
+        match = next(iter(by_id.values()), None)
+        named = {key[0]: key in matches for key in keys}
+        by_profile = "email_key" in named and [column for column, is_known in named.items() if is_known] == ["linkedin_key"]
+        if match is not None and match.email_key is not None and by_profile:  # the rule of `records/sql/same_person.py`
+            detail = f"contact {match.id} has this linkedin_url, and another email; send one of them"
+            return self._shapes.result(error=MatchError("ambiguous", detail))
+        return self._shapes.result() if match is None else self._shapes.result(*_shown(self._name, match))
 
     def _clients(self, keys: Keys, matches: Mapping[Key, list[Match]]) -> Any:
         if isinstance(keys, MatchError):

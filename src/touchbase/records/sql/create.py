@@ -25,6 +25,7 @@ from touchbase.records.record_type import stamped_fields, stamped_values
 from touchbase.records.sql import statements as records_sql
 from touchbase.records.sql.address_book import BOOK, OWNER_OF, claim_emails, keys_of
 from touchbase.records.sql.rows import custom_field_row
+from touchbase.records.sql.same_person import names_another, other_person
 from touchbase.records.sql.statements import COMPANIES, CONTACTS, RecordTable, with_custom_fields
 from touchbase.records.writes import Created, Creation, RecordUpdate
 from touchbase.sql.ids import Ids
@@ -50,6 +51,8 @@ class _CreationBatch(Generic[R]):
     owners: KeyOwners = field(default_factory=dict)
     existing: Mapping[int, R] = field(default_factory=dict)
     """Existing records that creations return."""
+    others: set[int] = field(default_factory=set)
+    """Creations (`id`) whose existing contact has their profile, and is another person."""
 
     def is_missing(self, creation: Creation[R]) -> bool:
         """Return whether a record was not inserted and does not exist either."""
@@ -68,6 +71,8 @@ class _CreationBatch(Generic[R]):
             return Created(record, True)
         owner = self.owner(creation)
         returns = creation.on_duplicate == "return"
+        if owner is not None and id(creation) in self.others:
+            return other_person(owner)
         if returns and owner is not None and owner in self.existing:
             return Created(self.existing[owner], False)
         if owner is None or returns:
@@ -254,6 +259,12 @@ def _create(
     if len(inserted_rows) < len(creations):
         batch.owners |= yield from _owners(table, [creation for creation in inserted if creation.record.id not in batch.new])
         batch.existing = yield from _existing(batch, [creation for creation in creations if creation.on_duplicate == "return"])
+        for creation in creations if batch.existing else ():
+            owner, named = batch.existing.get(batch.owner(creation) or 0), creation.record
+            if not isinstance(owner, Contact) or creation.on_duplicate != "return":
+                continue
+            if (yield from names_another(owner, keys_of(named, "email_key"), named.external_id)):
+                batch.others.add(id(creation))
     return batch
 
 

@@ -19,6 +19,7 @@ from touchbase.history.sql import event_of, event_row
 from touchbase.history.status import advance_status, may_change_status
 from touchbase.history.status_words import StatusWords
 from touchbase.records.field_projection import has_several_objects
+from touchbase.records.fields import EXTERNAL_ID
 from touchbase.records.further_emails import all_emails, by_key, further_emails, set_further_emails
 from touchbase.records.logged_changes import changes, state_of
 from touchbase.records.models import Company, Contact, Record
@@ -30,6 +31,7 @@ from touchbase.records.sql.create import guarded, no_such_company
 from touchbase.records.sql.rows import COMPANY as COMPANY_COLUMNS
 from touchbase.records.sql.rows import CONTACT as CONTACT_COLUMNS
 from touchbase.records.sql.rows import company_row, contact_row, custom_field_row
+from touchbase.records.sql.same_person import names_another, other_person
 from touchbase.records.sql.search_pending import NOTE_FOR_SEARCH, searched, searched_of
 from touchbase.records.sql.statements import COMPANIES, CONTACTS, RecordTable, with_custom_fields
 from touchbase.records.sql.update_write import Write, fit_record, is_write, project_record, write_record
@@ -114,8 +116,6 @@ def _update(table: RecordTable[R], commands: Sequence[RecordUpdate[Any]], ids: I
     company_ids = {(c.client, c.changes["company_id"]) for c in commands if c.changes.get("company_id") is not None}
     if company_ids:
         owned.companies = {(row[0], row[1]) for row in (yield Execute(records_sql.COMPANY_EXISTS, list(company_ids)))}
-    if owned.further:
-        commands = [_without_further_keys(table.kind.kind, command, owned) if command.by_key else command for command in commands]
     results = yield from _update_all(table.kind.kind, commands, records, rows, owned, ids)
     return results
 
@@ -144,12 +144,14 @@ def _update_all(
     for sent in commands:
         key = (sent.client, sent.id)
         record = records.get(key)
-        error = _error(kind, sent, record, owned)
+        error = yield from _other_person(sent, record)
+        command = _without_further_keys(kind, sent, owned) if sent.by_key and owned.further else sent
+        error = error or _error(kind, command, record, owned)
         if error is not None or record is None:
             results.append(error)
             continue
-        if is_write(sent):
-            command = _with_first_email(sent, record)
+        if is_write(command):
+            command = _with_first_email(command, record)
             is_late, before = command.at < record.updated_us, state_of(record, command.words)
             status_entry = (record.status_entry_us, record.status_entry_key)
             write = write_record(kind, command, record, ids)
@@ -334,6 +336,17 @@ def _error(kind: int, command: RecordUpdate[Any], record: Record | None, owned: 
     if company_id is not None and (command.client, company_id) not in owned.companies:
         return no_such_company(int(company_id))
     return _transition_error(kind, command, record) or _too_many_fields(kind, command, record) or _take_keys(kind, command, owned)
+
+
+def _other_person(command: RecordUpdate[Any], record: Record | None) -> Plan[TouchbaseError | None]:
+    """Return the reason why a write that was to change the contact with its profile is about another person, by its addresses."""
+    if not command.by_key or command.is_person or not isinstance(record, Contact):
+        return None
+    emails = {*([] if (key := command.changes.get("email_key")) is None else [str(key)]), *(command.further or ())}
+    external_id = command.changes.get(EXTERNAL_ID.name)
+    if not (yield from names_another(record, emails, None if external_id is None else str(external_id))):
+        return None
+    return other_person(record.id)
 
 
 def _too_many_fields(kind: int, command: RecordUpdate[Any], record: Record) -> TouchbaseError | None:
