@@ -42,6 +42,8 @@ export interface Asked {
 export const reachable = signal(true);
 /** Called when the session is over. */
 export const onSessionEnd: { call: (reason: string) => void } = { call: () => undefined };
+/** How often somebody signed in on this page: a late response to a request of the session before does not end this one. */
+export const sessions = { count: 0 };
 
 /** Return the address of a request. */
 export function address(path: string, query: Query = {}): string {
@@ -66,6 +68,7 @@ export async function send(method: string, path: string, asked: Asked = {}): Pro
     headers['content-type'] = 'application/json';
     init.body = JSON.stringify(asked.body);
   }
+  const of = sessions.count;
   let response: Response;
   try {
     response = await fetch(address(path, asked.query), init);
@@ -75,12 +78,13 @@ export async function send(method: string, path: string, asked: Asked = {}): Pro
     throw new Problem(0, 'unreachable', 'The server does not answer. It may be restarting; try again in a moment.');
   }
   reachable.value = true;
-  if (!response.ok) throw await problemOf(response);
+  if (!response.ok) throw await problemOf(response, of);
   return response;
 }
 
 /** Send a file, and say how much of it has left; `fetch` cannot say that. Raise `Problem`. */
 export function upload<T>(path: string, query: Query, file: File, sent: (share: number) => void, stop: AbortSignal): Promise<T> {
+  const of = sessions.count;
   return new Promise((resolve, reject) => {
     const request = new XMLHttpRequest();
     request.open('POST', address(path, query));
@@ -94,14 +98,15 @@ export function upload<T>(path: string, query: Query, file: File, sent: (share: 
       reachable.value = true;
       const response = new Response(request.status === 204 ? null : request.responseText, { status: request.status });
       if (response.ok) resolve(JSON.parse(request.responseText) as T);
-      else void problemOf(response).then(reject);
+      else void problemOf(response, of).then(reject);
     };
     stop.addEventListener('abort', () => request.abort());
     request.send(file);
   });
 }
 
-async function problemOf(response: Response): Promise<Problem> {
+/** `of`: the session of the request. */
+async function problemOf(response: Response, of: number): Promise<Problem> {
   let body: ProblemBody = {};
   try {
     body = (await response.json()) as ProblemBody;
@@ -109,7 +114,7 @@ async function problemOf(response: Response): Promise<Problem> {
     // A proxy may answer with a page of its own.
   }
   const problem = new Problem(response.status, body.code ?? 'error', body.detail ?? `The server answered ${response.status}.`, body);
-  if (problem.status === 401 && !response.url.endsWith('/console/session')) onSessionEnd.call(problem.message);
+  if (problem.status === 401 && of === sessions.count && !response.url.endsWith('/console/session')) onSessionEnd.call(problem.message);
   return problem;
 }
 

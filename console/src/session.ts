@@ -1,6 +1,6 @@
 /** Who is signed in, and for which client. */
-import { computed, signal } from '@preact/signals';
-import { asProblem, call, get, onSessionEnd, type Problem } from './api';
+import { batch, computed, signal } from '@preact/signals';
+import { asProblem, call, get, onSessionEnd, sessions, type Problem } from './api';
 import { queries } from './data';
 import { client, learn, unknownNames } from './route';
 import type { Client, KnownClient, Page, Session } from './types';
@@ -52,6 +52,7 @@ export async function resume(): Promise<void> {
 
 async function enter(found: Session): Promise<void> {
   const before = session.value;
+  sessions.count += 1;
   // Another key or person may see less: nothing of what was read before is shown to it.
   if (before?.key_name !== found.key_name || before.user?.id !== found.user?.id || before.client_id !== found.client_id || `${before.scopes}` !== `${found.scopes}`) queries.clear();
   await use(found);
@@ -60,13 +61,18 @@ async function enter(found: Session): Promise<void> {
 }
 
 export async function signOut(): Promise<void> {
+  const known = session.value;
   await call('DELETE', '/console/session');
-  endedBecause.value = '';
+  const ways = await get<Session>('/console/session').catch(() => known);
   localStorage.removeItem('touchbase-client');
-  client.value = '';
-  clients.value = [];
+  // In one step: a screen that were still there would read again, be refused, and ask to sign in over itself.
+  batch(() => {
+    endedBecause.value = '';
+    client.value = '';
+    clients.value = [];
+    if (ways) session.value = { ...ways, signed_in: false, scopes: [] };
+  });
   queries.clear();
-  if (session.value) session.value = { ...(await get<Session>('/console/session')), signed_in: false, scopes: [] };
 }
 
 async function use(found: Session): Promise<void> {

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from playwright.sync_api import expect
 from tests.cli.test_serve import Server
 from tests.console.seed import Send, fill, sender
 
@@ -21,12 +22,52 @@ CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
 ARGUMENTS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-component-update", "--disable-sync"]
 AXE = (Path(__file__).parent / "axe" / "axe.min.js").read_text(encoding="utf-8")
 CLIENT = "northlight"
+ROOT = Path(__file__).parents[2]
 WIDE, NARROW = (1280, 800), (380, 780)
 TOO_WIDE = """[...document.querySelectorAll('.shell, .side, .content, #main, #main .empty')]
   .filter((each) => each.scrollWidth > each.clientWidth + 1).map((each) => each.className)"""
 """The parts of the page whose content is wider than they are."""
 DRAWN = "new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))"
 """Waits until the page has been drawn again."""
+SLOWER, _, SEED = os.environ.get("TOUCHBASE_SLOW_BROWSER", "").partition(",")
+"""How many times slower than this machine the processor of pages is, and the seed of their delays: a test that does not wait fails then."""
+HELD = 200 if SLOWER else 0
+"""Milliseconds that a slow browser holds a request, and its response, at most."""
+TIMEOUT = 60_000
+"""Milliseconds in which a page shows what it should, on a busy machine too."""
+SECONDS = re.findall(r"const SECONDS = (\d+);", (ROOT / "console" / "src" / "ui" / "toast.tsx").read_text(encoding="utf-8"))[0]
+"""How long a message is shown; a bad one twice as long."""
+SCRIPT = """{
+  let state = SEED;
+  const held = () => HELD && new Promise((done) => later(done, (state = (state * 48271) % 2147483647) % HELD));
+  const later = window.setTimeout;
+  const send = window.fetch;
+  const drawn = async (frames) => { for (let n = 0; n < frames; n += 1) await new Promise(requestAnimationFrame); };
+  window.pending = 0;
+  const stays = (milliseconds) => [SECONDS * 1000, SECONDS * 2000].includes(milliseconds);
+  window.setTimeout = (run, milliseconds, ...more) => later(run, stays(milliseconds) ? 600_000 : milliseconds, ...more);
+  window.fetch = async (request, options) => {
+    const ends = !`${request.url ?? request}`.includes('/public/v2/events');
+    let read = Promise.resolve();
+    window.pending += ends;
+    try {
+      await held();
+      const response = await send(request, options);
+      await held();
+      options?.signal?.throwIfAborted();
+      if (ends) read = response.clone().text();
+      return response;
+    } finally {
+      read.catch(() => 0).then(() => drawn(4)).then(() => { window.pending -= ends; });
+    }
+  };
+}"""
+"""Counts the requests whose responses the page has not drawn yet, but for the stream, which does not end; has messages stay, so that
+"Undo" is still there when a test on a busy machine comes to it; in a slow browser holds requests and responses, so that they overtake
+each other."""
+SETTLED = """() => !window.pending && document.querySelector('#main, .sign-in')
+  && !document.querySelector('.skeleton, .waiting, [aria-busy=true]')"""
+expect.set_options(timeout=TIMEOUT)
 
 
 @pytest.fixture(scope="module")
@@ -66,11 +107,15 @@ class Console:
         """A new page at this address of the console."""
         scheme = "dark" if dark else "light"
         context = self.browser.new_context(
-            viewport={"width": size[0], "height": size[1]}, color_scheme=scheme, locale="en-GB", timezone_id="UTC"
+            viewport={"width": size[0], "height": size[1]}, color_scheme=scheme, locale="en-GB", timezone_id="UTC", reduced_motion="reduce"
         )
-        context.set_default_timeout(15_000)
+        context.set_default_timeout(TIMEOUT)
         self.contexts.append(context)
+        seed = 1 + int(SEED or 0) * 1000 + len(self.contexts)
+        context.add_init_script(SCRIPT.replace("SEED", str(seed)).replace("HELD", str(HELD)).replace("SECONDS", SECONDS))
         page = context.new_page()
+        if SLOWER:
+            slow_down(page)
         page.on("pageerror", lambda error: self.wrong.append(f"error: {error}"))
         page.on("dialog", lambda dialog: (self.wrong.append(f"dialog: {dialog.message}"), dialog.dismiss()))
         page.on("console", lambda line: self.wrong.append(f"{line.type}: {line.text}") if _is_wrong(line) else None)
@@ -81,16 +126,19 @@ class Console:
     def go(self, page: Any, path: str) -> None:
         """Show another address, and wait until it is quiet."""
         page.goto(f"{self.origin}/console{path}")
-        self.settle(page)
-
-    def settle(self, page: Any) -> None:
-        """Wait until everything that is on its way has arrived."""
-        page.locator("#main, .sign-in").wait_for()
-        page.locator(".skeleton, .waiting, [aria-busy=true]").first.wait_for(state="detached")
+        settle(page)
 
     def close(self) -> None:
         for each in self.contexts:
             each.close()
+
+
+def slow_down(page: Any) -> None:
+    """Make a page as slow as on a busy machine far from the server."""
+    devtools = page.context.new_cdp_session(page)
+    devtools.send("Emulation.setCPUThrottlingRate", {"rate": float(SLOWER)})
+    network = {"offline": False, "latency": 100, "downloadThroughput": -1, "uploadThroughput": -1}
+    devtools.send("Network.emulateNetworkConditions", network)
 
 
 def _is_wrong(line: Any) -> bool:
@@ -147,7 +195,7 @@ def console(engine_url: str, start: Callable[..., Console], request: pytest.Fixt
 
 def wait_until_read(origin: str) -> None:
     """Wait until no delivery waits."""
-    for _ in range(600):
+    for _ in range(2400):
         with urllib.request.urlopen(f"{origin}/admin/v1/deliveries?state=received&limit=1") as response:
             if not json.loads(response.read())["data"]:
                 return
@@ -168,6 +216,22 @@ def first_key(server: Server) -> str:
     return found[0]
 
 
+def settle(page: Any) -> None:
+    """Wait until the effects of the last act, and everything that is on its way to the page, have been drawn."""
+    page.evaluate(DRAWN)
+    page.wait_for_function(SETTLED)
+
+
+def press(page: Any, *keys: str) -> None:
+    """Press keys, each when the page is quiet: a screen listens to its keys once it was drawn. `g c` are two keys at once."""
+    for key in keys:
+        settle(page)
+        if " " in key:
+            page.keyboard.type(key.replace(" ", ""))
+        else:
+            page.keyboard.press(key)
+
+
 def escape(page: Any) -> None:
     """Press Escape, and wait until no dialog and no panel is left: while one closes, its texts and labels are there twice."""
     page.keyboard.press("Escape")
@@ -175,7 +239,8 @@ def escape(page: Any) -> None:
 
 
 def axe_faults(page: Any, *rules: str) -> list[str]:
-    """What axe finds on the page: each rule with the places; `rules` are all rules if none is named."""
+    """What axe finds on the quiet page: each rule with the places; `rules` are all rules if none is named."""
+    settle(page)
     if not page.evaluate("'axe' in window"):
         page.evaluate(AXE)
     found = page.evaluate("(rules) => axe.run(document, {resultTypes: ['violations'], ...(rules.length && {runOnly: rules})})", list(rules))
@@ -188,9 +253,9 @@ def axe_faults(page: Any, *rules: str) -> list[str]:
 
 def dark_faults(page: Any) -> list[str]:
     """What axe finds wrong with the colours of the page in the dark."""
-    page.emulate_media(color_scheme="dark", reduced_motion="reduce")
+    page.emulate_media(color_scheme="dark")
     faults = [f"dark: {fault}" for fault in axe_faults(page, "color-contrast")]
-    page.emulate_media(color_scheme="light", reduced_motion="no-preference")
+    page.emulate_media(color_scheme="light")
     return faults
 
 

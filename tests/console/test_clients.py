@@ -11,8 +11,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from playwright.sync_api import expect
 from tests.conftest import Databases
-from tests.console.conftest import CLIENT, Console, axe_faults, first_key, look_faults, wait_until_read
+from tests.console.conftest import CLIENT, Console, axe_faults, escape, first_key, look_faults, settle, wait_until_read
 
 from touchbase.adapters.registry import load_adapters
 from touchbase.connections.models import ConnectionSettings
@@ -66,7 +67,7 @@ def test_cells__are_listed_below_the_clients_once_there_are_some(
     ):
         subprocess.run([sys.executable, "-m", "touchbase", "cells", *command], check=True, cwd=tmp_path, capture_output=True)
     while len(console.send("GET", "/admin/v1/cells")["data"]) < 2 or not console.send("GET", "/admin/v1/cells")["data"][1]["answers"]:
-        pass
+        without.wait_for_timeout(50)
 
     page = console.open("/clients")
     table = page.get_by_role("region", name="Cells, and whether they answer")
@@ -91,7 +92,7 @@ def test_new_client__gets_addresses_and_its_light_turns_green_with_a_sample_that
     page.wait_for_url(f"**/console/clients/{handle}**")
     page.get_by_label("Tool", exact=True).select_option("email_campaign/smartlead")
     page.get_by_text("Waiting for the first webhook of Smartlead").wait_for()
-    assert page.get_by_text("LEAD_CATEGORY_UPDATED", exact=False).is_visible()
+    page.get_by_text("LEAD_CATEGORY_UPDATED", exact=False).wait_for()
 
     page.get_by_role("button", name="Send a sample webhook").click()
     page.locator(".lamp.on").wait_for()
@@ -132,7 +133,7 @@ def test_connection__is_added_with_a_secret_that_is_shown_once_then_changed_and_
     page.get_by_text("This is the only time", exact=False).wait_for()
     secret = page.locator(".once code").first.inner_text()
     assert secret.startswith("tbs_")
-    page.keyboard.press("Escape")
+    escape(page)
     page.get_by_text("Secret set").wait_for()
     page.reload()
     page.get_by_text("Secret set").wait_for()
@@ -141,7 +142,7 @@ def test_connection__is_added_with_a_secret_that_is_shown_once_then_changed_and_
     page.get_by_label("Change Instantly").click()
     form.get_by_label("Time zone", exact=True).fill("Nowhere/City")
     form.get_by_role("button", name="Save").click()
-    assert "time_zone" in form.get_by_role("alert").inner_text() or "zone" in form.get_by_role("alert").inner_text()
+    expect(form.get_by_role("alert")).to_contain_text("zone")
     form.get_by_label("Time zone", exact=True).fill("Europe/Berlin")
     form.get_by_role("button", name="Save").click()
     page.get_by_text("times of Europe/Berlin", exact=False).wait_for()
@@ -149,7 +150,7 @@ def test_connection__is_added_with_a_secret_that_is_shown_once_then_changed_and_
 
     page.get_by_label("Activity of Instantly").click()
     page.get_by_text("It has never been silent.").wait_for()
-    page.keyboard.press("Escape")
+    escape(page)
     page.get_by_label("Remove Instantly").click()
     form.get_by_role("button", name="Remove").click()
     page.get_by_text("No connection is needed").wait_for()
@@ -164,16 +165,17 @@ def test_every_setting_of_a_connection__has_a_field_and_what_is_typed_is_stored(
     for tool in ("email_campaign/generic", "email_campaign/mailgun", "crm/copper", "crm/gohighlevel", "crm/hubspot"):
         page.get_by_role("button", name="Add a connection").click()
         form.get_by_label("Tool", exact=True).select_option(tool)
+        settle(page)
         fields |= set(form.locator("[data-setting]").evaluate_all("(all) => all.map((each) => each.dataset.setting)"))
         assert form.locator("[data-setting]:not(:has(input, select, button, p))").count() == 0
-        page.keyboard.press("Escape")
-        form.wait_for(state="detached")
+        escape(page)
     assert fields == {each.name for each in dataclasses.fields(ConnectionSettings)}
 
     page.get_by_role("button", name="Add a connection").click()
     form.get_by_label("Tool", exact=True).select_option("crm/hubspot")
     form.get_by_label("Access token", exact=True).select_option("paste")
     form.get_by_label("The token", exact=True).fill("pat-eu1-first")
+    settle(page)
     for summary in form.locator("summary").all():
         summary.click()
     form.get_by_label("Property that statuses", exact=False).fill(" touchbase_status ")
@@ -200,12 +202,12 @@ def test_every_setting_of_a_connection__has_a_field_and_what_is_typed_is_stored(
     assert {name: stored["settings"][name] for name in expected} == expected
 
     page.get_by_label("Change HubSpot").click()
-    assert form.get_by_label("Stands for, row 1").input_value() == "company"
+    expect(form.get_by_label("Stands for, row 1")).to_have_value("company")
     assert "pat-eu1" not in page.content()
     form.get_by_role("button", name="Remove row 1 of what its ids stand for").click()
     form.get_by_label("Property that statuses", exact=False).fill("email")
     form.get_by_role("button", name="Save").click()
-    assert "no property for a status" in form.get_by_role("alert").inner_text()
+    expect(form.get_by_role("alert")).to_contain_text("no property for a status")
     form.get_by_label("Property that statuses", exact=False).fill("")
     form.get_by_label("Access token", exact=True).select_option("remove")
     form.get_by_role("button", name="Save").click()
@@ -240,8 +242,27 @@ def test_words__are_mapped_by_drag_and_by_keyboard_and_count_for_later_calls(emp
     page.keyboard.press("ArrowDown")
     page.get_by_label("Words that set no status").locator(".cut", has_text="Hot Lead").wait_for()
     page.get_by_text("“Hot Lead” sets no status.").wait_for()
-    assert page.evaluate("document.activeElement.getAttribute('aria-label')") == "Status for the word Hot Lead"
+    expect(choice).to_be_focused()
     assert connections(empty)[0]["settings"]["status_labels"] == {"Hot Lead": None}
+
+
+@on_sqlite
+def test_word_that_is_moved_before_the_one_before_it_is_stored__takes_nothing_back(empty: Console) -> None:
+    for number, label in enumerate(("Hot Lead", "Cold Lead")):
+        category(empty, label, f"p{number}@words.example")
+    page = empty.open(f"{HERE}&words=email_campaign/smartlead")
+    held: list[Any] = []
+    page.route("**/connections", lambda route: held.append(route) if route.request.method == "POST" else route.continue_())
+    with page.expect_request(lambda request: request.method == "POST" and request.url.endswith("/connections")):
+        page.get_by_label("Status for the word Hot Lead").select_option(label="Sets no status")
+    page.get_by_label("Status for the word Cold Lead").select_option(label="Sets no status")
+    page.get_by_label("Words that set no status").locator(".cut", has_text="Cold Lead").wait_for()
+    for route in held:
+        route.continue_()
+
+    for label in ("Hot Lead", "Cold Lead"):
+        page.get_by_text(f"“{label}” sets no status.").wait_for()
+    assert connections(empty)[0]["settings"]["status_labels"] == {"Hot Lead": None, "Cold Lead": None}
 
 
 def test_client__is_renamed_suspended_resumed_given_a_new_id_and_deleted(empty: Console) -> None:
@@ -257,7 +278,8 @@ def test_client__is_renamed_suspended_resumed_given_a_new_id_and_deleted(empty: 
     dialog.get_by_role("button", name="Rename").click()
     page.locator("h1", has_text="<script>").wait_for()
     manage("Suspend").get_by_role("button", name="Suspend").click()
-    page.get_by_text("Its webhooks are stored, and applied when it is resumed.", exact=False).first.wait_for()
+    page.get_by_text("The client is suspended.", exact=True).wait_for()
+    page.get_by_text("Its webhooks are stored, and applied when it is resumed.", exact=False).wait_for()
     assert client(empty)["state"] == "suspended"
     manage("Resume").get_by_role("button", name="Resume").click()
     page.get_by_text("The client is active again.", exact=False).wait_for()
@@ -268,7 +290,7 @@ def test_client__is_renamed_suspended_resumed_given_a_new_id_and_deleted(empty: 
     page.get_by_text("/public/crm-webhook/renewed").wait_for()
 
     dialog = manage("Delete")
-    assert dialog.get_by_role("button", name="Delete permanently").is_disabled()
+    expect(dialog.get_by_role("button", name="Delete permanently")).to_be_disabled()
     dialog.get_by_label("Type its id", exact=False).fill("renewed")
     dialog.get_by_role("button", name="Delete permanently").click()
     page.get_by_text("It is being deleted", exact=False).wait_for()
@@ -291,6 +313,7 @@ def test_administrator_of_one_client__sees_that_client_only_and_screens_have_not
     page.get_by_label("API key").fill(made["key"])
     page.keyboard.press("Enter")
     page.get_by_role("link", name="Ours").wait_for()
+    settle(page)
     assert page.get_by_text("Theirs").count() == 0
     assert page.get_by_role("button", name="New client").count() == 0
     for path in (
@@ -305,9 +328,10 @@ def test_administrator_of_one_client__sees_that_client_only_and_screens_have_not
             console.go(page, path)
             assert look_faults(page) == []
     console.go(page, "/clients/theirs")
-    assert "there is no client" in page.get_by_role("alert").inner_text()
+    expect(page.get_by_role("alert")).to_contain_text("there is no client")
     console.go(page, "/clients/ours")
     page.get_by_label("Change Another CRM").click()
+    page.get_by_role("dialog").wait_for()
     assert axe_faults(page) == []
     assert page.evaluate("window.pwned") is None
 

@@ -7,7 +7,8 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from tests.console.conftest import CLIENT, Console, axe_faults, look_faults, wait_until_read
+from playwright.sync_api import expect
+from tests.console.conftest import CLIENT, Console, axe_faults, escape, look_faults, press, wait_until_read
 from tests.console.test_browser import HOSTILE
 
 pytestmark = pytest.mark.slow
@@ -39,15 +40,14 @@ def company(console: Console, number: int) -> Any:
 
 def test_companies__are_searched_filtered_and_changed_in_bulk_with_undo(firms: Console) -> None:
     page = firms.open(OF)
-    page.keyboard.press("g")
-    page.keyboard.press("f")
+    press(page, "g f")
     page.wait_for_url("**/console/companies**")
     page.get_by_label("Search companies").fill("alder")
     page.wait_for_url("**q=alder**")
     page.locator(".total", has_text="2 companies").wait_for()
     page.get_by_label("Columns").click()
     page.get_by_role("button", name="Industry").click()
-    page.keyboard.press("Escape")
+    escape(page)
     page.get_by_text("Logistics").wait_for()
 
     page.get_by_label("Select all loaded rows").check()
@@ -73,8 +73,7 @@ def test_companies__are_searched_filtered_and_changed_in_bulk_with_undo(firms: C
         ("domain", "alder.example", "competitor"), ("domain", "alder-freight.example", "competitor")
     }  # fmt: skip
     page.get_by_label("The API call for this view").click()
-    assert f"{firms.origin}/public/v2/companies" in page.get_by_label("Command").inner_text()
-    page.keyboard.press("Escape")
+    expect(page.get_by_label("Command")).to_contain_text(f"{firms.origin}/public/v2/companies")
 
 
 @on_sqlite
@@ -119,32 +118,31 @@ def test_company__has_its_people_is_edited_and_merged_with_undo(firms: Console) 
     page.keyboard.press("Enter")
     page.locator("h1", has_text="Alder").wait_for()
     page.get_by_text("Name changed.").wait_for()
-    page.keyboard.press("u")
+    press(page, "u")
     page.locator("h1", has_text="Alder Freight").wait_for()
 
     page.get_by_label("Block").click()
     page.get_by_role("button", name="they are a customer").click()
     page.get_by_text("1 domain must not be contacted from now on.").wait_for()
-    assert "customer" in page.locator(".stop").inner_text()
-    page.keyboard.press("u")
+    expect(page.locator(".stop")).to_contain_text("customer")
+    press(page, "u")
     page.locator(".stop").wait_for(state="detached")
 
     page.get_by_role("button", name="Merge…").click()
     dialog = page.get_by_role("dialog")
     row = dialog.get_by_role("row", name="Industry").get_by_role("cell")
-    row.first.wait_for()
-    assert row.all_inner_texts()[:2] == ["Logistics", "Freight"]
+    expect(row.nth(0)).to_have_text("Logistics")
+    expect(row.nth(1)).to_have_text("Freight")
     dialog.get_by_role("button", name="Merge").click()
     page.get_by_text("is part of this company now").wait_for()
-    page.keyboard.press("u")
+    press(page, "u")
     page.wait_for_url("**/companies/2?**")
 
-    page.keyboard.press("Control+k")
+    press(page, "Control+k")
     page.keyboard.type("alder.ex")
     page.get_by_role("option", name="Alder Freight alder.example").click()
     page.wait_for_url("**/companies/1?**")
-    page.locator(".people li").first.wait_for()
-    assert page.locator(".people li .strong").all_inner_texts() == ["Ada"]
+    expect(page.locator(".people li .strong")).to_have_text(["Ada"])
     page.locator(".people").get_by_role("link", name="Ada").click()
     page.locator("h1", has_text="Ada").wait_for()
 
@@ -155,7 +153,7 @@ def test_view__is_kept_opened_renamed_and_removed_in_this_browser(firms: Console
     page.get_by_label("Views").click()
     page.get_by_role("button", name="Save view…").click()
     page.get_by_role("dialog").get_by_label("Name").fill("Our customers")
-    assert "kept in this browser" in page.get_by_role("dialog").inner_text()
+    expect(page.get_by_role("dialog")).to_contain_text("kept in this browser")
     assert axe_faults(page) == []
     page.keyboard.press("Enter")
     page.get_by_text("The view “Our customers” is kept.", exact=False).wait_for()
@@ -219,8 +217,8 @@ def test_value__is_explained_with_what_came_without_effect_and_leads_to_the_call
     page.get_by_role("button", name="of Status").click()
 
     dialog = page.get_by_role("dialog")
-    assert "replied" in dialog.locator(".why").first.inner_text()
-    assert "a sent mail sets a status only on" in dialog.locator(".why li").first.inner_text()
+    expect(dialog.locator(".why").first).to_contain_text("replied")
+    expect(dialog.locator(".why li").first).to_contain_text("a sent mail sets a status only on")
     assert axe_faults(page) == []
     dialog.locator(".why li a").first.click()
     page.wait_for_url("**/webhooks/2?**")

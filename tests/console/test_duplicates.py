@@ -6,7 +6,8 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from tests.console.conftest import CLIENT, Console, axe_faults, look_faults
+from playwright.sync_api import expect
+from tests.console.conftest import CLIENT, Console, axe_faults, look_faults, press
 from tests.console.test_browser import HOSTILE
 
 pytestmark = pytest.mark.slow
@@ -36,15 +37,15 @@ def contact(console: Console, number: int) -> Any:
 @on_sqlite
 def test_pair__is_found_compared_merged_field_by_field_and_parted_again(doubles: Console) -> None:
     page = doubles.open(f"/contacts{OF}")
-    page.keyboard.press("Control+k")
+    press(page, "Control+k")
     page.keyboard.type("duplicates of con")
     page.get_by_role("option", name="Duplicates of contacts").wait_for()
     page.keyboard.press("Enter")
     page.wait_for_url("**/duplicates?**")
     page.locator(".pair-of", has_text="a.lee@alder.example").wait_for()
     page.get_by_text("1 pair: all contacts were compared.").wait_for()
-    assert "same name" in page.locator(".pair-of .reasons").inner_text()
-    page.keyboard.press("m")
+    expect(page.locator(".pair-of .reasons")).to_contain_text("same name")
+    press(page, "m")
     dialog = page.get_by_role("dialog")
     dialog.get_by_role("row", name="Seats").wait_for()
     assert axe_faults(page) == []
@@ -61,7 +62,8 @@ def test_pair__is_found_compared_merged_field_by_field_and_parted_again(doubles:
     assert (kept["email"], kept["contact_status"], kept["origin"]) == ("a.lee@alder.example", "won", "list")
     assert [each["field_value"] for each in kept["contact_custom_fields"]] == ["1"]
 
-    page.keyboard.press("u")
+    press(page, "u")
+    page.get_by_text("Undone.").wait_for()
     page.locator(".pair-of").wait_for()
     assert contact(doubles, 1)["email"] == "ann@alder.example"
     assert [each["field_value"] for each in contact(doubles, 2)["contact_custom_fields"]] == ["2"]
@@ -71,7 +73,7 @@ def test_pair__is_found_compared_merged_field_by_field_and_parted_again(doubles:
 def test_pair__that_is_not_the_same_stays_away_until_it_is_taken_back(doubles: Console) -> None:
     page = doubles.open(f"/duplicates{OF}&of=companies")
     page.locator(".pair-of").wait_for()
-    page.keyboard.press("n")
+    press(page, "n")
     page.get_by_text("No two companies look like one").wait_for()
     page.reload()
     page.get_by_text("No two companies look like one").wait_for()

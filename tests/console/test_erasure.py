@@ -7,7 +7,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from tests.console.conftest import CLIENT, Console, first_key, look_faults, wait_until_read
+from playwright.sync_api import expect
+from tests.console.conftest import CLIENT, Console, first_key, look_faults, settle, wait_until_read
 from tests.console.test_outgoing import HOSTILE, on_sqlite
 
 pytestmark = pytest.mark.slow
@@ -30,7 +31,7 @@ def test_person__is_found_handed_out_and_erased_by_keyboard(console: Console, tm
     assert (exported["contact"]["email"], len(exported["deliveries"]) > 0) == (contact["email"], True)
 
     page.get_by_label("To erase, type").fill(contact["email"][:-1])
-    assert page.get_by_role("button", name="Erase permanently").is_disabled()
+    expect(page.get_by_role("button", name="Erase permanently")).to_be_disabled()
     page.keyboard.press("End")
     page.keyboard.type(contact["email"][-1])
     page.keyboard.press("Enter")
@@ -103,4 +104,5 @@ def test_key_without_admin__sees_why_outgoing_and_erasure_are_closed(start: Call
     page.get_by_text("Erasure needs an administrator").wait_for()
     console.go(page, "/endpoints")
     page.get_by_text("Endpoints need an administrator").wait_for()
+    settle(page)
     assert page.locator("main .button").count() == 0

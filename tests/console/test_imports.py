@@ -7,7 +7,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from tests.console.conftest import CLIENT, Console, axe_faults, first_key, look_faults
+from playwright.sync_api import expect
+from tests.console.conftest import CLIENT, TIMEOUT, Console, axe_faults, first_key, look_faults, settle
 from tests.console.test_browser import HOSTILE
 
 pytestmark = pytest.mark.slow
@@ -39,12 +40,12 @@ def test_list_of_10000_rows__is_tried_imported_and_its_bad_rows_are_fetched(cons
     page.locator("input[type=file]").set_input_files(path)
     page.wait_for_url("**/imports/1?**")
     page.locator(".facts", has_text="people.csv").wait_for()
-    assert page.get_by_label("What E-mail becomes").input_value() == "email"
-    assert page.get_by_label("What Website becomes").input_value() == "company.domain"
+    expect(page.get_by_label("What E-mail becomes")).to_have_value("email")
+    expect(page.get_by_label("What Website becomes")).to_have_value("company.domain")
 
     page.get_by_label("What Role becomes").select_option("email")
     page.get_by_role("button", name="Import", exact=True).click()
-    assert "the columns 'E-mail' and 'Role' become one field, 'email'" in page.locator(".columns-table .wrong").last.inner_text()
+    expect(page.locator(".columns-table .wrong").last).to_contain_text("the columns 'E-mail' and 'Role' become one field, 'email'")
     page.get_by_label("What Role becomes").select_option("cf.Role")
     page.get_by_label("Save mapping as").fill("Lists")
     page.get_by_role("button", name="Test run").click()
@@ -53,11 +54,11 @@ def test_list_of_10000_rows__is_tried_imported_and_its_bad_rows_are_fetched(cons
 
     page.get_by_role("button", name="Import it now").click()
     page.wait_for_url("**/imports/2?**")
-    page.get_by_text("It is done.").wait_for(timeout=60_000)
+    page.get_by_text("It is done.").wait_for(timeout=2 * TIMEOUT)
+    settle(page)
     counts = dict(zip(page.locator(".figures dt").all_inner_texts(), page.locator(".figures b").all_inner_texts(), strict=True))
     assert (counts["Created"], counts["Refused"]) == ("9,900", "100")
-    page.locator(".bad-rows tbody tr").nth(19).wait_for()
-    assert page.locator(".bad-rows tbody tr").count() == 20
+    expect(page.locator(".bad-rows tbody tr")).to_have_count(20)
     with page.expect_download() as saved:
         page.get_by_role("button", name="Fetch the 100 refused rows").click()
     with saved.value.path().open(encoding="utf-8", newline="") as file:
@@ -84,8 +85,8 @@ def test_preview__asks_its_questions_and_the_counts_of_the_report_open_lists(con
     page.get_by_label("Delimiter").select_option("Comma")
     page.get_by_label("What Email;Lead Status;Lifecycle Stage;Last Contacted;DNC becomes").wait_for()
     page.get_by_label("Delimiter").select_option("Semicolon")
-    assert page.get_by_label("Lead Status: New 1, NEW 1").is_checked()
-    assert page.get_by_text("Dates that may be either are left out until you choose.").is_visible()
+    expect(page.get_by_label("Lead Status: New 1, NEW 1")).to_be_checked()
+    page.get_by_text("Dates that may be either are left out until you choose.").wait_for()
     page.locator("summary", has_text="3 cells left out").wait_for()
 
     page.get_by_label("Month first: 4 March 2026").check()
@@ -133,7 +134,8 @@ def test_stored_mapping__is_used_for_the_next_file_and_removed(console: Console,
     page.get_by_role("button", name="Mapping: Firms").click()
     page.get_by_label("Remove the mapping Firms").click()
     page.get_by_text("The mapping “Firms” is removed.").wait_for()
-    assert [page.get_by_label(f"What {name} becomes").input_value() for name in ("Size", "Web", "Firm")] == ["", "domain", "name"]
+    for name, target in (("Size", ""), ("Web", "domain"), ("Firm", "name")):
+        expect(page.get_by_label(f"What {name} becomes")).to_have_value(target)
     page.get_by_role("button", name="Discard").click()
     page.get_by_text("It was discarded.", exact=False).wait_for()
     assert console.send("GET", "/public/v2/import-mappings/companies")["data"] == []
@@ -152,7 +154,7 @@ def test_import_screens__are_sound_and_hostile_cells_are_text(console: Console, 
             if name == "tried":
                 page.get_by_role("button", name="Test run").click()
                 page.locator(".bad-rows tbody tr").last.wait_for()
-            console.settle(page)
+            settle(page)
             assert look_faults(page) == []
             assert page.evaluate("window.pwned") is None
             assert page.locator("#app script, #app img").count() == 0
@@ -166,8 +168,7 @@ def test_file_that_is_no_table__is_refused_in_the_words_of_the_api(console: Cons
     page = console.open(f"/imports{OF}")
     (tmp_path / "x.xlsx").write_bytes(b"PK\x03\x04 no workbook")
     page.locator("input[type=file]").set_input_files(tmp_path / "x.xlsx")
-    page.get_by_role("alert").wait_for()
-    assert "workbook" in page.get_by_role("alert").inner_text()
+    expect(page.get_by_role("alert")).to_contain_text("workbook")
 
     page.locator("input[type=file]").set_input_files(write(tmp_path / "a.csv", [["E-mail"], ["a@b.example"]]))
     page.locator(".mapping").wait_for()
@@ -189,4 +190,4 @@ def test_read_only_key__sees_the_imports_of_others_and_no_way_to_start_one(start
     assert page.locator("input[type=file]").count() == 0
     console.go(page, "/suppressions")
     assert page.get_by_role("button", name="Add…").count() == 0
-    assert page.get_by_role("button", name="Check…").is_visible()
+    page.get_by_role("button", name="Check…").wait_for()

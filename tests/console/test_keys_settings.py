@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from typing import Any
 
 import pytest
-from tests.console.conftest import CLIENT, NARROW, TOO_WIDE, Console, axe_faults, dark_faults, first_key, look_faults
+from playwright.sync_api import expect
+from tests.console.conftest import CLIENT, NARROW, TOO_WIDE, Console, axe_faults, dark_faults, escape, first_key, look_faults
 
 pytestmark = pytest.mark.slow
 on_sqlite = pytest.mark.parametrize("engine_url", ["sqlite"], indirect=True)
@@ -53,8 +55,7 @@ def test_key__is_made_and_shown_once_then_rotated_and_revoked(start: Callable[..
     text = page.locator(".once code").first.inner_text()
     assert console.server.get("/public/v2/contacts", Authorization=f"Bearer {text}")[0] == 200
     assert console.server.post("/public/v2/contacts", {"email": "a@b.example"}, Authorization=f"Bearer {text}")[0] == 403
-    page.keyboard.press("Escape")
-    dialog.wait_for(state="detached")
+    escape(page)
     page.locator(".lines b", has_text="Clay push").wait_for()
     assert text not in page.content()
 
@@ -63,7 +64,7 @@ def test_key__is_made_and_shown_once_then_rotated_and_revoked(start: Callable[..
     successor = page.locator(".once code").first.inner_text()
     assert successor != text
     assert console.server.get("/public/v2/contacts", Authorization=f"Bearer {text}")[0] == 200
-    page.keyboard.press("Escape")
+    escape(page)
     page.get_by_text("has a successor").wait_for()
 
     page.get_by_label("Revoke Clay push").first.click()
@@ -91,7 +92,7 @@ def test_settings__are_saved_one_by_one_keep_the_others_and_are_undone(ours: Con
     assert settings_of(ours) == before | {"keep_deleted_days": 5}
     page.get_by_label("Keep deleted records").fill("99999")
     page.get_by_role("button", name="Save").click()
-    assert "keep_deleted_days" in page.get_by_role("alert").inner_text()
+    expect(page.get_by_role("alert")).to_contain_text("keep_deleted_days")
 
 
 def test_statuses__are_added_renamed_with_a_preview_merged_and_removed(ours: Console) -> None:
@@ -99,7 +100,7 @@ def test_statuses__are_added_renamed_with_a_preview_merged_and_removed(ours: Con
     dialog = page.get_by_role("dialog")
     page.get_by_role("button", name="Add a status").click()
     dialog.get_by_label("Name", exact=True).fill("Won")
-    assert dialog.get_by_role("button", name="Add").is_disabled()
+    expect(dialog.get_by_role("button", name="Add")).to_be_disabled()
     dialog.get_by_role("checkbox").check()
     dialog.get_by_role("button", name="Add").click()
     page.get_by_text("“Won” is a status now.").wait_for()
@@ -119,8 +120,8 @@ def test_statuses__are_added_renamed_with_a_preview_merged_and_removed(ours: Con
 
     page.get_by_label("Remove Won").click()
     dialog.get_by_role("button", name="Remove").click()
-    assert "merge" in dialog.get_by_role("alert").inner_text()
-    page.keyboard.press("Escape")
+    expect(dialog.get_by_role("alert")).to_contain_text("merge")
+    escape(page)
     page.get_by_label("Remove bounced").click()
     dialog.get_by_role("button", name="Remove").click()
     page.get_by_label("Remove bounced").wait_for(state="detached")
@@ -131,15 +132,15 @@ def test_allowed_changes_of_statuses__are_edited_by_keyboard_and_refuse_what_is_
     declared = {"statuses": ["new", "meeting", "won", HOSTILE[:60]], "transitions": {"won": []}}
     ours.send("PUT", f"/admin/v1/clients/{CLIENT}", {"settings": {"contact_statuses": declared, "keep_bodies_days": 7}})
     page = ours.open(f"{HERE}&tab=statuses")
-    assert page.get_by_label("After won, any").is_checked() is False
+    expect(page.get_by_label("After won, any")).not_to_be_checked()
     page.get_by_label("After new, any").focus()
     page.keyboard.press("ArrowRight")
     page.keyboard.press("ArrowRight")  # over the place without a box: to "won" of "new"
-    assert page.evaluate("document.activeElement.getAttribute('aria-label')") == "After new, won"
+    expect(page.get_by_label("After new, won")).to_be_focused()
     page.keyboard.press("Space")
     page.keyboard.press("ArrowDown")
     page.keyboard.press("ArrowDown")
-    assert page.evaluate("document.activeElement.getAttribute('aria-label')") != "After new, won"
+    expect(page.get_by_label("After new, won")).not_to_be_focused()
     page.get_by_text("1 status changed").wait_for()
     assert axe_faults(page) == []
     page.keyboard.press("Enter")
@@ -151,7 +152,7 @@ def test_allowed_changes_of_statuses__are_edited_by_keyboard_and_refuse_what_is_
     ours.go(page, f"/contacts/1?client={CLIENT}")
     page.get_by_role("button", name="Status: new").click()
     page.locator(":popover-open").get_by_role("button", name="won").click()
-    assert "a record may go to" in page.locator(".toast.bad").inner_text()
+    expect(page.locator(".toast.bad")).to_contain_text("a record may go to")
     ours.go(page, f"{HERE}&tab=statuses")
     page.get_by_label("After new, any").check()
     page.get_by_role("button", name="Save").click()
@@ -196,8 +197,8 @@ def test_custom_fields__are_defined_renamed_typed_merged_and_removed(ours: Conso
     dialog = change(page, "Industry", "Merge")
     dialog.get_by_label("Into").select_option("Tier")
     dialog.get_by_role("button", name="Merge").click()
-    assert "Tier" in dialog.get_by_role("alert").first.inner_text() or "type" in dialog.get_by_role("alert").first.inner_text()
-    page.keyboard.press("Escape")
+    expect(dialog.get_by_role("alert").first).to_contain_text(re.compile("Tier|type"))
+    escape(page)
 
     dialog = change(page, "Industry", "Remove")
     dialog.get_by_text("The values of 3 records are removed too.", exact=False).wait_for()
@@ -214,9 +215,10 @@ def test_screens__have_nothing_that_axe_finds_and_show_hostile_names_as_text(our
             assert look_faults(page) == []
     ours.go(page, f"{HERE}&tab=fields")
     page.get_by_role("button", name="Define a field").click()
+    page.get_by_role("dialog").wait_for()
     assert axe_faults(page) + dark_faults(page) == []
-    page.keyboard.press("Escape")
-    assert HOSTILE[:30] in page.locator("#main").inner_text()
+    escape(page)
+    expect(page.locator("#main")).to_contain_text(HOSTILE[:30])
     assert page.evaluate("window.pwned") is None
     assert page.locator("#app script, #app img").count() == 0
 
@@ -230,10 +232,10 @@ def test_read_only_key__sees_statuses_and_fields_without_any_way_to_change_them(
     page.get_by_label("API key").fill(made["key"])
     page.keyboard.press("Enter")
     page.get_by_text("contacted").wait_for()
-    assert page.locator("#main").get_by_role("button").all_inner_texts() == ["Contacts", "Companies"]
+    expect(page.locator("#main").get_by_role("button")).to_have_text(["Contacts", "Companies"])
     console.go(page, "/settings?tab=fields")
     page.get_by_text("No custom field yet").wait_for()
-    assert page.locator("#main").get_by_role("button").all_inner_texts() == ["Contacts", "Companies"]
+    expect(page.locator("#main").get_by_role("button")).to_have_text(["Contacts", "Companies"])
     for path in ("/keys", "/clients", "/clients/ours"):
         console.go(page, path)
         page.get_by_text("This needs an administrator").wait_for()

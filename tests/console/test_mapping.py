@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+from playwright.sync_api import expect
 from tests.console.conftest import CLIENT, Console, look_faults, wait_until_read
 
 pytestmark = pytest.mark.slow
@@ -81,7 +82,7 @@ def test_body_of_a_crm__is_pointed_at_within_lists_and_hostile_bodies_are_text(p
     page = puzzled.open(f"/webhooks/1?client={CLIENT}")
     page.get_by_role("button", name="Map fields").click()
     page.locator(".tree").wait_for()
-    assert HOSTILE in page.locator(".tree").inner_text()
+    expect(page.locator(".tree")).to_contain_text(HOSTILE)
     assert look_faults(page) == []
     assert page.evaluate("window.pwned") is None
     assert page.locator("#app script, #app img").count() == 0
@@ -115,7 +116,7 @@ def test_list_of_a_crm__is_mapped_by_entry_with_custom_fields_and_the_meaning_of
     page.get_by_text("1 of 1 stored webhook like this would be recognised.").wait_for()
     page.get_by_text("What each webhook would do").click()
     page.locator(".dry-run li", has_text="Webhook 5").wait_for()
-    assert "ann@people.example" in page.locator(".dry-run details").inner_text()
+    expect(page.locator(".dry-run details")).to_contain_text("ann@people.example")
     assert look_faults(page) == []
     page.get_by_role("button", name="Save and replay").click()
     page.locator(".said", has_text="Contact created").first.wait_for()

@@ -11,7 +11,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.console.conftest import CLIENT, Console, look_faults, wait_until_read
+from playwright.sync_api import expect
+from tests.console.conftest import CLIENT, Console, look_faults, press, wait_until_read
 from tests.console.test_browser import HOSTILE
 
 pytestmark = pytest.mark.slow
@@ -48,35 +49,29 @@ def post(address: str, body: Any) -> None:
         assert response.status == 200
 
 
-def press(page: Any, *keys: str) -> None:
-    """Press keys one after the other."""
-    for each in keys:
-        page.keyboard.press(each)
-
-
 def test_monday_morning__from_an_empty_store_to_a_reply_with_a_status(start: Callable[..., Console]) -> None:
     console = start()
     page = console.open()
-    press(page, "g", "r")
+    press(page, "g r")
     page.get_by_text("No reply yet").wait_for()
-    address = page.locator(".copy-line code").inner_text()
-    assert address == f"{console.origin}/public/emailcampaign-webhook/default"
+    address = f"{console.origin}/public/emailcampaign-webhook/default"
+    expect(page.locator(".copy-line code")).to_have_text(address)
 
     # A tool's calls, the reply before its mail; then a tool that no adapter knows.
     for body in (REPLIED, SENT, UNKNOWN):
         post(address, body)
     wait_until_read(console.origin)
-    press(page, "g", "i")
+    press(page, "g i")
     page.get_by_text("ann@monday.example").first.wait_for()
-    assert page.locator(".inbox-list a.call").count() == 3
+    expect(page.locator(".inbox-list a.call")).to_have_count(3)
 
-    press(page, "g", "r")
+    press(page, "g r")
     page.locator(".reply", has_text="Does Tuesday suit you?").wait_for()
     press(page, "j")
     page.locator(".pane .marks kbd").first.wait_for()
-    assert page.locator(".reply .status").first.inner_text() == "Replied"
+    expect(page.locator(".reply .status").first).to_have_text("Replied")
     choice = page.locator(".marks .button", has_text="contacted")
-    page.keyboard.press(choice.locator("kbd").inner_text())
+    press(page, choice.locator("kbd").inner_text())
     page.get_by_text("status set to “Contacted”").wait_for()
     press(page, "u")
     page.get_by_text("Undone.").wait_for()
@@ -85,19 +80,15 @@ def test_monday_morning__from_an_empty_store_to_a_reply_with_a_status(start: Cal
     page.locator(".story li", has_text="replied").first.wait_for()
 
     # Bob answered too, and it does not show: the overview says that something was not understood, and leads to it.
-    press(page, "g", "o")
-    link = page.get_by_role("link", name="Look at one")
-    link.wait_for()
-    link.focus()
-    press(page, "Enter")
+    press(page, "g o")
+    page.get_by_role("link", name="Look at one").press("Enter")
     page.locator(".meaning.warn", has_text="No adapter recognises it").wait_for()
-    assert "bob@monday.example" in page.locator(".code.body").inner_text()
+    expect(page.locator(".code.body")).to_contain_text("bob@monday.example")
     press(page, "r")
     page.get_by_text("The webhook is read again").wait_for()
     press(page, "Control+k")
     page.keyboard.type("ann@mon")
     page.locator("li[role=option]", has_text="ann@monday.example").first.wait_for()
-    press(page, "Escape")
 
 
 def spoil(console: Console) -> int:

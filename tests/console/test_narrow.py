@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import pytest
-from tests.console.conftest import CLIENT, NARROW, TOO_WIDE, WIDE, Console, axe_faults
+from playwright.sync_api import expect
+from tests.console.conftest import CLIENT, NARROW, TOO_WIDE, WIDE, Console, axe_faults, press
 
 pytestmark = pytest.mark.slow
 on_sqlite = pytest.mark.parametrize("engine_url", ["sqlite"], indirect=True)
@@ -16,9 +17,10 @@ OF = f"?client={CLIENT}"
 def test_narrow_page__has_four_sections_in_sight_and_the_others_under_more(console: Console) -> None:
     page = console.open(f"/contacts/3{OF}", size=NARROW)
     shown = page.get_by_role("navigation", name="Screens").locator("> a")
-    assert shown.all_inner_texts() == ["Overview", "Replies", "Contacts", "Webhooks"]
+    expect(shown).to_have_text(["Overview", "Replies", "Contacts", "Webhooks"])
     assert page.evaluate("document.querySelector('.side nav').scrollWidth <= document.querySelector('.side nav').clientWidth")
     page.get_by_role("button", name="More").click()
+    page.locator(":popover-open").wait_for()
     assert axe_faults(page) == []
     entries = page.locator(":popover-open .entry")
     assert entries.all_inner_texts() == [
@@ -36,8 +38,8 @@ def test_narrow_page__has_four_sections_in_sight_and_the_others_under_more(conso
     page.keyboard.press("ArrowDown")
     page.keyboard.press("Enter")
     page.wait_for_url("**/imports?**")
-    assert page.locator(":popover-open").count() == 0
-    assert page.locator(".more.here").count() == 1
+    expect(page.locator(":popover-open")).to_have_count(0)
+    expect(page.locator(".more.here")).to_have_count(1)
     assert page.evaluate(TOO_WIDE) == []
 
     console.go(page, f"/contacts/3{OF}")
@@ -60,11 +62,10 @@ def test_hundreds_of_clients__are_found_by_a_part_of_their_name(start: Callable[
     page.get_by_label("name or id").fill("ncy 217")
     page.keyboard.press("Enter")
     page.wait_for_url(f"**client={handles[217]}")
-    page.keyboard.press("Control+k")
+    press(page, "Control+k")
     page.keyboard.type("agency 221")
     page.get_by_role("option", name="Agency 221").click()
     page.wait_for_url(f"**client={handles[221]}")
-    page.keyboard.press("g")
-    page.keyboard.press("k")
+    press(page, "g k")
     page.get_by_role("button", name="New key").click()
     page.get_by_role("dialog").get_by_label("Client", exact=True).select_option("client-228")

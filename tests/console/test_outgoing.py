@@ -9,7 +9,8 @@ from pathlib import Path
 from threading import Thread
 
 import pytest
-from tests.console.conftest import CLIENT, Console, look_faults
+from playwright.sync_api import expect
+from tests.console.conftest import CLIENT, Console, look_faults, press, settle
 
 from touchbase.event_log.models import EventType
 from touchbase.outgoing.blocklist_tools import BLOCKLISTS
@@ -66,7 +67,7 @@ def test_endpoint__is_added_tested_changed_stopped_replayed_and_removed(
     console.send("PUT", f"/admin/v1/clients/{CLIENT}", {"settings": {}})
     page = console.open(f"/endpoints{OF}")
     page.get_by_text("Nothing is sent anywhere yet").wait_for()
-    page.keyboard.press("n")
+    press(page, "n")
 
     # A fault is said at its field, in the API's words.
     page.get_by_role("button", name="Add the endpoint").click()
@@ -76,13 +77,13 @@ def test_endpoint__is_added_tested_changed_stopped_replayed_and_removed(
     page.get_by_label("contact.created").check()
     page.get_by_role("button", name="Add the endpoint").click()
     page.get_by_text("The secret is shown only now").wait_for()
-    assert page.locator(".fresh code").inner_text().startswith("whsec_")
+    expect(page.locator(".fresh code")).to_have_text(re.compile("^whsec_"))
 
     receiver.answer = 503
-    page.keyboard.press("s")
+    press(page, "s")
     page.locator(".toast.bad", has_text="503").wait_for()
     page.locator(".attempt", has_text="endpoint.test").click()
-    assert "<b>closed for today</b>" in page.locator(".attempt pre").inner_text()
+    expect(page.locator(".attempt pre")).to_contain_text("<b>closed for today</b>")
 
     receiver.answer = 204
     console.send("POST", "/public/v2/contacts", {"email": "new@outgoing.example"})
@@ -90,13 +91,12 @@ def test_endpoint__is_added_tested_changed_stopped_replayed_and_removed(
     page.get_by_text("The test was delivered").wait_for()
     page.get_by_label("Outcome").select_option("delivered")
     page.wait_for_url("**outcome=delivered**")
-    console.settle(page)
+    settle(page)
     assert set(page.locator(".attempt .status").all_inner_texts()) == {"Delivered"}
 
     page.get_by_label("Description").fill(HOSTILE[:100])
     page.get_by_role("button", name="Save").click()
     page.locator("h1", has_text="onerror").wait_for()
-    page.keyboard.press("Escape")
     page.get_by_role("button", name="Undo").click()
     page.locator("h1", has_text="To the CRM").wait_for()
 
@@ -151,11 +151,9 @@ def test_what_a_tool_has_not_taken__is_listed_on_its_connection_and_tried_again(
     while dialog.locator(".push-line").count() == 0:  # the first attempt may still be under way
         dialog.get_by_label("Show").select_option("failed")
         dialog.get_by_label("Show").select_option("")
-        console.settle(page)
-    text = dialog.locator(".push-line").inner_text()
-    assert "ann@acme.example" in text
-    assert "<b>closed for today</b>" in text
-    assert "the tool answered 400" in text
+        settle(page)
+    for text in ("ann@acme.example", "<b>closed for today</b>", "the tool answered 400"):
+        expect(dialog.locator(".push-line")).to_contain_text(text)
     assert look_faults(page) == []
 
     receiver.answer = 204

@@ -8,7 +8,8 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from tests.console.conftest import CLIENT, Console, axe_faults, first_key
+from playwright.sync_api import expect
+from tests.console.conftest import CLIENT, TIMEOUT, Console, axe_faults, first_key, settle
 from tests.console.seed import sender
 
 pytestmark = pytest.mark.slow
@@ -35,18 +36,18 @@ def test_back_and_reload__show_the_same_rows_scrolled_as_before(many: Console) -
     page = many.open(f"/contacts{OF}&sort=email")
     while not row(page, "P700").count():
         page.evaluate("document.querySelector('.grid').scrollBy(0, 2000)")
-        page.wait_for_timeout(30)
+        settle(page)
     row(page, "P700").click()
     page.locator("h1", has_text="P700").wait_for()
     page.go_back()
 
-    row(page, "P700").wait_for()
+    expect(row(page, "P700")).to_be_focused()
     top = page.evaluate(TOP)
     assert top > 20_000
-    assert page.evaluate("document.activeElement.getAttribute('href')") == row(page, "P700").get_attribute("href")
 
     page.reload()
-    row(page, "P700").wait_for(timeout=60_000)  # seven pages come again, one after the other
+    row(page, "P700").wait_for(timeout=2 * TIMEOUT)  # seven pages come again, one after the other
+    settle(page)
     assert abs(page.evaluate(TOP) - top) < 2
 
 
@@ -57,7 +58,7 @@ def test_status_set_by_another__appears_in_its_row_by_itself(many: Console) -> N
     many.send("PATCH", "/public/v2/contacts/4", {"contact_status": "interested"})
 
     page.locator(".grid-rows .row", has_text="P003").get_by_text("Interested").wait_for()
-    assert page.locator(".grid-rows a.strong").first.inner_text() == "P000"
+    expect(page.locator(".grid-rows a.strong").first).to_have_text("P000")
 
 
 def test_two_who_edit_a_name__the_second_is_told_and_may_save_again(many: Console) -> None:
@@ -69,7 +70,7 @@ def test_two_who_edit_a_name__the_second_is_told_and_may_save_again(many: Consol
     many.send("PATCH", "/public/v2/contacts/3", {"first_name": "Theirs"})
     page.keyboard.press("Enter")
 
-    assert "Somebody changed it meanwhile" in page.locator(".wrong").inner_text()
+    expect(page.locator(".wrong")).to_contain_text("Somebody changed it meanwhile")
     assert many.send("GET", "/public/v2/contacts/3")["first_name"] == "Theirs"
 
     page.unroute_all()
@@ -102,13 +103,14 @@ def test_session_that_ends__is_begun_again_over_the_page_and_typed_text_stays(st
     dialog = page.get_by_role("dialog")
     dialog.get_by_label("API key").wait_for()
     page.keyboard.press("Escape")
-    assert dialog.is_visible()
+    settle(page)
+    expect(dialog).to_be_visible()
     assert axe_faults(page) == []
     dialog.get_by_label("API key").fill(key)
     dialog.get_by_role("button", name="Sign in").click()
     dialog.wait_for(state="detached")
 
-    assert page.get_by_label("First name", exact=True).input_value() == "Typed"
+    expect(page.get_by_label("First name", exact=True)).to_have_value("Typed")
     page.get_by_role("button", name="Save").click()
     page.locator("h1", has_text="Typed").wait_for()
 
@@ -117,7 +119,7 @@ def test_empty_store__is_greeted_with_what_to_do_and_no_error(start: Callable[..
     console = start()
     page = console.open()
 
-    assert page.locator(".start h2").all_inner_texts() == ["Create a client", "Paste an address", "Send a sample", "Import a list"]
+    expect(page.locator(".start h2")).to_have_text(["Create a client", "Paste an address", "Send a sample", "Import a list"])
     assert page.get_by_role("alert").count() == 0
     assert axe_faults(page) == []
 
@@ -126,7 +128,7 @@ def test_empty_store__is_greeted_with_what_to_do_and_no_error(start: Callable[..
 def test_former_addresses__lead_to_the_screens_that_have_new_ones(console: Console) -> None:
     for former, present in (("inbox", "webhooks"), ("outgoing", "endpoints")):
         page = console.open(f"/{former}{OF}")
-        assert f"/console/{present}?client=" in page.url
+        page.wait_for_url(f"**/console/{present}?client=**")
 
 
 @on_sqlite

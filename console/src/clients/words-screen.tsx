@@ -75,6 +75,8 @@ function Board({ id, channel, tool, found, reload }: BoardProps) {
   const [problem, setProblem] = useState<Problem | null>(null);
   // An undo, made before the connection was, sends to the connection too.
   const isKnown = useRef(found.connection !== null);
+  /** The change before: each sends all words, so that one that overtook another would take it back. */
+  const last = useRef<Promise<unknown>>(Promise.resolve());
   const names = found.statuses.map((each) => each.name);
   const targets = [...new Set([...names, ...Object.values(labels).filter((each) => each !== null)])];
   const words = [...found.words, ...more.filter((each) => !found.words.some((known) => folded(known.text) === folded(each.text)))];
@@ -83,11 +85,15 @@ function Board({ id, channel, tool, found, reload }: BoardProps) {
     const before = labels;
     setLabels(next);
     setProblem(null);
-    try {
-      const settings = { status_labels: next };
+    const settings = { status_labels: next };
+    const sent = last.current.then(async () => {
       if (isKnown.current) await send<Connection>('PATCH', connectionPath(id, { channel, tool }), { body: { settings } });
       else await send<Connection>('POST', clientPath(id, '/connections'), { body: { channel, tool, settings } });
       isKnown.current = true;
+    });
+    last.current = sent.catch(() => undefined);
+    try {
+      await sent;
     } catch (error) {
       setLabels(before);
       throw error;
