@@ -1,4 +1,4 @@
-"""Endpoints with events that were not taken, of which one pushes to a tool and one knows the installation's list; for tests of all tables."""
+"""Endpoints that miss events: one knows an entry of the installation's list, one pushes to a tool; for tests of all tables."""
 
 from __future__ import annotations
 
