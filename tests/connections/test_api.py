@@ -56,7 +56,8 @@ async def secrets(call: ApiClient) -> list[list[str]]:
 
 def shown(**more: Any) -> dict[str, Any]:
     usual = {"secret": "not set", "secret_count": 0, "created_time": NOW, "updated_time": NOW, "settings": USUAL}
-    return {**HUBSPOT, **usual, "access_token": "not set", "fetching": None, "calls": None, **more}
+    seen = ["documentation", "captured body", "code of integrators"]
+    return {**HUBSPOT, **usual, "access_token": "not set", "fetching": None, "calls": None, "seen": seen, **more}
 
 
 async def test_create_connection__returns_the_connection_and_stores_its_secret(call: ApiClient) -> None:

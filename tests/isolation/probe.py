@@ -31,6 +31,9 @@ from touchbase.history.events import CONTACT
 from touchbase.idempotency.models import RequestKey
 from touchbase.idempotency.sql import find_response
 from touchbase.inbox.sql.search import find_sought_person, get_effects, step_through_deliveries
+from touchbase.outgoing.blocklists import url_of
+from touchbase.outgoing.sql.announced import find_announced, is_listed, is_on_list
+from touchbase.outgoing.sql.pushes import STATES, list_pushes
 from touchbase.records.record_type import COMPANY_TYPE, CONTACT_TYPE, RecordType
 from touchbase.records.sql.reads import Listing, list_records
 from touchbase.search.queries import RecordSearch
@@ -100,6 +103,8 @@ def tries(client: int, rows: dict[str, list[dict[str, Any]]]) -> list[Try]:
         if name.endswith(".STORE_DELIVERY_TRACED"):  # the other one has made rows of these ids
             fitting = [{**each, "id": each["id"] + 10**6} for each in fitting]
         found = {_row(op.columns, {**beside, **each}, client): None for each in fitting for beside in TIMES}
+        if name.endswith(".FORGET_ANNOUNCED"):  # a changed value would be in no row
+            found = {(client, each["kind"], each["value"]): None for each in rows["announced_suppression"]}
         assert found, f"nothing of A's fits {name}: say in tests/isolation/probe.py what belongs into {op.columns}"
         made.append(Try(client, name, list(found)))
     return made
@@ -173,6 +178,10 @@ def asked(client: int, known: Known) -> Iterator[Any]:
     yield from (step_through_deliveries(client, NEVER, 100, event="email_sent", of_contacts=each) for each in (None, known.contacts))
     yield step_through_deliveries(client, NEVER, 100, not_of_contacts=known.contacts, bodies=True)
     yield get_effects([(client, number) for number in known.ids])
+    yield from (find_announced(client, endpoint, entry) for endpoint, entry in known.announced)
+    yield from (is_listed(client, kind, value, TIME_OF_B) for kind, value in known.listed)
+    yield from (is_on_list(client, endpoint, *address) for endpoint in known.endpoints for address in known.listed)
+    yield from (list_pushes(client, url_of(w.PUSHED_TO), limit, state_is=state) for limit in (1, 100) for state in (None, *STATES))
     yield get_erasure(client, LATER_IDS["erasure"])  # B's own, that it begins with
     yield find_response(RequestKey(client, IDEMPOTENCY_KEY, b"", NEVER - 1))
 

@@ -35,7 +35,11 @@ FIRST = [
     Request("GET", "/public/v2/contacts?email=b4@b.example"),
 ]
 """What B does before anything else: whom it erases next."""
+PUSHES = f"/admin/v1/clients/{w.CLIENT_B}/connections/email_campaign/{w.PUSHED_TO}/pushes"
 OWN = [
+    Request("GET", PUSHES),
+    Request("POST", f"{PUSHES}/retry", {"events": ["evt_1", "evt_2", "evt_3", "evt_4", "evt_5", "evt_6"]}),
+    Request("POST", f"{PUSHES}/retry", {}),
     Request("GET", f"/admin/v1/clients/{w.CLIENT_B}"),
     Request("POST", HUBSPOT.removesuffix("/crm/hubspot"), {"channel": "crm", "tool": "hubspot", "access_token": "token-of-b"}),
     Request("PATCH", HUBSPOT, {"settings": {"status_labels": {"Won": "customer"}}}),
@@ -112,6 +116,8 @@ async def settle_b(world: World, store: Store) -> tuple[int, str]:
     company = await b.sure("POST", "/public/v2/companies", {"domain": "b.example", "name": "B"})
     for email in ("b1@b.example", "b2@b.example"):
         await b.sure("POST", "/public/v2/contacts", {"email": email, "company_id": company["id"]})
+    await b.sure("POST", "/public/v2/suppressions", {"entries": [{"value": "b5@b.example"}, {"value": "b6@b.example"}]})
+    await w.push(b, "token-of-b")
     await store.write(index_records(number))  # else a probe would take its notes
     return number, key
 

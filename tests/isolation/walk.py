@@ -46,6 +46,10 @@ class Known:
     merges: list[int] = field(default_factory=list)
     endpoints: list[int] = field(default_factory=list)
     fields: list[int] = field(default_factory=list)
+    listed: list[tuple[str, str]] = field(default_factory=list)
+    """Kinds and values of entries."""
+    announced: list[tuple[int, int]] = field(default_factory=list)
+    """Endpoints and the entries of the installation's list that they were told of."""
 
     @property
     def ids(self) -> list[int]:
@@ -62,6 +66,10 @@ async def known_of(world: World, a: Side) -> Known:
     made.others += rows["webhook_endpoint"] + rows["webhook_attempt"] + rows["message"]
     made.endpoints = rows["webhook_endpoint"]
     made.merges = rows["record_merge"]
+    listed = await world.execute_sql("SELECT kind, value FROM suppression WHERE client = ? ORDER BY id", a.number)
+    made.listed = [(kind, value) for kind, value in listed]
+    announced = await world.execute_sql("SELECT endpoint_id, suppression_id FROM announced_suppression WHERE client = ?", a.number)
+    made.announced = [(endpoint, entry) for endpoint, entry in announced]
     made.fields = [*rows["custom_field"][:1], field_id(rows["message"][0], w.FIELD)]
     gone = await world.execute_sql("SELECT record_id FROM deleted_record WHERE client = ? AND record_kind = 1", a.number)
     made.others += [row[0] for row in gone]

@@ -14,7 +14,7 @@ from tests.asgi_client import ApiClient, Clock, Response
 from tests.connections.silent import fall_silent
 from tests.files import FILES
 from tests.inbox.refused import refused_body
-from tests.outgoing.unsent import miss_an_event
+from tests.outgoing.unsent import miss_a_push, miss_an_event
 
 from touchbase.adapters.registry import load_adapters
 from touchbase.auth.authentication import ADMIN, add_key
@@ -73,6 +73,7 @@ GONE_OBJECT, ALSO_PARKED = 770_004, 770_005
 NAME = "zq062namedqz"
 BIN_EMAIL = "zq070binqz@example.com"
 TOKEN = "zq063tokenqz"
+PUSHED_TO, PUSH_TOKEN = "lemlist", "zq095tokenqz"
 OWN_FIELD = "zq019nameqz"
 """A custom field of companies that B has no name of in its calls."""
 SUBJECT = "zq079subjectqz"
@@ -313,6 +314,7 @@ async def furnish(a: Side) -> None:
     await store.write(store_parts(a.number, {(0, HOUR): CountedPart(0, ReportPart(), packed(ReportPart()))}, TIME_OF_A))
     listed = [{"value": EMAIL, "note": "zq053noteqz"}, {"value": DOMAIN}, {"value": LINKEDIN, "reason": "legal"}]
     await a.sure("POST", "/public/v2/suppressions", {"entries": listed})
+    await push(a, PUSH_TOKEN)
     for number in range(2):
         message = {"direction": "received", "contact_email": EMAIL, "text": "zq071textqz", "message_id": f"zq072idqz{number}"}
         message |= {"subject": SUBJECT, "custom_fields": {FIELD: OPTION}}
@@ -324,6 +326,16 @@ async def furnish(a: Side) -> None:
     await _delete_and_merge(a)
     await _link(a)
     await a.sure("PATCH", f"/admin/v1/clients/{a.client_id}", {"name": NAME})
+
+
+async def push(side: Side, token: str) -> None:
+    """Connect a tool whose blocklist took one of the client's entries and refused another."""
+    connection = {"channel": "email_campaign", "tool": PUSHED_TO, "access_token": token}
+    await side.sure("POST", f"/admin/v1/clients/{side.client_id}/connections", connection)
+    endpoint = await side.sure("POST", "/public/v2/webhook-endpoints", {"kind": "blocklist", "tool": PUSHED_TO})
+    events = (await side.sure("GET", "/public/v2/events?types=suppression.added&limit=200"))["data"]
+    sequences = [int(event["id"].removeprefix("evt_")) for event in events[:2]]
+    await miss_a_push(side.call.parts.store, side.number, endpoint["id"], sequences, side.call.clock())
 
 
 async def _erase_somebody(a: Side) -> None:

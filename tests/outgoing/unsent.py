@@ -1,6 +1,8 @@
-"""An endpoint that misses an event, and knows an entry of the installation's list, for tests about all tables."""
+"""Endpoints that miss events: one knows an entry of the installation's list, one pushes to a tool; for tests of all tables."""
 
 from __future__ import annotations
+
+from collections.abc import Sequence
 
 from touchbase.common.timestamps import Micros
 from touchbase.do_not_contact.models import DOMAIN, INSTALLATION, NewEntry
@@ -12,6 +14,8 @@ from touchbase.outgoing.sql.endpoints import add_endpoint
 from touchbase.sql.store import Store
 
 TOKEN = "a-process"
+PUSHED = ("delivered", "refused")
+"""Outcomes of the pushes of `miss_a_push`, in their order."""
 
 
 async def miss_an_event(store: Store, client: int, at: Micros, *, secret: str = "", text: str = "down") -> Endpoint:
@@ -29,3 +33,16 @@ async def miss_an_event(store: Store, client: int, at: Micros, *, secret: str = 
     await store.write(announce_installation_list(client, endpoint.id, at))
     await store.write(remove_entry(INSTALLATION, listed.entry.id, at))
     return endpoint
+
+
+async def miss_a_push(store: Store, client: int, endpoint_id: int, sequences: Sequence[int], at: Micros) -> None:
+    """Store attempts of an endpoint of the kind blocklist for events of entries: the first was taken, the second was refused and waits."""
+    await store.write(lead_shards(TOKEN, at, at + 1))
+    attempts = [
+        Attempt(client, endpoint_id, sequence, "suppression.added", at, 1, outcome, 200 if outcome == "delivered" else 400, 5, outcome)
+        for sequence, outcome in zip(sequences, PUSHED, strict=True)
+    ]
+    waiting = Pending(sequences[1], (1, 1), 1, at, at + 5)
+    kept = await store.write(store_progress(client, endpoint_id, TOKEN, at, sequences[1], [waiting], [], attempts, at, None, ACTIVE))
+    assert kept
+    await store.write(lead_shards(TOKEN, at, 0, leaving=True))

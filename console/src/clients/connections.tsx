@@ -114,6 +114,7 @@ function One({ of, id, open, canChange }: { of: Connection; id: string; open: (w
           {of.settings.time_zone && `, times of ${of.settings.time_zone}`}
           {of.access_token === 'set' && (of.fetching ? `, fetches records (${of.fetching.state})` : ', token set')}
         </p>
+        {of.seen.length > 0 && <p class="faint">Known from: {of.seen.join(', ')}</p>}
         {of.fetching?.last_error && <p class="wrong">{of.fetching.last_error}</p>}
       </div>
       <div class="usual">

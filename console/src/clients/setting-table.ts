@@ -49,7 +49,7 @@ export const GROUPS: readonly SettingGroup[] = [
       { name: 'linkedin_reply_counts', as: 'choice', text: 'LinkedIn replies move “last reply received”', help: '', shown: (channel) => channel === 'email_campaign' },
       { name: 'unknown_bounces', as: 'choice', text: 'A bounce without a type puts the address on the do-not-contact list', help: '', shown: (channel) => channel === 'email_campaign' },
       { name: 'silence_alarm', as: 'check', text: 'Report when nothing comes', help: '', shown: always },
-      { name: 'fields', as: 'own', text: 'Where the body has what', help: '', shown: (_, tool) => tool === 'generic' || tool === 'airtable' },
+      { name: 'fields', as: 'own', text: 'Where the body has what', help: '', shown: (_, tool) => ['generic', 'airtable', 'baserow', 'google_sheets', 'grist', 'nocodb'].includes(tool) },
       {
         name: 'events', as: 'table', text: 'What its events mean', of: ['Its event', 'Means'], help: 'The tool’s names of events, case ignored. Names that are recognised need no entry.',
         shown: (_, tool) => tool === 'generic',

@@ -20,6 +20,7 @@ const CRM: Record<string, string> = {
   acuity: 'Acuity', bitrix24: 'Bitrix24', chatwoot: 'Chatwoot', dolibarr: 'Dolibarr', fillout: 'Fillout', follow_up_boss: 'Follow Up Boss',
   jotform: 'Jotform', keap: 'Keap', shopify: 'Shopify', tally: 'Tally', typeform: 'Typeform', webflow: 'Webflow', woocommerce: 'WooCommerce',
   airtable: 'Airtable', freshsales: 'Freshsales', notion: 'Notion', suitecrm: 'SuiteCRM', vtiger: 'Vtiger', zendesk_sell: 'Zendesk Sell',
+  baserow: 'Baserow', google_sheets: 'Google Sheets', grist: 'Grist', nocodb: 'NocoDB',
 };
 export const TOOLS: Record<Channel, Record<string, string>> = { email_campaign: CAMPAIGN, crm: CRM };
 export const CHANNELS: readonly Channel[] = ['email_campaign', 'crm'];

@@ -75,6 +75,8 @@ export interface Connection {
   access_token: 'set' | 'not set';
   fetching: { state: string; wanted: number; last_error: string | null } | null;
   calls: Calls | null;
+  /** Where the adapter of the tool has its facts from. */
+  seen: string[];
   generated_secret?: string;
   would_refuse?: { tool: string | null; calls: number; last_received_time: string; reason: string }[];
 }

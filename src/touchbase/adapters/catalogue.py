@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 from importlib import import_module
 from pathlib import Path
 
@@ -71,6 +72,13 @@ class CatalogueTool:
         """What was seen of the tool; a guess only if nothing was."""
         marks = self.marks.split()
         return [SEEN[mark] for mark in marks if mark != "I" or marks == ["I"]]
+
+
+@lru_cache(maxsize=500)
+def seen_of(channel: str, tool: str) -> tuple[str, ...]:
+    """Return what was seen of a connected tool; nothing for one that is no longer known."""
+    is_known = tool.isidentifier() and (Path(__file__).parent / channel / tool).exists()
+    return tuple(_tool(channel, tool).seen) if is_known else ()
 
 
 def catalogue() -> list[CatalogueTool]:

@@ -8,12 +8,14 @@ from typing import Annotated
 import msgspec
 from msgspec import UNSET, Meta, Struct, UnsetType
 
+from touchbase.adapters.catalogue import seen_of
 from touchbase.auth.authentication import ADMIN
 from touchbase.clients.models import DELETING, Client
 from touchbase.common.timestamps import to_text, to_text_or_none
 from touchbase.connections.api import (
     CONNECTIONS,
     FETCH_ALLOWED,
+    NOTHING,
     TOOLS,
     ConnectionChange,
     ConnectionDetails,
@@ -78,13 +80,19 @@ def would_refuse(senders: Sequence[AffectedSender]) -> list[WouldRefuse]:
     return [WouldRefuse(sender.tool, sender.calls, to_text(sender.last_us), sender.reason) for sender in senders]
 
 
+def _out(
+    connection: Connection, generated: str | None = None, details: ConnectionDetails = NOTHING, refused: list[WouldRefuse] | None = None
+) -> ConnectionOut:
+    return connection_out(connection, generated, details, refused, seen=seen_of(connection.channel, connection.tool))
+
+
 async def connections(call: Call) -> Response:
     """Handle `GET` of a client's connections."""
     client = await call.client_in_path()
     call.parameters().done()
     listed = await call.api[CONNECTIONS].all(client.number)
     details = await _details_of(call, client.number)
-    return Response(body=encode(ConnectionPage([connection_out(connected, details=details(connected)) for connected in listed])))
+    return Response(body=encode(ConnectionPage([_out(connected, details=details(connected)) for connected in listed])))
 
 
 async def connect(call: Call) -> Response:
@@ -104,8 +112,8 @@ async def connect(call: Call) -> Response:
 
     def response(stored: Connection) -> Response:
         # A generated secret is shown once: the response stored for retries leaves it out.
-        hidden = encode(connection_out(stored, refused=refused)) if secret else None
-        return Response(201, encode(connection_out(stored, secret, refused=refused)), headers=[(b"location", location)], stored_body=hidden)
+        hidden = encode(_out(stored, refused=refused)) if secret else None
+        return Response(201, encode(_out(stored, secret, refused=refused)), headers=[(b"location", location)], stored_body=hidden)
 
     return await call.write_and_respond(lambda writes: api[CONNECTIONS].connect(new, writes), response)
 
@@ -114,7 +122,7 @@ async def connection(call: Call) -> Response:
     """Handle `GET` of one connection."""
     connected = await connection_in_path(call)
     details = await _details_of(call, connected.client)
-    return Response(body=encode(connection_out(connected, details=details(connected))))
+    return Response(body=encode(_out(connected, details=details(connected))))
 
 
 async def change(call: Call) -> Response:
@@ -130,7 +138,7 @@ async def change(call: Call) -> Response:
     if request.secrets is not UNSET or secret:
         since = max(call.api.dependencies.clock() - LOOKBACK, present.guarded_us or 0)
         refused = would_refuse(await find_affected_senders(call.api.dependencies.store, client, changed, since))
-    return Response(body=encode(connection_out(changed, secret, more(changed), refused)))
+    return Response(body=encode(_out(changed, secret, more(changed), refused)))
 
 
 async def silences(call: Call) -> Response:

@@ -36,6 +36,7 @@ COLUMNS = (
     Column("last call", SPARE),
     Column("calls a day", SPARE),
     Column("changed", SPARE),
+    Column("seen", SPARE),
 )
 PATHS = {"email_campaign": "emailcampaign-webhook", "crm": "crm-webhook"}
 """Channels -> the second segment of their webhook addresses."""
@@ -194,6 +195,7 @@ def _row(connection: Values) -> tuple[object, ...]:
         *(fetching.get(name) for name in ("state", "wanted", "not_found")),
         *(calls.get(name) for name in ("silent_since_time", "last_time", "per_day")),
         connection["updated_time"],
+        ", ".join(connection["seen"]),
     )
 
 

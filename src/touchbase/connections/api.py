@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection
 from dataclasses import replace
-from typing import Annotated, Literal, NamedTuple, get_args
+from typing import Annotated, Any, Literal, NamedTuple, get_args
 
 import msgspec
 from msgspec import UNSET, Meta, Struct, UnsetType
@@ -237,6 +237,10 @@ class ConnectionOut(_HiddenRepr):
     access_token: Literal["set", "not set"]
     fetching: FetchingOut | None = None
     calls: Annotated[CallsOut | None, Meta(description="null: the tool has not called since it was connected.")] = None
+    seen: Annotated[
+        tuple[Literal["documentation", "running program", "captured body", "code of integrators", "nothing but our guess"], ...],
+        Meta(description="Where the adapter of the tool has its facts from. Empty: the tool has none any more."),
+    ] = ()
     generated_secret: str | UnsetType = UNSET
     would_refuse: Annotated[
         list[WouldRefuse] | UnsetType,
@@ -267,7 +271,12 @@ NOTHING = ConnectionDetails()
 
 
 def connection_out(
-    connection: Connection, generated: str | None = None, details: ConnectionDetails = NOTHING, refused: list[WouldRefuse] | None = None
+    connection: Connection,
+    generated: str | None = None,
+    details: ConnectionDetails = NOTHING,
+    refused: list[WouldRefuse] | None = None,
+    *,
+    seen: tuple[Any, ...] = (),
 ) -> ConnectionOut:
     """Return a connection as shown, with the state of fetching if it has an access token or records wait for one."""
     settings = msgspec.convert(connection.settings, ConnectionSettingsBody, from_attributes=True)
@@ -279,7 +288,18 @@ def connection_out(
         fetching = replace(fetching, stopped=True, error=f"{fetching.wanted} records wait for an access token, with which to fetch them")
     is_shown = connection.channel == CRM and bool(connection.access_token or fetching.wanted)
     state = fetching_out(fetching) if is_shown else None
-    shown = (connection.channel, connection.tool, secret, len(connection.secrets), *times, settings, token, state, calls_out(details.calls))
+    shown = (
+        connection.channel,
+        connection.tool,
+        secret,
+        len(connection.secrets),
+        *times,
+        settings,
+        token,
+        state,
+        calls_out(details.calls),
+        seen,
+    )
     return ConnectionOut(*shown, generated or UNSET, refused or UNSET)
 
 
