@@ -355,8 +355,10 @@ def tools() -> str:
     for tool in known:
         signs = "yes" if tool.proofs else "no"
         uses = ", ".join(uses_of_api(tool.channel, tool.tool, is_fetched=tool.is_fetched))
-        seen = ", ".join(tool.seen)
-        lines.append(f"| [{tool.title}](../../{tool.guide}) | `{tool.tool}` | {tool.channel} | {tool.marks} | {seen} | {uses} | {signs} |")
+        evidence = ", ".join(tool.evidence)
+        lines.append(
+            f"| [{tool.title}](../../{tool.guide}) | `{tool.tool}` | {tool.channel} | {tool.marks} | {evidence} | {uses} | {signs} |"
+        )
     for tool in known:
         lines += _tool(tool)
     return "\n".join(lines)

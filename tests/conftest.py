@@ -118,7 +118,7 @@ def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool 
     """Leave out files whose every test is slow (or serial) where such tests are left out, and those without a serial test where
     only such tests run: importing them takes a minute.
     """
-    only_serial = config.option.markexpr == "serial"
+    only_serial = config.option.markexpr.split(" and ")[0] == "serial"
     left_out = [mark for mark in ("slow", "serial", "weekly") if f"not {mark}" in config.option.markexpr.split(" and ")]
     if not (left_out or only_serial) or collection_path.suffix != ".py" or not collection_path.name.startswith("test_"):
         return None

@@ -69,7 +69,7 @@ class BlockedVacuums:
         self._store = store
         self.result = Vacuumed.BLOCKED
 
-    async def vacuum(self, *, whole: bool = False) -> Vacuumed:
+    async def vacuum(self, *, full: bool = False) -> Vacuumed:
         return self.result
 
     def __getattr__(self, name: str) -> Any:

@@ -17,7 +17,7 @@ from touchbase.sql.statement import Select, Statement
 _CONDITION = re.compile(
     r"\b(?:\w+\.)?client = (?:\?\d*|\w+\.\w+|\(\$1::bigint\[\]\)\[1\])|\bc\.id = \?|(?<=FROM client WHERE )id = \?(?!\d)"
 )
-_PARTS = ("body", "sqlite", "first_set", "sqlite_set", "more_set", "last_set", "end_set", "made", "postgres")
+_PARTS = ("body", "sqlite", "first_set", "sqlite_set", "more_set", "last_set", "end_set", "inserted_ids", "postgres")
 
 
 def forgetful(text: str) -> str:

@@ -199,7 +199,7 @@ async def test_index__keeps_nothing_of_an_erased_person(store: Store, engine_url
     await index(store)
 
     await store.write(erase_person(1, 10, gone))
-    await store.vacuum(whole=True)
+    await store.vacuum(full=True)
 
     assert await find_in_database(engine_url, "xanthippe", "quetzal", "zugzwang") == []
     assert await found(store, 1, "anna") == others

@@ -80,7 +80,7 @@ def texts(op: Statement) -> list[str]:
     """All SQL texts of a statement."""
     return [
         text
-        for text in (op.body, op.sqlite, op.first_set, op.sqlite_set, op.more_set, op.last_set, op.end_set, op.made, op.postgres)
+        for text in (op.body, op.sqlite, op.first_set, op.sqlite_set, op.more_set, op.last_set, op.end_set, op.inserted_ids, op.postgres)
         if text
     ]
 

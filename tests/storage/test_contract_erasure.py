@@ -468,7 +468,7 @@ async def test_vacuum__after_an_erasure_leaves_no_trace_and_all_other_people(hou
     await house.work()
     await house.erase(refs=(REF,))
 
-    assert await house.store.vacuum(whole=True)
+    assert await house.store.vacuum(full=True)
     assert set(await house.contacts()) == {"bob@example.com"}
     assert [(await house.state(each))[:2] for each in (number, other)] == [("ignored", "erased"), ("applied", None)]
     assert await find_in_database(engine_url, *NAMES) == []

@@ -96,7 +96,7 @@ def texts(op: Statement) -> list[tuple[str, int]]:
     """What SQLite is asked for an op, and with how many parameters."""
     if op.sqlite:
         return [(op.sqlite, len(op.columns))]
-    bodies = [body for body in (op.first_set, op.sqlite_set or op.body, op.made) if body]
+    bodies = [body for body in (op.first_set, op.sqlite_set or op.body, op.inserted_ids) if body]
     asked = [(for_sqlite(op.columns, body, 2), 2 * len(op.columns)) for body in bodies]
     others = (("q", op.more_columns, op.more_set), ("r", op.last_columns, op.last_set))
     return [*asked, *((for_sqlite(columns, text, 2, table), 2 * len(columns)) for table, columns, text in others if text)]

@@ -346,7 +346,7 @@ async def test_vacuum__rewrites_a_large_file_only_on_request(tmp_path: Path, ope
 
     assert await store.vacuum() is Vacuumed.TOO_LARGE
     assert _traces(path) == ["traces.db"]
-    assert await store.vacuum(whole=True)
+    assert await store.vacuum(full=True)
     assert _traces(path) == []
 
 
@@ -361,7 +361,7 @@ async def test_vacuum__can_be_repeated_after_another_process_blocked_it(
         other.execute("CREATE TABLE in_the_way (one)")
         assert not await store.vacuum()
         with pytest.raises(StoreUnavailable, match="another process has locked the store"):
-            await store.vacuum(whole=True)
+            await store.vacuum(full=True)
     assert await store.vacuum()
     assert _traces(path) == []
 

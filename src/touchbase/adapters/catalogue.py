@@ -68,7 +68,7 @@ class CatalogueTool:
         return " ".join(mark for mark in MARKS if re.search(rf"\b{mark}\b", self.sure))
 
     @property
-    def seen(self) -> list[str]:
+    def evidence(self) -> list[str]:
         """What was seen of the tool; a guess only if nothing was."""
         marks = self.marks.split()
         return [SEEN[mark] for mark in marks if mark != "I" or marks == ["I"]]

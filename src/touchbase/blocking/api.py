@@ -76,7 +76,7 @@ async def _begin(call: Call) -> tuple[Client, int, Micros, bool]:
     return client, id, at, parameters[DRY_RUN]
 
 
-async def _try(call: Call, client: Client, command: Command[plans.Blocked]) -> Response:
+async def _try(call: Call, client: Client, command: Command[plans.BlockResult]) -> Response:
     """Respond with what a command would do; nothing stays of it."""
     if call.recorder is not None:
         call.recorder.skip()
@@ -84,10 +84,10 @@ async def _try(call: Call, client: Client, command: Command[plans.Blocked]) -> R
     assert isinstance(preview, CommandPreview)
     if isinstance(preview.outcome, TouchbaseError):
         raise preview.outcome
-    return _response(cast("plans.Blocked", preview.outcome), is_tried=True)
+    return _response(cast("plans.BlockResult", preview.outcome), is_tried=True)
 
 
-def _response(blocked: plans.Blocked, *, is_tried: bool = False) -> Response:
+def _response(blocked: plans.BlockResult, *, is_tried: bool = False) -> Response:
     entries = [BlockedEntry(None if is_tried else entry.id, entry.kind) for entry in blocked.entries]
     return Response(body=encode(Blocked(blocked.status, blocked.status_changed, entries)))
 

@@ -34,7 +34,7 @@ UNDO_US = 3_600_000_000
 
 
 @dataclass(slots=True)
-class Blocked:
+class BlockResult:
     """A contact after it was blocked, or after the block was taken back."""
 
     status: str | None
@@ -85,7 +85,7 @@ def block_contact(
     note: str = "",
     with_company: bool = False,
     by: Author = NO_AUTHOR,
-) -> Plan[Blocked | TouchbaseError]:
+) -> Plan[BlockResult | TouchbaseError]:
     """Put a contact's addresses on its client's list, with a company its domain too, and set the client's status of blocked contacts.
 
     A status that opts out already stays; transitions that the client declared do not hold a block up. `NotFound`; `Invalid` if there is
@@ -112,11 +112,13 @@ def block_contact(
         contact = yield from _set_status(cipher, contact, words, status, at, key, by)
     rows = yield Execute(ENTRIES_OF, sorted((client, *address) for address in addresses))
     entries = [entry for entry in (EntryRow(*row) for row in rows) if entry.reason is not None]
-    return Blocked(contact.status, contact.status_changed_us == at, entries)
+    return BlockResult(contact.status, contact.status_changed_us == at, entries)
 
 
 @command(cipher=True)
-def unblock_contact(cipher: Cipher, client: int, id: int, at: Micros, key: str, by: Author = NO_AUTHOR) -> Plan[Blocked | TouchbaseError]:
+def unblock_contact(
+    cipher: Cipher, client: int, id: int, at: Micros, key: str, by: Author = NO_AUTHOR
+) -> Plan[BlockResult | TouchbaseError]:
     """Take back the last block of a contact: its entries go, and the status before it returns unless it has changed since.
 
     What is listed for another reason stays. `NotFound`; `WrongState` if there is no block of the last hour.
@@ -148,4 +150,4 @@ def unblock_contact(cipher: Cipher, client: int, id: int, at: Micros, key: str, 
                 yield from drop_causes(client, [entry.address], lambda cause: cause.key in keys, at)
     if contact.status_changed_us == last and words.opts_out(contact.status):
         contact = yield from _set_status(cipher, contact, words, contact.previous_status, max(at, last + 1), key, by)
-    return Blocked(contact.status, contact.status_changed_us is not None and contact.status_changed_us > last, [])
+    return BlockResult(contact.status, contact.status_changed_us is not None and contact.status_changed_us > last, [])

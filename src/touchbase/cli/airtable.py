@@ -153,7 +153,7 @@ class AirtableBase:
             query["view"] = view
         if fields:
             query["fields[]"] = list(fields)
-        seen: set[str] = set()
+        offsets: set[str] = set()
         read = 0
         while True:
             page = self._get(f"/v0/{quote(self._base)}/{quote(table.id)}?{urlencode(query, doseq=True)}", _RecordPage)
@@ -161,11 +161,11 @@ class AirtableBase:
             if page.offset is None:
                 return
             read += self._size
-            if page.offset in seen or len(seen) >= MOST_PAGES or len(page.offset) > LONGEST_OFFSET:
+            if page.offset in offsets or len(offsets) >= MOST_PAGES or len(page.offset) > LONGEST_OFFSET:
                 raise AirtableFailed(f"the list of {table.name!r} has no end; is {ENDPOINT_VARIABLE} the address of Airtable's API?")
             if read > MOST_BYTES:
                 raise AirtableFailed(f"{table.name!r} has more than {MOST_BYTES:,} bytes; choose a smaller view with --view")
-            seen.add(page.offset)
+            offsets.add(page.offset)
             query["offset"] = page.offset
 
     def _get(self, path: str, kind: type[T]) -> T:

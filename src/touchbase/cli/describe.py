@@ -38,7 +38,10 @@ def tools(as_json: bool) -> None:
     uses = [uses_of_api(tool.channel, tool.tool, is_fetched=tool.is_fetched) for tool in tool_rows]
     if as_json:
         print_json(
-            [{**asdict(tool), "seen": tool.seen, "api_tested_against_our_server": use} for tool, use in zip(tool_rows, uses, strict=True)]
+            [
+                {**asdict(tool), "seen": tool.evidence, "api_tested_against_our_server": use}
+                for tool, use in zip(tool_rows, uses, strict=True)
+            ]
         )
     else:
         # What was seen of each is in `sure` too, as marks; JSON has the words.

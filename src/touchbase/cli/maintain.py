@@ -217,7 +217,7 @@ async def _vacuum(database: str | None) -> dict[str, str | None]:
         for name, store in named.items():
             try:
                 searched = await store.read(open_erasures())
-                emptied = await Eraser(store, TranslatorPool(), clock).clean(searched, whole=True)
+                emptied = await Eraser(store, TranslatorPool(), clock).clean(searched, full=True)
             except Overloaded as error:
                 done[name] = error.detail
             else:

@@ -149,10 +149,10 @@ def _grant(text: str) -> dict[str, str]:
 
 
 def _id_of(tb: Touchbase, email: str) -> str:
-    found = tb.team.users.list(email=email.strip().lower())["data"]
-    if not found:
+    users = tb.team.users.list(email=email.strip().lower())["data"]
+    if not users:
         raise click.ClickException(f"there is no user {email}: `touchbase users list` shows all")
-    return str(found[0]["id"])
+    return str(users[0]["id"])
 
 
 def _print_link(shown: dict[str, Any], as_json: bool) -> None:

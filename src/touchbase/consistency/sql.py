@@ -236,9 +236,9 @@ def _merged_and_present(
     rows = (yield Execute(CONTACT_TO_SHOW if kind == CONTACT else COMPANY_TO_SHOW, places)) if places else []
     present = {row[1] for row in rows}
     return [
-        (number, "history", f"with events of a merge of {table} {other}", f"without them, because there is a {table} {other}")
-        for number, other in sorted(merged)
-        if other in present
+        (number, "history", f"with events of a merge of {table} {lost}", f"without them, because there is a {table} {lost}")
+        for number, lost in sorted(merged)
+        if lost in present
     ]
 
 

@@ -127,7 +127,7 @@ class NamedClient(Struct, omit_defaults=True):
     handle: str
     name: str
     scopes: list[str] | None = None
-    """What the person may do there; null: what `SessionOut.scopes` has."""
+    """What the person may do there; null: what `ConsoleSession.scopes` has."""
 
 
 class NamedUser(Struct):
@@ -139,7 +139,7 @@ class NamedUser(Struct):
     role: str | None
 
 
-class SessionOut(Struct):
+class ConsoleSession(Struct):
     """What the console may do."""
 
     keys_needed: bool
@@ -264,10 +264,10 @@ async def send_link(call: Call) -> Response:
     if not can_mail(call, email):
         raise NotFound("this server sends no e-mail to this address; sign in with a password or an API key")
     call.api.passwords.check_link(email)
-    found = await parts.store.read(find_password(email))
-    if found is not None and found[0].state == USER_ACTIVE:
-        secret, link = new_link(found[0].id, SIGN_IN, parts.clock())
-        link_mail(call, found[0], SIGN_IN, f"{parts.public_url}/console/sign-in#{secret}", parts.store.write(store_link(link)))
+    account = await parts.store.read(find_password(email))
+    if account is not None and account[0].state == USER_ACTIVE:
+        secret, link = new_link(account[0].id, SIGN_IN, parts.clock())
+        link_mail(call, account[0], SIGN_IN, f"{parts.public_url}/console/sign-in#{secret}", parts.store.write(store_link(link)))
     return Response(202, b"{}")
 
 
@@ -286,12 +286,12 @@ async def _shown(call: Call, holder: ApiKey | None = None, *, user: User | None 
     parts, clients = call.api.dependencies, call.api.clients
     needed = call.api.authenticator.keys_needed
     is_signed_in = not needed or holder is not None or user is not None
-    shown = SessionOut(needed, is_signed_in, parts.version, [] if needed else list(SCOPES), ends_time=to_text_or_none(ends))
+    shown = ConsoleSession(needed, is_signed_in, parts.version, [] if needed else list(SCOPES), ends_time=to_text_or_none(ends))
     named, client = parse_qs(call.scope["query_string"][:LONGEST_QUERY].decode("latin-1")).get("client"), None
     if named and is_signed_in:
-        found = await clients.named(named[0])
-        if found is not None and _may_see(holder, user, found.number):
-            shown.client, client = _named_client(found), found.number
+        current = await clients.named(named[0])
+        if current is not None and _may_see(holder, user, current.number):
+            shown.client, client = _named_client(current), current.number
     if user is not None:
         shown.user = NamedUser(user.id, user.email, user.name, user.role)
         shown.scopes = sorted(user.scopes(None).union(*(user.scopes(number) for number in user.grants if client in (None, number))))

@@ -53,7 +53,7 @@ class SignInRefused(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Flow:
+class SignInFlow:
     """One attempt to sign in, bound to a browser by a cookie: state, nonce and verifier come from its secret, so none is stored."""
 
     secret: str
@@ -63,13 +63,13 @@ class Flow:
     """The page to return to."""
 
     @classmethod
-    def begin(cls, link: str, path: str) -> Flow:
+    def begin(cls, link: str, path: str) -> SignInFlow:
         """Return a new attempt; a path that is none of the console's is left out."""
         flow = cls(token_urlsafe(32), link, quote(path, safe="/?=&;,+:@!$'()*%"))
         return flow if _FLOW.fullmatch(flow.text) else cls(flow.secret, link if re.fullmatch("[0-9a-f]{64}", link) else "")
 
     @classmethod
-    def read(cls, text: str) -> Flow | None:
+    def read(cls, text: str) -> SignInFlow | None:
         """Return the attempt in a cookie; None for another text."""
         match = _FLOW.fullmatch(text)
         return None if match is None else cls(match[1], match[2] or "", match[3] or "")
@@ -134,32 +134,32 @@ class Provider:
         self._keys: tuple[Any, Micros] | None = None
         self._issuer = settings.issuer.rstrip("/")
 
-    async def address(self, flow: Flow) -> str:
+    async def address(self, flow: SignInFlow) -> str:
         """Return the provider's address to sign in at; raise `SignInRefused`."""
-        found = await self._addresses()
+        discovery = await self._addresses()
         parameters = {
             "response_type": "code", "client_id": self.settings.client_id, "redirect_uri": self.redirect_uri,
             "scope": "openid email profile", "state": flow.state, "nonce": flow.nonce, "code_challenge_method": "S256",
             "code_challenge": _encoded(sha256(flow.verifier.encode()).digest()),
         }  # fmt: skip
-        return f"{found.authorization_endpoint}{'&' if '?' in found.authorization_endpoint else '?'}{urlencode(parameters)}"
+        return f"{discovery.authorization_endpoint}{'&' if '?' in discovery.authorization_endpoint else '?'}{urlencode(parameters)}"
 
-    async def identity(self, flow: Flow, response: Mapping[str, str]) -> Identity:
+    async def identity(self, flow: SignInFlow, response: Mapping[str, str]) -> Identity:
         """Return the account that the provider's response, the parameters of its redirect, stands for; raise `SignInRefused`."""
-        found = await self._addresses()
+        discovery = await self._addresses()
         if not compare_digest(response.get("state", "").encode(), flow.state.encode()):
             raise SignInRefused("expired", "the state belongs to no attempt of this browser")
         issuer = response.get("iss")
-        if issuer != found.issuer and (issuer is not None or found.authorization_response_iss_parameter_supported):
+        if issuer != discovery.issuer and (issuer is not None or discovery.authorization_response_iss_parameter_supported):
             raise SignInRefused("provider", f"the response is of another issuer: {issuer}")
         if "error" in response:
             code = "declined" if response["error"] in ("access_denied", "login_required", "interaction_required") else "provider"
             raise SignInRefused(code, f"the provider answered {response['error']}: {response.get('error_description', '')}"[:300])
-        tokens = await self._exchange(found, flow, response.get("code", ""))
-        claims = await self._checked(found, tokens.id_token, flow.nonce)
+        tokens = await self._exchange(discovery, flow, response.get("code", ""))
+        claims = await self._checked(discovery, tokens.id_token, flow.nonce)
         wanted = ("email", self.settings.role_claim)
-        if found.userinfo_endpoint and tokens.access_token and any(name and name not in claims for name in wanted):
-            claims = await self._with_userinfo(found, tokens.access_token, claims)
+        if discovery.userinfo_endpoint and tokens.access_token and any(name and name not in claims for name in wanted):
+            claims = await self._with_userinfo(discovery, tokens.access_token, claims)
         return self._identity(claims)
 
     def _identity(self, claims: Mapping[str, Any]) -> Identity:
@@ -186,23 +186,23 @@ class Provider:
         roles = {self.settings.roles[group] for group in listed if isinstance(group, str) and group in self.settings.roles}
         return next((role for role in (*ROLE_SCOPES,)[::-1] if role in roles), "")
 
-    async def _exchange(self, found: Discovery, flow: Flow, code: str) -> Tokens:
+    async def _exchange(self, discovery: Discovery, flow: SignInFlow, code: str) -> Tokens:
         """Exchange the code for tokens."""
         form = {"grant_type": "authorization_code", "code": code, "redirect_uri": self.redirect_uri, "code_verifier": flow.verifier}
         headers = {"content-type": "application/x-www-form-urlencoded", "accept": "application/json"}
         client, secret = self.settings.client_id, self.settings.client_secret
-        methods = found.token_endpoint_auth_methods_supported
+        methods = discovery.token_endpoint_auth_methods_supported
         if secret and ("client_secret_basic" in methods or "client_secret_post" not in methods):
             pair = f"{quote(client, safe='')}:{quote(secret, safe='')}"
             headers["authorization"] = f"Basic {b64encode(pair.encode()).decode()}"
         else:
             form |= {"client_id": client, "client_secret": secret} if secret else {"client_id": client}
-        response = await self._request("POST", found.token_endpoint, headers, urlencode(form).encode())
+        response = await self._request("POST", discovery.token_endpoint, headers, urlencode(form).encode())
         if response.status != 200:
             raise SignInRefused("provider", f"the token endpoint answered {response.status}: {_error_in(response)}")
         return self._decoded(response, Tokens, "the token endpoint")
 
-    async def _checked(self, found: Discovery, id_token: str, nonce: str) -> dict[str, Any]:
+    async def _checked(self, discovery: Discovery, id_token: str, nonce: str) -> dict[str, Any]:
         """Return the claims of an ID token whose signature, issuer, audience, times and nonce are right."""
         from joserfc import jwt
         from joserfc.errors import InvalidKeyIdError, JoseError
@@ -211,13 +211,13 @@ class Provider:
         registry = JWSRegistry(algorithms=ALGORITHMS, strict_check_header=False)
         try:
             try:
-                token = jwt.decode(id_token, await self._key_set(found), algorithms=ALGORITHMS, registry=registry)
+                token = jwt.decode(id_token, await self._key_set(discovery), algorithms=ALGORITHMS, registry=registry)
             except InvalidKeyIdError:  # the provider may have changed its keys
-                token = jwt.decode(id_token, await self._key_set(found, again=True), algorithms=ALGORITHMS, registry=registry)
+                token = jwt.decode(id_token, await self._key_set(discovery, again=True), algorithms=ALGORITHMS, registry=registry)
             claims = jwt.JWTClaimsRegistry(
                 now=self._clock() // SECOND,
                 leeway=LEEWAY,
-                iss={"essential": True, "value": found.issuer},
+                iss={"essential": True, "value": discovery.issuer},
                 sub={"essential": True},
                 aud={"essential": True, "value": self.settings.client_id},
                 exp={"essential": True},
@@ -233,9 +233,9 @@ class Provider:
             raise SignInRefused("provider", "the ID token is for another client than TOUCHBASE_OIDC_CLIENT_ID")
         return dict(token.claims)
 
-    async def _with_userinfo(self, found: Discovery, access_token: str, claims: dict[str, Any]) -> dict[str, Any]:
+    async def _with_userinfo(self, discovery: Discovery, access_token: str, claims: dict[str, Any]) -> dict[str, Any]:
         """Add the claims that only the endpoint for them has."""
-        response = await self._request("GET", found.userinfo_endpoint, {"authorization": f"Bearer {access_token}"})
+        response = await self._request("GET", discovery.userinfo_endpoint, {"authorization": f"Bearer {access_token}"})
         try:
             more = msgspec.json.decode(response.body, type=dict[str, Any]) if response.status == 200 else {}
         except msgspec.DecodeError:
@@ -253,28 +253,28 @@ class Provider:
             response = await self._request("GET", f"{self._issuer}/.well-known/openid-configuration", {"accept": "application/json"})
             if response.status != 200:
                 raise SignInRefused("provider", f"{self._issuer}/.well-known/openid-configuration answered {response.status}")
-            found = self._decoded(response, Discovery, "the provider's configuration")
-            if found.issuer != self.settings.issuer:
-                raise SignInRefused("provider", f"TOUCHBASE_OIDC_ISSUER must be {found.issuer} exactly, as the provider names itself")
-            if self._issuer.startswith("https:") and not all(each.startswith("https:") for each in found.endpoints):
+            discovery = self._decoded(response, Discovery, "the provider's configuration")
+            if discovery.issuer != self.settings.issuer:
+                raise SignInRefused("provider", f"TOUCHBASE_OIDC_ISSUER must be {discovery.issuer} exactly, as the provider names itself")
+            if self._issuer.startswith("https:") and not all(each.startswith("https:") for each in discovery.endpoints):
                 raise SignInRefused("provider", "an address in the provider's configuration is not https")
-            self._discovery = found, self._clock() + FRESH
+            self._discovery = discovery, self._clock() + FRESH
         return self._discovery[0]
 
-    async def _key_set(self, found: Discovery, *, again: bool = False) -> Any:
+    async def _key_set(self, discovery: Discovery, *, again: bool = False) -> Any:
         """Return the provider's keys; `again`: those of now, if the stored ones are not of the last seconds."""
         from joserfc.errors import JoseError
         from joserfc.jwk import KeySet
 
         now = self._clock()
         if self._keys is None or now >= self._keys[1] + (KEYS_AGAIN if again else FRESH):
-            response = await self._request("GET", found.jwks_uri, {"accept": "application/json"})
+            response = await self._request("GET", discovery.jwks_uri, {"accept": "application/json"})
             try:
                 if response.status != 200:
                     raise ValueError(f"status {response.status}")
                 self._keys = KeySet.import_key_set(msgspec.json.decode(response.body)), now
             except (JoseError, ValueError, KeyError, TypeError) as error:
-                raise SignInRefused("provider", f"{found.jwks_uri} has no usable keys: {error}"[:300]) from error
+                raise SignInRefused("provider", f"{discovery.jwks_uri} has no usable keys: {error}"[:300]) from error
         return self._keys[0]
 
     async def _request(self, method: str, url: str, headers: Mapping[str, str], body: bytes = b"") -> ApiResponse:

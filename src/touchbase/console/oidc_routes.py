@@ -15,7 +15,7 @@ from touchbase.auth.identities import Identity, sign_in_identity
 from touchbase.auth.users import ACTIVE, ROLE_SCOPES, User, link_digest, new_user_id
 from touchbase.common.asgi import peer_of
 from touchbase.common.timestamps import Micros
-from touchbase.console.oidc import OIDC, Flow, Provider, SignInRefused
+from touchbase.console.oidc import OIDC, Provider, SignInFlow, SignInRefused
 from touchbase.errors import NotFound, StoreUnavailable, WrongState
 from touchbase.http.endpoint import Call
 from touchbase.http.responses import Response
@@ -65,7 +65,7 @@ async def begin(call: Call) -> Response:
     origin = call.headers.get(b"origin", b"").decode("latin-1")
     if origin and origin.lower() != _origin(public_url):
         raise WrongState(f"the provider sends people back to {public_url}/console: open that address, and sign in there")
-    flow = Flow.begin(request.link, request.path)
+    flow = SignInFlow.begin(request.link, request.path)
     try:
         address = await provider.address(flow)
     except SignInRefused as refused:
@@ -83,7 +83,7 @@ async def end(call: Call) -> Response:
     provider, api = _provider(call), call.api
     peer = peer_of(call.scope)
     api.authenticator.begin_attempt(peer)
-    flow = Flow.read(cookie_text(call, COOKIE) or "")
+    flow = SignInFlow.read(cookie_text(call, COOKIE) or "")
     query = call.query[:LONGEST_RESPONSE].decode("latin-1")
     try:
         if flow is None:
@@ -105,7 +105,7 @@ async def end(call: Call) -> Response:
     return with_cookie(call, response, COOKIE, "", 0, same_site="Lax")
 
 
-async def _user_of(call: Call, provider: Provider, identity: Identity, flow: Flow) -> User:
+async def _user_of(call: Call, provider: Provider, identity: Identity, flow: SignInFlow) -> User:
     """Return the person of an account; raise `SignInRefused`."""
     parts, now = call.api.dependencies, call.api.dependencies.clock()
     link = link_digest(flow.link) if flow.link else None

@@ -29,7 +29,7 @@ class FieldJobPosition(msgspec.Struct):
     """How far a change is: the last record of the present pass, whether that has changed any, and whether writers have been waited for."""
 
     after: int = 0
-    found: bool = False
+    has_changed: bool = msgspec.field(default=False, name="found")
     settled: bool = False
     total: int = 0
     changed: int = 0
@@ -52,8 +52,8 @@ class FieldChangeKind:
             numbers = await self._next(run, what, at.after)
             if numbers:
                 at = await self._write(run, what, at, numbers)
-            elif at.found:
-                at = await self._reached(run, msgspec.structs.replace(at, after=0, found=False))
+            elif at.has_changed:
+                at = await self._reached(run, msgspec.structs.replace(at, after=0, has_changed=False))
             elif what.action in (RENAME, MERGE) and not at.settled:
                 await self._settle(run)
                 at = await self._reached(run, msgspec.structs.replace(at, after=0, settled=True))
@@ -78,7 +78,7 @@ class FieldChangeKind:
         job = run.job
         by = Author(job.made_by, f"job:{job.id}")
         command = change_page(job.client, self._kind, what, numbers, f"{job.id:x}", run.clock(), by, job.created_us)
-        reached = msgspec.structs.replace(at, after=numbers[-1], found=True)
+        reached = msgspec.structs.replace(at, after=numbers[-1], has_changed=True)
 
         def checkpoint(results: list[int]) -> Checkpoint:
             reached.changed = at.changed + results[0]

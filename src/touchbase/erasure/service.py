@@ -108,9 +108,9 @@ class Eraser:
             await self.clean([erasure])
         return erasure
 
-    async def clean(self, erasures: Sequence[Erasure], *, whole: bool = False) -> Vacuumed:
+    async def clean(self, erasures: Sequence[Erasure], *, full: bool = False) -> Vacuumed:
         """Clean the store's files after the search of these erasures; they are done then if nothing was in the way."""
-        result = await self._store.vacuum(whole=whole)
+        result = await self._store.vacuum(full=full)
         ready = [erasure for erasure in erasures if result and erasure.searched_us is not None and erasure.done_us is None]
         for erasure in ready:
             erasure.done_us = self._clock()
@@ -127,7 +127,7 @@ class Eraser:
                 return erasure
         least = min(erasure.swept_to for erasure in erasures)
         first = max((erasure for erasure in erasures if erasure.swept_to == least), key=lambda erasure: (erasure.sweep_until, erasure.id))
-        others = frozenset(other.id for other in erasures if other.sweep_until <= first.sweep_until and other.id != first.id)
+        others = frozenset(erasure.id for erasure in erasures if erasure.sweep_until <= first.sweep_until and erasure.id != first.id)
         self._stages.pop((first.client, first.id), None)
         self._covered[first.client, first.id] = others
         return first

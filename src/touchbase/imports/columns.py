@@ -153,8 +153,8 @@ def _contradictions(header: Sequence[str], targets: Sequence[str]) -> list[Fault
         detail = f"the column {name[:100]!r} becomes first_name and last_name, which have columns of their own; leave one of them out"
         faults.append(Fault(_pointer(name), "contradiction", detail))
     if "company_id" in chosen and (named := {f"{COMPANY}domain", f"{COMPANY}name"} & chosen):
-        name, other = header[targets.index("company_id")], header[targets.index(min(named))]
-        detail = f"the columns {name[:100]!r} and {other[:100]!r} both choose the company; leave one of them out"
+        name, column = header[targets.index("company_id")], header[targets.index(min(named))]
+        detail = f"the columns {name[:100]!r} and {column[:100]!r} both choose the company; leave one of them out"
         faults.append(Fault(_pointer(name), "contradiction", detail))
     return faults
 

@@ -150,8 +150,8 @@ def _file(name: str) -> Any:
         parameters.done()
         store, job = call.api.dependencies.store, await find_job(call, client.number)
         outcome = parameters[OUTCOME] if name == REPORT else None
-        if outcome is not None and outcome not in (known := _outcomes(job)):
-            raise Invalid([Fault("?outcome", "choice", f"must be one of {', '.join(known)}")])
+        if outcome is not None and outcome not in (outcomes := _outcomes(job)):
+            raise Invalid([Fault("?outcome", "choice", f"must be one of {', '.join(outcomes)}")])
         if await store.read(read_piece(job.client, job.id, name)) is None:
             if job.progress.get("files_removed"):
                 raise PayloadDeleted(f"the files of job {job.id} have been removed; start it again")
@@ -179,7 +179,7 @@ async def _lines_of(pieces: AsyncIterator[bytes], outcome: str) -> AsyncIterator
     open_line, marks = b"", {b"outcome", outcome.encode()}
     async for piece in pieces:
         chosen: list[bytes] = []
-        *ended, rest = piece.split(LINE_END)
+        *ended, tail = piece.split(LINE_END)
         for part in ended:
             open_line += part
             if open_line.count(b'"') % 2:
@@ -188,7 +188,7 @@ async def _lines_of(pieces: AsyncIterator[bytes], outcome: str) -> AsyncIterator
             if open_line.split(b",", 2)[1] in marks:
                 chosen.append(open_line + LINE_END)
             open_line = b""
-        open_line += rest
+        open_line += tail
         if chosen:
             yield b"".join(chosen)
 

@@ -14,7 +14,7 @@ from touchbase.http.endpoint import CLIENT_ID, Call, key_from_headers
 from touchbase.http.responses import Response
 from touchbase.http.routing import Route
 from touchbase.http.schemas import encode
-from touchbase.mcp.conversation import PARSE_ERROR, Conversation, Holder
+from touchbase.mcp.conversation import PARSE_ERROR, AgentSession, Holder
 from touchbase.mcp.requests import InnerAnswer, InnerRequest
 
 PATH = "/mcp"
@@ -31,7 +31,7 @@ async def answer(call: Call) -> Response:
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         wrong = {"code": PARSE_ERROR, "message": "the body is not JSON, or a text in it has half of a surrogate pair"}
         return Response(400, encode({"jsonrpc": "2.0", "id": None, "error": wrong}))
-    answered = await Conversation(holder, lambda request: _ask(call, request)).answer(message)
+    answered = await AgentSession(holder, lambda request: _ask(call, request)).answer(message)
     if answered.message is None:
         return Response(answered.http_status)
     return Response(answered.http_status, msgspec.json.encode(answered.message), headers=[(b"cache-control", b"no-store")])

@@ -64,7 +64,7 @@ async def _never() -> None:
     raise AssertionError("whoami is answered by the conversation")
 
 
-class Conversation:
+class AgentSession:
     """Answers the messages of one caller."""
 
     def __init__(self, holder: Holder, ask: Ask) -> None:

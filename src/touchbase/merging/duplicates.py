@@ -29,8 +29,8 @@ Placed = tuple[Place, Contact | Company]
 class Pair:
     """Two records that may be one; the older id first."""
 
-    one: Contact | Company
-    other: Contact | Company
+    first: Contact | Company
+    second: Contact | Company
     similarity: Similarity
     after: Cursor
     """The cursor of a page that begins behind this pair."""
@@ -102,7 +102,7 @@ async def _with_custom_fields(
 
     The first pair of a page has them in any case.
     """
-    records = list({id(record): record for pair in pairs for record in (pair.one, pair.other)}.values())
+    records = list({id(record): record for pair in pairs for record in (pair.first, pair.second)}.values())
     numbers = [record.id for record in records]
     fields = await store.read(custom_fields_of(client, kind, numbers, room))
     if is_first and len(fields) == 1:
@@ -112,10 +112,10 @@ async def _with_custom_fields(
     loaded = {id(record) for record in records[: len(fields)]}
     complete: list[Pair] = []
     for pair in pairs:
-        if not loaded.issuperset((id(pair.one), id(pair.other))) or (room <= 0 and (complete or not is_first)):
+        if not loaded.issuperset((id(pair.first), id(pair.second))) or (room <= 0 and (complete or not is_first)):
             break
         complete.append(pair)
-        room -= _size(pair.one) + _size(pair.other)
+        room -= _size(pair.first) + _size(pair.second)
     return complete, room
 
 

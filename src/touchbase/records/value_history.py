@@ -72,16 +72,16 @@ class ExplainedValue:
     others: list[OtherEvent] = field(default_factory=list)
     others_total: int = 0
 
-    def add(self, other: OtherEvent) -> None:
+    def add(self, event: OtherEvent) -> None:
         """Add another event; only the newest `MOST_OTHERS` stay once there are twice as many: a record may have a million of them."""
         self.others_total += 1
-        self.others.append(other)
+        self.others.append(event)
         if len(self.others) >= 2 * MOST_OTHERS:
             self.cut()
 
     def cut(self) -> None:
         """Leave the newest events, in their order."""
-        self.others.sort(key=lambda other: other.event.effective_time, reverse=True)
+        self.others.sort(key=lambda entry: entry.event.effective_time, reverse=True)
         del self.others[MOST_OTHERS:]
 
 
@@ -173,8 +173,8 @@ async def explain_values(
     status = type_of(record).status
     if status in explained:
         explained[status].others, explained[status].others_total = [], 0
-        async for other in _status_others(record, history, explained[status].set_by, words):
-            explained[status].add(other)
+        async for entry in _status_others(record, history, explained[status].set_by, words):
+            explained[status].add(entry)
     if "company_id" in explained and record.stamps.get("company_id") == DERIVED:
         _explain_derived(explained["company_id"], record)
     for value in explained.values():

@@ -164,9 +164,9 @@ class Retention(Worker):
         contacts: dict[int, list[int]] = {}
         for number, contact, _ in await self._store.read(asked_erasures()):
             contacts.setdefault(number, []).append(contact)
-        for number, asked in contacts.items():
+        for number, ids in contacts.items():
             client = await self._store.read(find_client_by_number(number))
-            for contact in asked if client is not None and client.settings.erase_on_crm_request else ():
+            for contact in ids if client is not None and client.settings.erase_on_crm_request else ():
                 if not self._stopping.is_set():
                     await self._is_done(self._erase(number, contact))
 

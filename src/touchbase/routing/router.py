@@ -256,9 +256,9 @@ class CellRouter:
         """Bring the home store's schema up to date; `touchbase cells migrate` does the others."""
         return await self.home.migrate()
 
-    async def vacuum(self, *, whole: bool = False) -> Vacuumed:
+    async def vacuum(self, *, full: bool = False) -> Vacuumed:
         """Clean the files of the home store."""
-        return await self.home.vacuum(whole=whole)
+        return await self.home.vacuum(full=full)
 
     async def analyze(self) -> list[str]:
         """Renew statistics of the home store; each cell's workers do the same there."""

@@ -36,13 +36,13 @@ class Statement:
 
     A statement with `last_columns` has a third table `r` in the same way, with `last_set`, and then `end_set` for the same rows.
 
-    `made` is for inserts of rows with new ids: it selects, over the same p, the ids of the rows that were inserted.
+    `inserted_ids` is for inserts of rows with new ids: it selects, over the same p, the ids of the rows that were inserted.
     SQLite runs it only if some rows were not; else the result is each row's id (its second column).
 
     One with a text for PostgreSQL alone only locks (`lock`): SQLite, which has one writer, does not run it.
 
     `first_set` is for inserts that depend on an insert into another table: SQLite runs `first_set` first, and then
-    `sqlite_set` for the rows that `first_set` inserted, as `made` reports them.
+    `sqlite_set` for the rows that `first_set` inserted, as `inserted_ids` reports them.
     """
 
     name: str
@@ -56,7 +56,7 @@ class Statement:
     last_columns: tuple[tuple[str, str], ...] = ()
     last_set: str = ""
     end_set: str = ""
-    made: str = ""
+    inserted_ids: str = ""
     first_set: str = ""
     logged: Statement | None = None
     """For an insert that is a transaction by itself: the same, with the events of the inserted rows (`Execute.logs`)."""
@@ -71,7 +71,7 @@ class Statement:
     def __post_init__(self) -> None:
         texts = (self.body, self.sqlite, self.sqlite_set, self.postgres)
         object.__setattr__(self, "writes", any(map(_WRITE.search, texts)))
-        object.__setattr__(self, "returns", bool(self.made) or any("RETURNING" in text for text in texts))
+        object.__setattr__(self, "returns", bool(self.inserted_ids) or any("RETURNING" in text for text in texts))
         if self.by_row:
             object.__setattr__(self, "sqlite", by_row(self.columns, self.body))
 

@@ -61,10 +61,10 @@ class Store(Protocol):
         """Bring the schema up to date; return the names of the migrations that ran."""
         ...
 
-    async def vacuum(self, *, whole: bool = False) -> Vacuumed:
+    async def vacuum(self, *, full: bool = False) -> Vacuumed:
         """Remove remains of deleted rows from the files, as far as the engine can; the result is true if that was complete.
 
-        Work that would block writers for long is skipped, unless `whole`.
+        Work that would block writers for long is skipped, unless `full`.
         """
         ...
 

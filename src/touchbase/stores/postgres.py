@@ -68,8 +68,8 @@ class BatchProcessor:
         try:
             await self.connection.execute(begin(scope_for(self.client)))
             batch = await take(self.connection)
-            made, many = transaction_groups(batch.claimed)
-            first, others = (made[0], made[1:]) if made else ([], [])
+            groups, many = transaction_groups(batch.claimed)
+            first, others = (groups[0], groups[1:]) if groups else ([], [])
             report = await self._apply(first) if first else WorkReport()
             await self.connection.execute("COMMIT")
             LOGGED.notify()
@@ -88,8 +88,8 @@ class BatchProcessor:
         """Apply deliveries with more events than one transaction applies, and the first of the large ones not translated yet."""
         large_work = LargeWork(self.client, self.now_us, self.states, self._write, LEASE)
         report = WorkReport(more=len(large) > 1)
-        for seen in many:
-            report = merge_reports(report, await large_work.apply(seen))
+        for normalized in many:
+            report = merge_reports(report, await large_work.apply(normalized))
         for delivery in large[:1]:
             report = merge_reports(report, await large_work.read_and_apply(delivery, translate, translate_in_slices))
         return report
@@ -133,20 +133,21 @@ class BatchProcessor:
 
     async def _one_by_one(self, claimed: Sequence[NormalizedDelivery]) -> WorkReport:
         report = WorkReport()
-        for seen in claimed:
-            report = merge_reports(report, await self._apply_one(seen))
+        for normalized in claimed:
+            report = merge_reports(report, await self._apply_one(normalized))
         return report
 
-    async def _apply_one(self, seen: NormalizedDelivery) -> WorkReport:
+    async def _apply_one(self, normalized: NormalizedDelivery) -> WorkReport:
         tries = count()
         try:
             report: WorkReport = await self._write(
-                lambda ids: apply_batch(self.client, [seen], ids, self.now_us, self.states), lambda: apply_needs([seen], next(tries))
+                lambda ids: apply_batch(self.client, [normalized], ids, self.now_us, self.states),
+                lambda: apply_needs([normalized], next(tries)),
             )
         except Overloaded:
             raise
         except Exception as error:
-            return await self._fail(FailedDelivery(seen.delivery, failure_reason(error)))
+            return await self._fail(FailedDelivery(normalized.delivery, failure_reason(error)))
         return report
 
     async def _fail(self, broken: FailedDelivery) -> WorkReport:

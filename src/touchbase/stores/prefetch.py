@@ -67,11 +67,11 @@ class Prefetcher:
 
     async def _claim_prefetched(self, connection: Connection, client: int, limit: int) -> InboxBatch | None:
         """Claim a full batch of prefetched deliveries; None when there are fewer, or some have changed."""
-        found = (await self._prefetched(client))[:limit]
-        if len(found) < limit:
+        deliveries = (await self._prefetched(client))[:limit]
+        if len(deliveries) < limit:
             return None
-        unchanged = await run(connection, claim_if_unchanged(client, [each.delivery for each in found]))
-        return InboxBatch(found, []) if unchanged == limit else None
+        unchanged = await run(connection, claim_if_unchanged(client, [each.delivery for each in deliveries]))
+        return InboxBatch(deliveries, []) if unchanged == limit else None
 
     async def _prefetched(self, client: int) -> list[NormalizedDelivery]:
         task = self._tasks.pop(client, None)
@@ -80,7 +80,7 @@ class Prefetcher:
         done, _ = await asyncio.wait((task,), timeout=LIFETIME_SECONDS)
         if not done:
             task.cancel()
-        return [claimed for each in done for claimed in each.result()]
+        return [claimed for task in done for claimed in task.result()]
 
     async def _prefetch(self, after: Delivery, limit: int, translate: Translate, now_us: int) -> list[NormalizedDelivery]:
         try:
@@ -103,7 +103,7 @@ class Prefetcher:
 def _is_full(batch: InboxBatch, limit: int) -> bool:
     if batch.broken or batch.large or len(batch.claimed) < limit:
         return False
-    return sum(len(seen.delivery.body) for seen in batch.claimed) < MAX_PREFETCH_BYTES
+    return sum(len(normalized.delivery.body) for normalized in batch.claimed) < MAX_PREFETCH_BYTES
 
 
 async def prepare(deliveries: Sequence[Delivery], translate: Translate) -> InboxBatch:

@@ -88,13 +88,13 @@ class SqliteStore(SqliteEngine):
             async for batch in read:
                 if applying:
                     report = merge_reports(report, await applying.pop())
-                made, many = transaction_groups(batch.claimed)
-                for group in made[:-1]:
+                groups, many = transaction_groups(batch.claimed)
+                for group in groups[:-1]:
                     report = merge_reports(report, await self._writer.submit_job(partial(apply, batch=InboxBatch(group, []))))
-                last = InboxBatch(made[-1] if made else [], batch.broken)
+                last = InboxBatch(groups[-1] if groups else [], batch.broken)
                 applying.append(self._writer.submit_job(partial(apply, batch=last), small=size == SMALL_CHUNK and _is_small(last)))
-                for seen in many:
-                    report = merge_reports(report, await large_work.apply(seen))
+                for normalized in many:
+                    report = merge_reports(report, await large_work.apply(normalized))
                 if many:
                     report.more = True  # the next call applies the others, if there are any
                     break
@@ -156,5 +156,8 @@ def _fail(writer: SqliteWriter, client: int, broken: FailedDelivery, now_us: int
 
 def _is_small(batch: InboxBatch) -> bool:
     """Return whether the event loop may apply a batch itself."""
-    bodies, events = sum(len(seen.delivery.body) for seen in batch.claimed), sum(seen.cost for seen in batch.claimed)
+    bodies, events = (
+        sum(len(normalized.delivery.body) for normalized in batch.claimed),
+        sum(normalized.cost for normalized in batch.claimed),
+    )
     return bodies < MAX_INLINE_BYTES and events <= MAX_INLINE_EVENTS and not batch.broken

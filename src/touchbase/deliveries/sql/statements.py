@@ -36,7 +36,7 @@ def _store(name: str, columns: Columns) -> Statement:
         columns=columns,
         more_columns=BODY,
         first_set=_RECENT.format(""),
-        made="SELECT p.id FROM p CROSS JOIN dedupe_key t WHERE t.client = p.client AND t.key = p.key AND t.delivery_id = p.id",
+        inserted_ids="SELECT p.id FROM p CROSS JOIN dedupe_key t WHERE t.client = p.client AND t.key = p.key AND t.delivery_id = p.id",
         sqlite_set=store,
         more_set=f"{_STORE_BODY} WHERE EXISTS (SELECT 1 FROM delivery t WHERE t.client = q.client AND t.id = q.id)",
         postgres=(

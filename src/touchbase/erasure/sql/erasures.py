@@ -250,7 +250,7 @@ def sweep_erasure(
     searched = erasure.searched_us or (at if done else None)
     yield Execute(UPDATE_PROGRESS, [(client, id, searched, swept, msgspec.json.encode(counts).decode())])
     if done and covered:
-        yield Execute(END_SEARCHES, [(client, other, at) for other in sorted(covered)])
+        yield Execute(END_SEARCHES, [(client, number, at) for number in sorted(covered)])
     return dropped + current_unsearchable
 
 

@@ -35,7 +35,7 @@ C = TypeVar("C", bound=msgspec.Struct)
 R = TypeVar("R", Contact, Company)
 
 
-class Item(Struct, forbid_unknown_fields=True):
+class BatchItem(Struct, forbid_unknown_fields=True):
     """One command of a batch, its body not decoded yet."""
 
     op: Literal["create", "upsert", "update", "delete"]
@@ -48,7 +48,7 @@ class Item(Struct, forbid_unknown_fields=True):
 REFUSED_BYTES = 65_536
 """Bytes of invalid commands in which all faults are looked for; of further ones the first fault is listed."""
 TOO_MANY_FIELDS = f"must have at most {MOST_FIELDS:,} custom fields in all; send fewer commands at a time, or import a file"
-_item = msgspec.json.Decoder(Item)
+_item = msgspec.json.Decoder(BatchItem)
 
 
 @dataclass(slots=True)
@@ -89,7 +89,7 @@ class BatchCommands(Generic[A, C, R]):
         self._bodies: RecordBodies[A, C, R] = RecordBodies(kind)
         self._upserts: Upserts[A, C, R] = Upserts(kind, self._bodies)
         self._matches = list(match_fields(kind))
-        self._ops: dict[str, Callable[[Item, bytes, BatchSender], PreparedCommand]] = {
+        self._ops: dict[str, Callable[[BatchItem, bytes, BatchSender], PreparedCommand]] = {
             "create": self._create, "upsert": self._upsert, "update": self._update, "delete": self._delete,
         }  # fmt: skip
 
@@ -119,7 +119,7 @@ class BatchCommands(Generic[A, C, R]):
 
     def _prepare(self, raw: bytes, sender: BatchSender) -> PreparedCommand:
         try:
-            item = read_struct(raw, _item, Item, lambda partly: None, thorough=sender.thorough)
+            item = read_struct(raw, _item, BatchItem, lambda partly: None, thorough=sender.thorough)
             faults = _misplaced(item)
             if faults:
                 raise Invalid(faults)
@@ -133,13 +133,13 @@ class BatchCommands(Generic[A, C, R]):
         except TouchbaseError as error:
             return PreparedCommand(error=error)
 
-    def _create(self, item: Item, body: bytes, sender: BatchSender) -> PreparedCommand:
+    def _create(self, item: BatchItem, body: bytes, sender: BatchSender) -> PreparedCommand:
         read = self._bodies.creation(body, sender.client, sender.at, strict=sender.strict, thorough=sender.thorough)
         creation = creation_of(self._kind.type, read.request, sender.client, sender.at, item.on_duplicate or None)
         creation.by = sender.by
         return self._prepared(in_one_step(creation, sender.client), read)
 
-    def _upsert(self, item: Item, body: bytes, sender: BatchSender) -> PreparedCommand:
+    def _upsert(self, item: BatchItem, body: bytes, sender: BatchSender) -> PreparedCommand:
         match = self._matches[0] if item.match is UNSET else str(item.match)
         if match not in self._matches:
             raise Invalid([Fault("", "choice", f"cannot be matched by {match[:60]!r}; match is one of {', '.join(self._matches)}")])
@@ -150,14 +150,14 @@ class BatchCommands(Generic[A, C, R]):
         read = self._bodies.change(body, sender.client, sender.at, strict=sender.strict, rules=of, thorough=sender.thorough)
         return self._prepared(of(read.request), read)
 
-    def _update(self, item: Item, body: bytes, sender: BatchSender) -> PreparedCommand:
+    def _update(self, item: BatchItem, body: bytes, sender: BatchSender) -> PreparedCommand:
         read = self._bodies.change(body, sender.client, sender.at, strict=sender.strict, thorough=sender.thorough)
         assert isinstance(item.id, int)
         update = update_of(self._kind.type, sender.client, item.id, self._bodies.change_of(read.request), sender.at)
         update.by = sender.by
         return self._prepared(update, read)
 
-    def _delete(self, item: Item, body: bytes, sender: BatchSender) -> PreparedCommand:
+    def _delete(self, item: BatchItem, body: bytes, sender: BatchSender) -> PreparedCommand:
         assert isinstance(item.id, int)
         return PreparedCommand(delete_record(sender.client.number, self._kind.type.kind, item.id, sender.at, new_write_key(), sender.by))
 
@@ -165,7 +165,7 @@ class BatchCommands(Generic[A, C, R]):
         return PreparedCommand(WRITES[self._kind.type.model].command(write), write=write, read=read)
 
 
-def _misplaced(item: Item) -> list[Fault]:
+def _misplaced(item: BatchItem) -> list[Fault]:
     """Return the faults of members that the operation needs, or does not take."""
     faults: list[Fault] = []
     by_id = item.op in ("update", "delete")

@@ -104,7 +104,7 @@ class DuplicatesResource:
         )
 
         def shown(pair: Pair) -> dict[str, Any]:
-            records = [self._kind.out(record, parameters[FLAT], client.settings) for record in (pair.one, pair.other)]
+            records = [self._kind.out(record, parameters[FLAT], client.settings) for record in (pair.first, pair.second)]
             return {"score": pair.similarity.score, "reasons": pair.similarity.reasons, kind.plural: records}
 
         data = fitting(map(shown, pairs), page_bytes)

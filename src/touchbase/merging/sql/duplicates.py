@@ -99,14 +99,14 @@ def read_named(client: int, after: int, limit: int) -> Plan[tuple[list[tuple[int
     numbers = sorted({(client, number) for pair in named for number in pair})
     contacts = {row[1]: records_rows.contact_of(row) for row in ((yield Execute(CONTACT_TO_SHOW, numbers)) if numbers else ())}
     pairs = [(delivery, *pair) for pair, delivery in named.items() if contacts.keys() >= set(pair)]
-    found = [(delivery, contacts[first], contacts[second]) for delivery, first, second in pairs]
-    return found, last[-1][0] if len(last) == limit else None
+    named_contacts = [(delivery, contacts[first], contacts[second]) for delivery, first, second in pairs]
+    return named_contacts, last[-1][0] if len(last) == limit else None
 
 
 def _pair(number: int, detail: str) -> tuple[int, int] | None:
     """Return the contacts that an event names together, the lower id first."""
-    other = msgspec.json.decode(detail).get("other")
-    return None if other is None or other == number else (min(number, other), max(number, other))
+    second = msgspec.json.decode(detail).get("other")
+    return None if second is None or second == number else (min(number, second), max(number, second))
 
 
 @query

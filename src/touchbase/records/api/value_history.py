@@ -165,7 +165,7 @@ def events_of(explained: ExplainedValue) -> Iterator[StoredEvent]:
     """Yield all events that the explanation of a value names."""
     if explained.set_by is not None:
         yield explained.set_by
-    yield from (other.event for other in explained.others)
+    yield from (entry.event for entry in explained.others)
 
 
 def explained_value(explained: ExplainedValue, actors: ActorNames, *, with_others: bool = True) -> ExplainedValueOut:

@@ -81,7 +81,7 @@ def _create(table: str, kind: int, columns: Columns, condition: str, name: str =
         last_columns=CREATION,
         last_set=f"{entries} WHERE {there.format('r', 'id')}",
         end_set=f"{noted} r.client, {kind}, r.id FROM r WHERE true",
-        made=f"SELECT t.id FROM p CROSS JOIN {table} t WHERE t.client = p.client AND t.id = p.id",
+        inserted_ids=f"SELECT t.id FROM p CROSS JOIN {table} t WHERE t.client = p.client AND t.id = p.id",
         postgres=f"{tables}{parameter_table('r', CREATION, behind)}, {insertion} {ids}",
     )
 

@@ -219,9 +219,9 @@ def _restates(command: RecordUpdate[Any], write: Write) -> bool:
 def _remove_repeated(kind: int, restated: Sequence[_Restatement]) -> Plan[None]:
     """Remove earlier statements that these repeat: a list that is imported each week adds one entry to a history, not one a week."""
     earlier: dict[Row, _Restatement] = {}
-    for each in restated:
-        times = [time for time in (*each.write.replaced, each.status_entry) if time[1]]
-        earlier |= {(each.record.client, kind, each.record.id, *time): each for time in times}
+    for restatement in restated:
+        times = [time for time in (*restatement.write.replaced, restatement.status_entry) if time[1]]
+        earlier |= {(restatement.record.client, kind, restatement.record.id, *time): restatement for time in times}
     rows = (yield Execute(history_sql.EVENT_BY_KEY, list(earlier))) if earlier else []
     repeated = [row[:5] for row in rows if earlier[row[:5]].replaces(event_of(row))]
     if repeated:

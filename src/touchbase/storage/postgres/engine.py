@@ -143,10 +143,10 @@ class PostgresEngine:
             finally:
                 await connection.close()
 
-    async def vacuum(self, *, whole: bool = False) -> Vacuumed:
-        """Vacuum all tables with `whole`; else those that an erasure deletes from. `BLOCKED` while the server cannot, as on a full disk."""
+    async def vacuum(self, *, full: bool = False) -> Vacuumed:
+        """Vacuum all tables with `full`; else those that an erasure deletes from. `BLOCKED` while the server cannot, as on a full disk."""
         try:
-            await vacuum(self._url, () if whole else self.erased_tables)
+            await vacuum(self._url, () if full else self.erased_tables)
         except Exception as error:
             if not is_unavailable(error):
                 raise

@@ -209,7 +209,7 @@ def _rows(cursor: apsw.Cursor, step: Step) -> list[Row]:
         return []
     if step.budget is not None:
         return _in_sets_within(cursor, op, step.rows, step.budget)
-    rows = _insert(cursor, op, step.rows) if op.made else _in_sets(cursor, op.columns, op.sqlite_set or op.body, step.rows)
+    rows = _insert(cursor, op, step.rows) if op.inserted_ids else _in_sets(cursor, op.columns, op.sqlite_set or op.body, step.rows)
     if op.first_set:
         inserted = set(rows)
         _in_sets(cursor, op.columns, op.sqlite_set, [row for row in step.rows if row[1:2] in inserted])
@@ -269,7 +269,7 @@ def _insert(cursor: apsw.Cursor, op: Statement, rows: Sequence[Row]) -> list[Row
         if cursor.connection.changes() == len(portion):
             results += [(row[1],) for row in portion]
         else:
-            results += cursor.execute(_text(op.columns, op.made, len(portion)), values).fetchall()
+            results += cursor.execute(_text(op.columns, op.inserted_ids, len(portion)), values).fetchall()
     return results
 
 

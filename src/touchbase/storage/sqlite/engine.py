@@ -133,9 +133,9 @@ class SqliteEngine:
         self.warnings = [*self.warnings, *copy_warnings(copied)]
         return names
 
-    async def vacuum(self, *, whole: bool = False) -> Vacuumed:
-        """Rewrite the file, because rows that SQLite has moved leave copies in it, and empty the log; a large file only if `whole`."""
-        result: Vacuumed = await self._writer.submit_job(partial(SqliteWriter.vacuum, most=None if whole else MAX_ROUTINE_VACUUM_BYTES))
+    async def vacuum(self, *, full: bool = False) -> Vacuumed:
+        """Rewrite the file, because rows that SQLite has moved leave copies in it, and empty the log; a large file only if `full`."""
+        result: Vacuumed = await self._writer.submit_job(partial(SqliteWriter.vacuum, most=None if full else MAX_ROUTINE_VACUUM_BYTES))
         return result
 
     async def analyze(self) -> list[str]:
