@@ -2,22 +2,26 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import pytest
 from tests.messages.conftest import Messages, mail, messages
 
 from touchbase.adapters.interface import WebhookRequest
-from touchbase.attention.plans import working_time
+from touchbase.attention.plans import list_items, working_time
+from touchbase.auth.users import ACTIVE, INVITATION, OPERATOR, User, invite_user, list_users, new_link, new_user_id
 from touchbase.common.timestamps import DAY, from_text
 from touchbase.connections.models import Connection, ConnectionSettings
 from touchbase.connections.sql.connections import add_connection
+from touchbase.conversations.plans import OPEN, count_conversations, list_conversations
 from touchbase.errors import UnrecognisedPayload
 from touchbase.history.events import Translation
 from touchbase.inbox.queries import RefusedWebhook
 from touchbase.inbox.refused import NO_CLIENT, NOT_VERIFIED, UNKNOWN_CLIENT
 from touchbase.inbox.sql.refused import store_refusals
 from touchbase.inbox.worker import InboxWorker
+from touchbase.sql.operation import Query
 
 __all__ = ["messages"]
 PATH = "/team/v1/attention"
@@ -147,3 +151,23 @@ async def test_endpoint_that_is_off__is_an_item_until_it_is_removed(messages: Me
     assert (item["kind"], item["severity"], item["target_id"]) == ("endpoint", "warning", number)
     assert item["title"] == f"endpoint {number} is disabled: To the CRM"
     assert await items(messages) == []
+
+
+async def test_more_clients_than_an_engine_takes_parameters__are_read_as_one_is(messages: Messages) -> None:
+    await messages.receive(mail(second=1, content={"text": "Yes"}))
+    await refuse(messages, 1, NOT_VERIFIED)
+    store, now = messages.call.parts.store, messages.call.clock()
+    ann = User(new_user_id(), "ann@example.com", "Ann", None, ACTIVE, now, grants={1: OPERATOR})
+    await store.write(invite_user(ann, new_link(ann.id, INVITATION, now)[1]))
+    queries: list[Callable[[Sequence[int]], Query[Any]]] = [
+        lambda clients: list_items(clients, now),
+        lambda clients: list_conversations(clients, OPEN, now, 10),
+        lambda clients: count_conversations(clients, now),
+        lambda clients: list_users(10, sharing=clients),
+    ]
+
+    for query in queries:
+        one = await store.read(query([1]))
+        assert one
+        assert await store.read(query([*range(1, 40_001)])) == one
+        assert await store.read(query([*range(2, 40_002)])) != one

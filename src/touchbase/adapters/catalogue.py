@@ -75,10 +75,10 @@ class CatalogueTool:
 
 
 @lru_cache(maxsize=500)
-def seen_of(channel: str, tool: str) -> tuple[str, ...]:
+def evidence_of(channel: str, tool: str) -> tuple[str, ...]:
     """Return what was seen of a connected tool; nothing for one that is no longer known."""
     is_known = tool.isidentifier() and (Path(__file__).parent / channel / tool).exists()
-    return tuple(_tool(channel, tool).seen) if is_known else ()
+    return tuple(_tool(channel, tool).evidence) if is_known else ()
 
 
 def catalogue() -> list[CatalogueTool]:

@@ -8,7 +8,7 @@ from typing import Annotated
 import msgspec
 from msgspec import UNSET, Meta, Struct, UnsetType
 
-from touchbase.adapters.catalogue import seen_of
+from touchbase.adapters.catalogue import evidence_of
 from touchbase.auth.authentication import ADMIN
 from touchbase.clients.models import DELETING, Client
 from touchbase.common.timestamps import to_text, to_text_or_none
@@ -83,7 +83,7 @@ def would_refuse(senders: Sequence[AffectedSender]) -> list[WouldRefuse]:
 def _out(
     connection: Connection, generated: str | None = None, details: ConnectionDetails = NOTHING, refused: list[WouldRefuse] | None = None
 ) -> ConnectionOut:
-    return connection_out(connection, generated, details, refused, seen=seen_of(connection.channel, connection.tool))
+    return connection_out(connection, generated, details, refused, seen=evidence_of(connection.channel, connection.tool))
 
 
 async def connections(call: Call) -> Response:

@@ -11,8 +11,9 @@ from touchbase.deliveries.delivery import FAILED, UNRECOGNISED
 from touchbase.inbox.refused import NO_CLIENT, NOT_VERIFIED, STORAGE, TOO_LARGE, UNKNOWN_CLIENT
 from touchbase.jobs.models import FAILED as FAILED_JOB
 from touchbase.sql.cell_answers import Answers, Division
+from touchbase.sql.filters import among
 from touchbase.sql.operation import query
-from touchbase.sql.statement import Plan, Select
+from touchbase.sql.statement import Plan, Row, Select
 
 REFUSED, UNKNOWN, ENDPOINT, SILENT, FETCHING, JOB, ERASURE, WAITING_REPLY = (
     "refused_webhooks", "unknown_client", "endpoint", "silent_connection", "fetching", "job", "erasure_request", "waiting_reply",
@@ -68,45 +69,45 @@ def list_items(clients: Sequence[int], now: Micros) -> Plan[list[Item]]:
     """What needs a person for these clients; `NO_CLIENT` among them: webhooks for unknown clients too."""
     if not clients:
         return []
-    among = f"IN ({', '.join('?' * len(clients))})"
-    items = (yield from _refused(clients, among, now)) + (yield from _endpoints(clients, among, now))
+    condition, numbers = among(clients)
+    items = (yield from _refused(condition, numbers, now)) + (yield from _endpoints(condition, numbers, now))
     rows = yield Select(
         "SELECT n.client, n.channel, n.tool, n.since_us, n.noticed_us FROM connection_silence n "
-        f"WHERE n.client {among} AND n.ended_us IS NULL "
+        f"WHERE n.client {condition} AND n.ended_us IS NULL "
         f"LIMIT {MOST}",
-        tuple(clients),
+        numbers,
     )
     items += [Item(SILENT, row[0], 1, row[3], row[4], WARNING, row[1], row[2]) for row in rows]
     rows = yield Select(
-        f"SELECT f.client, f.tool, f.error, f.error_us FROM fetch_state f WHERE f.client {among} AND f.stopped = 1 LIMIT {MOST}",
-        tuple(clients),
+        f"SELECT f.client, f.tool, f.error, f.error_us FROM fetch_state f WHERE f.client {condition} AND f.stopped = 1 LIMIT {MOST}",
+        numbers,
     )
     items += [Item(FETCHING, row[0], 1, row[3], row[3], CRITICAL, "crm", row[1], row[2]) for row in rows]
-    items += yield from _deliveries(clients, among)
+    items += yield from _deliveries(condition, numbers)
     rows = yield Select(
-        f"SELECT j.client, j.id, j.kind, j.error, j.finished_us FROM job j WHERE j.client {among} AND j.state = '{FAILED_JOB}' "
+        f"SELECT j.client, j.id, j.kind, j.error, j.finished_us FROM job j WHERE j.client {condition} AND j.state = '{FAILED_JOB}' "
         f"AND j.finished_us > ? ORDER BY j.finished_us DESC LIMIT {MOST}",
-        (*clients, now - RECENT),
+        (*numbers, now - RECENT),
     )
     items += [Item(JOB, row[0], 1, row[4], row[4], WARNING, None, None, f"{row[2]}: {row[3]}", row[1]) for row in rows]
     rows = yield Select(
         "SELECT d.client, count(*), min(d.erasure_asked_us), max(d.erasure_asked_us) FROM deleted_record d "
-        f"WHERE d.client {among} AND d.erasure_asked_us IS NOT NULL GROUP BY d.client",
-        tuple(clients),
+        f"WHERE d.client {condition} AND d.erasure_asked_us IS NOT NULL GROUP BY d.client",
+        numbers,
     )
     items += [Item(ERASURE, *row) for row in rows]
     items += yield from _waiting(clients, now)
     return in_order(items)
 
 
-def _refused(clients: Sequence[int], among: str, now: Micros) -> Plan[list[Item]]:
+def _refused(condition: str, numbers: Row, now: Micros) -> Plan[list[Item]]:
     """Refused webhooks of the last days, by tool and cause; those from before the connection was changed are mended."""
     rows = yield Select(
         "SELECT r.client, r.channel, r.tool, r.cause, r.client_id, sum(r.calls), min(r.received_us), max(r.received_us) FROM refusal r "
-        f"LEFT JOIN connection n ON n.client = r.client AND n.channel = r.channel AND n.tool = r.tool WHERE r.client {among} "
+        f"LEFT JOIN connection n ON n.client = r.client AND n.channel = r.channel AND n.tool = r.tool WHERE r.client {condition} "
         "AND r.received_us > ? AND r.received_us > COALESCE(n.updated_us, 0) AND r.cause IN (?, ?, ?, ?) "
         f"GROUP BY r.client, r.channel, r.tool, r.cause, r.client_id LIMIT {MOST}",
-        (*clients, now - RECENT, NOT_VERIFIED, UNKNOWN_CLIENT, TOO_LARGE, STORAGE),
+        (*numbers, now - RECENT, NOT_VERIFIED, UNKNOWN_CLIENT, TOO_LARGE, STORAGE),
     )
     return [
         Item(UNKNOWN, NO_CLIENT, int(row[5]), row[6], row[7], CRITICAL, row[1], row[2], row[4])
@@ -116,12 +117,12 @@ def _refused(clients: Sequence[int], among: str, now: Micros) -> Plan[list[Item]
     ]
 
 
-def _endpoints(clients: Sequence[int], among: str, now: Micros) -> Plan[list[Item]]:
+def _endpoints(condition: str, numbers: Row, now: Micros) -> Plan[list[Item]]:
     rows = yield Select(
         "SELECT e.client, e.id, e.description, e.state, e.reason, s.failing_since_us, e.state_us FROM webhook_endpoint e "
-        f"JOIN webhook_position s ON s.client = e.client AND s.endpoint_id = e.id WHERE e.client {among} AND (e.state <> 'active' OR "
+        f"JOIN webhook_position s ON s.client = e.client AND s.endpoint_id = e.id WHERE e.client {condition} AND (e.state <> 'active' OR "
         f"s.failing_since_us < ?) LIMIT {MOST}",
-        (*clients, now - MAX_FAILING),
+        (*numbers, now - MAX_FAILING),
     )
     items: list[Item] = []
     for client, number, description, state, reason, failing, since in rows:
@@ -131,13 +132,13 @@ def _endpoints(clients: Sequence[int], among: str, now: Micros) -> Plan[list[Ite
     return items
 
 
-def _deliveries(clients: Sequence[int], among: str) -> Plan[list[Item]]:
+def _deliveries(condition: str, numbers: Row) -> Plan[list[Item]]:
     rows = yield Select(
         "SELECT d.client, d.channel, NULLIF(d.tool, 'generic'), d.state, count(*), min(d.received_us), max(d.received_us), max(d.id) "
         "FROM delivery d "
-        f"WHERE d.client {among} AND (d.state = '{UNRECOGNISED}' OR d.state = '{FAILED}') "
+        f"WHERE d.client {condition} AND (d.state = '{UNRECOGNISED}' OR d.state = '{FAILED}') "
         f"GROUP BY d.client, d.channel, NULLIF(d.tool, 'generic'), d.state LIMIT {MOST}",
-        tuple(clients),
+        numbers,
     )
     return [
         Item(NOT_APPLIED, client, count, since, last, CRITICAL, channel, tool, id=example)

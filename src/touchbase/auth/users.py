@@ -17,7 +17,7 @@ from touchbase.auth.service import ADMIN, READ, WRITE
 from touchbase.auth.sql import LOCK_FIRST_KEY
 from touchbase.common.timestamps import DAY, SECOND, Micros
 from touchbase.errors import NotFound, PreconditionFailed, TouchbaseError, WrongState
-from touchbase.sql.filters import Where
+from touchbase.sql.filters import Where, among
 from touchbase.sql.operation import command, query
 from touchbase.sql.rows import Columns, encode, names
 from touchbase.sql.statement import Execute, Plan, Row, Select, Statement
@@ -381,8 +381,9 @@ def list_users(
     where.equal("state", state)
     where.equal("email", email)
     if sharing is not None:
-        among = f"SELECT user_id FROM user_grant WHERE granted_client IN ({', '.join('?' for _ in sharing) or 'NULL'})"
-        where.add(f"(role IS NOT NULL OR id = ? OR id IN ({among}))", own, *sharing)
+        condition, numbers = among(sharing)
+        granted = f"SELECT user_id FROM user_grant WHERE granted_client {condition}"
+        where.add(f"(role IS NOT NULL OR id = ? OR id IN ({granted}))", own, *numbers)
     return [user for user, _ in (yield from _users(where, " ORDER BY email", limit))]
 
 

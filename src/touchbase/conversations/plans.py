@@ -20,7 +20,7 @@ from touchbase.messages.sql.plans import event_of_copy
 from touchbase.records.sql.statements import lock_existing
 from touchbase.sql.builders import RECORD, ROW_KEY
 from touchbase.sql.cell_answers import Answers, CellOf, Division, union
-from touchbase.sql.filters import Where
+from touchbase.sql.filters import Where, among
 from touchbase.sql.operation import command, outcome_of, query
 from touchbase.sql.rows import Columns, encode
 from touchbase.sql.statement import Execute, Plan, Row, Select, Statement
@@ -263,15 +263,16 @@ def list_conversations(
     by, direction, than = ("max(m.occurred_us)", "DESC", "<") if sort == NEWEST else (oldest, "ASC", ">")
     if after is not None:
         having.add(f"({by}, m.client, x.record_id) {than} (?, ?, ?)", *after)
-    among = f"m.client IN ({', '.join('?' * len(clients))}) AND {_OPEN}"
+    condition, numbers = among(clients)
+    of_clients = f"m.client {condition} AND {_OPEN}"
     columns = f"SELECT m.client, x.record_id, max(m.occurred_us), {_COUNTS}, {_V}"
     ends = (
         f"GROUP BY m.client, x.record_id HAVING {having} ORDER BY {by} {direction}, m.client {direction}, x.record_id {direction} LIMIT ?"
     )
     rows = yield Select(
-        f"{columns} {_SQLITE} {_DECIDED} WHERE {among} AND {_SAME} {ends}",
-        (*clients, *having.params, limit),
-        f"{columns} {_POSTGRES} {_DECIDED} WHERE {among} {ends}",
+        f"{columns} {_SQLITE} {_DECIDED} WHERE {of_clients} AND {_SAME} {ends}",
+        (*numbers, *having.params, limit),
+        f"{columns} {_POSTGRES} {_DECIDED} WHERE {of_clients} {ends}",
     )
     return (yield from _with_details([_conversation(row) for row in rows]))
 
@@ -357,14 +358,15 @@ def count_conversations(clients: Sequence[int], now: Micros, user_id: str = "") 
     counts = ConversationCounts()
     if not clients:
         return counts
-    among = f"m.client IN ({', '.join('?' * len(clients))}) AND {_OPEN}"
+    condition, numbers = among(clients)
+    of_clients = f"m.client {condition} AND {_OPEN}"
     columns = f"SELECT {_STATE} AS state, COALESCE(max(v.assignee_id), '') AS assignee"
     ends = f"GROUP BY m.client, x.record_id LIMIT {3 * MOST_COUNTED}"
     sums = "SELECT state, count(*), count(CASE WHEN assignee = '' THEN 1 END), count(CASE WHEN assignee = ? THEN 1 END) FROM"
     rows = yield Select(
-        f"{sums} ({columns} {_SQLITE} {_DECIDED} WHERE {among} AND {_SAME} {ends}) s GROUP BY state",
-        (user_id, now, *clients),
-        f"{sums} ({columns} {_POSTGRES} {_DECIDED} WHERE {among} {ends}) s GROUP BY state",
+        f"{sums} ({columns} {_SQLITE} {_DECIDED} WHERE {of_clients} AND {_SAME} {ends}) s GROUP BY state",
+        (user_id, now, *numbers),
+        f"{sums} ({columns} {_POSTGRES} {_DECIDED} WHERE {of_clients} {ends}) s GROUP BY state",
     )
     for state, count, unassigned, mine in rows:
         setattr(counts, state, min(count, MOST_COUNTED))

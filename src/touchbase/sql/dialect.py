@@ -83,6 +83,19 @@ def _policies(lines: Sequence[str]) -> Iterator[str]:
             yield f"CREATE POLICY of_client ON {table} USING (strpos({setting}, ',' || {client} || ',') > 0 OR {setting} IN ({scopes}));"
 
 
+NUMBERS = "numbers(?)"
+"""In a `Select`: the numbers of a parameter, which is the text of a JSON array."""
+_NUMBERS: dict[Engine, str] = {
+    "sqlite": "(SELECT value FROM json_each(?))",
+    "postgres": "(SELECT unnest(translate(?, '[]', '{}')::bigint[]))",
+}
+
+
+def with_numbers(sql: str, engine: Engine) -> str:
+    """Replace `NUMBERS` in a text by the engine's expression."""
+    return sql.replace(NUMBERS, _NUMBERS[engine]) if NUMBERS in sql else sql
+
+
 def array(number: int, kind: str) -> str:
     """Return the PostgreSQL parameter of one column: bytes as an array, other types as the text of an array."""
     return f"${number}::bytea[]" if kind == "bytea" else f"${number}::text::{kind}[]"

@@ -2,8 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
 from touchbase.common.timestamps import Micros
+from touchbase.sql.dialect import NUMBERS
 from touchbase.sql.statement import Row
+
+MOST_LISTED = 1_000
+"""Numbers that are a parameter each: SQLite takes 32,766 parameters, PostgreSQL 32,767."""
+
+
+def among(numbers: Collection[int]) -> tuple[str, Row]:
+    """Return a condition behind a column, such as `IN (?, ?)`, and its parameters."""
+    if len(numbers) > MOST_LISTED:
+        return f"IN {NUMBERS}", (str([*numbers]),)
+    return f"IN ({', '.join('?' * len(numbers)) or 'NULL'})", tuple(numbers)
 
 
 class Where:

@@ -7,7 +7,7 @@ import logging
 import random
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
-from functools import cache
+from functools import cache, lru_cache
 from typing import Any, TypeAlias
 
 import asyncpg
@@ -15,7 +15,7 @@ import asyncpg
 from touchbase.common.seldom import Seldom
 from touchbase.common.threads import on_thread
 from touchbase.errors import BadAddress, OutcomeUnknown, Overloaded, StoreUnavailable, UnusableStore
-from touchbase.sql.dialect import CLIENTS_SETTING
+from touchbase.sql.dialect import CLIENTS_SETTING, with_numbers
 from touchbase.sql.scope import NO_CLIENT, Scope
 from touchbase.sql.statement import Execute, Plan, Savepoint, Select, SerializationConflict, Step, T, for_postgres
 from touchbase.storage.batch import Around, unchanged
@@ -225,10 +225,20 @@ def committing() -> Iterator[None]:
 _text = cache(for_postgres)
 
 
-@cache
+LONGEST_CACHED = 4_000
+"""Characters of a `Select` whose text is cached: one of a search may be much longer, and another one each time."""
+
+
 def _numbered(sql: str) -> str:
-    first, *parts = sql.split("?")
+    return _short_numbered(sql) if len(sql) <= LONGEST_CACHED else _with_numbers(sql)
+
+
+def _with_numbers(sql: str) -> str:
+    first, *parts = with_numbers(sql, "postgres").split("?")
     return first + "".join(f"${n}{part}" for n, part in enumerate(parts, 1))
+
+
+_short_numbered = lru_cache(1_000)(_with_numbers)
 
 
 MAX_LOOP_ROWS = 1_000

@@ -13,7 +13,7 @@ from time import perf_counter
 import apsw
 
 from touchbase.errors import BadAddress, StoreUnavailable, UnusableStore
-from touchbase.sql.dialect import for_sqlite
+from touchbase.sql.dialect import for_sqlite, with_numbers
 from touchbase.sql.page_budget import ByteBudget
 from touchbase.sql.statement import Execute, Plan, Row, Savepoint, Select, Statement, Step, T
 from touchbase.storage.batch import Around, unchanged
@@ -197,7 +197,7 @@ def run(cursor: apsw.Cursor, plan: Plan[T], most_rows: int | None = None) -> T:
 
 def _rows(cursor: apsw.Cursor, step: Step) -> list[Row]:
     if isinstance(step, Select):
-        results = cursor.execute(step.sql, step.params)
+        results = cursor.execute(with_numbers(step.sql, "sqlite"), step.params)
         return results.fetchall() if step.budget is None else _within(results, step.budget)
     if isinstance(step, Savepoint):
         return cursor.execute(step.sql).fetchall()
