@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -144,6 +145,33 @@ def scope_of(method: str, target: str, headers: dict[str, str]) -> dict[str, Any
         "path": path_of(path), "raw_path": path.encode(), "query_string": query.encode(), "root_path": "", "client": None, "server": None,
         "headers": [(name.replace("_", "-").lower().encode(), value.encode("latin-1")) for name, value in headers.items()],
     }  # fmt: skip
+
+
+class Streamed:
+    """A connection that gets a response in pieces until it leaves."""
+
+    def __init__(self, call: ApiClient, target: str, **headers: str) -> None:
+        self._gone: asyncio.Future[dict[str, Any]] = asyncio.get_running_loop().create_future()
+        self.sent: asyncio.Queue[dict[str, Any]] = asyncio.Queue()
+        self.task = asyncio.create_task(call.app(scope_of("GET", target, headers), self._receive, self.sent.put))
+
+    async def _receive(self) -> dict[str, Any]:
+        return await self._gone
+
+    async def pieces(self) -> AsyncIterator[str]:
+        while True:
+            message = await self.sent.get()
+            if message["type"] == "http.response.start":
+                assert message["status"] == 200
+            elif not message.get("more_body"):
+                return
+            else:
+                yield message["body"].decode()
+
+    async def leave(self) -> None:
+        """Disconnect."""
+        self._gone.set_result({"type": "http.disconnect"})
+        await self.task
 
 
 MakeClient = Callable[..., ApiClient]

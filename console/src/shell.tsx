@@ -58,8 +58,7 @@ export function Shell({ children }: { children: ComponentChildren }) {
     { keys: 'u', does: 'Undo the last change, while its message is shown', group: 'Everywhere', run: () => void undoLast() },
     { keys: 't', does: 'Change between light and dark', group: 'Everywhere', run: nextTheme },
   ]);
-  const of = client.value || session.value?.client_id || '';
-  useEffect(() => (canRead.value && of ? follow(of) : undefined), [of, canRead.value]);
+  useEffect(() => (canRead.value ? follow() : undefined), [canRead.value]);
   const first = sectionOf(place.value.path[0], place.value.query);
   return (
     <div class="shell">

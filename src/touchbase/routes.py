@@ -18,6 +18,7 @@ from touchbase.imports import api as imports
 from touchbase.inbox.api import deliveries, delivery_list, refused, webhooks
 from touchbase.inbox.api import replay as replays
 from touchbase.jobs import api as jobs
+from touchbase.live import api as live
 from touchbase.mcp import api as mcp
 from touchbase.merging.api import batch, duplicates
 from touchbase.merging.api import bin as deleted
@@ -48,6 +49,7 @@ ROUTES: tuple[Route, ...] = (
     *messages.ROUTES,
     *conversations.ROUTES,
     *attention.ROUTES,
+    *live.ROUTES,
     *blocking.ROUTES,
     *suppressions.ROUTES,
     *suppression.ROUTES,

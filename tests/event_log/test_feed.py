@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import AsyncIterator
 from typing import Any
 
 import pytest
-from tests.asgi_client import MakeClient, Response, scope_of
+from tests.asgi_client import MakeClient, Response, Streamed, scope_of
 from tests.event_log.test_log import JANE
 from tests.house import House
 
@@ -43,32 +42,9 @@ async def patient(house: House, query: str) -> Response:
     return await house.call.with_receive(scope_of("GET", f"{EVENTS}?{query}", {"x-client-id": house.client_id}), receive)
 
 
-class Stream:
+def stream_of(house: House, query: str = "", **headers: str) -> Streamed:
     """A connection that gets server-sent events."""
-
-    def __init__(self, house: House, query: str = "", **headers: str) -> None:
-        self._gone: asyncio.Future[dict[str, Any]] = asyncio.get_running_loop().create_future()
-        self.sent: asyncio.Queue[dict[str, Any]] = asyncio.Queue()
-        scope = scope_of("GET", f"{EVENTS}?{query}", {"x-client-id": house.client_id, "accept": "text/event-stream", **headers})
-        self.task = asyncio.create_task(house.call.app(scope, self._receive, self.sent.put))
-
-    async def _receive(self) -> dict[str, Any]:
-        return await self._gone
-
-    async def pieces(self) -> AsyncIterator[str]:
-        while True:
-            message = await self.sent.get()
-            if message["type"] == "http.response.start":
-                assert message["status"] == 200
-            elif not message.get("more_body"):
-                return
-            else:
-                yield message["body"].decode()
-
-    async def leave(self) -> None:
-        """Disconnect."""
-        self._gone.set_result({"type": "http.disconnect"})
-        await self.task
+    return Streamed(house.call, f"{EVENTS}?{query}", **{"x-client-id": house.client_id, "accept": "text/event-stream", **headers})
 
 
 async def test_list_events__has_the_present_record_and_what_changed(house: House) -> None:
@@ -231,7 +207,7 @@ async def test_stream__sends_events_and_ends_when_the_server_stops(store: Store,
     feed = Feed(store)
     house = House(make_client(store, feed=feed))
     number = await house.contact(**JANE)
-    stream = Stream(house)
+    stream = stream_of(house)
     pieces = stream.pieces()
 
     assert await anext(pieces) == "retry: 2000\n\n"
@@ -249,7 +225,7 @@ async def test_stream__sends_events_and_ends_when_the_server_stops(store: Store,
 
 async def test_stream__reads_nothing_more_for_a_reader_that_left(house: House, monkeypatch: pytest.MonkeyPatch) -> None:
     await house.contact(**JANE)
-    stream = Stream(house)
+    stream = stream_of(house)
     pieces = stream.pieces()
     assert [(await anext(pieces))[:5] for _ in range(2)] == ["retry", "id: e"]
     read_pages = 0
@@ -269,7 +245,7 @@ async def test_stream__reads_nothing_more_for_a_reader_that_left(house: House, m
 async def test_stream__goes_on_after_the_last_event_id(house: House) -> None:
     await house.contact(**JANE)
     await house.company("example.com")
-    stream = Stream(house, "after=evt_0", last_event_id="evt_1")
+    stream = stream_of(house, "after=evt_0", last_event_id="evt_1")
     pieces = stream.pieces()
     await anext(pieces)
 

@@ -4,7 +4,7 @@ import { useEffect } from 'preact/hooks';
 import { call, get } from '../api';
 import { queries, usePages, useRead, type Pages } from '../data';
 import type { AnyRecord, Kind } from '../kinds/kind';
-import { listeners, type LiveEvent } from '../stream';
+import { isShown, listeners, type LiveEvent } from '../stream';
 import type { Page } from '../types';
 import { apiQuery, type View } from './view';
 
@@ -52,8 +52,10 @@ export function useRows<R extends AnyRecord>(kind: Kind<R>, view: View): Rows<R>
   useEffect(() => {
     // Rows that changed are read again in their places; nothing moves under the person's eyes.
     const listener = (events: readonly LiveEvent[]) => {
-      const changed = new Set(events.filter((each) => each.type.startsWith(`${kind.one}.`)).map((each) => each.id));
-      const ids = rows.loaded().map((each) => each.id).filter((id) => changed.has(id));
+      const shown = events.filter(isShown);
+      const changed = new Set(shown.filter((each) => each.record === kind.one).map((each) => each.record_id));
+      const hasMany = shown.some((each) => each.type === 'many');
+      const ids = rows.loaded().map((each) => each.id).filter((id) => hasMany || changed.has(id));
       readRows(kind, ids).then(rows.change, () => undefined);
     };
     listeners.add(listener);

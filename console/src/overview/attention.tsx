@@ -25,7 +25,7 @@ const PLACES: Record<string, (item: Item) => readonly [path: string, query: Quer
 };
 
 export function useAttention(of: string) {
-  return useGet<Page<Item>>('/team/v1/attention', { limit: '100', ...(of && { client_id: of }) }, { refetchInterval: 60_000 });
+  return useGet<Page<Item>>('/team/v1/attention', { limit: '100', ...(of && { client_id: of }) });
 }
 
 function Line({ item, isAll }: { item: Item; isAll: boolean }) {

@@ -1,10 +1,12 @@
 /** Conversations: the list of one state, and what people do with them. A change is shown at once and offers the way back. */
 import { signal } from '@preact/signals';
 import type { InfiniteData } from '@tanstack/preact-query';
-import { call, Problem } from '../api';
-import { queries, readAgain, useGet, usePages, type Pages } from '../data';
+import { useState } from 'preact/hooks';
+import { call, get, Problem } from '../api';
+import { queries, readAgain, useGet, usePages, useRead, type Pages } from '../data';
 import { client } from '../route';
 import { session } from '../session';
+import { heard, listeners, type LiveEvent } from '../stream';
 import type { Page, Schemas } from '../types';
 import { toast, toastProblem } from '../ui/toast';
 import { personName } from '../words';
@@ -81,12 +83,96 @@ export function readConversationsAgain(): Promise<void> {
 /** The conversation whose change was refused last: it is shown again. */
 export const refused = signal<string | null>(null);
 
+type Lists = InfiniteData<Page<Conversation>>;
+const isList = ({ queryKey: [of, key] }: { queryKey: readonly unknown[] }) => of === client.value && typeof key === 'string' && key.startsWith(`${LIST}?`);
+
+/** The versions of conversations that a person's act took out of a list: until they have another one they are no new replies. */
+const left = new Map<string, string>();
+
+/** Replace a conversation in the lists that are shown, or take it out. */
+function replace(key: string, by: Conversation | null): void {
+  queries.setQueriesData<Lists>({ predicate: isList }, (found) =>
+    found && { ...found, pages: found.pages.map((page) => ({ ...page, data: page.data.flatMap((each) => (keyOf(each) !== key ? [each] : by ? [by] : [])) })) },
+  );
+}
+
 /** Take a conversation out of the lists that are shown: what was done moves it to another one. */
 function drop(conversation: Conversation): void {
-  const isList = (key: unknown) => typeof key === 'string' && key.startsWith(`${LIST}?`);
-  queries.setQueriesData<InfiniteData<Page<Conversation>>>({ predicate: ({ queryKey: [of, key] }) => of === client.value && isList(key) }, (found) =>
-    found && { ...found, pages: found.pages.map((page) => ({ ...page, data: page.data.filter((each) => keyOf(each) !== keyOf(conversation)) })) },
-  );
+  left.set(keyOf(conversation), conversation.version);
+  replace(keyOf(conversation), null);
+}
+
+/** Show a conversation as it is now, in its place; one that belongs to another list leaves this one, unless it is being read. */
+export function settle(conversation: Conversation, stays = false): void {
+  const fits = ({ queryKey: [, key] }: { queryKey: readonly unknown[] }) => {
+    const wanted = new URLSearchParams(`${key as string}`.slice(LIST.length + 1));
+    const assignee = wanted.get('assignee');
+    const isOf = assignee === null || (conversation.assignee_id ?? 'nobody') === (assignee === 'me' ? session.value?.user?.id : assignee);
+    return wanted.get('state') === conversation.state && isOf;
+  };
+  const isElsewhere = queries.getQueryCache().findAll({ type: 'active', predicate: isList }).some((query) => !fits(query));
+  if (isElsewhere && !stays) drop(conversation);
+  else replace(keyOf(conversation), conversation);
+  void readAgain('/team/v1/counters', pathOf(conversation));
+}
+
+/** Read a conversation again and show it in its place. */
+export async function refresh(conversation: Conversation, stays = false): Promise<void> {
+  settle((await call<WithMessages>('GET', pathOf(conversation))).data, stays);
+}
+
+/** New replies that the list does not show: the first page is read beside it, so that the list does not move. */
+export function useArrivals(filter: Filter, of: string, shown: readonly Conversation[]): number {
+  const [since] = useState(heard.value);
+  const { data } = useRead<Page<Conversation>>(`${LIST} new ${of} ${new URLSearchParams(filter)}`, (signal) => get(LIST, { ...filter, ...(of && { client_id: of }), limit: '50' }, signal), {
+    enabled: heard.value !== since,
+    staleTime: Infinity,
+    gcTime: 0,
+  });
+  const present = new Map(shown.map((each) => [keyOf(each), each.newest?.message_id]));
+  return (data?.data ?? []).filter((each) => each.newest && present.get(keyOf(each)) !== each.newest.message_id && left.get(keyOf(each)) !== each.version).length;
+}
+
+/** What colleagues did with conversations that are shown, by key: it stands there for a moment before the list changes. */
+export const acts = signal<ReadonlyMap<string, string>>(new Map());
+/** The key of the conversation that is being read: it does not leave the list by itself. */
+export const reading = signal<string | null>(null);
+const ACT_SHOWN = 4000;
+const ACTS: Record<string, string> = { 'conversation.done': 'Done', 'conversation.reopened': 'Reopened', 'conversation.assigned': 'Assigned', 'conversation.updated': 'Changed' };
+
+function note(key: string, text: string | null): void {
+  const changed = new Map(acts.value);
+  if (text === null) changed.delete(key);
+  else changed.set(key, text);
+  acts.value = changed;
+}
+
+/** Show what others did with conversations of the list. */
+function onEvents(events: readonly LiveEvent[]): void {
+  const rows = queries.getQueriesData<Lists>({ predicate: isList, type: 'active' }).flatMap(([, found]) => found?.pages.flatMap((page) => page.data) ?? []);
+  if (!rows.length) return;
+  for (const row of rows) {
+    const own = events.filter((each) => each.record === 'contact' && each.record_id === row.contact.id && each.client_id === row.client_id);
+    const act = own.findLast((each) => each.type.startsWith('conversation.'));
+    if (!act && !own.some((each) => each.type === 'contact.status_changed')) continue;
+    const key = keyOf(row);
+    const isMine = !act?.actor || act.actor.id === session.value?.user?.id || !session.value?.user;
+    if (isMine) {
+      void refresh(row, reading.value === key).catch(() => undefined);
+      continue;
+    }
+    note(key, `${ACTS[act.type] ?? 'Changed'} by ${act.actor?.name || 'somebody'}`);
+    void readAgain(pathOf(row));
+    setTimeout(() => void refresh(row, reading.value === key).then(() => reading.value === key || note(key, null), () => undefined), ACT_SHOWN);
+  }
+}
+listeners.add(onEvents);
+
+/** Let the conversation that was read leave the list, if a colleague has done it meanwhile. */
+export function leave(conversation: Conversation): void {
+  if (!acts.value.has(keyOf(conversation))) return;
+  note(keyOf(conversation), null);
+  settle(conversation);
 }
 
 /** Change a conversation if it still has the version that is shown; the message offers the way back. */
@@ -94,7 +180,8 @@ export async function change(conversation: Conversation, body: ConversationChang
   const leaves = body.state !== undefined || body.snoozed_until !== undefined || body.kind !== undefined;
   if (leaves) drop(conversation);
   try {
-    await call('PATCH', pathOf(conversation), { body, headers: { 'if-match': `"${conversation.version}"` } });
+    const { data } = await call<Conversation>('PATCH', pathOf(conversation), { body, headers: { 'if-match': `"${conversation.version}"` } });
+    settle(data);
     toast(said, {
       undo: async () => {
         await call('PATCH', pathOf(conversation), { body: back });
@@ -105,9 +192,7 @@ export async function change(conversation: Conversation, body: ConversationChang
     void readConversationsAgain().then(() => (refused.value = keyOf(conversation)));
     const isOld = error instanceof Problem && error.status === 412;
     toastProblem(isOld ? new Problem(412, error.code, 'Another reply came in, or somebody changed this conversation: it is shown as it is now.', error.body) : error);
-    return;
   }
-  void readConversationsAgain();
 }
 
 export const MOST_AT_ONCE = 500;

@@ -13,7 +13,7 @@ import { StatusMark } from '../ui/status';
 import { toast, toastProblem } from '../ui/toast';
 import { shortTime, toolName, words } from '../words';
 import { blocking } from './block';
-import { change, LABELS, nameOf, readConversationsAgain, snoozes, useConversation, type Conversation, type ConversationChange } from './conversations';
+import { change, LABELS, nameOf, refresh, snoozes, useConversation, type Conversation, type ConversationChange } from './conversations';
 import { Letter } from './letter';
 
 export const MOST_KEYS = 9;
@@ -34,7 +34,7 @@ export async function setStatus(conversation: Conversation, status: string): Pro
   const set = async (to: string | null) => {
     const { data: contact } = await call<Contact>('GET', path, { query: { structure: 'FLAT' }, headers });
     await call('PATCH', path, { body: { contact_status: to }, headers: { ...headers, 'if-match': etagOf(contact) } });
-    readConversationsAgain();
+    await refresh(conversation, true);
   };
   try {
     await set(status);

@@ -4,20 +4,21 @@ import { useShortcuts } from '../keys';
 import { keep, kept } from '../kept';
 import { client, go, href, place, root } from '../route';
 import { canWrite, choosesClient, clients, isAdmin, session } from '../session';
-import { arrived } from '../stream';
 import type { Status } from '../types';
 import { Button, Empty, ProblemNote, Skeleton, Time } from '../ui/basic';
 import { copy } from '../ui/overlay';
 import { StatusMark } from '../ui/status';
 import { toast, toastProblem } from '../ui/toast';
 import { plural, toolName, words } from '../words';
-import { changeMany, keyOf, MOST_AT_ONCE, nameOf, readConversationsAgain, refused, tabs, useConversations, useCounters, usePeople, type Conversation, type Filter, type State } from './conversations';
+import { acts, changeMany, keyOf, leave, MOST_AT_ONCE, nameOf, readConversationsAgain, refused, reading, tabs, useArrivals, useConversations, useCounters, usePeople, type Conversation, type Filter, type State } from './conversations';
 import { BlockDialog, blocking } from './block';
 import { act, assignTo, clear, finished, select, selected, SelectionBar, toggle } from './selection';
 import { assign, MOST_KEYS, Pane, setStatus, toggleDone, toggleKind, useStatuses } from './pane';
 
 const FILTERS = ['campaign_id', 'tool', 'label', 'sort'];
 const ALL = '1';
+/** A list that acts have made so short gets its next page. */
+const FEW = 10;
 
 interface Latest {
   all: readonly Conversation[];
@@ -56,9 +57,11 @@ export function Replies() {
   // After an act the next conversation takes the place of the one that left.
   const chosen = chosenKey === null ? undefined : (conversations[place_] ?? conversations[Math.min(at, conversations.length - 1)]);
   const statuses = useStatuses(chosen?.client_id ?? '');
+  const arrived = useArrivals({ ...filter, state, ...(tab?.assignee && { assignee: tab.assignee }) }, of, conversations);
   function choose(to: number) {
     const conversation = conversations[to];
     if (!conversation) return;
+    if (chosen && chosen !== conversation) leave(chosen);
     keep('conversation', keyOf(conversation));
     setChosenKey(keyOf(conversation));
     setAt(to);
@@ -75,16 +78,22 @@ export function Replies() {
   }, [place_, chosen]);
   const present = chosen ? conversations.indexOf(chosen) : -1;
   const load = () => {
-    arrived.value = 0;
-    readConversationsAgain();
+    acts.value = new Map();
+    void readConversationsAgain();
   };
   Object.assign(latest, { all: conversations, chosen, statuses, load, move: (step: number) => choose(present < 0 ? 0 : Math.max(0, Math.min(conversations.length - 1, present + step))) });
   useReplyKeys();
   useEffect(() => {
-    arrived.value = 0;
     document.title = 'Replies · Touchbase';
-    return clear;
+    return () => {
+      clear();
+      reading.value = null;
+    };
   }, []);
+  reading.value = chosen ? keyOf(chosen) : null;
+  useEffect(() => {
+    if (list.hasMore && conversations.length < FEW) list.more();
+  }, [list.hasMore, conversations.length]);
   useEffect(() => {
     if (chosen) document.getElementById(`of-${keyOf(chosen)}`)?.scrollIntoView({ block: 'nearest' });
   }, [chosen && keyOf(chosen)]);
@@ -108,9 +117,9 @@ export function Replies() {
           </Button>
         )}
       </nav>
-      {arrived.value > 0 && (
+      {arrived > 0 && (
         <Button kind="quiet" class="arrived" icon="undo" onClick={load}>
-          {`${plural(arrived.value, 'new message')}: load (.)`}
+          {`${plural(arrived, 'new reply', 'new replies')}: load (.)`}
         </Button>
       )}
       {list.error && !isNone && <ProblemNote problem={list.error} retry={list.refetch} />}
@@ -149,9 +158,10 @@ export function Replies() {
 function Row({ conversation, isAll, people, chosen, choose }: { conversation: Conversation; isAll: boolean; people: ReadonlyMap<string, string>; chosen: boolean; choose: () => void }) {
   const { contact, newest, label } = conversation;
   const isSelected = selected.value.has(keyOf(conversation));
+  const act = acts.value.get(keyOf(conversation));
   const of = clients.value.find((each) => each.client_id === conversation.client_id);
   return (
-    <li id={`of-${keyOf(conversation)}`} class={`reply ${isSelected ? 'selected' : ''}`} aria-current={chosen ? 'true' : undefined}>
+    <li id={`of-${keyOf(conversation)}`} class={`reply ${isSelected ? 'selected' : ''} ${act ? 'acted' : ''}`} aria-current={chosen ? 'true' : undefined}>
       {canWrite.value && <input type="checkbox" aria-label={`Select ${nameOf(conversation)}`} checked={isSelected} onChange={() => toggle(conversation)} />}
       <button type="button" onClick={choose}>
         <span class="line">
@@ -166,7 +176,7 @@ function Row({ conversation, isAll, people, chosen, choose }: { conversation: Co
           {newest?.text ?? 'No text is stored'}
         </span>
         <span class="line faint">
-          <StatusMark status={contact.contact_status} />
+          {act ? <span class="cut act">{act}</span> : <StatusMark status={contact.contact_status} />}
           {label && <span class="cut">{words(label)}</span>}
           {conversation.assignee_id && <span class="cut">{conversation.assignee_id === session.value?.user?.id ? 'me' : (people.get(conversation.assignee_id) ?? 'somebody')}</span>}
         </span>

@@ -448,6 +448,8 @@ def change_conversation(
     assignee = before.assignee_id if change.assignee_id is None else change.assignee_id or None
     if assignee != before.assignee_id:
         events.append(EventType.CONVERSATION_ASSIGNED)
+    if change.kind is not None or label != before.label or (change.state is None and snoozed[1] != before.snoozed_until_us):
+        events.append(EventType.CONVERSATION_UPDATED)
     updated = max(at, before.updated_us + 1)
     yield Execute(STORE, [(client, contact_id, *snoozed, label, assignee, updated, author)])
     cause = by_request(by)

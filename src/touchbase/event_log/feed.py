@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from touchbase.common.fair_quota import FairQuota
 from touchbase.common.seldom import Seldom
@@ -31,8 +31,8 @@ class Feed:
         self._most = most
         self._quota = FairQuota(most)
         self._look_seconds = look_seconds
-        self._waiting: dict[asyncio.Future[None], tuple[int, int]] = {}
-        """Waiter -> its client, and the sequence after which it waits."""
+        self._waiting: dict[asyncio.Future[None], Mapping[int, int]] = {}
+        """Waiter -> its clients, and the sequence after which it waits for each."""
         self._looking: asyncio.Task[None] | None = None
         self._wake = asyncio.Event()
         self.stopping = asyncio.Event()
@@ -59,12 +59,12 @@ class Feed:
         finally:
             self._quota.release(client)
 
-    async def wait(self, client: int, after: int, seconds: float) -> None:
-        """Return when the client has an event after this sequence, after so many seconds, or when the server stops."""
+    async def wait(self, after: Mapping[int, int], seconds: float) -> None:
+        """Return when a client has an event after its sequence, after so many seconds, or when the server stops."""
         if self.stopping.is_set() or seconds <= 0:
             return
         waiter: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        self._waiting[waiter] = (client, after)
+        self._waiting[waiter] = after
         self._wake.set()
         if self._looking is None:
             self._looking = asyncio.create_task(self._look_while_waiting(), name="event-feed")
@@ -99,8 +99,9 @@ class Feed:
     async def _look(self) -> None:
         """Wake the waiters whose client has later events."""
         since: dict[int, int] = {}
-        for client, after in self._waiting.values():
-            since[client] = min(after, since.get(client, after))
+        for after in self._waiting.values():
+            for client, sequence in after.items():
+                since[client] = min(sequence, since.get(client, sequence))
         if not since:
             return
         try:
@@ -112,6 +113,7 @@ class Feed:
         except Exception:
             LOG.exception("looking for new events failed; it is tried again")
             return
-        for waiter, (client, after) in self._waiting.items():
-            if newest.get(client, 0) > after and not waiter.done():
+        for waiter, after in self._waiting.items():
+            # Of few clients there is something new; a waiter may have hundreds.
+            if not waiter.done() and any(last > after.get(client, last) for client, last in newest.items()):
                 waiter.set_result(None)

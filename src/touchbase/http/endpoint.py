@@ -140,8 +140,7 @@ class Api:
     async def principal(self, headers: Headers, needed: str, now: Micros, scope: Scope) -> Principal:
         """Authenticate and count an administrator's request; raises the errors of `Authenticator.principal` and `RateLimiter`."""
         key = self.key(headers, scope)
-        named = partial(_client_named, headers, scope)
-        principal = await self.authenticator.principal(_text(key), needed, peer_of(scope), named=named)
+        principal = await self.principal_again(headers, needed, scope)
         if self._tracing is not None:
             self._tracing.begin(scope, trusted=True)
         if not self._open and key is not None:
@@ -152,6 +151,11 @@ class Api:
                 scope[RATE_LIMIT_HEADERS] = rate_limit_headers(bucket)
             self.begin(OPERATOR if principal.client is None else principal.client, scope)
         return principal
+
+    async def principal_again(self, headers: Headers, needed: str, scope: Scope) -> Principal:
+        """Authenticate an administrator's request without counting it; raises the errors of `Authenticator.principal`."""
+        named = partial(_client_named, headers, scope)
+        return await self.authenticator.principal(_text(self.key(headers, scope)), needed, peer_of(scope), named=named)
 
     def storing(self, client: Client, rows: int, now: Micros) -> None:
         """Count rows that a request creates or enlarges; raises `StorageFull`, `RateLimited`, and then nothing of it may be stored."""

@@ -40,7 +40,7 @@ class StoreSource:
         try:
             page = await read_page(self._store, number, sequence_of(after, "--after", []), PAGE, self._types)
             if not page.events and not page.has_more and wait:
-                await self._feed.wait(number, page.last, wait)
+                await self._feed.wait({number: page.last}, wait)
                 page = await read_page(self._store, number, page.last, PAGE, self._types)
             events = await self._show(self._store, self._client, page.events)
         except CursorExpired as error:

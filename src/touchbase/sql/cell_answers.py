@@ -78,7 +78,8 @@ def before_in(cell: int, before: Before | None) -> int | None:
     return before.get(cell) if isinstance(before, Mapping) else before
 
 
-def _all(call: Any, answers: Answers) -> list[Any]:
+def concatenated(call: Any, answers: Answers) -> list[Any]:
+    """Return the rows of all cells."""
     return [*chain.from_iterable(answers.values())]
 
 
@@ -95,7 +96,7 @@ def sum_of(call: Any, answers: Answers) -> dict[Any, int]:
     return dict(total)
 
 
-CONCATENATED = AnswerMerge(_all)
+CONCATENATED = AnswerMerge(concatenated)
 """The rows of all cells."""
 UNITED = AnswerMerge(union)
 """A dictionary with the keys of all."""
@@ -107,7 +108,7 @@ FIRST = AnswerMerge(lambda call, answers: next((answer for answer in answers.val
 
 def sorted_page(key: Callable[[Any], Any], *, newest: bool = False) -> AnswerMerge:
     """Merge rows in the order of this key, up to the call's `limit`."""
-    return AnswerMerge(lambda call, answers: sorted(_all(call, answers), key=key, reverse=newest)[: getattr(call, "limit", None)])
+    return AnswerMerge(lambda call, answers: sorted(concatenated(call, answers), key=key, reverse=newest)[: getattr(call, "limit", None)])
 
 
 def page_by_id(newer: Callable[[Any], Any]) -> AnswerMerge:

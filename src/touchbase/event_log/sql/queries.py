@@ -9,13 +9,13 @@ from typing import Any
 from touchbase.common.timestamps import Micros
 from touchbase.event_log.models import LOOKED_AT, LoggedEvent, LoggedPage, Subjects
 from touchbase.event_log.sql.log import DELIVERIES_OF, LOGGED_EVENT, NEWEST_OF, SUPPRESSIONS_OF, TRIM, event_of
-from touchbase.sql.cell_answers import UNITED, CellOf, Division, divided, union
+from touchbase.sql.cell_answers import UNITED, CellOf, Division, concatenated, divided, union
 from touchbase.sql.filters import Where
 from touchbase.sql.operation import command, query
 from touchbase.sql.page_budget import ByteBudget
 from touchbase.sql.rows import names
 from touchbase.sql.scope import ALL_CLIENTS
-from touchbase.sql.statement import Execute, Plan, Select
+from touchbase.sql.statement import Execute, Plan, Select, Statement
 
 _LONG = [place for place, (name, _) in enumerate(LOGGED_EVENT) if name in ("changed", "cause", "data")]
 
@@ -77,6 +77,25 @@ def find_new_events(since: Mapping[int, int]) -> Plan[dict[int, int]]:
     """
     rows = yield Execute(NEWEST_OF, sorted((client,) for client in since))
     return {client: newest for client, newest in rows if newest > since[client]}
+
+
+CHANGES = Statement(
+    "changes_of_clients",
+    (("client", "bigint"), ("since", "bigint"), ("until", "bigint")),
+    body="SELECT t.client, t.sequence, t.type, t.at, t.record_kind, t.record_id, '{}', t.cause, '{}' FROM p CROSS JOIN logged_event t "
+    "WHERE t.client = p.client AND t.sequence > p.since AND t.sequence <= p.until",
+)
+"""Events without their values."""
+
+
+@query(clients=lambda call: call.since, divide=Division(_by_cell, concatenated))
+def list_changes(since: Mapping[int, tuple[int, int]]) -> Plan[list[LoggedEvent]]:
+    """Events of several clients between two sequences of each, without their values, in the order of each client.
+
+    `since`: Client -> the sequence after which its events begin, and the last one.
+    """
+    rows = yield Execute(CHANGES, sorted((client, *between) for client, between in since.items()))
+    return [event_of(row) for row in sorted(rows)]
 
 
 @query(scope=ALL_CLIENTS, merge=UNITED)

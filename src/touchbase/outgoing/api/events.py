@@ -104,11 +104,11 @@ async def _wait(call: Call, client: Client, query: _EventsQuery, page: LoggedPag
     """Read again until there are events, the time is over, the HTTP client is gone, or the server stops; return the encoded page."""
     feed, loop = call.api[FEED], asyncio.get_running_loop()
     until = loop.time() + query.wait
-    gone = asyncio.ensure_future(_disconnected(call))
+    gone = asyncio.ensure_future(disconnected(call))
     try:
         with feed.place(client.number):
             while not page.events and not gone.done() and not feed.stopping.is_set() and (left := until - loop.time()) > 0:
-                await _either(feed.wait(client.number, page.last, left), gone)
+                await first_of(feed.wait({client.number: page.last}, left), gone)
                 if gone.done():
                     break
                 body, page = await _page(call, client, query, page.last)
@@ -117,16 +117,17 @@ async def _wait(call: Call, client: Client, query: _EventsQuery, page: LoggedPag
     return body
 
 
-async def _disconnected(call: Call) -> None:
+async def disconnected(call: Call) -> None:
     """Return when the HTTP client is gone."""
     while (await call.receive())["type"] != "http.disconnect":
         pass
 
 
-async def _either(waiting: Awaitable[None], gone: asyncio.Future[None]) -> None:
+async def first_of(waiting: Awaitable[None], *others: asyncio.Future[None]) -> None:
+    """Return when the first of them is done, and end `waiting`."""
     task = asyncio.ensure_future(waiting)
     try:
-        await asyncio.wait({task, gone}, return_when=asyncio.FIRST_COMPLETED)
+        await asyncio.wait({task, *others}, return_when=asyncio.FIRST_COMPLETED)
     finally:
         task.cancel()
         with contextlib.suppress(asyncio.CancelledError):
@@ -145,7 +146,7 @@ async def _stream(call: Call, client: Client, query: _EventsQuery) -> Response:
 async def _pieces(call: Call, client: Client, query: _EventsQuery, piece: bytes, last: int, newest: int) -> AsyncIterator[bytes]:
     """Yield events as they are logged, until the HTTP client is gone, the key ends, or the server stops."""
     feed, api = call.api[FEED], call.api
-    gone = asyncio.ensure_future(_disconnected(call))
+    gone = asyncio.ensure_future(disconnected(call))
     try:
         with feed.place(client.number):
             yield b"retry: 2000\n\n"
@@ -153,7 +154,7 @@ async def _pieces(call: Call, client: Client, query: _EventsQuery, piece: bytes,
                 if piece:
                     yield piece
                 if last >= newest:
-                    await _either(feed.wait(client.number, last, KEEP_ALIVE_SECONDS), gone)
+                    await first_of(feed.wait({client.number: last}, KEEP_ALIVE_SECONDS), gone)
                     if gone.done():
                         break
                     # The client's state and the key may have changed.

@@ -1,0 +1,186 @@
+"""HTTP resource of live changes: one stream over all clients that a person may see.
+
+A notice names what changed and by whom; it has no data. A reader shows it by reading again, so a stream that begins anew repeats nothing:
+after `ready` everything that is shown is read again. A reader that falls behind gets one `many` for a client in place of its notices.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from typing import Annotated
+
+from msgspec import Meta, Struct
+
+from touchbase.attention.plans import list_items
+from touchbase.auth.authentication import READ, Principal
+from touchbase.clients.models import Client
+from touchbase.common.timestamps import to_text
+from touchbase.conversations.api import visible_clients
+from touchbase.errors import TouchbaseError
+from touchbase.event_log.feed import Feed
+from touchbase.event_log.models import LoggedEvent
+from touchbase.event_log.sql.queries import find_new_events, list_changes
+from touchbase.history.events import CONTACT, Author
+from touchbase.http.actors import Actor
+from touchbase.http.endpoint import OPERATOR, Call
+from touchbase.http.responses import Response
+from touchbase.http.routing import Route, Success, Tag
+from touchbase.http.schemas import Time, encode
+from touchbase.inbox.refused import NO_CLIENT
+from touchbase.outgoing.api.events import FEED, KEEP_ALIVE_SECONDS, STREAM, disconnected, first_of
+
+TAG = Tag("Live changes", "What changes, over all clients that a person may see, while it changes.")
+PATH = "/team/v1/stream"
+CHECK_SECONDS = 0.5
+"""Time between two looks at whether the key, the session or its person has ended; if another process ended it, `FRESH` is added."""
+MOST = 100
+"""Notices of one client in a piece of the stream; more of them are one `many`."""
+MANY, ATTENTION, ACCESS = "many", "attention.changed", "access.changed"
+
+
+class Notice(Struct, kw_only=True, omit_defaults=True):
+    """Something changed."""
+
+    type: Annotated[str, Meta(description=f"The type of an event, or `{MANY}`, `{ATTENTION}` or `{ACCESS}`.")]
+    client_id: str | None = None
+    record: Annotated[str | None, Meta(description="`contact` or `company`.")] = None
+    record_id: int | None = None
+    actor: Annotated[Actor | None, Meta(description="Who changed it; left out: a webhook, or Touchbase.")] = None
+    occurred_at: Time | None = None
+
+
+class Reader:
+    """One open stream: who reads it, the clients that they may see, and how far each client's log was read."""
+
+    def __init__(self, call: Call, principal: Principal) -> None:
+        self._call = call
+        self._principal = principal
+        self._parts = call.api.dependencies
+        self._clients: dict[int, Client] = {}
+        self._positions: dict[int, int] = {}
+        self._attention: list[object] = []
+
+    @property
+    def holder(self) -> int:
+        """The number by which places of the feed are shared out: a client's, or below zero a person's."""
+        user = self._principal.user
+        if user is not None:
+            return -1 - int(user.id[1:], 16)
+        return OPERATOR if self._principal.client is None else self._principal.client
+
+    async def ended(self) -> None:
+        """Return when the reader may see other clients; raise when the key, the session or its person ends."""
+        while True:
+            await asyncio.sleep(CHECK_SECONDS)
+            principal = await self._call.api.principal_again(self._call.headers, self._call.needed, self._call.scope)
+            if _sight(principal) != _sight(self._principal):
+                self._principal = principal
+                return
+
+    async def look_at_clients(self) -> list[Notice]:
+        """Look for clients that the reader may see from now on, or no more."""
+        clients = await visible_clients(self._call, self._principal)
+        has_changed = clients.keys() != self._clients.keys()
+        self._clients = clients
+        new = dict.fromkeys(clients.keys() - self._positions.keys(), -1)
+        newest = await self._parts.store.read(find_new_events(new)) if new else {}
+        self._positions = {client: self._positions.get(client, newest.get(client, 0)) for client in clients}
+        return [Notice(type=ACCESS)] if has_changed else []
+
+    async def look_at_attention(self) -> list[Notice]:
+        """Look for things that need a person, or do so no more."""
+        is_wide = self._principal.client is None and self._principal.clients is None
+        items = await self._parts.store.read(
+            list_items(sorted([*self._clients, NO_CLIENT] if is_wide else self._clients), self._parts.clock())
+        )
+        before, self._attention = self._attention, [(item.kind, item.client, item.count, item.tool, item.id, item.about) for item in items]
+        return [Notice(type=ATTENTION)] if before != self._attention else []
+
+    async def changes(self) -> list[Notice]:
+        """Return what was logged since the last look."""
+        newest = await self._parts.store.read(find_new_events(self._positions)) if self._positions else {}
+        since = {client: (self._positions[client], last) for client, last in newest.items() if last - self._positions[client] <= MOST}
+        notices = [Notice(type=MANY, client_id=self._clients[client].client_id) for client in sorted(newest.keys() - since.keys())]
+        events = await self._parts.store.read(list_changes(since)) if since else []
+        await self._call.api.actors.load(_author(event).key_id for event in events)
+        self._positions.update(newest)
+        return notices + [self._notice(event) for event in events]
+
+    async def wait(self, feed: Feed, seconds: float) -> None:
+        """Return when there is something new, or after so many seconds."""
+        await feed.wait(self._positions, seconds)
+
+    def _notice(self, event: LoggedEvent) -> Notice:
+        author = _author(event)
+        return Notice(
+            type=event.type, client_id=self._clients[event.client].client_id, record_id=event.record_id,
+            record=None if event.record_kind is None else "contact" if event.record_kind == CONTACT else "company",
+            actor=None if author.key_id is None else self._call.api.actors.of(author), occurred_at=to_text(event.at),
+        )  # fmt: skip
+
+
+def _sight(principal: Principal) -> tuple[object, ...]:
+    """Return what decides which clients somebody may see."""
+    return principal.client, principal.clients, principal.scopes
+
+
+def _author(event: LoggedEvent) -> Author:
+    return Author(event.cause.get("key_id"), event.cause.get("request_id"))
+
+
+async def stream(call: Call) -> Response:
+    """Handle `GET` of the stream."""
+    principal, feed = await call.principal(of_several=True), call.api[FEED]
+    call.parameters().done()
+    reader = Reader(call, principal)
+    # Refused here, while a problem can still be sent; `_pieces` takes the place.
+    with feed.place(reader.holder):
+        await reader.look_at_clients()
+        await reader.look_at_attention()
+    headers = [(b"cache-control", b"no-store"), (b"x-accel-buffering", b"no")]
+    return Response(content_type=STREAM, headers=headers, stream=_pieces(call, reader, feed))
+
+
+async def _pieces(call: Call, reader: Reader, feed: Feed) -> AsyncIterator[bytes]:
+    """Yield notices until the HTTP client is gone, the key or session ends, or the server stops."""
+    loop = asyncio.get_running_loop()
+    gone, ended = asyncio.ensure_future(disconnected(call)), asyncio.ensure_future(reader.ended())
+    try:
+        with feed.place(reader.holder):
+            yield b"retry: 2000\nevent: ready\ndata: {}\n\n"
+            looked = loop.time()
+            while not gone.done() and not feed.stopping.is_set():
+                left = looked + KEEP_ALIVE_SECONDS - loop.time()
+                await first_of(reader.wait(feed, left), gone, ended)
+                if gone.done() or feed.stopping.is_set():
+                    break
+                notices: list[Notice] = []
+                if ended.done():
+                    ended.result()
+                    ended = asyncio.ensure_future(reader.ended())
+                    looked = 0.0
+                if is_due := loop.time() >= looked + KEEP_ALIVE_SECONDS:
+                    looked = loop.time()
+                    notices = await reader.look_at_clients() + await reader.look_at_attention()
+                notices += await reader.changes()
+                if notices or is_due:
+                    yield b"".join(b"event: change\ndata: %s\n\n" % encode(notice) for notice in notices) or b": nothing new\n\n"
+    except TouchbaseError as error:
+        yield b"event: error\ndata: %s\n\n" % encode({"code": error.code, "detail": error.detail, **error.data})
+    finally:
+        gone.cancel()
+        ended.cancel()
+
+
+ROUTES = [
+    Route(
+        "GET", PATH, stream, scope=READ, operation_id="stream_changes", tag=TAG, summary="Be told what changes",
+        description="Server-sent events over all clients that a key or person may see, for pages that people look at; programs read the "
+        "events of each client instead. It begins with `ready`. Each `change` has `type`, `client_id`, `record`, `record_id`, `actor` and "
+        f"`occurred_at` as JSON, and no data: read again what is shown. Beside the types of events there are `{MANY}` (more than {MOST} "
+        f"changes of a client at once), `{ATTENTION}`, and `{ACCESS}` (other clients can be seen now). After a new connection read again "
+        "everything that is shown: nothing is repeated. It ends with `error` when the key or session does.",
+        success=(Success(200, "Changes as they happen.", media=("text/event-stream",)),),
+    ),
+]  # fmt: skip

@@ -1,0 +1,116 @@
+"""Live changes in the browser: new replies, what colleagues do, and the end of a session, without a reload."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from tests.console.conftest import Console, first_key, look_faults
+from tests.console.test_people import PASSWORD, invite
+
+pytestmark = pytest.mark.slow
+
+
+class Team:
+    """A server with keys, two clients with three replies each, and people in browsers of their own."""
+
+    def __init__(self, console: Console) -> None:
+        self.console = console
+        self.admin = {"Authorization": f"Bearer {first_key(console.server)}"}
+        for client_id in ("ours", "yours"):
+            console.server.post("/admin/v1/clients", {"client_id": client_id, "name": client_id.title()}, **self.admin)
+            for name in ("Ada", "Bo", "Cy"):
+                self.reply(client_id, name)
+
+    def reply(self, client_id: str, name: str, text: str = "Yes, call me.") -> None:
+        of = {**self.admin, "X-Client-Id": client_id}
+        email = f"{name.lower()}@{client_id}.example"
+        self.console.server.post("/public/v2/contacts", {"email": email, "first_name": name}, **of)
+        status, _ = self.console.server.post("/public/v2/messages", {"direction": "received", "contact_email": email, "text": text}, **of)
+        assert status == 201
+
+    def join(self, name: str, path: str = "/replies?client=ours&all=1", **rights: Any) -> Any:
+        """Invite somebody, who opens the replies."""
+        page = self.console.open(
+            invite(self.console, self.admin, f"{name.lower()}@example.com", name=name, **rights or {"role": "operator"})
+        )
+        page.get_by_label("Password").fill(PASSWORD)
+        page.keyboard.press("Enter")
+        page.get_by_label(f"Sign out ({name})").wait_for()
+        # The stream has begun once it was answered.
+        with page.expect_response("**/team/v1/stream"):
+            self.console.go(page, path)
+        return page
+
+
+@pytest.fixture
+def team(start: Callable[..., Console]) -> Team:
+    return Team(start("--auth", "api-key"))
+
+
+def names(page: Any) -> list[str]:
+    return list(page.locator(".reply .strong").all_inner_texts())
+
+
+def test_reply_that_arrives__raises_bar_and_counter_and_the_list_stands_still(team: Team) -> None:
+    page = team.join("Mira")
+    page.locator(".reply").nth(5).wait_for()
+    before = names(page)
+    page.keyboard.press("j")
+    page.locator(".pane .letter").wait_for()
+
+    team.reply("ours", "Dan")
+    page.get_by_role("button", name="1 new reply: load").wait_for()
+    page.locator(".tabs a", has_text="All 7").wait_for()
+    assert names(page) == before
+    team.reply("yours", "Eve")
+    page.get_by_role("button", name="2 new replies: load").wait_for()
+    assert look_faults(page) == []
+
+    page.keyboard.press(".")
+    page.locator(".reply", has_text="Eve").wait_for()
+    assert names(page) == ["Eve", "Dan", *before]
+    page.locator(".arrived").wait_for(state="detached")
+
+
+def test_colleagues_act__is_named_in_the_row_before_the_row_leaves(team: Team) -> None:
+    mira, ben = team.join("Mira"), team.join("Ben")
+    ben.keyboard.press("j")
+    ben.locator(".pane .letter").wait_for()
+    name = ben.locator(".reply[aria-current] .strong").inner_text()
+    mine = mira.locator(".reply").first
+
+    ben.keyboard.press("e")
+    mine.get_by_text("Done by Ben").wait_for()
+    assert mine.locator(".strong").inner_text() == name
+    assert look_faults(mira) == []
+    mira.get_by_text("Done by Ben").wait_for(state="detached")
+    mira.locator(".reply").nth(5).wait_for(state="detached")
+    assert len(names(mira)) == 5
+
+
+def test_conversation_that_is_read__stays_when_a_colleague_has_done_it(team: Team) -> None:
+    mira, ben = team.join("Mira"), team.join("Ben")
+    for page in (mira, ben):
+        page.keyboard.press("j")
+        page.locator(".pane .letter").wait_for()
+    name = mira.locator(".reply[aria-current] .strong").inner_text()
+
+    ben.keyboard.press("e")
+    mira.locator(".reply[aria-current]").get_by_text("Done by Ben").wait_for()
+    mira.locator(".pane").get_by_role("button", name="Reopen").wait_for()
+    assert mira.locator(".reply[aria-current] .strong").inner_text() == name
+    mira.keyboard.press("j")
+    mira.locator(".reply").nth(5).wait_for(state="detached")
+    assert mira.locator(".reply[aria-current]").count() == 1
+
+
+def test_ended_session__asks_to_sign_in_at_once(team: Team) -> None:
+    page = team.join("Mira")
+    page.locator(".reply").nth(5).wait_for()
+    [user] = json.loads(team.console.server.get("/team/v1/users", **team.admin)[1])["data"]
+    assert team.console.server.get(f"/team/v1/sessions?user_id={user['id']}", "DELETE", **team.admin)[0] == 204
+
+    page.get_by_role("dialog").get_by_label("Password").wait_for()
