@@ -168,7 +168,7 @@ async def _connections(store: Store, clients: Sequence[Client], now: Micros, sil
             add_token = f"`touchbase connections add --client {client.client_id} --tool {going.tool} --access-token TOKEN`"
             if going.wanted and going.tool not in with_token:
                 fine = False
-                detail = f"{client.client_id} {going.tool}: {going.wanted} records wait, because its webhooks leave out their values"
+                detail = f"{client.client_id} {going.tool}: records wait ({going.wanted}), because its webhooks leave out their values"
                 yield NOTE, detail, f"{add_token} lets a worker fetch them, or let {going.tool} send addresses and values"
             elif fetching_state(going) == "stopped":
                 fine = False

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from tests.cli.conftest import Run
 from tests.connections.silent import fall_silent
+from tests.outgoing.unsent import miss_a_push
 
 from touchbase.common.timestamps import from_text
 from touchbase.history.dedupe_keys import body_key
@@ -347,3 +348,30 @@ async def store_webhook(url: str, body: bytes) -> None:
         await store.write(store_delivery(1, "crm", body_key("crm", "", "", body), b"{}", "", body, 5))
     finally:
         await store.close()
+
+
+def test_pushes__are_listed_with_the_reason_the_tools_words_and_the_advice(acme: Run, tmp_path: Path) -> None:
+    push = ("--client", "acme", "--tool", "lemlist")
+    acme("connections", "add", *push, "--access-token", "a-token-of-ours")
+    assert acme("endpoints", "add", "--client", "acme", "--kind", "blocklist", "--tool", "lemlist").exit_code == 0
+    acme("suppressions", "add", "--client", "acme", "jane@example.com", "joe@example.com")
+    empty = acme("connections", "pushes", *push)
+
+    async def refuse() -> None:
+        store = await open_store(f"sqlite:///{tmp_path}/touchbase.db")
+        await miss_a_push(store, 1, 1, [1, 2], from_text("2026-11-20T09:00:00Z"))
+        await store.close()
+
+    asyncio.run(refuse())
+    shown = acme("connections", "pushes", *push)
+    again = acme("connections", "pushes", *push, "--retry")
+
+    assert "lemlist has taken all that was pushed to it" in empty.output
+    assert [line.split()[1:4] for line in shown.stdout.splitlines()[1:]] == [["evt_2", "waiting", "1"]]
+    assert shown.stderr.splitlines() == [
+        "evt_2: the tool answered 400. Read the tool's words, and correct the address here or put it on the list in the tool by hand; "
+        "retry sends it again.",
+        "  refused",
+    ]
+    assert again.output.split() == ["events", "1"]
+    assert acme("connections", "pushes", *push, "--event", "evt_2").exit_code == 2

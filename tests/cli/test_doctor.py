@@ -359,8 +359,8 @@ def test_doctor__notes_records_that_wait_for_an_access_token(run: Run, engine_ur
     found = look(run, engine_url)["connections"]
     listed = run("connections", "list", "--database", engine_url, env=KEYS)
 
-    assert found == [("note", "acme hubspot: 1 records wait, because its webhooks leave out their values")]
-    assert "acme hubspot: 1 records wait for an access token, with which to fetch them" in listed.stderr
+    assert found == [("note", "acme hubspot: records wait (1), because its webhooks leave out their values")]
+    assert "acme hubspot: records wait for an access token to fetch them with: 1" in listed.stderr
 
 
 @pytest.mark.parametrize(

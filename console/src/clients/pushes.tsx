@@ -10,7 +10,7 @@ import { connectionPath } from './requests';
 import { nameOf } from './tools';
 import type { Connection, Push } from './types';
 
-const STATES: Record<string, string> = { '': 'Not taken', waiting: 'Tried again', failed: 'Given up', skipped: 'Skipped' };
+const STATES: Record<string, string> = { '': 'Not taken', waiting: 'Will be tried again', failed: 'Given up', skipped: 'Skipped' };
 
 export function Pushes({ id, of, onClose }: { id: string; of: Connection; onClose: () => void }) {
   const [state, setState] = useState('');

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -42,6 +42,8 @@ PATHS = {"email_campaign": "emailcampaign-webhook", "crm": "crm-webhook"}
 """Channels -> the second segment of their webhook addresses."""
 SILENCE_COLUMNS = ("since", "noticed", "ended", "calls a day", Column("usual interval, seconds", SPARE))
 
+MOST_WORDS = 300
+"""Characters of a tool's response below a list of pushes."""
 PUSH_COLUMNS = ("address or contact", "event", "state", "attempts", "last attempt", Column("next attempt", SPARE), Column("status", SPARE))
 
 
@@ -132,8 +134,10 @@ def pushes(
     names = ("event", "state", "attempts", "last_attempt_time", "next_attempt_time", "status")
     table = ((push["value"] or push["record_id"], *(push[name] for name in names)) for push in rows)
     print_table(PUSH_COLUMNS, table, empty=f"{tool} has taken all that was pushed to it")
-    for push in rows:
-        click.echo(f"{push['event']}: {push['reason']}. {push['advice']}", err=True)
+    for (reason, words, advice), ids in _by_reason(rows).items():
+        click.echo(f"{', '.join(ids)}: {reason}. {advice}", err=True)
+        if words:
+            click.echo(f"  {words}", err=True)
 
 
 @connections.command()
@@ -179,6 +183,15 @@ def _list(tb: Touchbase, client_id: str | None) -> list[Values]:
 def _part(connection: Values, name: str) -> Values:
     part = connection[name]
     return part if isinstance(part, dict) else {}
+
+
+def _by_reason(pushes: Iterable[Values]) -> dict[tuple[str, str, str], list[str]]:
+    """Return the events by why they were not taken, the tool's words on one line, and the advice."""
+    events: dict[tuple[str, str, str], list[str]] = {}
+    for push in pushes:
+        words = " ".join(str(push["response_body"]).split())[:MOST_WORDS]
+        events.setdefault((push["reason"], words, push["advice"]), []).append(push["event"])
+    return events
 
 
 def _last_error(connection: Values) -> str | None:

@@ -285,7 +285,7 @@ def connection_out(
     token: Literal["set", "not set"] = "set" if connection.access_token else "not set"
     fetching = details.fetching or FetchState(connection.tool)
     if fetching.wanted and not connection.access_token:
-        fetching = replace(fetching, stopped=True, error=f"{fetching.wanted} records wait for an access token, with which to fetch them")
+        fetching = replace(fetching, stopped=True, error=f"records wait for an access token to fetch them with: {fetching.wanted}")
     is_shown = connection.channel == CRM and bool(connection.access_token or fetching.wanted)
     state = fetching_out(fetching) if is_shown else None
     shown = (

@@ -25,9 +25,9 @@ DEFAULT_WAIT = 15.0
 _RETRY = (408, 409, 423, 425)
 _SPLIT = (400, 413, 414, 422)
 _STOP = {
-    401: "the access token is wrong or has expired: connect the tool again with a new one (--access-token)",
+    401: "the access token is wrong or has expired: give the connection a new one",
     402: "the tool requires a payment before its API can be used",
-    403: "the access token lacks a permission: docs/reference/connections.md lists them; then connect the tool again",
+    403: "the access token lacks a permission: docs/reference/connections.md lists them; then give the connection a new one",
     407: "a proxy before the tool requires a password",
 }
 
