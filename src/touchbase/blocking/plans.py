@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from touchbase.audit import audited
 from touchbase.clients.models import ClientSettings
 from touchbase.clients.sql.clients import lock_client
 from touchbase.common.cipher import Cipher
@@ -115,7 +116,7 @@ def block_contact(
     return Blocked(contact.status, contact.status_changed_us == at, entries)
 
 
-@command(cipher=True)
+@command(cipher=True, follow_up=audited("block.removed", "contact", lambda call, _: call.id))
 def unblock_contact(cipher: Cipher, client: int, id: int, at: Micros, key: str, by: Author = NO_AUTHOR) -> Plan[Blocked | TouchbaseError]:
     """Take back the last block of a contact: its entries go, and the status before it returns unless it has changed since.
 

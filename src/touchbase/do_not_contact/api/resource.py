@@ -95,6 +95,7 @@ class SuppressionResource:
         store, limit, reason, source = call.api.dependencies.store, parameters[LIMIT], parameters[REASON], parameters[SOURCE]
         if parameters[FORMAT] == CSV:
             active = active is not False
+            await call.record("export.read", "records", "suppressions", owner.number or None)
 
             def following(after: EntryPosition | None) -> Awaitable[list[Entry]]:
                 return store.read(list_entries(owner.number, EXPORT_PAGE, now, after, kind, value, reason, source, active))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 
+from touchbase.audit import audited
 from touchbase.common.timestamps import Micros
 from touchbase.do_not_contact.addresses import Address, addresses_of_refs
 from touchbase.do_not_contact.models import CREATED, INSTALLATION, UNCHANGED, UPDATED, WRITTEN, Cause, NewEntry, Saved, fold, live_causes
@@ -161,7 +162,7 @@ def share_causes(client: int, contact: int, addresses: Sequence[Address], now: M
     yield from add_causes(client, copies, None, now)
 
 
-@command
+@command(follow_up=audited("suppression.removed", "suppression", lambda call, _: call.id))
 def remove_entry(client: int, id: int, at: Micros) -> Plan[NotFound | None]:
     """Remove an entry, also for replays of the events that made it. `NotFound`."""
     missing = NotFound(f"there is no suppression with id {id}: list them with GET, they may have been removed")
