@@ -67,6 +67,39 @@ async def test_entries__have_no_addresses_names_or_secrets(office: Office, store
     assert not [word for word in ("ben@", "Ben", "jane", "doe", SECRET) if word in stored]
 
 
+async def test_operator__takes_back_an_own_block_and_no_other(office: Office) -> None:
+    ben, eve = await office.join("ben@a.example", role="operator"), await office.join("eve@a.example", role="operator")
+    contact = (await ben("POST", CONTACTS, {"email": "jane@doe.example"}, x_client_id="ours")).json()["id"]
+    path = f"{CONTACTS}/{contact}/block"
+    await ben("POST", path, {}, x_client_id="ours")
+
+    refused = await eve("DELETE", path, x_client_id="ours")
+    assert (refused.status, refused.problem["code"]) == (403, "forbidden")
+    assert "only an administrator may unblock" in refused.problem["detail"]
+    assert (await ben("DELETE", path, x_client_id="ours")).status == 200
+    office.call.clock.move(1)
+    await ben("POST", path, {}, x_client_id="ours")
+    assert (await office("DELETE", path, x_client_id="ours")).status == 200
+
+
+async def test_entry__is_removed_by_administrators_and_for_an_hour_by_who_made_it(office: Office) -> None:
+    writes, other, admin = [await office.key_of("ours", scope) for scope in (WRITE, WRITE, ADMIN)]
+    call, clock = office.call, office.call.clock
+
+    async def listed() -> str:
+        reply = await call("POST", "/public/v2/suppressions", {"value": f"p{clock.now}@doe.example"}, **writes)
+        return f"/public/v2/suppressions/{reply.json()['data'][0]['entry']['id']}"
+
+    own = await listed()
+    assert (await call("DELETE", own, **other)).status == 403
+    assert (await call("DELETE", own, **writes)).status == 204
+    clock.move(1)
+    late = await listed()
+    clock.move(3_601)
+    assert (await call("DELETE", late, **writes)).status == 403
+    assert (await call("DELETE", late, **admin)).status == 204
+
+
 async def test_refused_act__leaves_no_entry(office: Office) -> None:
     before = await acts(office)
 

@@ -24,7 +24,7 @@ from touchbase.common.asgi import App, Headers, Receive, Scope, Send, peer_of
 from touchbase.common.field_limits import why_not_storable
 from touchbase.common.timestamps import Micros
 from touchbase.common.token_bucket import TokenBucket
-from touchbase.errors import Fault, Forbidden, Invalid, NotFound, TouchbaseError, Unauthorized
+from touchbase.errors import Fault, Forbidden, InsufficientScope, Invalid, NotFound, TouchbaseError, Unauthorized
 from touchbase.history.events import Author
 from touchbase.http.actors import ActorNames
 from touchbase.http.dependencies import AppKey, HttpDependencies
@@ -330,6 +330,16 @@ class Call:
     async def administrator(self) -> int | None:
         """Authenticate an administrator; return the number of the client that the key is limited to, None for all."""
         return (await self.principal()).client
+
+    async def without(self, needed: str) -> str | None:
+        """Return the id of the caller, who is authenticated and lacks this scope for the client of the request; None: the caller has it."""
+        api = self.api
+        key = None if api.dependencies.auth == "none" else key_from_headers(self.headers)
+        try:
+            await api.authenticate(self.headers, key, needed, api.dependencies.clock(), self.scope)
+        except InsufficientScope:
+            return str(self.scope.get(KEY_ID))
+        return None
 
     async def principal(self, *, of_several: bool = False) -> Principal:
         """Authenticate an administrator, or a person; raises `Invalid` if a person must name one of several clients.
