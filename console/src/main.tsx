@@ -33,6 +33,7 @@ function later<P extends object>(load: () => Promise<ComponentType<P>>): (props:
   };
 }
 
+const AuditLog = later(() => import('./more').then((all) => all.AuditLog));
 const Clients = later(() => import('./more').then((all) => all.Clients));
 const ClientScreen = later(() => import('./more').then((all) => all.ClientScreen));
 const Duplicates = later(() => import('./more').then((all) => all.Duplicates));
@@ -66,6 +67,7 @@ function Screen() {
   if (first === 'clients' && second !== undefined) return <ClientScreen key={second} id={second} />;
   if (first === 'clients') return <Clients />;
   if (first === 'keys') return <Keys />;
+  if (first === 'audit') return <AuditLog />;
   if (first === 'team') return <Team />;
   if (first === 'profile') return <Profile />;
   if (first === 'settings') return <Settings key={`${client.value} ${place.value.query.get('of')}`} />;

@@ -1,5 +1,6 @@
 /** The screens that are not loaded with the first page, in one file. */
 export { Keys } from './api-keys/screen';
+export { AuditLog } from './audit/screen';
 export { Clients } from './clients/list';
 export { ClientScreen } from './clients/screen';
 export { Words } from './clients/words-screen';

@@ -41,6 +41,7 @@ export const SECTIONS: readonly Section[] = [
   { path: '/endpoints', first: 'endpoints', name: 'Endpoints', icon: 'outgoing', keys: 'g u', needsAdmin: true },
   { path: '/keys', first: 'keys', name: 'Keys', icon: 'key', keys: 'g k', needsAdmin: true },
   { path: '/team', first: 'team', name: 'Team', icon: 'contacts', keys: 'g y' },
+  { path: '/audit', first: 'audit', name: 'Audit log', icon: 'book', keys: 'g j', needsAdmin: true },
   { path: '/settings', first: 'settings', name: 'Settings', icon: 'settings', keys: 'g s' },
   { path: '/erasure', first: 'erasure', name: 'Erasure', icon: 'erase', keys: 'g e', needsAdmin: true },
 ];

@@ -104,6 +104,7 @@ GROUPS: dict[str, dict[str, str]] = {
     "team.invitations": {"list": "list_invitations", "create": "invite_user", "revoke": "revoke_invitation"},
     "team.sessions": {"list": "list_sessions", "end": "end_session", "end_all": "end_sessions"},
     "team.keys": {"list": "list_personal_keys", "create": "create_personal_key", "revoke": "revoke_personal_key"},
+    "audit_events": {"list": "list_audit_events", "export": "export_audit_events"},
     "admin.contacts": {"list": "list_contacts_of_all_clients", "match": "match_contacts_of_all_clients"},
     "admin.companies": {"list": "list_companies_of_all_clients", "match": "match_companies_of_all_clients"},
     "admin.suppressions": _suppressions("installation_"),
@@ -129,7 +130,7 @@ ABOUT = {
     "admin.connections": "Tools of a client, their secrets and settings.",
     "team": "Who calls, and people.", "team.users": "People, their roles and clients.",
     "team.invitations": "Invitations of people who have not joined.", "team.sessions": "Where people are signed in to the console.",
-    "team.keys": "Keys that people have made for themselves.",
+    "team.keys": "Keys that people have made for themselves.", "audit_events": "Who did what.",
     "admin.contacts": "Contacts of all clients.", "admin.companies": "Companies of all clients.",
     "admin.suppressions": "Who no client may contact.", "admin.reports": "Reports of each client.",
 }  # fmt: skip

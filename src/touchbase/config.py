@@ -231,6 +231,7 @@ class Settings:
     keep_events_days: int = _setting(
         30, "Days for which events of the log are stored; a reader that was away for longer gets a 410; 0: permanent."
     )
+    keep_audit_days: int = _setting(400, "Days for which entries of the audit log are stored; 0: permanent.", least=0)
     keep_job_files_days: int = _setting(
         7, "Days after which the files of imports and exports are removed; 0: an hour after the job has ended."
     )

@@ -14,7 +14,7 @@ import touchbase
 from touchbase.adapters.registry import Adapters, load_adapters
 from touchbase.auth.auth_throttle import KeyThrottle, WebhookThrottle
 from touchbase.auth.last_used import KeyUsage
-from touchbase.common.timestamps import Clock
+from touchbase.common.timestamps import DAY, Clock
 from touchbase.company_links.worker import CompanyLinker
 from touchbase.config import Settings
 from touchbase.connections.service import Connections
@@ -153,6 +153,7 @@ class Shared:
             calls=self.calls if uses is not None else None,
             removes=removes,
             attempts_us=attempts_us(self.settings),
+            audit_us=self.settings.keep_audit_days * DAY,
             max_stored_bytes=self.settings.max_stored_bytes,
             installation=self.store,
             outage=outage,

@@ -6,6 +6,7 @@ import asyncio
 import contextlib
 import logging
 
+from touchbase.audit import forget_acts
 from touchbase.auth.last_used import KeyUsage
 from touchbase.clients.models import Client
 from touchbase.clients.removal import removal_of
@@ -48,6 +49,7 @@ class Maintenance(Worker):
         calls: CallCounts | None = None,
         removes: bool = True,
         attempts_us: Micros = 0,
+        audit_us: Micros = 0,
         max_stored_bytes: int = 0,
         installation: Store | None = None,
         outage: Outage | None = None,
@@ -65,6 +67,8 @@ class Maintenance(Worker):
         self._removes = removes
         self._attempts_us = attempts_us
         """How long attempts of outgoing webhooks are stored; 0: for ever."""
+        self._audit_us = audit_us
+        """How long entries of the audit log are stored; 0: for ever."""
         self._forgot_us: Micros = 0
 
     async def run(self) -> None:
@@ -91,7 +95,7 @@ class Maintenance(Worker):
             for client in await self._store.read(deleting_clients()):
                 await self._remove(client)
             await self._remove_job_files()
-            await self._forget_attempts()
+            await self._forget_old()
             await self._silences.run_if_due()
             await self._storage.count_pages()
 
@@ -102,13 +106,16 @@ class Maintenance(Worker):
             while removed == PIECES and not self._stopping.is_set():
                 removed = await self._store.write(remove_job_files(client, job_id, PIECES, self._clock()))
 
-    async def _forget_attempts(self) -> None:
-        """Remove old attempts of outgoing webhooks, once in a while."""
+    async def _forget_old(self) -> None:
+        """Remove old attempts of outgoing webhooks and old entries of the audit log, once in a while."""
         now = self._clock()
-        if not self._attempts_us or now - self._forgot_us < FORGET_INTERVAL:
+        if now - self._forgot_us < FORGET_INTERVAL:
             return
         self._forgot_us, before = now, now - self._attempts_us
-        for client in await self._store.read(old_attempts(before)):
+        removed = FORGOTTEN if self._audit_us else 0
+        while removed == FORGOTTEN and not self._stopping.is_set():
+            removed = await self._store.write(forget_acts(now - self._audit_us, FORGOTTEN))
+        for client in await self._store.read(old_attempts(before)) if self._attempts_us else []:
             removed = FORGOTTEN
             while removed == FORGOTTEN and not self._stopping.is_set():
                 removed = await self._store.write(forget_attempts(client, before, FORGOTTEN))

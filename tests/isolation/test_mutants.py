@@ -20,6 +20,8 @@ pytestmark = pytest.mark.slow
 OF_ALL: dict[str, str] = {
     "clients.sql.clients.deleting_clients": "clients themselves",
     "clients.sql.clients.list_clients": "as above",
+    "audit.forget_acts": "the audit log, of no client; who sees which acts is tried in tests/auth/test_audit.py",
+    "audit.list_audit_events": "as above",
     "auth.sessions.end_sessions": "sessions of the console, of no client",
     "auth.sessions.find_session": "as above",
     "auth.sessions.list_sessions": "as above",

@@ -27,7 +27,7 @@ LISTS = (
     "/public/v2/contacts/deleted", "/public/v2/companies/deleted",
     "/public/v2/contacts?updated_since=2000-01-01T00:00:00Z", "/public/v2/companies?updated_since=2000-01-01T00:00:00Z",
     "/public/v2/suppressions", "/public/v2/webhook-endpoints", "/public/v2/webhook-attempts", "/public/v2/messages", "/public/v2/erasures",
-    "/team/v1/conversations",
+    "/team/v1/conversations", "/team/v1/audit-events",
     "/public/v2/jobs", "/public/v2/statuses/contacts", "/public/v2/custom-fields/contacts", "/admin/v1/contacts", "/admin/v1/companies",
 )  # fmt: skip
 RECEIVERS = ("/public/emailcampaign-webhook/{client_id}", "/public/crm-webhook/{client_id}")
@@ -93,7 +93,7 @@ def filters(known: Known) -> dict[str, list[str]]:
         "updated_since": ["2000-01-01T00:00:00Z"], "received_since": ["2000-01-01T00:00:00Z"],
         "received_until": ["2030-01-01T00:00:00Z"], "contact_id": [str(each) for each in known.contacts[:2]], "text": ["zq", w.EMAIL],
         "event": ["email_sent", "email_replied"], "client": [w.CLIENT_A, w.FORMER_A], "client_id": [w.CLIENT_A, w.FORMER_A],
-        "assignee": ["nobody", w.USER.id],
+        "assignee": ["nobody", w.USER.id], "actor_id": [w.USER.id],
         "tool": ["hubspot", "instantly"], "cursor": known.cursors, "limit": ["1", "200"], "name": [w.NAME], "confirm": [w.CLIENT_A],
         "as_of": ["2026-11-20T09:30:00Z"], "field": ["contact_status", f"cf.{w.FIELD}"],
         "sort": ["-updated_time"], "q": ["zq021firstqz", "zq", w.DOMAIN], "fields": ["id"],

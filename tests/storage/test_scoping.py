@@ -20,6 +20,7 @@ from tests.operations import all_commands, all_queries
 from tests.outgoing.unsent import miss_an_event
 from tests.storage.statements import FOLDER, MAKERS, STATEMENTS, calls_of, module_at, texts
 
+from touchbase.audit import forget_acts, list_audit_events, record_act
 from touchbase.auth.api_key import ApiKey
 from touchbase.auth.identities import Identity, sign_in_identity
 from touchbase.auth.sessions import Session, end_sessions, find_session, list_sessions, store_session, store_session_uses
@@ -229,10 +230,10 @@ OF_INSTALLATION = {
     list_revision, raise_list_revision, read_installation_list, release_place, remove_cell, set_cell_state, share_erasure_key,
     any_user, change_user, end_sessions, find_password, find_session, find_user, has_link, invite_user, list_invitations, list_sessions,
     list_users, revoke_invitation, set_password, sign_in_identity, store_link, store_session, store_session_uses, use_link,
-    list_servers, note_presence, probe,
+    list_servers, note_presence, probe, forget_acts, list_audit_events, record_act,
 }  # fmt: skip
-"""The directory of cells, the list of the installation, people of the team, and the servers that run: tables that have nothing of a client:
-reviewed."""
+"""The directory of cells, the list of the installation, people of the team, the audit log, and the servers that run: tables that have
+nothing of a client: reviewed."""
 LOOKING_FURTHER: dict[type, str] = {
     rotate_client_id: "must see whether the new id is, or was, somebody else's",
     add_erasures: "as above: the secret that it brings is the store's, and there is one only",
@@ -480,6 +481,7 @@ ASKING: list[Any] = [
     strike_texts(1, "job", [(StoredTexts((1,), {"error": "a"}), None), (StoredTexts((1,), {"error": "a"}), {"error": "b"})]),
     sign_in_identity(Identity("i", "s", "ann@a.example", True, role="viewer"), 5, None),
     store_link(LINK), use_link("d", (INVITATION,), 5, "stored"), change_user("u", UserChange(role="viewer")),
+    forget_acts(5, 1),
     revoke_invitation("i"), set_password("u", "stored", "h"), store_session(Session("h", "u", None, 5, 5)), end_sessions("u"),
     store_first_key(KEY), erase_person(1, 10, 1), sweep_erasure(1, 1, [], 5, False, 10),
     add_erasures(1, b"another", [], 10), prune_bodies(1, 2**40, 5, 10), drop_unrecognised(1, 10, 1, 5, 10), drop_refused(1, 10, 1),

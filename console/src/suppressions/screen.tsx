@@ -87,7 +87,7 @@ export function Suppressions() {
       {entries.data && !entries.data.length && (filtered ? <NoneLikeIt list={list} /> : <NoEntry list={list} />)}
       <ul class="listed" aria-label="Entries">
         {entries.data?.map((each) => (
-          <Line key={each.id} entry={each} remove={may ? () => setAsks(each) : null} />
+          <Line key={each.id} entry={each} remove={may && isAdmin.value ? () => setAsks(each) : null} />
         ))}
       </ul>
       {entries.hasMore && <Button onClick={entries.more}>Show more</Button>}

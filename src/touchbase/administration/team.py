@@ -14,7 +14,7 @@ from msgspec import UNSET, Meta, Struct, UnsetType
 from touchbase.auth import passwords
 from touchbase.auth.authentication import ADMIN, READ, Principal, key_scopes
 from touchbase.auth.passwords import hash_password
-from touchbase.auth.sessions import CONSOLE_HEADER, Session, end_sessions, find_session, list_sessions, require_same_origin, session_hash
+from touchbase.auth.sessions import Session, end_sessions, find_session, list_sessions, require_same_origin, session_hash
 from touchbase.auth.users import (
     INVITATION,
     INVITED,
@@ -44,7 +44,7 @@ from touchbase.auth.users import (
 )
 from touchbase.clients.models import DELETING
 from touchbase.common import field_limits as limits
-from touchbase.common.asgi import peer_of
+from touchbase.common.asgi import CONSOLE_HEADER, peer_of
 from touchbase.common.timestamps import is_zone, to_text, to_text_or_none
 from touchbase.errors import Fault, Forbidden, Invalid, InvalidKey, NotFound, PreconditionFailed
 from touchbase.http import query_parameters as query

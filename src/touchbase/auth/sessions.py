@@ -11,8 +11,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from hashlib import sha256
 from secrets import token_hex
+from typing import Any
 
+from touchbase.audit import audited
 from touchbase.auth.users import User, find_user
+from touchbase.common.asgi import CONSOLE_HEADER
 from touchbase.common.timestamps import DAY, Micros
 from touchbase.errors import Forbidden, InvalidKey
 from touchbase.sql.filters import Where
@@ -28,8 +31,6 @@ SESSION = "\0"
 COOKIE = b"touchbase_session="
 HOST_PREFIX = b"__Host-"
 """Begins a cookie's name where TLS is: browsers take it from this host alone, for all of its paths, so that no other host can set it."""
-CONSOLE_HEADER = b"x-touchbase-console"
-"""A page of another origin cannot send it: no origin is allowed to by CORS."""
 ENDED = "your session has ended; sign in again"
 LONGEST_AGENT = 300
 """Characters of the browser's name that are stored."""
@@ -145,7 +146,10 @@ STORE_USER_USE = Statement(
 )
 
 
-@command(hidden=("session",))
+@command(
+    hidden=("session",),
+    follow_up=audited("session.began", "session", lambda call, _: call.session.id_hash, actor=lambda call, _: call.session.holder),
+)
 def store_session(session: Session) -> Plan[None]:
     """Store a new session; remove those whose time is over."""
     now = session.created_us
@@ -183,7 +187,11 @@ def list_sessions(at: Micros, user_id: str) -> Plan[list[Session]]:
     return [Session(*row) for row in rows]
 
 
-@command
+def _ended(call: Any, count: int) -> str | None:
+    return "session.ended" if count else None
+
+
+@command(follow_up=audited(_ended, "user", lambda call, _: call.user_id))
 def end_sessions(user_id: str | None = None, id_hash: str | None = None, keep: str = "") -> Plan[int]:
     """End sessions of a person, or the one of a hash, but not the one of the hash `keep`; return their number."""
     assert user_id is not None or id_hash is not None

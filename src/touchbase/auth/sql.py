@@ -7,6 +7,7 @@ from dataclasses import replace
 
 import msgspec
 
+from touchbase.audit import audited
 from touchbase.auth import api_key
 from touchbase.auth.api_key import ApiKey, no_such_key
 from touchbase.common.timestamps import Micros
@@ -75,14 +76,21 @@ STORE_KEY_USE = Statement(
 )
 
 
-@command(unnamed=ALL_CLIENTS, client="key.client")
+@command(
+    unnamed=ALL_CLIENTS,
+    client="key.client",
+    follow_up=audited("key.created", "key", lambda call, _: call.key.key_id, lambda call, _: call.key.client or call.key.granted_client),
+)
 def store_key(key: ApiKey) -> Plan[NotFound | None]:
     """Store a key. `NotFound` when its client does not exist, or is being deleted."""
     rows = yield Execute(INSERT_KEY, [key_row(key)])
     return None if rows else NotFound("there is no such client any more; a key needs an existing client, or none")
 
 
-@command(scope=ALL_CLIENTS)
+@command(
+    scope=ALL_CLIENTS,
+    follow_up=audited(lambda _, is_stored: "key.created" if is_stored else None, "key", lambda call, _: call.key.key_id),
+)
 def store_first_key(key: ApiKey) -> Plan[bool]:
     """Store this key if the store has none; the result is whether it was stored. Of several at once one is stored."""
     yield Execute(LOCK_FIRST_KEY, [("first_key",)])
@@ -90,7 +98,7 @@ def store_first_key(key: ApiKey) -> Plan[bool]:
     return not existing and bool((yield Execute(INSERT_KEY, [key_row(key)])))
 
 
-@command(scope=ALL_CLIENTS)
+@command(scope=ALL_CLIENTS, follow_up=audited("key.rotated", "key", lambda call, _: call.key_id, lambda _, key: key.client))
 def rotate_key(
     key_id: str, successor_id: str, digest: bytes, at: Micros, keep_until_us: Micros, expires_us: Micros | None
 ) -> Plan[ApiKey | TouchbaseError]:
@@ -131,7 +139,10 @@ def _end(key: ApiKey, at: int, successor: str) -> Plan[None]:
     yield Execute(END_KEY, [(key.key_id, ends, key.revoked_us, successor)])
 
 
-@command(scope=ALL_CLIENTS)
+@command(
+    scope=ALL_CLIENTS,
+    follow_up=audited("key.revoked", "key", lambda call, _: call.key_id, lambda _, key: key.client or key.granted_client),
+)
 def revoke_key(key_id: str, at: Micros) -> Plan[ApiKey | NotFound]:
     """Revoke a key now; a revoked key stays as it is. `NotFound`."""
     rows = yield Execute(LOCK_KEY, [(key_id,)])

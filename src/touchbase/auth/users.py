@@ -13,6 +13,7 @@ from typing import Any, Literal
 
 import msgspec
 
+from touchbase.audit import audited
 from touchbase.auth.service import ADMIN, READ, WRITE
 from touchbase.auth.sql import LOCK_FIRST_KEY
 from touchbase.common.timestamps import DAY, SECOND, Micros
@@ -242,7 +243,7 @@ def live_link(digest: str, kinds: tuple[str, ...], at: Micros) -> Plan[OneTimeLi
     return link if link is not None and link.kind in kinds else None
 
 
-@command
+@command(follow_up=audited("user.invited", "user", lambda call, _: call.user.id))
 def invite_user(user: User, link: OneTimeLink) -> Plan[User | WrongState]:
     """Store a person who is invited, and the link to join. `WrongState` if there is a person with this e-mail address."""
     yield from lock_users()
@@ -256,7 +257,11 @@ def _link_row(link: OneTimeLink) -> Row:
     return (link.id, link.digest, link.user_id, link.kind, link.created_us, link.expires_us)
 
 
-@command
+def _made(call: Any, user: User) -> str | None:
+    return None if call.link.kind == SIGN_IN else "user.link_created"
+
+
+@command(follow_up=audited(_made, "user", lambda call, _: call.link.user_id))
 def store_link(link: OneTimeLink) -> Plan[User | TouchbaseError]:
     """Store a link of a person; it replaces the earlier one of its kind. `NotFound`, and `WrongState` for somebody suspended."""
     yield from lock_users()
@@ -270,7 +275,14 @@ def store_link(link: OneTimeLink) -> Plan[User | TouchbaseError]:
     return user
 
 
-@command
+def _changed(call: Any, user: User) -> str | None:
+    change = call.change
+    if change.state is not None:
+        return "user.suspended" if change.state == SUSPENDED else "user.resumed"
+    return None if change.role is None and change.grants is None else "user.rights_changed"
+
+
+@command(follow_up=audited(_changed, "user", lambda call, _: call.user_id))
 def change_user(user_id: str, change: UserChange, version: int | None = None) -> Plan[User | TouchbaseError]:
     """Change a person; suspending ends the sessions and links.
 
@@ -301,7 +313,11 @@ def change_user(user_id: str, change: UserChange, version: int | None = None) ->
     return changed
 
 
-@command(hidden=("digest", "password"))
+def _used(call: Any, user: User) -> str | None:
+    return None if call.password is None else "user.joined"
+
+
+@command(hidden=("digest", "password"), follow_up=audited(_used, "user", lambda _, user: user.id, actor=lambda _, user: user.id))
 def use_link(digest: str, kinds: tuple[str, ...], at: Micros, password: str | None = None, name: str = "") -> Plan[User | NotFound]:
     """Use a link up: its person joins, gets the password, or is returned for signing in. Another password ends all sessions and links.
 
@@ -325,7 +341,7 @@ def use_link(digest: str, kinds: tuple[str, ...], at: Micros, password: str | No
     return joined
 
 
-@command(hidden=("password",))
+@command(hidden=("password",), follow_up=audited("user.password_changed", "user", lambda call, _: call.user_id))
 def set_password(user_id: str, password: str, keep: str) -> Plan[User | NotFound]:
     """Store another password of a person; all sessions end but the one with the hash `keep`. `NotFound`."""
     yield from lock_users()
@@ -338,9 +354,9 @@ def set_password(user_id: str, password: str, keep: str) -> Plan[User | NotFound
     return changed
 
 
-@command
-def revoke_invitation(link_id: str) -> Plan[bool | NotFound]:
-    """Remove somebody who was invited and has not joined, with the link. `NotFound`."""
+@command(follow_up=audited("invitation.revoked", "user", lambda _, user_id: user_id))
+def revoke_invitation(link_id: str) -> Plan[str | NotFound]:
+    """Remove somebody who was invited and has not joined, with the link; return the id of the user. `NotFound`."""
     yield from lock_users()
     rows = yield Select(f"SELECT {_LINK} FROM invitation WHERE id = ? AND kind = ?", (link_id, INVITATION))
     if not rows:
@@ -349,7 +365,7 @@ def revoke_invitation(link_id: str) -> Plan[bool | NotFound]:
     yield Execute(DELETE_LINKS, [(user_id,)])
     yield Execute(DELETE_GRANTS, [(user_id,)])
     yield Execute(DELETE_USER, [(user_id,)])
-    return True
+    return user_id
 
 
 @query(quick=True)

@@ -6,7 +6,7 @@ from typing import Annotated, cast
 
 from msgspec import Meta, Struct
 
-from touchbase.auth.authentication import WRITE
+from touchbase.auth.authentication import ADMIN, WRITE
 from touchbase.blocking import plans
 from touchbase.clients.models import Client
 from touchbase.common.timestamps import Micros
@@ -63,7 +63,8 @@ async def block(call: Call) -> Response:
 async def unblock(call: Call) -> Response:
     """Handle `DELETE` of a block."""
     client, id, at, is_tried = await _begin(call)
-    command = plans.unblock_contact(client.number, id, at, new_write_key(), author_of(call.scope))
+    only_of = await call.without(ADMIN)
+    command = plans.unblock_contact(client.number, id, at, new_write_key(), author_of(call.scope), only_of)
     return await _try(call, client, command) if is_tried else _response(await call.api.dependencies.store.write(command))
 
 
@@ -105,7 +106,8 @@ ROUTES = [
         "DELETE", PATH, unblock, scope=WRITE, operation_id="unblock_contact", tag=CONTACT_TAG, summary="Take back the block of a contact",
         query=(DRY_RUN,),
         description="Takes back a block of the last hour: its entries go, unless there is another reason for them, and the status "
-        "before it returns, unless it has changed since. Later, or for another entry, remove the entry of the list.",
+        "before it returns, unless it has changed since. Later, or for another entry, an administrator removes the entry of the list. "
+        "Whoever is no administrator takes back a block of one's own; another one is a 403.",
         success=(Success(200, "The block is taken back.", Blocked),), problems=(404, 409),
     ),
 ]  # fmt: skip

@@ -5,17 +5,18 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from touchbase.audit import audited
 from touchbase.clients.models import ClientSettings
 from touchbase.clients.sql.clients import lock_client
 from touchbase.common.cipher import Cipher
 from touchbase.common.timestamps import Micros
 from touchbase.company_links.domains import business_domain, no_company_domain
 from touchbase.do_not_contact.addresses import Address
-from touchbase.do_not_contact.models import DOMAIN, Cause, live_causes
+from touchbase.do_not_contact.models import DOMAIN, MAY_NOT_UNBLOCK, UNDO_US, Cause, live_causes
 from touchbase.do_not_contact.sql.entries import add_causes, drop_causes, remove_entry
 from touchbase.do_not_contact.sql.opt_outs import addresses_of, cause_key, further_addresses
 from touchbase.do_not_contact.sql.statements import CAUSES_OF, ENTRIES_OF, EntryRow, cause_of
-from touchbase.errors import Fault, Invalid, TouchbaseError, WrongState
+from touchbase.errors import Fault, Forbidden, Invalid, TouchbaseError, WrongState
 from touchbase.event_log.models import by_request
 from touchbase.history.events import CONTACT, NO_AUTHOR, Author
 from touchbase.history.status_words import DO_NOT_CONTACT, StatusWords
@@ -29,8 +30,6 @@ from touchbase.sql.operation import command, plan_of
 from touchbase.sql.statement import Execute, Plan
 
 BLOCK = "block"
-UNDO_US = 3_600_000_000
-"""How long the act can be taken back; afterwards the list's own removal is the way."""
 
 
 @dataclass(slots=True)
@@ -106,7 +105,7 @@ def block_contact(
     if not addresses and status is None:
         detail = "the contact has no address, and no status of the client opts out: there is nothing to block"
         return Invalid([Fault("", "required", detail)])
-    causes = [(address, Cause(_key(id, at), reason, "person", at, at, None, note)) for address in addresses]
+    causes = [(address, Cause(_key(id, at), reason, "person", at, at, None, note, made_by=by.key_id)) for address in addresses]
     yield from add_causes(client, causes, None, at, by=by_request(by))
     if status is not None and not words.opts_out(contact.status):
         contact = yield from _set_status(cipher, contact, words, status, at, key, by)
@@ -115,13 +114,15 @@ def block_contact(
     return BlockResult(contact.status, contact.status_changed_us == at, entries)
 
 
-@command(cipher=True)
+@command(cipher=True, follow_up=audited("block.removed", "contact", lambda call, _: call.id))
 def unblock_contact(
-    cipher: Cipher, client: int, id: int, at: Micros, key: str, by: Author = NO_AUTHOR
+    cipher: Cipher, client: int, id: int, at: Micros, key: str, by: Author = NO_AUTHOR, only_of: str | None = None
 ) -> Plan[BlockResult | TouchbaseError]:
     """Take back the last block of a contact: its entries go, and the status before it returns unless it has changed since.
 
     What is listed for another reason stays. `NotFound`; `WrongState` if there is no block of the last hour.
+
+    `only_of`: The actor, who may not unblock: `Forbidden` for a block of somebody else.
     """
     settings = (yield from lock_client(client)).settings
     words = settings.words(CONTACT)
@@ -141,6 +142,8 @@ def unblock_contact(
     last = max((cause.at_us for cause in blocks), default=0)
     if last < at - UNDO_US:
         return WrongState("the contact was not blocked within the last hour: an entry of the do-not-contact list is removed there")
+    if only_of is not None and not all(cause.is_undone_by(only_of, at) for cause in blocks if cause.at_us == last):
+        return Forbidden(MAY_NOT_UNBLOCK)
     keys = {_key(id, last), cause_key(id, last)}
     for entry in entries:
         if any(cause.key == _key(id, last) for cause in live[entry.address]):

@@ -52,6 +52,7 @@ COMMANDS = {
     "endpoints": "endpoints",
     "keys": "keys",
     "users": "users",
+    "audit": "audit",
     "encryption-keys": "encryption_keys",
     "cells": "cells",
     "doctor": "doctor",

@@ -12,6 +12,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
+from secrets import token_hex
 from threading import Thread
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 from urllib.parse import urlsplit
@@ -244,10 +245,12 @@ async def _begin(app: App, scope: Scope, content: bytes | os.PathLike[str] | Non
 
 def _scope(wire: Wire) -> Scope:
     """Return a request as the server gives it to the application."""
-    from touchbase.common.asgi import FROM_HERE
+    from touchbase.audit import CLI_REQUEST
+    from touchbase.common.asgi import FROM_HERE, HEADER
 
     url = urlsplit(wire.url)
     headers = [(name.lower().encode("latin-1"), value.encode("latin-1")) for name, value in wire.headers if name.lower() not in NOT_SENT]
+    headers.append((HEADER, f"{CLI_REQUEST}{token_hex(8)}".encode()))
     if isinstance(wire.content, os.PathLike):
         headers.append((b"content-length", b"%d" % Path(wire.content).stat().st_size))
     elif wire.content is not None:

@@ -141,7 +141,7 @@ class Clients:
             client = await self._store.write(ensure_client(client_id, self._clock(), BY_ADMINISTRATOR))
         if client.state == DELETING:
             raise WrongState(f"client {client_id!r} is being deleted; nothing of it can be changed any more")
-        return await self.change(set_client_settings(client.client_id, settings, keep_limits)), is_new
+        return await self.change(set_client_settings(client.client_id, settings, keep_limits, is_new)), is_new
 
     async def change(self, command: Command[Client], writes: Writes | None = None) -> Client:
         """Carry out a command that creates or changes one client, through `writes` if given, and evict it from the cache.

@@ -20,6 +20,9 @@ LOCAL_PEER = ""
 STREAMED = "touchbase.streamed"
 """Key in a request's scope: the application uses each piece of the body before it receives the next one, so only one counts as memory."""
 HEADER = b"x-request-id"
+CONSOLE_HEADER = b"x-touchbase-console"
+"""Sent by the console's page. A page of another origin cannot send it: no origin is allowed to by CORS."""
+LONGEST_REQUEST_ID = 128
 _SLASH = re.compile("%2f", re.IGNORECASE)
 _REQUEST_ID = re.compile(rb"[A-Za-z0-9._:=/+\-]{1,128}")
 

@@ -38,7 +38,7 @@ from touchbase.http.endpoint import Call
 from touchbase.http.responses import Response
 from touchbase.http.routing import Route
 from touchbase.http.schemas import encode
-from touchbase.http.session_cookie import begin_session, session_text, unauthenticated_body, with_session
+from touchbase.http.session_cookie import begin_session, record_refused, session_text, unauthenticated_body, with_session
 from touchbase.outgoing.api.mail_to_people import can_mail, link_mail
 
 ASSETS = "assets"
@@ -224,15 +224,25 @@ async def sign_in(call: Call) -> Response:
     user = None
     if (credentials.link or credentials.email) and _by_provider_only(call):
         raise Forbidden("this server takes no passwords and links: sign in by the provider, or with an API key")
-    if credentials.link:
-        user = await _user_of_link(call, credentials.link)
-    elif credentials.email:
-        user = await call.api.passwords.user(credentials.email, credentials.password, peer)
+    try:
+        if credentials.link:
+            user = await _user_of_link(call, credentials.link)
+        elif credentials.email:
+            user = await call.api.passwords.user(credentials.email, credentials.password, peer)
+    except InvalidKey:
+        email = find_email_key(credentials.email)
+        stored = None if email is None else await call.api.dependencies.store.read(find_password(email))
+        await record_refused(call, None if stored is None else stored[0].id)
+        raise
     call.api.authenticator.end_attempt(peer)
     if user is not None:
         text, session = await begin_session(call, user.id)
         return with_session(call, await _shown(call, user=user, ends=session.ends_us), text, session)
-    holder = await call.api.authenticator.holder(credentials.key.strip().replace(SESSION, ""), peer)
+    try:
+        holder = await call.api.authenticator.holder(credentials.key.strip().replace(SESSION, ""), peer)
+    except InvalidKey:
+        await record_refused(call)
+        raise
     if holder.user_id is not None:
         raise Forbidden("this is a personal key, for programs: sign in as yourself")
     text, session = await begin_session(call, holder.key_id)

@@ -21,7 +21,7 @@ from touchbase.http.endpoint import Call
 from touchbase.http.responses import Response
 from touchbase.http.routing import Route
 from touchbase.http.schemas import encode
-from touchbase.http.session_cookie import begin_session, cookie_text, unauthenticated_body, with_cookie, with_session
+from touchbase.http.session_cookie import begin_session, cookie_text, record_refused, unauthenticated_body, with_cookie, with_session
 
 LOG = logging.getLogger("touchbase.team")
 PATH = "/console/oidc"
@@ -92,6 +92,7 @@ async def end(call: Call) -> Response:
         user = await _user_of(call, provider, identity, flow)
     except SignInRefused as refused:
         LOG.warning("request %s did not sign in by %s: %s", call.scope["touchbase.request_id"], provider.settings.name, refused)
+        await record_refused(call)
         if refused.code != "provider":  # what is wrong between the servers is nobody's guess at a secret
             api.authenticator.end_attempt(peer)
         response = _redirect(call, f"/console/sign-in?problem={refused.code}")

@@ -296,6 +296,8 @@ async def change_team_conversations(call: Call) -> Response:
     ]
     now = call.api.dependencies.clock()
     command = plans.change_conversations(named, change, now, author_of(call.scope))
+    for number in {client for client, *_ in named}:
+        await call.record("bulk.changed", "conversations", f"{sum(client == number for client, *_ in named)}", number)
 
     def row(name: ConversationName, outcomes: Outcomes) -> ChangedConversation:
         client = clients[name.client_id]

@@ -8,6 +8,7 @@ from typing import Any
 
 import msgspec
 
+from touchbase.audit import audited
 from touchbase.clients.models import Client, ClientSettings, FieldType
 from touchbase.clients.sql.clients import SET_CLIENT_SETTINGS, lock_client
 from touchbase.common.field_limits import CUSTOM_FIELDS
@@ -131,7 +132,7 @@ def _missing(fields: Fields, name: str) -> NotFound:
     return NotFound(f"there is no custom field {name!r}" + (f" any more: it is {now!r} now" if now is not None else ""))
 
 
-@command
+@command(follow_up=audited("custom_field.defined", "custom_field", lambda call, _: call.name))
 def define_field(client: int, kind: int, name: str, type: FieldType, is_new: bool) -> Plan[TouchbaseError | None]:
     """Declare a field with a type, or change its type. `Conflict` for a new one that exists, `NotFound` for another that does not."""
     fields = Fields((yield from lock_client(client)), kind)
@@ -156,7 +157,7 @@ def _taken(fields: Fields, name: str, *, is_used: bool) -> Conflict | None:
     return None
 
 
-@command
+@command(follow_up=audited("custom_field.removed", "custom_field", lambda call, _: call.name))
 def forget_field(client: int, kind: int, name: str) -> Plan[TouchbaseError | None]:
     """Remove a field that no record has a value of, or a former name; `NotFound`, and `WrongState` for a field in use."""
     fields = Fields((yield from lock_client(client)), kind)
@@ -177,7 +178,7 @@ def _drop(fields: Fields, name: str) -> None:
     fields.names = {former: now for former, now in fields.names.items() if now != name}
 
 
-@command(ids="job")
+@command(ids="job", follow_up=audited("custom_field.changed", "custom_field", lambda call, _: call.what.field))
 def start_change(ids: Ids, client: int, kind: int, what: FieldJob, at: Micros, made_by: str | None = None) -> Plan[Job | TouchbaseError]:
     """Change the client's settings, so that later writes follow, and store the job that changes the records.
 

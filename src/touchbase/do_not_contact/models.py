@@ -49,6 +49,13 @@ MAX_ENTRIES = 1_000
 NOTE_LENGTH = 1_000
 
 
+UNDO_US: Micros = 3_600_000_000
+"""How long a block, or an entry of one's own, can be taken back by somebody who may not unblock."""
+MAY_NOT_UNBLOCK = (
+    "only an administrator may unblock, and others for an hour what they blocked themselves: ask an administrator to remove the entry"
+)
+
+
 @dataclass(slots=True)
 class Cause:
     """One reason why an address is on a client's list."""
@@ -64,6 +71,12 @@ class Cause:
     note: str = ""
     tool: str | None = None
     delivery_id: int | None = None
+    made_by: str | None = None
+    """The id of the person or key who sent the request; None: a webhook, or nobody known."""
+
+    def is_undone_by(self, actor: str, at: Micros) -> bool:
+        """Whether somebody who may not unblock may take it back: one's own, for an hour."""
+        return self.made_by == actor and self.at_us > at - UNDO_US
 
 
 @dataclass(slots=True)

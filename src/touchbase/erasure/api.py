@@ -218,6 +218,8 @@ async def export_contact(call: Call) -> Response:
     listing = f"export {number}"
     place: Place | None = query.cursor(listing, PLACE)
     query.done()
+    if place is None:
+        await call.record("export.read", "contact", number, client.number)
     api, parts = call.api, call.api.dependencies
     translate = translator(api[READ], await api[CONNECTIONS].of(client.number))
     pages = PersonPages(parts.store, translate, client, number, query[LIMIT], await call.page_bytes(), parts.clock)

@@ -105,6 +105,7 @@ def stream(record: str, many: str) -> Callable[[Call], Awaitable[Response]]:
         disposition = f'attachment; filename="{many}.{settings.format.format}"'.encode()
         position = ExportPosition(custom_fields=await custom_columns(call.api.dependencies.store, record, client, settings.format))
         with _parquet_place(client, settings.format):  # refused here, while a problem can still be sent; `_bodies` takes the place
+            await call.record("export.read", "records", many, client.number)
             body = _bodies(call, record, client, settings, position)
         return Response(content_type=settings.media_type.encode(), headers=[(b"content-disposition", disposition)], stream=body)
 

@@ -10,6 +10,7 @@ from typing import Annotated
 
 from msgspec import Meta, Struct
 
+from touchbase.audit import API, CLI, CONSOLE, JOB, MCP, TOUCHBASE, WEBHOOK, via_of
 from touchbase.auth.sql import find_key
 from touchbase.auth.users import find_user
 from touchbase.common.cache import Cache
@@ -21,11 +22,16 @@ from touchbase.sql.store import Store
 FRESH: Micros = 60 * SECOND
 """How long a name is cached."""
 USER, KEY, TOOL, ANYONE = "user", "key", "tool", "anyone"
-CONSOLE, API, WEBHOOK, JOB = "console", "api", "webhook", "job"
-_TYPE = named_enum("ActorType", "What acted: a person, a key of a service, a tool, or a request without a key.", (USER, KEY, TOOL, ANYONE))
-_VIA = named_enum("ActorVia", "By what it acted: the console, a request of the API, a webhook, a job.", (CONSOLE, API, WEBHOOK, JOB))
-JOB_REQUEST = "job:"
-"""Begins the request id of what a job writes."""
+_TYPE = named_enum(
+    "ActorType",
+    "What acted: a person, a key of a service, a tool, a request without a key, or Touchbase itself.",
+    (USER, KEY, TOOL, ANYONE, TOUCHBASE),
+)
+_VIA = named_enum(
+    "ActorVia",
+    "By what it acted: the console, a request of the API, an agent by MCP, the command line, a webhook, a job.",
+    (CONSOLE, API, MCP, CLI, WEBHOOK, JOB),
+)
 
 
 class Actor(Struct, frozen=True):
@@ -43,14 +49,14 @@ class ActorNames:
     def __init__(self, store: Store, clock: Clock) -> None:
         self._store = store
         self._clock = clock
-        self._cache: Cache[str, tuple[str, str, str]] = Cache(clock, FRESH)
-        """Type, id and name of the actor; the id of a personal key's is its person's."""
+        self._cache: Cache[str, tuple[str, str, str, str]] = Cache(clock, FRESH)
+        """Type, id and name of the actor, which of a personal key are its person's, and the key's or person's own name."""
 
     async def load(self, ids: Iterable[str | None]) -> None:
         """Look up the names that are not cached, for `of`."""
         now = self._clock()
         for actor_id in {*ids}:
-            if actor_id is not None and self._cache.get(actor_id, now) is None:
+            if actor_id not in (None, TOUCHBASE) and self._cache.get(actor_id, now) is None:
                 self._cache.put(actor_id, await self._read(actor_id), now)
 
     async def load_events(self, events: Iterable[StoredEvent]) -> None:
@@ -59,12 +65,19 @@ class ActorNames:
 
     def of(self, author: Author) -> Actor:
         """Return the actor of a request or job; `load` comes before."""
-        is_job = (author.request_id or "").startswith(JOB_REQUEST)
-        if author.key_id is None:
-            return Actor(ANYONE, None, "", JOB if is_job else API)
-        kind, actor_id, name = self._cache.peek(author.key_id) or (_kind(author.key_id), author.key_id, "")
-        usual = CONSOLE if author.key_id.startswith("u") else API
-        return Actor(kind, actor_id, name, JOB if is_job else usual)
+        return self.by(author.key_id, via_of(author.key_id, author.request_id))
+
+    def by(self, actor_id: str | None, via: str) -> Actor:
+        """Return the actor of this id; `load` comes before."""
+        if actor_id is None or actor_id == TOUCHBASE:
+            return Actor(actor_id or ANYONE, None, "", via)
+        kind, shown_id, name, _ = self._cache.peek(actor_id) or (_kind(actor_id), actor_id, "", "")
+        return Actor(kind, shown_id, name, via)
+
+    def name(self, actor_id: str) -> str:
+        """Return the name of a person or key; `load` comes before."""
+        cached = self._cache.peek(actor_id)
+        return "" if cached is None else cached[3]
 
     def of_event(self, event: StoredEvent) -> Actor:
         """Return the actor of an event of a record's history; `load_events` comes before."""
@@ -73,14 +86,17 @@ class ActorNames:
             return Actor(TOOL, None, event.tool, WEBHOOK)
         return self.of(author)
 
-    async def _read(self, actor_id: str) -> tuple[str, str, str]:
+    async def _read(self, actor_id: str) -> tuple[str, str, str, str]:
+        own = ""
         if not actor_id.startswith("u"):
             key = await self._store.read(find_key(actor_id))
+            own = "" if key is None else key.name
             if key is None or key.user_id is None:
-                return KEY, actor_id, "" if key is None else key.name
+                return KEY, actor_id, own, own
             actor_id = key.user_id
         user = await self._store.read(find_user(actor_id))
-        return USER, actor_id, "" if user is None else user.name or user.email
+        name = "" if user is None else user.name or user.email
+        return USER, actor_id, name, own or name
 
 
 def _author(event: StoredEvent) -> Author:

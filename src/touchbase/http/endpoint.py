@@ -13,6 +13,7 @@ from urllib.parse import urlsplit
 
 import msgspec
 
+from touchbase.audit import KEY_ID, REQUEST, current_act, record_act
 from touchbase.auth.authentication import CLIENT_HEADER, DEFAULT_CLIENT, OPERATOR_KEY, Authenticator, Principal, key_id_of
 from touchbase.auth.passwords import Passwords
 from touchbase.auth.sessions import session_from_headers
@@ -22,7 +23,8 @@ from touchbase.clients.stored_bytes import check_space
 from touchbase.common.asgi import App, Headers, Receive, Scope, Send, peer_of
 from touchbase.common.field_limits import why_not_storable
 from touchbase.common.timestamps import Micros
-from touchbase.errors import Fault, Forbidden, Invalid, NotFound, TouchbaseError, Unauthorized
+from touchbase.common.token_bucket import TokenBucket
+from touchbase.errors import Fault, Forbidden, InsufficientScope, Invalid, NotFound, TouchbaseError, Unauthorized
 from touchbase.history.events import Author
 from touchbase.http.actors import ActorNames
 from touchbase.http.dependencies import AppKey, HttpDependencies
@@ -45,9 +47,6 @@ S = TypeVar("S", bound=msgspec.Struct)
 
 IN_PROGRESS = "touchbase.in_progress"
 """Key in a request's scope: the number of the client under which the request counts as in progress."""
-
-KEY_ID = "touchbase.key_id"
-"""Key in a request's scope: the id of its API key, after authentication."""
 
 CLIENT_ID = CLIENT_HEADER.lower().encode()
 IDEMPOTENCY_KEY = b"idempotency-key"
@@ -76,6 +75,8 @@ class Api:
         )
         self.actors = ActorNames(dependencies.store, dependencies.clock)
         self.passwords = Passwords(dependencies.store, dependencies.clock)
+        self.refused_sign_ins = TokenBucket("refused-sign-ins", 1 / 60, 3_600, dependencies.clock())
+        """How many refused sign-ins are recorded: 60 at once, then one a minute, whoever sends how many."""
         self.limiter = dependencies.limiter
         self.application: App = _not_built
         """The whole web application, for requests that make requests; `build_app` sets it."""
@@ -323,6 +324,11 @@ class Call:
         decoder: msgspec.json.Decoder[S] = _decoder(wanted)
         return read_struct(raw, decoder, wanted, rules)
 
+    async def record(self, action: str, kind: str, target: object, client: int | None = None, *, actor_id: str | None = None) -> None:
+        """Write an act into the audit log that writes nothing else; `kind` and `target`: what it is about, by id."""
+        about = None if target is None else (kind, str(target))
+        await self.api.dependencies.store.write(record_act(current_act(), action, about, client, actor_id))
+
     async def starter(self) -> str | None:
         """Return the id of who starts a job, whose name the response has."""
         key_id: str | None = self.scope.get(KEY_ID)
@@ -336,6 +342,16 @@ class Call:
     async def administrator(self) -> int | None:
         """Authenticate an administrator; return the number of the client that the key is limited to, None for all."""
         return (await self.principal()).client
+
+    async def without(self, needed: str) -> str | None:
+        """Return the id of the caller, who is authenticated and lacks this scope for the client of the request; None: the caller has it."""
+        api = self.api
+        key = None if api.dependencies.auth == "none" else key_from_headers(self.headers)
+        try:
+            await api.authenticate(self.headers, key, needed, api.dependencies.clock(), self.scope)
+        except InsufficientScope:
+            return str(self.scope.get(KEY_ID))
+        return None
 
     async def principal(self, *, of_several: bool = False) -> Principal:
         """Authenticate an administrator, or a person; raises `Invalid` if a person must name one of several clients.
@@ -420,6 +436,7 @@ async def run_handler(api: Api, scope: Scope, receive: Receive, send: Send, oper
     request_id = request_id_of(headers)
     scope["touchbase.request_id"] = request_id.decode("ascii")
     handler = operation.handler if operation.with_key is None or IDEMPOTENCY_KEY not in headers else operation.with_key
+    request = REQUEST.set((scope, api.dependencies.clock))
     try:
         response = await handler(Call(api, scope, receive, headers, operation.needed, operation.declared, operation.large))
     except ClientDisconnected:
@@ -428,6 +445,7 @@ async def run_handler(api: Api, scope: Scope, receive: Receive, send: Send, oper
         await send_problem(scope, send, as_touchbase_error(error, scope), request_id, api.dependencies.metrics)
         return
     finally:
+        REQUEST.reset(request)
         api.finish_request(scope)
     await send_response(scope, send, response, request_id)
 

@@ -41,6 +41,12 @@ async def begin_session(call: Call, holder: str) -> tuple[str, Session]:
     return text, session
 
 
+async def record_refused(call: Call, user_id: str | None = None) -> None:
+    """Write a refused sign-in into the audit log, unless many were recorded just now; `user_id`: of the person whom it names."""
+    if call.api.refused_sign_ins.take(1, call.api.dependencies.clock()):
+        await call.record("session.refused", "user", user_id)
+
+
 def session_text(call: Call) -> str | None:
     """Return the text of the request's session; None without one. Raises as `session_from_headers` does."""
     key = call.api.key(call.headers, call.scope)

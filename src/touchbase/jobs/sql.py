@@ -7,6 +7,7 @@ from typing import Any
 
 import msgspec
 
+from touchbase.audit import audited
 from touchbase.common.timestamps import Micros
 from touchbase.errors import NotFound, TouchbaseError, WrongState
 from touchbase.jobs.models import DUE, ENDED, FAILED, PREVIEW, RUNNING, SUCCEEDED, UPLOADING, Checkpoint, Job, Json
@@ -67,7 +68,11 @@ def job_row(job: Job) -> Row:
     )  # fmt: skip
 
 
-@command(ids="job", client="job.client")
+def _started(call: Any, job: Job) -> str | None:
+    return {"export": "export.started", "import": "import.started"}.get(job.kind.partition(".")[2])
+
+
+@command(ids="job", client="job.client", follow_up=audited(_started, "job", lambda _, job: job.id, lambda call, _: call.job.client))
 def create_job(ids: Ids, job: Job, most_uploads: int = 0) -> Plan[Job | TouchbaseError]:
     """Store a new job; the store assigns its id. `WrongState` if the client has too many uploads.
 

@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import msgspec
 
+from touchbase.audit import MCP_REQUEST
 from touchbase.auth.authentication import SCOPES, key_scopes
-from touchbase.common.asgi import peer_of, send_inner
+from touchbase.common.asgi import HEADER, LONGEST_REQUEST_ID, peer_of, send_inner
 from touchbase.errors import Unauthorized
 from touchbase.http.endpoint import CLIENT_ID, Call, key_from_headers
 from touchbase.http.responses import Response
@@ -65,7 +66,8 @@ async def _ask(call: Call, request: InnerRequest) -> InnerAnswer:
     own = [(name, value) for name, value in call.scope["headers"] if name in PASSED_ON and not (name == CLIENT_ID and request.client_id)]
     if request.client_id is not None:
         own.append((CLIENT_ID, request.client_id.encode("latin-1", "replace")))
-    own.append((b"x-request-id", str(call.scope["touchbase.request_id"]).encode("ascii")))  # the log has a line for the caller's request
+    request_id = f"{MCP_REQUEST}{call.scope['touchbase.request_id']}"  # the log has a line for the caller's request
+    own.append((HEADER, request_id[:LONGEST_REQUEST_ID].encode("ascii")))
     headers = [*own, *request.headers, (b"content-type", b"application/json")]
     sent = send_inner(call.api.application, request.method, request.path, request.query_string, headers, request.content, call.scope)
     status, body = await sent

@@ -77,6 +77,18 @@ class QueryType(Protocol[P, T_co]):
         ...
 
 
+class FollowUp(Protocol):
+    """Further statements in the transaction of each call that succeeds."""
+
+    def capture(self) -> Any:
+        """Return what the statements need of the moment in which a call is made."""
+        ...
+
+    def plan(self, call: Any, result: Any, captured: Any) -> Plan[None]:
+        """Execute the statements of a call, with its result and what was captured."""
+        ...
+
+
 class Options(TypedDict, total=False):
     """Whose rows an operation accesses, and who calls it.
 
@@ -112,6 +124,8 @@ class Options(TypedDict, total=False):
     """Whether a command changes many records: one of them is a whole batch."""
     weight: Callable[[Any], Weight]
     """Returns the weight of a command that has a body or custom fields, or consists of others."""
+    follow_up: FollowUp
+    """What each call that succeeds writes besides. Plans that use the operation's `plan` do without it."""
 
 
 def no_client(call: Any) -> None:
@@ -145,6 +159,7 @@ class Operation:
     long: bool = False
     large: bool = False
     weight: Callable[[Any], Weight] | None = None
+    follow_up: FollowUp | None = None
 
     def is_solo(self, calls: Sequence[Any]) -> bool:
         """Return whether these calls need no transaction."""
@@ -250,16 +265,21 @@ def _operation(
     injected = _INJECTED[takes_ids, cipher]
     parameters = [*signature(plan).parameters.values()][0 if batch is not None else takes_ids + cipher :]
     fields = [(parameter.name, parameter.annotation, _field(parameter, options.get("hidden", ()))) for parameter in parameters]
+    follow_up: FollowUp | None = options.get("follow_up")
+    if follow_up is not None:
+        fields.append(("captured", Any, field(default_factory=follow_up.capture, kw_only=True, repr=False, compare=False)))
     call_type: Any = make_dataclass(plan.__name__, fields, bases=(base,), slots=True)
     call_type.__module__, call_type.__doc__, call_type.plan = plan.__module__, plan.__doc__, staticmethod(plan)
     names = "".join(f"call.{parameter.name}, " for parameter in parameters)
     arguments: Callable[[Any], tuple[Any, ...]] = eval(f"lambda call: ({names})")  # noqa: S307 - twice as fast as getattr
 
     def plan_of(call: Any, source: Ids, key: Any) -> Plan[Any]:
-        return plan(*injected(source, key), *arguments(call)) if batch is None else _first(batch([call], *injected(source, key)))
+        planned = plan(*injected(source, key), *arguments(call)) if batch is None else _first(batch([call], *injected(source, key)))
+        return planned if follow_up is None else _followed(planned, call, follow_up)
 
     def run(calls: Sequence[Any], source: Ids, key: Any) -> Plan[list[Any]]:
         assert batch is not None
+        assert follow_up is None
         return batch(calls, *injected(source, key))
 
     path = options.pop("client", "client")
@@ -270,6 +290,13 @@ def _operation(
     execute = run if batch else _in_turn(plan_of, client_of)
     call_type.operation = Operation(execute, plan_of, needs, client_of, batched=batch is not None, **options)
     return call_type
+
+
+def _followed(plan: Plan[T], call: Any, follow_up: FollowUp) -> Plan[T]:
+    result = yield from plan
+    if not isinstance(result, TouchbaseError):
+        yield from follow_up.plan(call, result, call.captured)
+    return result
 
 
 _INJECTED: dict[tuple[bool, bool], Callable[[Ids, Any], tuple[Any, ...]]] = {

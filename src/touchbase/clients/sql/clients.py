@@ -7,10 +7,12 @@ from typing import Any
 
 import msgspec
 
+from touchbase.audit import audited
 from touchbase.clients.models import (
     BY_ADMINISTRATOR,
     BY_CALL,
     DELETING,
+    SUSPENDED,
     Client,
     ClientSettings,
     Deletion,
@@ -139,11 +141,20 @@ def former_owners(client_ids: Iterable[str]) -> Plan[dict[str, tuple[Client, Mic
     return {row[-2]: (client_of(row), row[-1]) for row in rows}
 
 
-@command(scope=CLIENT_LIST)
-def set_client_settings(client_id: str, settings: ClientSettings, keep_limits: bool = False) -> Plan[Client | TouchbaseError]:
+def _settings_set(call: Any, client: Client) -> str:
+    return "client.created" if call.is_new else "settings.changed"
+
+
+@command(
+    scope=CLIENT_LIST,
+    follow_up=audited(_settings_set, "client", lambda _, client: client.client_id, lambda _, client: client.number),
+)
+def set_client_settings(
+    client_id: str, settings: ClientSettings, keep_limits: bool = False, is_new: bool = False
+) -> Plan[Client | TouchbaseError]:
     """Replace a client's settings. `NotFound`, and `Forbidden` when the client itself changes its limits.
 
-    `keep_limits`: The client itself changes its settings: its limits must stay as in the store.
+    `keep_limits`: The client itself changes its settings: its limits must stay as in the store. `is_new`: it was just created.
     """
     ids = yield Execute(CLIENT_BY_CLIENT_ID, [(client_id,)])
     rows = (yield Execute(CLIENT_BY_NUMBER, [(row[0],) for row in ids])) if ids else []
@@ -282,7 +293,11 @@ KEEP_FORMER_ID = Statement(
 TAKE_FORMER_ID = delete("take_former_id", "client_alias", (("client_id", "text"), ("client", "bigint")))
 
 
-@command(ids="client", scope=CLIENT_LIST)
+@command(
+    ids="client",
+    scope=CLIENT_LIST,
+    follow_up=audited("client.created", "client", lambda _, client: client.client_id, lambda _, client: client.number),
+)
 def create_client(
     ids: Ids, client_id: str, name: str, at: Micros, settings: ClientSettings | None = None, cell: str = ""
 ) -> Plan[Client | Conflict]:
@@ -300,7 +315,7 @@ def create_client(
     return client_of(rows[0]) if created else _conflict(client_id)
 
 
-@command
+@command(follow_up=audited("client.renamed", "client", lambda _, client: client.client_id))
 def rename_client(client: int, name: str) -> Plan[Client | TouchbaseError]:
     """Rename a client. `NotFound`, and `WrongState` while it is being deleted."""
     current = yield from _changeable(client)
@@ -309,7 +324,11 @@ def rename_client(client: int, name: str) -> Plan[Client | TouchbaseError]:
     return current
 
 
-@command
+def _state_set(call: Any, client: Client) -> str:
+    return "client.suspended" if call.state == SUSPENDED else "client.resumed"
+
+
+@command(follow_up=audited(_state_set, "client", lambda _, client: client.client_id))
 def set_client_state(client: int, state: str, at: Micros) -> Plan[Client | TouchbaseError]:
     """Suspend or resume a client; a client in that state stays as it is. `NotFound`, `WrongState` as above."""
     current = yield from _changeable(client)
@@ -319,7 +338,7 @@ def set_client_state(client: int, state: str, at: Micros) -> Plan[Client | Touch
     return current
 
 
-@command(scope=CLIENT_LIST)
+@command(scope=CLIENT_LIST, follow_up=audited("client.id_rotated", "client", lambda call, _: call.client_id))
 def rotate_client_id(client: int, client_id: str, keep_until_us: Micros) -> Plan[Client | TouchbaseError]:
     """Replace a client's `client_id`; its present id is valid until `keep_until_us`, and never becomes another client's.
 
@@ -342,7 +361,7 @@ def rotate_client_id(client: int, client_id: str, keep_until_us: Micros) -> Plan
     return current_client
 
 
-@command
+@command(follow_up=audited("client.deleted", "client", lambda _, client: client.client_id))
 def begin_deletion(client: int, at: Micros) -> Plan[Client | NotFound]:
     """Stop serving a client, so that its data can be removed; repeating it continues the deletion. `NotFound`."""
     current = yield from lock_client(client)

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import msgspec
 
+from touchbase.audit import audited
 from touchbase.common.cipher import Cipher
 from touchbase.common.timestamps import Micros
 from touchbase.connections.models import Connection, ConnectionSettings
@@ -71,7 +73,20 @@ LOCK_CONNECTION = Statement(
 DELETE_CONNECTION = delete("delete_connection", "connection", _KEY, "client")
 
 
-@command(cipher=True, client="connection.client")
+def _tool_of(call: Any, _: object) -> str:
+    return f"{call.channel}/{call.tool}"
+
+
+@command(
+    cipher=True,
+    client="connection.client",
+    follow_up=audited(
+        "connection.created",
+        "connection",
+        lambda call, _: _tool_of(call.connection, None),
+        lambda call, _: call.connection.client,
+    ),
+)
 def add_connection(cipher: Cipher, connection: Connection) -> Plan[Connection | Conflict]:
     """Connect a tool. `Conflict` when the client has already connected it on that channel."""
     row = yield from encrypt_row(cipher, CONNECTION_TABLE, CONNECTION, connection_row(connection))
@@ -82,7 +97,11 @@ def add_connection(cipher: Cipher, connection: Connection) -> Plan[Connection | 
     return connection
 
 
-@command(cipher=True, hidden=("secrets", "access_token", "current"))
+def _changed(call: Any, connection: Connection) -> str:
+    return "connection.changed" if call.secrets is None and call.access_token is None else "connection.secret_changed"
+
+
+@command(cipher=True, hidden=("secrets", "access_token", "current"), follow_up=audited(_changed, "connection", _tool_of))
 def change_connection(
     cipher: Cipher,
     client: int,
@@ -125,7 +144,7 @@ def _is_outdated(key: Row, before: Connection | None, cipher: Cipher) -> Plan[bo
     return bool(rows) and _decrypted(rows[0], cipher) != before
 
 
-@command
+@command(follow_up=audited("connection.removed", "connection", _tool_of))
 def remove_connection(client: int, channel: str, tool: str) -> Plan[TouchbaseError | None]:
     """Disconnect a tool and forget its rhythm and silences; its deliveries and records stay. `NotFound`."""
     key = (client, channel, tool)

@@ -34,7 +34,7 @@ from touchbase.do_not_contact.sql.lookup import find_suppressed, get_entry, list
 from touchbase.errors import Fault, Forbidden, Invalid, NotFound
 from touchbase.http import query_parameters as query
 from touchbase.http.dependencies import WRITE_BATCH
-from touchbase.http.endpoint import Call
+from touchbase.http.endpoint import Call, author_of
 from touchbase.http.query_parameters import DRY_RUN, LIMIT, PAGE, Parameters, cursor_text
 from touchbase.http.responses import Response
 from touchbase.http.routing import Route, Success, Tag
@@ -95,6 +95,7 @@ class SuppressionResource:
         store, limit, reason, source = call.api.dependencies.store, parameters[LIMIT], parameters[REASON], parameters[SOURCE]
         if parameters[FORMAT] == CSV:
             active = active is not False
+            await call.record("export.read", "records", "suppressions", owner.number or None)
 
             def following(after: EntryPosition | None) -> Awaitable[list[Entry]]:
                 return store.read(list_entries(owner.number, EXPORT_PAGE, now, after, kind, value, reason, source, active))
@@ -127,7 +128,8 @@ class SuppressionResource:
                 reply.headers.append((b"location", call.reached_at(f"{self.path}/{saved[0].entry.id}")))
             return reply
 
-        return await call.write_and_respond(lambda writes: writes.write(save_entries(owner.number, valid, now)), respond)
+        command = save_entries(owner.number, valid, now, author_of(call.scope).key_id)
+        return await call.write_and_respond(lambda writes: writes.write(command), respond)
 
     async def get(self, call: Call) -> Response:
         """`GET` of one entry."""
@@ -143,7 +145,8 @@ class SuppressionResource:
         parameters.done()
         if parameters[DRY_RUN]:
             return await self.get(call)
-        await call.api.dependencies.store.write(remove_entry(owner.number, number, call.api.dependencies.clock()))
+        only_of = None if owner.client is None else await call.without(ADMIN)
+        await call.api.dependencies.store.write(remove_entry(owner.number, number, call.api.dependencies.clock(), only_of))
         return Response(204)
 
     async def check(self, call: Call) -> Response:
@@ -275,7 +278,8 @@ def _routes(at: SuppressionResource, read: str, write: str, prefix: str, whose: 
             "DELETE", f"{at.path}/{{id}}", at.remove, scope=write, operation_id=f"remove_{name}", tag=SUPPRESSIONS,
             summary=f"Remove one entry from {whose} do-not-contact list",
             description="Ends the entry, with all that was known about the address up to now: a replay of an old event does not bring it "
-            "back, a later event does.",
+            "back, a later event does. For administrators; others take back what they listed themselves, for an hour, if nothing else "
+            "lists it.",
             query=(DRY_RUN,),
             success=(Success(204, "It is removed."), Success(200, "The entry that would be removed (`dry_run`).", SuppressionOut)),
         ),

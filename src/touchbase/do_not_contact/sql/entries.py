@@ -5,9 +5,22 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 
+from touchbase.audit import audited
 from touchbase.common.timestamps import Micros
 from touchbase.do_not_contact.addresses import Address, addresses_of_refs
-from touchbase.do_not_contact.models import CREATED, INSTALLATION, UNCHANGED, UPDATED, WRITTEN, Cause, NewEntry, Saved, fold, live_causes
+from touchbase.do_not_contact.models import (
+    CREATED,
+    INSTALLATION,
+    MAY_NOT_UNBLOCK,
+    UNCHANGED,
+    UPDATED,
+    WRITTEN,
+    Cause,
+    NewEntry,
+    Saved,
+    fold,
+    live_causes,
+)
 from touchbase.do_not_contact.sql import hashing
 from touchbase.do_not_contact.sql.copies import count_change
 from touchbase.do_not_contact.sql.statements import (
@@ -26,7 +39,7 @@ from touchbase.do_not_contact.sql.statements import (
     cause_row,
     installation_entry,
 )
-from touchbase.errors import NotFound
+from touchbase.errors import Forbidden, NotFound, TouchbaseError
 from touchbase.event_log.models import API, DELIVERY, EventType, LoggedEvent
 from touchbase.event_log.sql.log import log_events
 from touchbase.history.identity_links import Ref
@@ -46,7 +59,7 @@ MOST_SHARED = 50
 
 
 @command(ids=lambda calls: {ID: sum(len(call.entries) for call in calls)}, large=True)
-def save_entries(ids: Ids, client: int, entries: Sequence[NewEntry], at: Micros) -> Plan[list[Saved]]:
+def save_entries(ids: Ids, client: int, entries: Sequence[NewEntry], at: Micros, made_by: str | None = None) -> Plan[list[Saved]]:
     """Store entries of a client's list, or with `INSTALLATION` of the installation's.
 
     One for an address that is listed replaces what an earlier request said about it; of several for one address the last one counts.
@@ -60,7 +73,7 @@ def save_entries(ids: Ids, client: int, entries: Sequence[NewEntry], at: Micros)
     written: list[Row] = []
     for address, new in {stored[entry.kind, entry.value][0]: entry for entry in entries}.items():
         row, earlier = rows[address], causes[address]
-        cause = _written_cause(new, stored[new.kind, new.value][1], row, earlier, at)
+        cause = _written_cause(new, stored[new.kind, new.value][1], row, earlier, at, made_by)
         was_listed = row.reason is not None
         if cause is not None:
             written.append(cause_row(client, address, cause))
@@ -73,7 +86,7 @@ def save_entries(ids: Ids, client: int, entries: Sequence[NewEntry], at: Micros)
     return [Saved(outcomes[address], rows[address].entry()) for address in addresses]
 
 
-def _written_cause(new: NewEntry, hashed: bool, row: EntryRow, earlier: Sequence[Cause], at: Micros) -> Cause | None:
+def _written_cause(new: NewEntry, hashed: bool, row: EntryRow, earlier: Sequence[Cause], at: Micros, made_by: str | None) -> Cause | None:
     """Return the cause that a request makes; None if the last request said the same."""
     note = "" if hashed else new.note
     last = next((cause for cause in earlier if cause.key == WRITTEN and cause.at_us > row.removed_us), None)
@@ -83,7 +96,7 @@ def _written_cause(new: NewEntry, hashed: bool, row: EntryRow, earlier: Sequence
             return None
     at = max(at, row.removed_us + 1, 0 if last is None else last.at_us)
     since = new.since_us if new.since_us is not None else at if last is None else last.since_us
-    return Cause(WRITTEN, new.reason, new.source, at, since, new.until_us, note)
+    return Cause(WRITTEN, new.reason, new.source, at, since, new.until_us, note, made_by=made_by)
 
 
 def reserve_entries(count: int) -> Plan[Ids]:
@@ -161,9 +174,12 @@ def share_causes(client: int, contact: int, addresses: Sequence[Address], now: M
     yield from add_causes(client, copies, None, now)
 
 
-@command
-def remove_entry(client: int, id: int, at: Micros) -> Plan[NotFound | None]:
-    """Remove an entry, also for replays of the events that made it. `NotFound`."""
+@command(follow_up=audited("suppression.removed", "suppression", lambda call, _: call.id))
+def remove_entry(client: int, id: int, at: Micros, only_of: str | None = None) -> Plan[TouchbaseError | None]:
+    """Remove an entry, also for replays of the events that made it. `NotFound`.
+
+    `only_of`: The actor, who may not unblock: `Forbidden` unless the entry is the actor's own of the last hour, and nothing else lists it.
+    """
     missing = NotFound(f"there is no suppression with id {id}: list them with GET, they may have been removed")
     if client == INSTALLATION:
         yield from count_change()
@@ -174,6 +190,9 @@ def remove_entry(client: int, id: int, at: Micros) -> Plan[NotFound | None]:
     if row is None or row.reason is None:
         return missing
     causes = yield from _causes(client, [row.address])
+    live = live_causes(causes[row.address], row.removed_us)
+    if only_of is not None and not all(cause.is_undone_by(only_of, at) for cause in live):
+        return Forbidden(MAY_NOT_UNBLOCK)
     # A cause can lie a little ahead, where another server's clock does; the entry is removed all the same.
     row.removed_us = max(at, row.removed_us + 1, *(cause.at_us for cause in causes[row.address]))
     removed = _event(row, row.reason, EventType.SUPPRESSION_REMOVED, at, {"origin": API})

@@ -20,7 +20,7 @@ ENTRY: Columns = (
     *ADDRESS, ("id", "bigint"), ("hashed", "bigint"), ("created_us", "bigint"), ("updated_us", "bigint"), ("removed_us", "bigint"),
     *_SHOWN, *_ORIGIN,
 )  # fmt: skip
-CAUSE: Columns = (*ADDRESS, ("key", "text"), *_SHOWN, ("at_us", "bigint"), *_ORIGIN)
+CAUSE: Columns = (*ADDRESS, ("key", "text"), *_SHOWN, ("at_us", "bigint"), *_ORIGIN, ("made_by", "text"))
 SHARED: Columns = (("kind", "text"), ("value", "text"), ("id", "bigint"), ("created_us", "bigint"), ("updated_us", "bigint"), *_SHOWN)
 _MATCH = "t.client = p.client AND t.kind = p.kind AND t.value = p.value"
 
@@ -190,15 +190,15 @@ class EntryRow:
 
 def cause_of(row: Row) -> Cause:
     """Return the cause of a `CAUSE` row."""
-    _, _, _, key, reason, source, note, since_us, until_us, at_us, tool, delivery_id = row
-    return Cause(key, reason, source, at_us, since_us, until_us, note, tool, delivery_id)
+    _, _, _, key, reason, source, note, since_us, until_us, at_us, tool, delivery_id, made_by = row
+    return Cause(key, reason, source, at_us, since_us, until_us, note, tool, delivery_id, made_by)
 
 
 def cause_row(client: int, address: tuple[str, str], cause: Cause) -> Row:
     """Return the cause's row, in the order of `CAUSE`."""
     return (
         client, *address, cause.key, cause.reason, cause.source, cause.note, cause.since_us, cause.until_us, cause.at_us, cause.tool,
-        cause.delivery_id,
+        cause.delivery_id, cause.made_by,
     )  # fmt: skip
 
 

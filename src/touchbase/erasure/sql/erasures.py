@@ -12,6 +12,7 @@ from typing import Any
 
 import msgspec
 
+from touchbase.audit import audited
 from touchbase.clients.sql import clients as clients_sql
 from touchbase.common.timestamps import Micros
 from touchbase.deliveries.sql.body_retention import clear_deliveries
@@ -90,7 +91,11 @@ END_ERASURE = Statement(
 WAIT_FOR_CREATES = Statement("wait_for_creates", (), postgres="LOCK TABLE contact IN EXCLUSIVE MODE")
 
 
-@command(ids="erasure", large=True)
+def _asked(call: Any, erasure: Erasure) -> str | None:
+    return "person.erased" if call.search else None
+
+
+@command(ids="erasure", large=True, follow_up=audited(_asked, "erasure", lambda _, erasure: erasure.id))
 def erase_person(
     ids: Ids, client: int, at: Micros, contact_id: int | None = None, refs: Sequence[Ref] = (), search: bool = True
 ) -> Plan[Erasure | NotFound]:
@@ -260,7 +265,7 @@ def end_erasure(client: int, id: int, at: Micros) -> Plan[None]:
     yield Execute(END_ERASURE, [(client, id, at)])
 
 
-@command
+@command(follow_up=audited(lambda _, count: "erasure.lifted" if count else None, "erasure", lambda call, _: None))
 def lift_erasure(client: int, refs: list[Ref]) -> Plan[int]:
     """Delete the erasures that these identities belong to, so that the people may be stored again; return the number of hashes deleted."""
     yield Execute(clients_sql.CLIENT_BY_NUMBER, [(client,)])

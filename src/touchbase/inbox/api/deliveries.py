@@ -171,6 +171,8 @@ async def delivery(call: Call) -> Response:
     """Handle `GET` of one delivery."""
     limited = await call.administrator()
     delivery_row, events = await get_delivery(call.api.dependencies.store, call.id("delivery"), limited)
+    if delivery_row.body_removed is None:
+        await call.record("body.read", "delivery", delivery_row.id, delivery_row.client)
     return Response(body=encode(delivery_detail(delivery_row, events)))
 
 

@@ -121,6 +121,7 @@ async def refused_webhook(call: Call) -> Response:
     client = await call.client_in_path()
     call.parameters().done()
     refused_body = await get_refused_body(call.api.dependencies.store, client.number, call.path("refused_id"))
+    await call.record("body.read", "refused_webhook", refused_body.digest, client.number)
     return Response(body=encode(refused_out(refused_body, client.client_id)))
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Container, Mapping, Sequence
 from functools import partial
 
+from touchbase.audit import audited
 from touchbase.clients.sql.clients import CLIENT_BY_NUMBER, lock_client
 from touchbase.common.field_limits import MAX_CUSTOM_FIELDS
 from touchbase.common.normalize import ADDRESS_KEYS
@@ -56,7 +57,11 @@ CONTACTS = 500
 """Contacts of a company that are read at once."""
 
 
-@command(ids=lambda calls: {"custom_field": MAX_CUSTOM_FIELDS * len(calls), "link": LINKS * RECORDS * len(calls)}, large=True)
+@command(
+    ids=lambda calls: {"custom_field": MAX_CUSTOM_FIELDS * len(calls), "link": LINKS * RECORDS * len(calls)},
+    large=True,
+    follow_up=audited("record.merge_undone", "record", lambda call, _: call.id),
+)
 def undo_merge(
     ids: Ids, client: int, kind: int, id: int, merge: int, since_us: Micros, at: Micros, key: str, by: Author = NO_AUTHOR
 ) -> Plan[Undone | TouchbaseError]:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import msgspec
 
+from touchbase.audit import audited
 from touchbase.clients.models import ClientSettings
 from touchbase.clients.sql.clients import settings_of
 from touchbase.common.cipher import Cipher
@@ -57,7 +59,20 @@ def no_such_endpoint(endpoint_id: int) -> NotFound:
     return NotFound(f"there is no webhook endpoint with id {endpoint_id}")
 
 
-@command(ids="webhook_endpoint", cipher=True, client="endpoint.client")
+def _endpoint_of(call: Any, endpoint: Endpoint) -> int:
+    return endpoint.id
+
+
+def _client_of(call: Any, endpoint: Endpoint) -> int:
+    return endpoint.client
+
+
+@command(
+    ids="webhook_endpoint",
+    cipher=True,
+    client="endpoint.client",
+    follow_up=audited("endpoint.created", "endpoint", _endpoint_of, _client_of),
+)
 def add_endpoint(ids: Ids, cipher: Cipher, endpoint: Endpoint) -> Plan[Endpoint | TouchbaseError]:
     """Store an endpoint; the store assigns its id. It gets the events that are logged from now on. `Conflict` above `MAX_ENDPOINTS`."""
     there = yield Select("SELECT count(*) FROM webhook_endpoint WHERE client = ?", (endpoint.client,))
@@ -75,7 +90,7 @@ def _newest(client: int) -> Plan[int]:
     return rows[0][0] if rows else 0
 
 
-@command(cipher=True, client="endpoint.client")
+@command(cipher=True, client="endpoint.client", follow_up=audited("endpoint.changed", "endpoint", _endpoint_of, _client_of))
 def change_endpoint(cipher: Cipher, endpoint: Endpoint, revision: int) -> Plan[Endpoint | TouchbaseError]:
     """Replace the values of an endpoint, decided on `revision`; `NotFound`, and `PreconditionFailed` if it has changed since.
 
@@ -88,7 +103,7 @@ def change_endpoint(cipher: Cipher, endpoint: Endpoint, revision: int) -> Plan[E
     return (yield from save_endpoint(endpoint, cipher))
 
 
-@command(cipher=True)
+@command(cipher=True, follow_up=audited("endpoint.secret_rotated", "endpoint", _endpoint_of))
 def rotate_secret(cipher: Cipher, client: int, id: int, secret: Secret, until_us: Micros, at: Micros) -> Plan[Endpoint | TouchbaseError]:
     """Add a secret; the present one signs too until `until_us`, older ones stop. `NotFound`."""
     current = yield from locked_endpoint(client, id, cipher)
@@ -99,7 +114,7 @@ def rotate_secret(cipher: Cipher, client: int, id: int, secret: Secret, until_us
     return (yield from save_endpoint(current, cipher))
 
 
-@command(cipher=True)
+@command(cipher=True, follow_up=audited("endpoint.resumed", "endpoint", _endpoint_of))
 def resume_endpoint(cipher: Cipher, client: int, id: int, at: Micros) -> Plan[Endpoint | TouchbaseError]:
     """Make an endpoint active; waiting events are sent, in order. `NotFound`."""
     current = yield from locked_endpoint(client, id, cipher)
@@ -129,7 +144,7 @@ def _decrypted(row: Row, cipher: Cipher) -> Endpoint:
     return endpoint_of(decrypt_row(cipher, WEBHOOK_TABLE, ENDPOINT, row))
 
 
-@command
+@command(follow_up=audited("endpoint.removed", "endpoint", lambda call, _: call.id))
 def remove_endpoint(client: int, id: int) -> Plan[TouchbaseError | None]:
     """Remove an endpoint with its undelivered events and its attempts. `NotFound`."""
     key = (client, id)

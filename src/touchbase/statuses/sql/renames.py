@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
+from touchbase.audit import audited
 from touchbase.clients.models import MOST_STATUSES, Client, ClientSettings, StatusSet
 from touchbase.clients.sql.clients import lock_client, locked, settings_of, store_settings
 from touchbase.common.timestamps import Micros
@@ -82,7 +83,7 @@ def _unknown(kind: int, name: str, settings: ClientSettings) -> NotFound:
     return NotFound(f"{PLURALS[kind]} have no status {name!r}: it is not declared, and no record has it")
 
 
-@command(ids="job")
+@command(ids="job", follow_up=audited("status.defined", "status", lambda call, _: call.name))
 def define_status(
     ids: Ids, client: int, kind: int, name: str, start_set: bool, at: Micros, by: str | None = None, opts_out: bool = False
 ) -> Plan[Changed | TouchbaseError]:
@@ -113,7 +114,7 @@ def define_status(
     return Changed(changed, (yield from recheck(client, kind, changed.settings, at, by, ids)))
 
 
-@command
+@command(follow_up=audited("status.removed", "status", lambda call, _: call.name))
 def remove_status(client: int, kind: int, name: str) -> Plan[Changed | TouchbaseError]:
     """Remove a status from the declared set. `NotFound`; `Conflict` if records have it, or if it is the last one."""
     current_client = yield from lock_client(client)
@@ -142,7 +143,7 @@ def _with_set(settings: ClientSettings, kind: int, statuses: StatusSet) -> Clien
     return replace(settings, company_statuses=statuses) if kind == COMPANY else replace(settings, contact_statuses=statuses)
 
 
-@command(ids=lambda commands: {"job": 2 * len(commands)})
+@command(ids=lambda commands: {"job": 2 * len(commands)}, follow_up=audited("status.renamed", "status", lambda call, _: call.before))
 def rename_status(
     ids: Ids, client: int, kind: int, before: str, after: str, merge: bool, at: Micros, by: str | None = None
 ) -> Plan[Changed | TouchbaseError]:

@@ -1,0 +1,49 @@
+"""`touchbase audit`: who did what."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from touchbase.cli.options import json_option
+from touchbase.cli.output import SHORT, SPARE, Column, output_file, print_list
+from touchbase.cli.through_api import through_api
+
+if TYPE_CHECKING:
+    from touchbase_client import Touchbase
+
+COLUMNS = ("at", Column("who", SHORT), "action", Column("target", SHORT), Column("client", SPARE), Column("via", SPARE))
+
+
+@click.command()
+@through_api()
+@click.option("--actor", "actor_id", help="Only acts of this person (a user's id; with the personal keys) or key.")
+@click.option("--action", help="Only this action, such as key.created, or all of a kind: key.*.")
+@click.option("--client", "client_id", help="Only acts about this client.")
+@click.option("--since", help="Acts from this time on, such as 2026-11-20T00:00:00Z.")
+@click.option("--until", help="Acts before this time.")
+@click.option("--limit", default=100, show_default=True, type=click.IntRange(1, 10_000), help="Most acts to list.")
+@click.option("--export", "form", type=click.Choice(("csv", "ndjson")), help="Write all acts that match as a file, which is an act itself.")
+@click.option("--output", type=click.Path(path_type=Path), help="The file of --export; without it standard output.")
+@json_option()
+def audit(tb: Touchbase, limit: int, form: Any, output: Path | None, as_json: bool, **filters: Any) -> None:
+    """List who did what to people, keys, clients, settings and exported data, newest first.
+
+    \b
+    touchbase audit --action 'session.*' --since 2026-11-20T00:00:00Z
+    touchbase audit --client acme --export csv --output audit.csv
+    """
+    if form is not None:
+        with output_file(output, "wb") as file:
+            file.writelines(tb.audit_events.export.stream(format=form, **filters))
+        return
+    acts = [act for act, _ in zip(tb.audit_events.iterate(**filters), range(limit), strict=False)]
+    print_list(acts, COLUMNS, _row, as_json=as_json, empty="nothing is recorded")
+
+
+def _row(act: dict[str, Any]) -> tuple[object, ...]:
+    actor, target = act["actor"], act["target"] or {"type": "", "id": "", "name": ""}
+    about = " ".join(filter(None, (target["type"], target["name"] or target["id"])))
+    return act["at"], actor["name"] or actor["id"] or actor["type"], act["action"], about, act["client_id"], actor["via"]

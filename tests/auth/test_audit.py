@@ -1,0 +1,226 @@
+"""The audit log: each act is recorded in its transaction, with who did it and without values; who sees it, and how it is exported."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from typing import Any
+
+from tests.auth.test_people import CONTACTS, INVITATIONS, SECRET, USERS, Browser, Office, PersonalKey, grants, office, quick_passwords
+
+from touchbase.audit import ACTIONS, list_audit_events
+from touchbase.auth.authentication import ADMIN, READ, WRITE
+from touchbase.common.timestamps import DAY, to_text
+from touchbase.maintenance import Maintenance
+from touchbase.sql.operation import Command
+from touchbase.sql.store import Store
+
+from tests.operations import all_commands  # isort: skip
+
+__all__ = ["office", "quick_passwords"]
+EVENTS = "/team/v1/audit-events"
+KEYS = "/admin/v1/keys"
+
+
+async def acts(call: Any, query: str = "", **headers: str) -> list[dict[str, Any]]:
+    """The entries of requests that somebody sees, oldest first."""
+    reply = await call("GET", f"{EVENTS}?limit=200&{query}", **headers)
+    assert reply.status == 200, reply.body
+    data: list[dict[str, Any]] = reply.json()["data"]
+    return [act for act in reversed(data) if act["actor"]["type"] != "touchbase"]  # the office's first key, at the time of the machine
+
+
+async def test_act__has_its_actor_target_client_and_request(office: Office) -> None:
+    mira = await office.join("mira@a.example", role="admin")
+
+    await mira("POST", KEYS, {"name": "n8n", "client_id": "ours", "scopes": [READ]}, x_request_id="req-1")
+
+    [made] = await acts(mira, "action=key.created&client_id=ours")
+    assert made["actor"] == {"type": "user", "id": mira.user["id"], "name": "Mir", "via": "console"}
+    assert (made["client_id"], made["request_id"], made["address"]) == ("ours", "req-1", "")
+    assert (made["target"]["type"], made["target"]["name"]) == ("key", "n8n")
+    assert made["at"] == to_text(office.call.clock.now)
+
+
+async def test_joining_and_signing_in__are_acts_of_the_person(office: Office) -> None:
+    ben = await office.join("ben@a.example", role="viewer")
+
+    seen = [(act["action"], act["actor"]["type"], act["target"]["id"]) for act in await acts(office)][-3:]
+
+    assert [(action, actor) for action, actor, _ in seen] == [("user.invited", "key"), ("user.joined", "user"), ("session.began", "user")]
+    assert seen[0][2] == seen[1][2] == ben.user["id"]
+
+
+async def test_entries__have_no_addresses_names_or_secrets(office: Office, store: Store) -> None:
+    ben = await office.join("ben@a.example", role="operator")
+    contact = (await ben("POST", CONTACTS, {"email": "jane@doe.example"}, x_client_id="ours")).json()["id"]
+    await ben("POST", f"{CONTACTS}/{contact}/block", {}, x_client_id="ours")
+    await office("DELETE", f"{CONTACTS}/{contact}/block", x_client_id="ours")
+    await office("GET", f"{CONTACTS}/{contact}/export", x_client_id="ours")
+    assert (await office("DELETE", f"{CONTACTS}/{contact}?erase=true", x_client_id="ours")).status == 200
+
+    stored = repr(await store.read(list_audit_events(200)))
+
+    assert "block.removed" in stored
+    assert "person.erased" in stored
+    assert not [word for word in ("ben@", "Ben", "jane", "doe", SECRET) if word in stored]
+
+
+async def test_operator__takes_back_an_own_block_and_no_other(office: Office) -> None:
+    ben, eve = await office.join("ben@a.example", role="operator"), await office.join("eve@a.example", role="operator")
+    contact = (await ben("POST", CONTACTS, {"email": "jane@doe.example"}, x_client_id="ours")).json()["id"]
+    path = f"{CONTACTS}/{contact}/block"
+    await ben("POST", path, {}, x_client_id="ours")
+
+    refused = await eve("DELETE", path, x_client_id="ours")
+    assert (refused.status, refused.problem["code"]) == (403, "forbidden")
+    assert "only an administrator may unblock" in refused.problem["detail"]
+    assert (await ben("DELETE", path, x_client_id="ours")).status == 200
+    office.call.clock.move(1)
+    await ben("POST", path, {}, x_client_id="ours")
+    assert (await office("DELETE", path, x_client_id="ours")).status == 200
+
+
+async def test_entry__is_removed_by_administrators_and_for_an_hour_by_who_made_it(office: Office) -> None:
+    writes, other, admin = [await office.key_of("ours", scope) for scope in (WRITE, WRITE, ADMIN)]
+    call, clock = office.call, office.call.clock
+
+    async def listed() -> str:
+        reply = await call("POST", "/public/v2/suppressions", {"value": f"p{clock.now}@doe.example"}, **writes)
+        return f"/public/v2/suppressions/{reply.json()['data'][0]['entry']['id']}"
+
+    own = await listed()
+    assert (await call("DELETE", own, **other)).status == 403
+    assert (await call("DELETE", own, **writes)).status == 204
+    clock.move(1)
+    late = await listed()
+    clock.move(3_601)
+    assert (await call("DELETE", late, **writes)).status == 403
+    assert (await call("DELETE", late, **admin)).status == 204
+
+
+async def test_refused_act__leaves_no_entry(office: Office) -> None:
+    before = await acts(office)
+
+    assert (await office("POST", "/admin/v1/clients", {"client_id": "ours"})).status == 409
+    assert (await office("DELETE", f"{KEYS}/{'0' * 12}")).status == 404
+    assert (await office("POST", INVITATIONS, {"email": "nobody"})).status == 422
+
+    assert await acts(office) == before
+
+
+async def test_repeat_with_an_idempotency_key__is_one_act(office: Office) -> None:
+    for _ in range(2):
+        reply = await office("POST", KEYS, {"name": "n8n", "client_id": "ours", "scopes": [READ]}, idempotency_key="once")
+        assert reply.status == 201
+
+    assert len(await acts(office, "action=key.created&client_id=ours")) == 1
+
+
+async def test_administrator_of_some_clients__sees_acts_about_these_only(office: Office) -> None:
+    both = await office.join("both@a.example", grants=grants(ours="admin", yours="admin", theirs="operator"))
+    viewer = await office.join("viewer@a.example", role="viewer")
+    for client_id in ("ours", "yours", "theirs"):
+        await office.key_of(client_id, READ)
+    key = await office.key_of("theirs", ADMIN)
+
+    def of(entries: list[dict[str, Any]]) -> set[str | None]:
+        return {entry["client_id"] for entry in entries}
+
+    assert of(await acts(office)) == {None, "ours", "yours", "theirs"}
+    assert of(await acts(both)) == {"ours", "yours"}
+    assert of(await acts(office.call, **key)) == {"theirs"}
+    assert await acts(both, "client_id=theirs") == await acts(both, "client_id=nobody") == []
+    assert of(await acts(both, "client_id=ours")) == {"ours"}
+    assert (await both("GET", f"{EVENTS}/export?format=ndjson&client_id=theirs")).body == b""
+    assert (await viewer("GET", EVENTS)).status == (await viewer("GET", f"{EVENTS}/export")).status == 403
+
+
+async def test_filter_by_person__includes_the_personal_keys(office: Office) -> None:
+    mira = await office.join("mira@a.example", role="admin")
+    program = await PersonalKey.of(mira)
+    await program("POST", KEYS, {"name": "by the program", "client_id": "ours", "scopes": [READ]})
+    await office.key_of("ours", WRITE)
+
+    seen = await acts(office, f"actor_id={mira.user['id']}&action=key.*")
+
+    assert [(act["actor"]["name"], act["actor"]["via"], act["target"]["name"]) for act in seen] == [
+        ("Mir", "console", "program"),
+        ("Mir", "api", "by the program"),
+    ]
+
+
+async def test_days_and_pages(office: Office) -> None:
+    clock = office.call.clock
+    for _ in range(3):
+        clock.move(86_400)
+        await office.key_of("ours", READ)
+    since, until = to_text(clock.now - DAY), to_text(clock.now)
+
+    first = (await office("GET", f"{EVENTS}?limit=2&action=key.created&client_id=ours")).json()
+    rest = (await office("GET", f"{EVENTS}?limit=2&action=key.created&client_id=ours&cursor={first['next_cursor']}")).json()
+
+    assert [len(page["data"]) for page in (first, rest)] == [2, 1]
+    assert rest["next_cursor"] is None
+    assert [act["at"] for act in await acts(office, f"since={since}&until={until}")] == [since]
+
+
+async def test_export__is_a_file_and_an_act(office: Office) -> None:
+    await office.key_of("ours", READ)
+
+    as_csv = await office("GET", f"{EVENTS}/export?client_id=ours")
+    as_ndjson = await office("GET", f"{EVENTS}/export?format=ndjson&client_id=ours")
+
+    export, *rows = list(csv.DictReader(io.StringIO(as_csv.body.decode())))
+    lines = [json.loads(line) for line in as_ndjson.body.splitlines()]
+    assert (export["action"], export["target_id"]) == ("export.read", "audit-events")
+    assert [row["action"] for row in rows] == ["key.created", "client.created"]
+    assert rows[0]["actor_name"] == "first"
+    assert [line["action"] for line in lines] == ["export.read", "export.read", "key.created", "client.created"]
+
+
+async def test_refused_sign_ins__are_recorded_up_to_a_bound(office: Office) -> None:
+    ben = await office.join("ben@a.example", role="viewer")
+    for email in ("ben@a.example", "nobody@a.example"):
+        reply = await Browser(office.call)("POST", "/console/session", {"email": email, "password": "not the right one"})
+        assert reply.status == 401
+    refused = await acts(office, "action=session.refused")
+    assert [act["target"] and act["target"]["id"] for act in refused] == [ben.user["id"], None]
+    assert {act["actor"]["type"] for act in refused} == {"anyone"}
+
+    for number in range(100):
+        await Browser(office.call)("POST", "/console/session", {"email": f"{number}@a.example", "password": "not the right one"})
+
+    assert len(await acts(office, "action=session.refused")) <= 60
+
+
+async def test_old_entries__are_removed(office: Office, store: Store) -> None:
+    clock = office.call.clock
+    await office.key_of("ours", READ)
+    clock.move(300 * 86_400)
+    await office.key_of("ours", WRITE)
+    clock.move(100 * 86_400 + 1)
+
+    await Maintenance(store, clock, audit_us=400 * DAY).round()
+
+    assert len(await acts(office)) == 1
+
+
+async def test_deleted_client__stays_in_the_log_without_its_id(office: Office) -> None:
+    await office("DELETE", "/admin/v1/clients/theirs?confirm=theirs")
+
+    [act] = await acts(office, "action=client.deleted")
+
+    assert act["target"]["id"] == "theirs"
+
+
+def test_actions_of_operations__are_documented() -> None:
+    declared = [kind.operation.follow_up for kind in all_commands() if issubclass(kind, Command)]
+    actions = {follow_up.action for follow_up in declared if follow_up is not None and isinstance(follow_up.action, str)}  # type: ignore[attr-defined]
+
+    assert len(actions) > 20
+    assert actions <= set(ACTIONS)
+
+
+assert USERS
