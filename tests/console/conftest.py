@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from playwright.sync_api import TimeoutError as TimedOut
 from playwright.sync_api import expect
 from tests.cli.test_serve import Server
 from tests.console.seed import Send, fill, sender
@@ -43,13 +44,14 @@ SCRIPT = """{
   const later = window.setTimeout;
   const send = window.fetch;
   const drawn = async (frames) => { for (let n = 0; n < frames; n += 1) await new Promise(requestAnimationFrame); };
-  window.pending = 0;
+  window.pending = [];
   const stays = (milliseconds) => [SECONDS * 1000, SECONDS * 2000].includes(milliseconds);
   window.setTimeout = (run, milliseconds, ...more) => later(run, stays(milliseconds) ? 600_000 : milliseconds, ...more);
   window.fetch = async (request, options) => {
-    const ends = !`${request.url ?? request}`.includes('/public/v2/events');
+    const address = `${request.url ?? request}`;
+    const ends = !address.includes('/public/v2/events');
     let read = Promise.resolve();
-    window.pending += ends;
+    if (ends) window.pending.push(address);
     try {
       await held();
       const response = await send(request, options);
@@ -58,15 +60,17 @@ SCRIPT = """{
       if (ends) read = response.clone().text();
       return response;
     } finally {
-      read.catch(() => 0).then(() => drawn(4)).then(() => { window.pending -= ends; });
+      read.catch(() => 0).then(() => drawn(4)).then(() => ends && window.pending.splice(window.pending.indexOf(address), 1));
     }
   };
 }"""
 """Counts the requests whose responses the page has not drawn yet, but for the stream, which does not end; has messages stay, so that
 "Undo" is still there when a test on a busy machine comes to it; in a slow browser holds requests and responses, so that they overtake
 each other."""
-SETTLED = """() => !window.pending && document.querySelector('#main, .sign-in')
-  && !document.querySelector('.skeleton, .waiting, [aria-busy=true]')"""
+BUSY = """[...window.pending,
+  ...[...document.querySelectorAll('.skeleton, .waiting, [aria-busy=true]')].map((part) => part.outerHTML.slice(0, 200)),
+  ...(document.querySelector('#main, .sign-in') ? [] : ['neither a screen nor the form to sign in'])]"""
+"""What a page waits for: addresses, and parts that say so."""
 expect.set_options(timeout=TIMEOUT)
 
 
@@ -219,7 +223,10 @@ def first_key(server: Server) -> str:
 def settle(page: Any) -> None:
     """Wait until the effects of the last act, and everything that is on its way to the page, have been drawn."""
     page.evaluate(DRAWN)
-    page.wait_for_function(SETTLED)
+    try:
+        page.wait_for_function(f"() => !({BUSY}).length")
+    except TimedOut:
+        raise AssertionError(f"{page.url} still waits: {page.evaluate(BUSY)}") from None
 
 
 def press(page: Any, *keys: str) -> None:
