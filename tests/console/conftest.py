@@ -49,7 +49,7 @@ SCRIPT = """{
   window.setTimeout = (run, milliseconds, ...more) => later(run, stays(milliseconds) ? 600_000 : milliseconds, ...more);
   window.fetch = async (request, options) => {
     const address = `${request.url ?? request}`;
-    const ends = !/\/team\/v1\/stream|\/public\/v2\/events/.test(address);
+    const ends = !address.includes('/team/v1/stream');
     let read = Promise.resolve();
     if (ends) window.pending.push(address);
     try {

@@ -1,7 +1,8 @@
-"""A month of an agency: Calendly, Smartlead, HeyReach, HubSpot and rows of Airtable, in any order and with repeats.
+"""A month of an agency: Calendly, Smartlead, HeyReach, HubSpot and Airtable, in any order and with repeats.
 
-It ends with the same statuses and meetings in every order, and the tools' blocklists hold what the do-not-contact list holds. The bodies
-have the published form of each tool; rows of Airtable are those of an automation's script, read by a mapping.
+It begins with a load of what Smartlead knows, and ends with the same statuses and meetings in every order; the tools' blocklists
+hold what the do-not-contact list holds. The bodies have the published form of each tool; rows of Airtable come from an automation's script,
+read by a mapping, and by a webhook of its API, whose changes are read by a cursor.
 """
 
 from __future__ import annotations
@@ -10,19 +11,31 @@ import json
 import random
 from datetime import datetime, timedelta
 from typing import Any
-from urllib.parse import unquote, urlsplit
+from urllib.parse import parse_qs, unquote, urlsplit
 
 import pytest
 from tests.asgi_client import Clock, MakeClient
-from tests.enrichment.fake_tool_api import FakeResponse, ReceivedRequest
+from tests.enrichment.fake_tool_api import ADAPTERS, FakeResponse, ReceivedRequest
+from tests.enrichment.fake_tool_api import TOKEN as AIRTABLE_TOKEN
+from tests.enrichment.test_lists import PEOPLE as TABLE
+from tests.enrichment.test_lists import PING, Airtable
+from tests.loading.test_load import TOKEN as SMARTLEAD_TOKEN
+from tests.loading.test_load import smartlead as smartlead_history
 from tests.outgoing.test_blocklists import TOKEN, Tools, tools_of
 
 from touchbase.common.timestamps import from_text
 from touchbase.consistency.service import Verified, verify
+from touchbase.enrichment.http_client import HttpClient
+from touchbase.enrichment.worker import FetchWorker
+from touchbase.jobs.worker import JobWorker
+from touchbase.loading.job import LoadKind
+from touchbase.sandbox.pool import Sandbox
 from touchbase.sql.store import Store
 
 BEGAN = datetime.fromisoformat("2026-10-01T08:00:00+00:00")
 PEOPLE = range(25)
+ROWS = (14, 15, 16)
+"""People in a base of Airtable: the first row was changed, the last one was deleted."""
 Call = tuple[str, Any]
 
 
@@ -80,7 +93,7 @@ def month() -> list[Call]:
     calls += [airtable("row changed", number, 5) for number in PEOPLE]
     calls += [smartlead("EMAIL_REPLY", number, 6, reply_message={"text": "Yes", "time": at(6)}) for number in PEOPLE if number % 3 == 0]
     calls += [heyreach("MESSAGE_REPLY_RECEIVED", 5, 7), smartlead("LEAD_UNSUBSCRIBED", 4, 8), smartlead("LEAD_UNSUBSCRIBED", 11, 8)]
-    calls += [airtable("stop", 13, 9)]
+    calls += [airtable("stop", 13, 9), *(("crm", PING | {"timestamp": at(day)}) for day in (5, 9, 20))]
     calls += [calendly("invitee.created", number, 10, "I1") for number in (0, 3, 6)]
     calls += [calendly("invitee.canceled", 3, 11, "I1")]
     again = "https://api.calendly.com/scheduled_events/E6/invitees/I2"
@@ -98,45 +111,90 @@ MAPPING = {
 }  # fmt: skip
 
 
-class Blocklists:
-    """The blocklists of lemlist and HeyReach, as their APIs change them."""
+class ToolApis:
+    """The blocklists of lemlist and HeyReach, as their APIs change them; a base of Airtable; what Smartlead knows from before."""
 
     def __init__(self) -> None:
         self.lemlist: set[str] = set()
         self.heyreach: set[str] = set()
+        self.airtable = Airtable()
 
     def answer(self, request: ReceivedRequest) -> FakeResponse:
-        path = urlsplit(request.path).path
-        if path.startswith("/v2/unsubscribes/variables/"):
-            value = unquote(path.rpartition("/")[2])
+        url = urlsplit(request.path)
+        if url.path.startswith("/v0/"):
+            return self.airtable.respond(request)
+        if url.path.startswith("/v2/unsubscribes/variables/"):
+            value = unquote(url.path.rpartition("/")[2])
             (self.lemlist.add if request.method == "POST" else self.lemlist.discard)(value)
-        else:
+        elif url.path.startswith("/blacklist/"):
             for lead in json.loads(request.body)["leads"]:
-                (self.heyreach.add if path.endswith("AddLeads") else self.heyreach.discard)(lead["email"])
+                (self.heyreach.add if url.path.endswith("AddLeads") else self.heyreach.discard)(lead["email"])
+        else:
+            return 200, smartlead_history(request, {name: values[0] for name, values in parse_qs(url.query).items()})
         return 200, {"ok": True}
 
 
 async def connect(tools: Tools, channel: str, tool: str, **settings: object) -> None:
-    token = {"access_token": TOKEN} if tool in ("lemlist", "heyreach") else {}
+    tokens = {"lemlist": TOKEN, "heyreach": TOKEN, "smartlead": SMARTLEAD_TOKEN, "airtable": AIRTABLE_TOKEN}
+    token = {"access_token": tokens[tool]} if tool in tokens else {}
     settings |= {"api_base": tools.api.base} if token else {}
     body = {"channel": channel, "tool": tool, "settings": {"create_unknown": True, **settings}, **token}
     response = await tools.house.request("POST", f"/admin/v1/clients/{tools.house.client_id}/connections", body)
     assert response.status == 201, response.body
 
 
+async def load_history(tools: Tools, store: Store) -> None:
+    """Load what Smartlead knows, as a job does."""
+    house = tools.house
+    path = f"/admin/v1/clients/{house.client_id}/connections/email_campaign/smartlead/load"
+    number = (await house.request("POST", path, None)).json()["id"]
+    jobs = JobWorker(store, house.call.clock, [LoadKind("touchbase/test", (tools.api.base,))])
+    job = {"state": ""}
+    for _ in range(200):
+        await jobs.drain()
+        job = (await house.request("GET", f"/public/v2/jobs/{number}")).json()
+        if job["state"] == "succeeded":
+            break
+        house.call.clock.move(5)
+    assert job["state"] == "succeeded", job
+    await tools.inbox.drain()
+
+
+async def fetch_rows(tools: Tools, store: Store) -> None:
+    """Fetch the rows that Airtable's changes name."""
+    caller, sandbox, clock = HttpClient("touchbase/test", [tools.api.base]), Sandbox("fetch"), tools.house.call.clock
+
+    async def sleep(seconds: float) -> None:
+        clock.move(seconds)
+
+    fetch = FetchWorker(store, ADAPTERS, caller.send, clock, sleep=sleep, sandbox=sandbox)
+    for _ in range(20):
+        clock.move(3)
+        await fetch.drain()
+        await tools.inbox.drain()
+    sandbox.close()
+    await caller.close()
+
+
 @pytest.mark.parametrize("seed", [1, 2])
 async def test_month_of_an_agency__ends_the_same_in_every_order(store: Store, make_client: MakeClient, clock: Clock, seed: int) -> None:
     async with tools_of(store, make_client, clock) as tools:
-        house, lists = tools.house, Blocklists()
-        tools.answer = lists.answer
+        house, apis = tools.house, ToolApis()
+        tools.answer = apis.answer
         house.call.clock.now = from_text("2026-11-02T08:00:00Z")
         for tool in ("smartlead", "calendly", "lemlist"):
             await connect(tools, "email_campaign", tool)
         await connect(tools, "email_campaign", "heyreach", linkedin_reply_counts=True)
         await connect(tools, "crm", "hubspot", status_property={"contact": "hs_lead_status"})
+        await connect(tools, "crm", "airtable")
         await connect(tools, "crm", "generic", **MAPPING)
         for tool in ("lemlist", "heyreach"):
             assert (await house.request("POST", "/public/v2/webhook-endpoints", {"kind": "blocklist", "tool": tool})).status == 201
+        await load_history(tools, store)
+        for number in ROWS:
+            apis.airtable.change(TABLE, f"rec{number:014}", Email=mail(number), Tier=f"T{number}")
+        apis.airtable.change(TABLE, f"rec{ROWS[0]:014}", Tier="T0")
+        apis.airtable.destroy(TABLE, f"rec{ROWS[-1]:014}")
         calls = month()
         random.Random(seed).shuffle(calls)
         assert len(calls) > 180
@@ -148,13 +206,17 @@ async def test_month_of_an_agency__ends_the_same_in_every_order(store: Store, ma
             if place % 40 == 39:
                 await tools.inbox.drain()
         await tools.inbox.drain()
+        await fetch_rows(tools, store)
         await tools.deliver(10)
 
         contacts = {contact["email"]: contact for contact in await house.listed(query="structure=FLAT")}
         special = {0: "no_show", 3: "meeting_booked", 6: "OPEN_DEAL", 5: "replied", **dict.fromkeys((4, 11, 13), "do_not_contact")}
         expected = {mail(number): special.get(number, "contacted" if number % 3 else "replied") for number in PEOPLE}
+        expected |= {"ann@acme.example": "interested", "bob@acme.example": "do_not_contact", "cy@acme.example": "bounced"}
         assert {email: contact["contact_status"] for email, contact in contacts.items()} == expected
+        assert contacts["ann@acme.example"]["last_reply_received"] == "2026-03-03T09:30:00Z"
         assert contacts[mail(7)]["contact_custom_fields"]["Budget"] == "70"
+        assert [contacts[mail(number)]["contact_custom_fields"].get("Tier") for number in ROWS] == ["T0", "T15", None]
         types = ",".join(f"contact.meeting_{what}" for what in ("booked", "canceled", "rescheduled", "no_show"))
         events = (await house.request("GET", f"/public/v2/events?types={types}&limit=200")).json()["data"]
         meetings = sorted((event["type"].partition("meeting_")[2], event["data"]["object"]["email"]) for event in events)
@@ -163,13 +225,16 @@ async def test_month_of_an_agency__ends_the_same_in_every_order(store: Store, ma
             ("rescheduled", mail(6)),
         ]  # fmt: skip
         assert {event["data"]["meeting"]["start"] for event in events} == {at(day + 2) for day in (10, 11, 12, 13)}
-        assert await listed(tools) == lists.lemlist == lists.heyreach == {mail(4), mail(11), mail(13)}
+        stopped = {mail(4), mail(11), mail(13), "bob@acme.example", "cy@acme.example"}
+        assert await listed(tools) == apis.lemlist == stopped | {"rival.example"}
+        assert apis.heyreach == stopped  # it takes no domains
 
         [entry] = (await house.request("GET", f"/public/v2/suppressions?value={mail(11)}&kind=email")).json()["data"]
         await house.request("DELETE", f"/public/v2/suppressions/{entry['id']}")
         await tools.deliver(10)
 
-        assert await listed(tools) == lists.lemlist == lists.heyreach == {mail(4), mail(13)}
+        assert await listed(tools) == apis.lemlist == stopped - {mail(11)} | {"rival.example"}
+        assert apis.heyreach == stopped - {mail(11)}
         assert [fault async for fault in verify(store, house.number, Verified())] == []
 
 

@@ -22,6 +22,9 @@ interface Tried {
 /** Webhooks that are listed one by one. */
 const LISTED = 20;
 
+/** Fields that follow from others, and say nothing about the mapping. */
+const FOLLOWING = new Set(['origin', 'status_changed_at', 'previous_status']);
+
 function One({ of }: { of: Tried }) {
   return (
     <li>
@@ -30,7 +33,7 @@ function One({ of }: { of: Tried }) {
       {of.error && <span class="wrong"> {of.error}</span>}
       {of.records.map((each, n) => (
         <p key={n} class="faint" dir="auto">
-          {each.id === null ? `New ${each.record}` : `${words(each.record)} ${each.id}`}: {Object.entries(each.changed).map(([field, [before, after]]) => `${words(field)} ${before === null || before === undefined ? '' : `${String(before)} → `}${String(after ?? 'none')}`).join(', ') || 'nothing changes'}
+          {each.id === null ? `New ${each.record}` : `${words(each.record)} ${each.id}`}: {Object.entries(each.changed).filter(([field]) => !FOLLOWING.has(field)).map(([field, [before, after]]) => `${words(field)} ${before === null || before === undefined ? '' : `${String(before)} → `}${String(after ?? 'none')}`).join(', ') || 'nothing changes'}
         </p>
       ))}
     </li>
