@@ -107,6 +107,21 @@ def test_conversation_that_is_read__stays_when_a_colleague_has_done_it(team: Tea
     assert mira.locator(".reply[aria-current]").count() == 1
 
 
+def test_reply__is_read_after_a_second_in_the_pane_and_unread_for_others(team: Team) -> None:
+    mira, ben = team.join("Mira"), team.join("Ben")
+    mira.locator(".reply.unread").nth(5).wait_for()
+    mira.keyboard.press("j")
+    mira.locator(".reply[aria-current]:not(.unread)").wait_for()
+    assert mira.locator(".reply.unread").count() == 5
+
+    mira.get_by_label("Read or unread").select_option("true")
+    mira.wait_for_url("**unread=true**")
+    mira.locator(".reply").nth(5).wait_for(state="detached")
+    mira.locator(".reply").nth(4).wait_for()
+    assert look_faults(mira) == []
+    assert ben.locator(".reply.unread").count() == 6
+
+
 def test_ended_session__asks_to_sign_in_at_once(team: Team) -> None:
     page = team.join("Mira")
     page.locator(".reply").nth(5).wait_for()

@@ -1,8 +1,8 @@
-"""Rows of tables that few tests fill: a conversation that somebody labelled, and an address that two contacts had one after the other."""
+"""Rows of tables that few tests fill: a conversation that somebody labelled and read, and an address that two contacts had in turn."""
 
 from __future__ import annotations
 
-from touchbase.conversations.plans import ConversationChange, change_conversation
+from touchbase.conversations.plans import ConversationChange, change_conversation, mark_conversation
 from touchbase.records.models import Contact
 from touchbase.records.operations import create_contact, update_contact
 from touchbase.records.writes import Creation, RecordUpdate
@@ -18,3 +18,4 @@ async def move_an_address(store: Store, client: int) -> None:
         change = RecordUpdate(client, contact, {"email": address, "email_key": address}, {}, 6, f"moved {owner}")
         await store.write(update_contact(change))
     await store.write(change_conversation(client, contact, ConversationChange(label="later"), 5))
+    await store.write(mark_conversation(client, contact, "u1"))

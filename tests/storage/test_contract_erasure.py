@@ -438,7 +438,7 @@ def test_pii_tables__include_every_table_that_names_a_record(sqlite_url: str) ->
     # Records that are wanted from a CRM name an object, and are found by its link; attempts name an event. An event that waits to be sent
     # has nothing but the record's id, and its receiver is to hear of the erasure too. Messages are found by their events, and a
     # conversation by its contact.
-    assert tables - {"pending_webhook"} | {"fetch_queue", "webhook_attempt", "message", "conversation"} == {
+    assert tables - {"pending_webhook"} | {"fetch_queue", "webhook_attempt", "message", "conversation", "conversation_read"} == {
         place.table for place in PII_TABLES
     }
 

@@ -16,7 +16,7 @@ from tests.storage.paused import BROKEN, NOON, Action, Outcome, Stage
 from touchbase.blocking.plans import block_contact, unblock_contact
 from touchbase.clients.models import ClientSettings
 from touchbase.common.timestamps import SECOND
-from touchbase.conversations.plans import ConversationChange, change_conversation, change_conversations
+from touchbase.conversations.plans import ConversationChange, change_conversation, change_conversations, mark_conversation
 from touchbase.custom_fields.changes import FieldJob
 from touchbase.custom_fields.sql import change_page as change_field_page
 from touchbase.deliveries.delivery import Delivery
@@ -236,6 +236,8 @@ CALLS: dict[str, tuple[type | None, Call]] = {
         change_conversations,
         lambda w, t: change_conversations([(t.client, w.ann, None), (t.client, w.bob, None)], ConversationChange("done"), t.at),
     ),
+    "mark_conversation": (mark_conversation, lambda w, t: mark_conversation(t.client, w.ann, "u1")),
+    "mark_conversation: unread": (mark_conversation, lambda w, t: mark_conversation(t.client, w.ann, "u1", None, False)),
     "prune_messages": (prune_messages, lambda w, t: prune_messages(t.client, t.at, 10)),
     "save_entries": (save_entries, lambda w, t: save_entries(t.client, [NewEntry(EMAIL, "ann@a.example", note=f"{t.number}")], t.at)),
     "remove_entry": (remove_entry, lambda w, t: remove_entry(t.client, w.entry, t.at)),

@@ -1,7 +1,7 @@
 /** Conversations: the list of one state, and what people do with them. A change is shown at once and offers the way back. */
 import { signal } from '@preact/signals';
 import type { InfiniteData } from '@tanstack/preact-query';
-import { useState } from 'preact/hooks';
+import { useEffect, useState } from 'preact/hooks';
 import { call, get, Problem } from '../api';
 import { queries, readAgain, useGet, usePages, useRead, type Pages } from '../data';
 import { client } from '../route';
@@ -119,6 +119,22 @@ export function settle(conversation: Conversation, stays = false): void {
 /** Read a conversation again and show it in its place. */
 export async function refresh(conversation: Conversation, stays = false): Promise<void> {
   settle((await call<WithMessages>('GET', pathOf(conversation))).data, stays);
+}
+
+/** Milliseconds in the pane after which a conversation counts as read. */
+const READ_AFTER = 1000;
+
+/** Mark a conversation as read once it was in the pane for a second; not if a reply came in that is not shown. */
+export function useReadMark(conversation: WithMessages | undefined): void {
+  const key = conversation && `${keyOf(conversation)} ${conversation.version}`;
+  useEffect(() => {
+    if (!conversation?.unread || !session.value?.user) return;
+    const timer = setTimeout(() => {
+      // Refused after another reply: the stream shows it, and the time begins again.
+      call('POST', `${pathOf(conversation)}/read`, { headers: { 'if-match': `"${conversation.version}"` } }).then(() => refresh(conversation, true)).catch(() => undefined);
+    }, READ_AFTER);
+    return () => clearTimeout(timer);
+  }, [key, conversation?.unread]);
 }
 
 /** New replies that the list does not show: the first page is read beside it, so that the list does not move. */

@@ -13,7 +13,7 @@ import { StatusMark } from '../ui/status';
 import { toast, toastProblem } from '../ui/toast';
 import { shortTime, toolName, words } from '../words';
 import { blocking } from './block';
-import { change, LABELS, nameOf, refresh, snoozes, useConversation, type Conversation, type ConversationChange } from './conversations';
+import { change, LABELS, nameOf, refresh, useReadMark, snoozes, useConversation, type Conversation, type ConversationChange } from './conversations';
 import { Letter } from './letter';
 
 export const MOST_KEYS = 9;
@@ -70,6 +70,7 @@ export function Pane({ conversation, statuses, people, place, back }: { conversa
   const name = nameOf(conversation);
   const { contact, newest } = conversation;
   const messages = found.data?.messages;
+  useReadMark(found.data);
   return (
     <section class="pane" aria-label={`Conversation with ${name}`}>
       <header>

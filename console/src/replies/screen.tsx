@@ -15,7 +15,7 @@ import { BlockDialog, blocking } from './block';
 import { act, assignTo, clear, finished, select, selected, SelectionBar, toggle } from './selection';
 import { assign, MOST_KEYS, Pane, setStatus, toggleDone, toggleKind, useStatuses } from './pane';
 
-const FILTERS = ['campaign_id', 'tool', 'label', 'sort'];
+const FILTERS = ['campaign_id', 'tool', 'label', 'sort', 'unread'];
 const ALL = '1';
 /** A list that acts have made so short gets its next page. */
 const FEW = 10;
@@ -110,7 +110,7 @@ export function Replies() {
             </a>
           );
         })}
-        <Filters filter={filter} isAll={isAll} conversations={conversations} show={show} />
+        <Filters filter={filter} isAll={isAll} unread={counters.data?.unread ?? 0} conversations={conversations} show={show} />
         {state === 'automatic' && canWrite.value && conversations.length > 0 && (
           <Button icon="check" onClick={() => void changeMany(conversations, ...finished).catch(toastProblem)}>
             {`Done with ${conversations.length === 1 ? 'it' : `all ${Math.min(conversations.length, MOST_AT_ONCE)}`}`}
@@ -161,11 +161,14 @@ function Row({ conversation, isAll, people, chosen, choose }: { conversation: Co
   const act = acts.value.get(keyOf(conversation));
   const of = clients.value.find((each) => each.client_id === conversation.client_id);
   return (
-    <li id={`of-${keyOf(conversation)}`} class={`reply ${isSelected ? 'selected' : ''} ${act ? 'acted' : ''}`} aria-current={chosen ? 'true' : undefined}>
+    <li id={`of-${keyOf(conversation)}`} class={`reply ${isSelected ? 'selected' : ''} ${act ? 'acted' : ''} ${conversation.unread ? 'unread' : ''}`} aria-current={chosen ? 'true' : undefined}>
       {canWrite.value && <input type="checkbox" aria-label={`Select ${nameOf(conversation)}`} checked={isSelected} onChange={() => toggle(conversation)} />}
       <button type="button" onClick={choose}>
         <span class="line">
-          <span class="strong cut">{nameOf(conversation)}</span>
+          <span class="strong cut">
+            {conversation.unread && <span class="hidden">Unread: </span>}
+            {nameOf(conversation)}
+          </span>
           <Time at={newest?.occurred_at} />
         </span>
         <span class="line faint">
@@ -242,7 +245,7 @@ function optionsOf(conversations: readonly Conversation[], name: 'campaign_id' |
   return options;
 }
 
-function Filters({ filter, isAll, conversations, show }: { filter: Filter; isAll: boolean; conversations: readonly Conversation[]; show: (changed: Filter) => void }) {
+function Filters({ filter, isAll, unread, conversations, show }: { filter: Filter; isAll: boolean; unread: number; conversations: readonly Conversation[]; show: (changed: Filter) => void }) {
   return (
     <div class="replies-filter">
       {choosesClient.value && clients.value.length > 1 && (
@@ -267,6 +270,15 @@ function Filters({ filter, isAll, conversations, show }: { filter: Filter; isAll
           </select>
         </label>
       ))}
+      {session.value?.user && (
+        <label>
+          <span class="hidden">Read or unread</span>
+          <select value={filter['unread'] ?? ''} onChange={(event) => show({ unread: event.currentTarget.value })}>
+            <option value="">Read and unread</option>
+            <option value="true">{`Unread${unread ? ` ${unread}` : ''}`}</option>
+          </select>
+        </label>
+      )}
       <label>
         <span class="hidden">Order</span>
         <select value={filter['sort'] ?? ''} onChange={(event) => show({ sort: event.currentTarget.value })}>

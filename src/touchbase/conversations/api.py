@@ -28,7 +28,7 @@ from touchbase.conversations.plans import (
     list_conversations,
     list_done_conversations,
 )
-from touchbase.errors import Fault, Invalid, NotFound, TouchbaseError
+from touchbase.errors import Fault, Forbidden, Invalid, NotFound, TouchbaseError
 from touchbase.http import query_parameters as query
 from touchbase.http.endpoint import Call, author_of
 from touchbase.http.query_parameters import LARGEST_PAGE, LIMIT, PAGE, cursor_text, parse_time
@@ -64,6 +64,7 @@ FILTERS = (
     query.text("tool", "Conversations with a reply from this tool.", member="tool"),
     query.choice("channel", CHANNELS, "Conversations with a reply of this channel.", member="channel"),
     query.text("campaign_id", "Conversations with a reply to this campaign, by the tool's id.", member="campaign_id"),
+    query.flag("unread", "Conversations with a reply that the person who calls has not read.", member="unread"),
     query.text("mailbox", "Conversations with a reply to this own address or account.", member="mailbox"),
 )
 
@@ -105,6 +106,7 @@ class ConversationOut(Struct, kw_only=True):
     snoozed_until: Annotated[str | None, Meta(description="Until when it is snoozed; null: it is not.")]
     label: Annotated[str | None, Meta(description="A person's choice, else the newest reply's, by the tool's category.")]
     assignee_id: Annotated[str | None, Meta(description="The user who works on it; null: nobody.")]
+    unread: Annotated[bool, Meta(description="Whether the person who calls has not read a reply that is not handled; false for a key.")]
     newest: Annotated[NewestReply | None, Meta(description="Its newest received message; null: the contact never wrote.")]
     version: Annotated[str, Meta(description="For `If-Match`: another one after each reply and each change.")]
 
@@ -177,6 +179,7 @@ class Counters(Struct):
     automatic: Annotated[int, Meta(description="With replies of machines alone.")]
     unassigned: Annotated[int, Meta(description="Open ones on which nobody works.")]
     mine: Annotated[int, Meta(description="Open ones of the person who calls; 0 for a key.")]
+    unread: Annotated[int, Meta(description="Open ones that the person who calls has not read; 0 for a key.")]
 
 
 _CONTACT = {
@@ -185,7 +188,7 @@ _CONTACT = {
 }  # fmt: skip
 _CONVERSATION = {
     "client_id": "acme", "contact": _CONTACT, "state": "open", "open_since": "2026-11-20T09:30:00Z", "snoozed_until": None,
-    "label": "interested", "assignee_id": None,
+    "label": "interested", "assignee_id": None, "unread": False,
     "newest": {
         "message_id": 12, "occurred_at": "2026-11-20T09:30:00Z", "tool": "smartlead", "channel": "email", "campaign_id": "77",
         "campaign_name": "Autumn", "mailbox": "sam@agency.example", "subject": "Re: A question", "text": "Yes, tell me more.",
@@ -199,7 +202,7 @@ example(
     ChangeConversations,
     {"conversations": [{"client_id": "acme", "contact_id": 1, "version": "12-1-0"}], "change": {"snoozed_until": "2026-11-23T08:00:00Z"}},
 )
-example(Counters, {"open": 46, "snoozed": 5, "automatic": 14, "unassigned": 31, "mine": 12})
+example(Counters, {"open": 46, "snoozed": 5, "automatic": 14, "unassigned": 31, "mine": 12, "unread": 4})
 
 
 async def visible_clients(call: Call, caller: Principal, text: str | None = None) -> dict[int, Client]:
@@ -232,11 +235,12 @@ async def list_team_conversations(call: Call) -> Response:
     clients = await visible_clients(call, caller, parameters[CLIENT])
     limit, page_bytes, now = min(parameters[LIMIT], LARGEST_PAGE), await call.page_bytes(), call.api.dependencies.clock()
     user_id = caller.user.id if assignee == ME and caller.user is not None else "" if assignee == NOBODY else assignee
+    reader = _reader(caller)
     filters, numbers = Filters(**parameters.filters, assignee=user_id), sorted(clients)
     if state == DONE:
         wanted = list_done_conversations(numbers, limit + 1, filters, after)
     else:
-        wanted = list_conversations(numbers, state, now, limit + 1, filters, sort, after)
+        wanted = list_conversations(numbers, state, now, limit + 1, filters, sort, after, reader)
     listed = await call.api.dependencies.store.read(wanted)
     page, has_more = page_of(listed, limit)
     data = fitting((_out(conversation, clients[conversation.client], now) for conversation in page), page_bytes)
@@ -247,10 +251,10 @@ async def list_team_conversations(call: Call) -> Response:
 
 async def get_team_conversation(call: Call) -> Response:
     """Handle `GET` of one conversation with its messages."""
-    client, contact_id = await _named(call)
+    caller, client, contact_id = await _named(call)
     call.parameters().done()
     store, page_bytes = call.api.dependencies.store, await call.page_bytes()
-    conversation = await store.read(get_conversation(client.number, contact_id))
+    conversation = await store.read(get_conversation(client.number, contact_id, _reader(caller)))
     if conversation is None:
         raise NotFound(f"there is no contact with id {contact_id}")
     messages = await store.read(list_messages(client.number, MOST_MESSAGES, contact_id=contact_id, page_bytes=page_bytes))
@@ -268,10 +272,31 @@ async def change_team_conversation(call: Call) -> Response:
     user = await _assignee(call, body, caller)
     if (fault := _unseen(user, client)) is not None:
         raise Invalid([fault])
-    change = _change(body, parts.clock(), user)
+    change = _change(body, parts.clock(), user, caller)
     command = plans.change_conversation(client.number, contact_id, change, parts.clock(), author_of(call.scope), _version(call))
     conversation = await parts.store.write(command)
     return Response(body=encode(_out(conversation, client, call.api.dependencies.clock())), headers=[_etag(conversation)])
+
+
+async def read_conversation(call: Call) -> Response:
+    """Handle `POST` of a read mark."""
+    return await _mark(call, is_read=True)
+
+
+async def unread_conversation(call: Call) -> Response:
+    """Handle `DELETE` of a read mark."""
+    return await _mark(call, is_read=False)
+
+
+async def _mark(call: Call, *, is_read: bool) -> Response:
+    caller, client, contact_id = await _named(call)
+    call.parameters().done()
+    if caller.user is None:
+        raise Forbidden("a key reads for nobody: sign in, or use a personal key")
+    await call.api.dependencies.store.write(
+        plans.mark_conversation(client.number, contact_id, caller.user.id, _version(call), is_read=is_read)
+    )
+    return Response(204)
 
 
 async def change_team_conversations(call: Call) -> Response:
@@ -280,7 +305,7 @@ async def change_team_conversations(call: Call) -> Response:
     call.parameters().done()
     body = await call.body(ChangeConversations)
     user = await _assignee(call, body.change, caller)
-    change = _change(body.change, call.api.dependencies.clock(), user)
+    change = _change(body.change, call.api.dependencies.clock(), user, caller)
     clients: dict[str, Client | TouchbaseError] = {}
     for name in {conversation.client_id for conversation in body.conversations}:
         try:
@@ -351,12 +376,17 @@ def _reason(error: TouchbaseError) -> str:
     return "; ".join(fault.detail for fault in error.faults) if isinstance(error, Invalid) else error.detail
 
 
-async def _named(call: Call) -> tuple[Client, int]:
+def _reader(caller: Principal) -> str:
+    """Return the id of the person who calls; empty for a key."""
+    return "" if caller.user is None else caller.user.id
+
+
+async def _named(call: Call) -> tuple[Principal, Client, int]:
     caller = await call.principal(of_several=True)
-    return await _client(call, call.path("client_id"), caller), call.id("contact")
+    return caller, await _client(call, call.path("client_id"), caller), call.id("contact")
 
 
-def _change(body: ChangeConversation, now: Micros, assignee: User | None) -> ConversationChange:
+def _change(body: ChangeConversation, now: Micros, assignee: User | None, caller: Principal) -> ConversationChange:
     """Return the change that a body describes; raise `Invalid`."""
     faults: list[Fault] = []
     if body.label not in (UNSET, None, *LABELS):
@@ -372,7 +402,7 @@ def _change(body: ChangeConversation, now: Micros, assignee: User | None) -> Con
         raise Invalid(faults)
     label = None if body.label is UNSET else body.label or ""
     assignee_id = None if body.assignee_id is UNSET else "" if assignee is None else assignee.id
-    return ConversationChange(body.state or None, until, label, assignee_id, body.kind or None)
+    return ConversationChange(body.state or None, until, label, assignee_id, body.kind or None, _reader(caller))
 
 
 def _version(call: Call) -> str | None:
@@ -400,7 +430,7 @@ def _out(conversation: Conversation, client: Client, now: Micros) -> Conversatio
         client_id=client.client_id, contact=ConversationContact(conversation.contact_id, *conversation.contact), state=state,
         open_since=to_text_or_none(conversation.open_since_us),
         snoozed_until=to_text_or_none(conversation.snoozed_until_us if state == plans.SNOOZED else None),
-        label=label, assignee_id=conversation.assignee_id, newest=newest, version=conversation.version,
+        label=label, assignee_id=conversation.assignee_id, unread=bool(conversation.unread), newest=newest, version=conversation.version,
     )  # fmt: skip
 
 
@@ -436,6 +466,18 @@ ROUTES = [
         summary="Change one conversation", headers=(IF_MATCH,), body=ChangeConversation,
         description="Handles its replies, opens it again, snoozes it, or corrects label and kind.",
         success=(_conversation,), problems=(412,),
+    ),
+    Route(
+        "POST", f"{PATH}/{{client_id}}/{{id}}/read", read_conversation, scope=READ, operation_id="mark_conversation_read", tag=TAG,
+        summary="Mark a conversation as read", headers=(IF_MATCH,),
+        description="The person who calls has read its messages; a later reply is unread again. With `If-Match` a reply that came in since "
+        "makes the response 412, and it stays unread.",
+        success=(Success(204, "It is read."),), problems=(412,),
+    ),
+    Route(
+        "DELETE", f"{PATH}/{{client_id}}/{{id}}/read", unread_conversation, scope=READ, operation_id="mark_conversation_unread", tag=TAG,
+        summary="Mark a conversation as unread", description="Its replies that are not handled are unread for the person who calls.",
+        success=(Success(204, "It is unread."),),
     ),
     Route(
         "GET", "/team/v1/counters", get_counters, scope=READ, operation_id="get_counters", tag=TAG, summary="Count conversations",

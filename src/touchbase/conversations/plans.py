@@ -62,6 +62,8 @@ class Conversation:
     assignee_id: str | None = None
     """The user who works on it."""
     updated_us: Micros = 0
+    unread: int = 0
+    """1: the person who reads it has not seen a reply that is not handled."""
     contact: Row = ()
     """E-mail address, first and last name, status of the contact, and the name of its company."""
     message: Row = ()
@@ -80,7 +82,6 @@ class Conversation:
         return f"{self.newest_id}-{self.human + self.automatic}-{self.updated_us}"
 
 
-_FIELDS = 11
 _OPEN = "m.direction = 'received' AND m.handled_us IS NULL AND m.deleted = 0"
 """Must match the condition of the index `message_open`."""
 _V = "max(v.snoozed_us), max(v.snoozed_until_us), max(v.label), max(v.assignee_id), COALESCE(max(v.updated_us), 0)"
@@ -91,13 +92,16 @@ _COUNTS = (
 )
 _OF_CONTACT = "x.client = p.client AND x.record_kind = p.record_kind AND x.record_id = p.record_id"
 _MESSAGE_OF = "m.client = x.client AND m.event_key = x.key AND m.occurred_us = x.occurred_us"
+_UNREAD = f"CASE WHEN max(CASE WHEN {_OPEN} THEN m.received_us END) > COALESCE(max(r.read_us), 0) THEN 1 ELSE 0 END"
+_READER: Columns = (("user_id", "text"),)
 CONVERSATION_OF = Statement(
     "conversation_of",
-    RECORD,
+    (*RECORD, *_READER),
     body="SELECT p.client, p.record_id, COALESCE("
     f"max(CASE WHEN {_OPEN} THEN m.occurred_us END), max(CASE WHEN m.direction = 'received' AND m.deleted = 0 THEN m.occurred_us END)), "
-    f"{_COUNTS}, {_V} FROM p CROSS JOIN event x CROSS JOIN message m LEFT JOIN conversation v ON v.client = p.client "
-    f"AND v.contact_id = p.record_id WHERE {_OF_CONTACT} AND {_MESSAGE_OF} GROUP BY p.client, p.record_id",
+    f"{_COUNTS}, {_V}, {_UNREAD} FROM p CROSS JOIN event x CROSS JOIN message m LEFT JOIN conversation v ON v.client = p.client "
+    "AND v.contact_id = p.record_id LEFT JOIN conversation_read r ON r.client = p.client AND r.contact_id = p.record_id "
+    f"AND r.user_id = p.user_id WHERE {_OF_CONTACT} AND {_MESSAGE_OF} GROUP BY p.client, p.record_id",
 )
 _WITH_TIME: Columns = (("client", "bigint"), ("record_id", "bigint"), ("occurred_us", "bigint"))
 DETAILS = Statement(
@@ -167,6 +171,32 @@ DELETE_DECISION = Statement(
     sqlite="DELETE FROM conversation WHERE client = ?1 AND contact_id = ?3 AND ?2 = 1",
     body="DELETE FROM conversation t USING p WHERE t.client = p.client AND t.contact_id = p.record_id AND p.record_kind = 1",
 )
+DELETE_READS = Statement(
+    "delete_read_marks",
+    RECORD,
+    sqlite="DELETE FROM conversation_read WHERE client = ?1 AND contact_id = ?3 AND ?2 = 1",
+    body="DELETE FROM conversation_read t USING p WHERE t.client = p.client AND t.contact_id = p.record_id AND p.record_kind = 1",
+)
+COUNT_READS = Statement(
+    "count_read_marks",
+    RECORD,
+    body="SELECT count(*) FROM p CROSS JOIN conversation_read t WHERE t.client = p.client AND t.contact_id = p.record_id "
+    "AND p.record_kind = 1",
+)
+_MARK: Columns = (*RECORD, *_READER)
+MARK_READ = Statement(
+    "mark_conversation_read",
+    _MARK,
+    body="INSERT INTO conversation_read (client, contact_id, user_id, read_us) SELECT p.client, p.record_id, p.user_id, COALESCE(("
+    f"SELECT max(m.received_us) FROM event x CROSS JOIN message m WHERE {_OF_CONTACT} AND {_MESSAGE_OF} AND m.direction = 'received' "
+    "AND m.deleted = 0), 0) FROM p WHERE true ON CONFLICT (client, contact_id, user_id) DO UPDATE SET read_us = excluded.read_us",
+)
+MARK_UNREAD = Statement(
+    "mark_conversation_unread",
+    _MARK,
+    sqlite="DELETE FROM conversation_read WHERE client = ?1 AND contact_id = ?3 AND user_id = ?4 AND ?2 = 1",
+    body="DELETE FROM conversation_read t USING p WHERE t.client = p.client AND t.contact_id = p.record_id AND t.user_id = p.user_id",
+)
 COUNT_DECISION = Statement(
     "count_conversation",
     RECORD,
@@ -191,6 +221,8 @@ class Filters:
     mailbox: str | None = None
     assignee: str | None = None
     """The id of a user; empty: nobody."""
+    unread: bool = False
+    """Only those that the person who reads the list has not read."""
 
 
 _OF_MESSAGE = ("tool", "channel", "campaign_id", "mailbox")
@@ -227,6 +259,7 @@ _POSTGRES = (
 )
 """PostgreSQL would join all messages with all events; it does not move a part with `OFFSET` into the rest."""
 _DECIDED = "LEFT JOIN conversation v ON v.client = m.client AND v.contact_id = x.record_id"
+_READ = "LEFT JOIN conversation_read r ON r.client = m.client AND r.contact_id = x.record_id AND r.user_id = ?"
 _HUMAN = "CASE WHEN m.automatic = 0 THEN {0} END"
 _STATE = (
     "CASE WHEN min(m.automatic) = 1 THEN 'automatic' WHEN max(v.snoozed_until_us) > ? "
@@ -244,8 +277,12 @@ def list_conversations(
     filters: Filters = Filters(),
     sort: str = NEWEST,
     after: Place | None = None,
+    reader: str = "",
 ) -> Plan[list[Conversation]]:
-    """Conversations of these clients that are open, snoozed or automatic, newest first, or with `waiting` the longest waiting first."""
+    """Conversations of these clients that are open, snoozed or automatic, newest first, or with `waiting` the longest waiting first.
+
+    `reader`: The user who reads the list; empty: a key, for which nothing is unread.
+    """
     if not clients:
         return []
     having = Where(f"{_STATE} = ?", now, state)
@@ -259,20 +296,23 @@ def list_conversations(
         )
     if filters.assignee is not None:
         having.add("COALESCE(max(v.assignee_id), '') = ?", filters.assignee)
+    unread = _UNREAD if reader else "0"
+    if filters.unread:
+        having.add(f"{unread} = 1")
     oldest = f"COALESCE(min({_HUMAN.format('m.occurred_us')}), max(m.occurred_us))"
     by, direction, than = ("max(m.occurred_us)", "DESC", "<") if sort == NEWEST else (oldest, "ASC", ">")
     if after is not None:
         having.add(f"({by}, m.client, x.record_id) {than} (?, ?, ?)", *after)
     condition, numbers = among(clients)
     of_clients = f"m.client {condition} AND {_OPEN}"
-    columns = f"SELECT m.client, x.record_id, max(m.occurred_us), {_COUNTS}, {_V}"
+    columns = f"SELECT m.client, x.record_id, max(m.occurred_us), {_COUNTS}, {_V}, {unread}"
     ends = (
         f"GROUP BY m.client, x.record_id HAVING {having} ORDER BY {by} {direction}, m.client {direction}, x.record_id {direction} LIMIT ?"
     )
     rows = yield Select(
-        f"{columns} {_SQLITE} {_DECIDED} WHERE {of_clients} AND {_SAME} {ends}",
-        (*numbers, *having.params, limit),
-        f"{columns} {_POSTGRES} {_DECIDED} WHERE {of_clients} {ends}",
+        f"{columns} {_SQLITE} {_DECIDED} {_READ} WHERE {of_clients} AND {_SAME} {ends}",
+        (reader, *numbers, *having.params, limit),
+        f"{columns} {_POSTGRES} {_DECIDED} {_READ} WHERE {of_clients} {ends}",
     )
     return (yield from _with_details([_conversation(row) for row in rows]))
 
@@ -290,7 +330,8 @@ def list_done_conversations(
 ) -> Plan[list[Conversation]]:
     """Conversations of these clients whose replies are all handled, newest first."""
     conversations: list[Conversation] = []
-    for client in clients:
+    # What is done waits for no reader.
+    for client in [] if filters.unread else clients:
         conversations += yield from _done(client, limit, filters, after)
     return (yield from _with_details(_in_order(conversations, NEWEST)[:limit]))
 
@@ -306,7 +347,7 @@ def _done(client: int, limit: int, filters: Filters, after: Place | None) -> Pla
     if after is not None:
         where.add("(m.occurred_us, m.client, x.record_id) < (?, ?, ?)", *after)
     columns = "SELECT m.client, x.record_id, m.occurred_us, 0, NULL, NULL, 0, 0, v.snoozed_us, v.snoozed_until_us, v.label, v.assignee_id, "
-    columns += "COALESCE(v.updated_us, 0)"
+    columns += "COALESCE(v.updated_us, 0), 0"
     ends = f"NOT EXISTS ({_LATER}) ORDER BY m.occurred_us DESC, x.record_id DESC LIMIT ?"
     rows = yield Select(
         f"{columns} {_SQLITE} {_DECIDED} WHERE {where} AND {_SAME} AND {ends}",
@@ -338,13 +379,14 @@ def _with_details(conversations: list[Conversation]) -> Plan[list[Conversation]]
 
 @dataclass(slots=True)
 class ConversationCounts:
-    """Numbers of conversations, each up to `MOST_COUNTED`; `unassigned` and `mine` are of open ones."""
+    """Numbers of conversations, each up to `MOST_COUNTED`; `unassigned`, `mine` and `unread` are of open ones."""
 
     open: int = 0
     snoozed: int = 0
     automatic: int = 0
     unassigned: int = 0
     mine: int = 0
+    unread: int = 0
 
 
 def _sum(call: object, answers: Answers) -> ConversationCounts:
@@ -354,38 +396,45 @@ def _sum(call: object, answers: Answers) -> ConversationCounts:
 
 @query(clients=lambda call: call.clients, divide=Division(divide_clients, _sum, partial=True))
 def count_conversations(clients: Sequence[int], now: Micros, user_id: str = "") -> Plan[ConversationCounts]:
-    """Count the conversations of these clients; `mine` are those of a user."""
+    """Count the conversations of these clients; `mine` and `unread` are those of a user."""
     counts = ConversationCounts()
     if not clients:
         return counts
     condition, numbers = among(clients)
     of_clients = f"m.client {condition} AND {_OPEN}"
-    columns = f"SELECT {_STATE} AS state, COALESCE(max(v.assignee_id), '') AS assignee"
+    columns = f"SELECT {_STATE} AS state, COALESCE(max(v.assignee_id), '') AS assignee, {_UNREAD} AS unread"
     ends = f"GROUP BY m.client, x.record_id LIMIT {3 * MOST_COUNTED}"
-    sums = "SELECT state, count(*), count(CASE WHEN assignee = '' THEN 1 END), count(CASE WHEN assignee = ? THEN 1 END) FROM"
-    rows = yield Select(
-        f"{sums} ({columns} {_SQLITE} {_DECIDED} WHERE {of_clients} AND {_SAME} {ends}) s GROUP BY state",
-        (user_id, now, *numbers),
-        f"{sums} ({columns} {_POSTGRES} {_DECIDED} WHERE {of_clients} {ends}) s GROUP BY state",
+    sums = (
+        "SELECT state, count(*), count(CASE WHEN assignee = '' THEN 1 END), count(CASE WHEN assignee = ? THEN 1 END), "
+        "count(CASE WHEN unread = 1 THEN 1 END) FROM"
     )
-    for state, count, unassigned, mine in rows:
+    rows = yield Select(
+        f"{sums} ({columns} {_SQLITE} {_DECIDED} {_READ} WHERE {of_clients} AND {_SAME} {ends}) s GROUP BY state",
+        (user_id, now, user_id, *numbers),
+        f"{sums} ({columns} {_POSTGRES} {_DECIDED} {_READ} WHERE {of_clients} {ends}) s GROUP BY state",
+    )
+    for state, count, unassigned, mine, unread in rows:
         setattr(counts, state, min(count, MOST_COUNTED))
         if state == OPEN:
-            counts.unassigned, counts.mine = min(unassigned, MOST_COUNTED), min(mine, MOST_COUNTED) if user_id else 0
+            counts.unassigned = min(unassigned, MOST_COUNTED)
+            if user_id:
+                counts.mine, counts.unread = min(mine, MOST_COUNTED), min(unread, MOST_COUNTED)
     return counts
 
 
 @query
-def get_conversation(client: int, contact_id: int) -> Plan[Conversation | None]:
-    """The conversation with a contact; None if there is no such contact."""
+def get_conversation(client: int, contact_id: int, reader: str = "") -> Plan[Conversation | None]:
+    """The conversation with a contact; None if there is no such contact. `reader`: as in `list_conversations`."""
     rows = yield Execute(CONTACTS, [(client, contact_id)])
-    return (yield from _of_contact(client, contact_id, rows[0][2:])) if rows else None
+    return (yield from _of_contact(client, contact_id, rows[0][2:], reader)) if rows else None
 
 
-def _of_contact(client: int, contact_id: int, contact: Row) -> Plan[Conversation]:
-    rows = yield Execute(CONVERSATION_OF, [(client, CONTACT, contact_id)])
+def _of_contact(client: int, contact_id: int, contact: Row, reader: str) -> Plan[Conversation]:
+    rows = yield Execute(CONVERSATION_OF, [(client, CONTACT, contact_id, reader)])
     conversation = _conversation(rows[0]) if rows else Conversation(client, contact_id, None)
     conversation.contact = contact
+    if not reader:
+        conversation.unread = 0
     yield from _with_details([conversation])
     return conversation
 
@@ -404,6 +453,8 @@ class ConversationChange:
     """The id of a user; empty: nobody."""
     kind: str | None = None
     """`human` or `automatic`: what wrote the replies that are not handled."""
+    reader: str = ""
+    """The user for whom the result says whether it is unread."""
 
 
 CHANGED = "the conversation changed since it was read: a reply came in, or somebody else changed it"
@@ -421,7 +472,7 @@ def change_conversation(
     # The lock blocks merges, deletions and erasures of the contact, and other changes of the conversation.
     yield from lock_existing(client, CONTACT, [contact_id])
     rows = yield Execute(CONTACTS, [(client, contact_id)])
-    before: Conversation = yield from _of_contact(client, contact_id, rows[0][2:])
+    before: Conversation = yield from _of_contact(client, contact_id, rows[0][2:], change.reader)
     if if_version is not None and if_version != before.version:
         return PreconditionFailed(CHANGED)
     state = before.state(at)
@@ -458,7 +509,25 @@ def change_conversation(
         if event.type == EventType.CONVERSATION_ASSIGNED:
             event.data = {"assignee_id": assignee}
     yield from log_events(logged)
-    return (yield from _of_contact(client, contact_id, rows[0][2:]))
+    return (yield from _of_contact(client, contact_id, rows[0][2:], change.reader))
+
+
+@command
+def mark_conversation(
+    client: int, contact_id: int, user_id: str, if_version: str | None = None, is_read: bool = True
+) -> Plan[NotFound | PreconditionFailed | None]:
+    """Note that a person has read the messages with a contact, or forget that they have.
+
+    `NotFound` without the contact, `PreconditionFailed` if the conversation has another version than `if_version`: a reply came in that
+    nobody has read.
+    """
+    yield from lock_existing(client, CONTACT, [contact_id])
+    if if_version is not None:
+        present: Conversation = yield from _of_contact(client, contact_id, (), user_id)
+        if present.version != if_version:
+            return PreconditionFailed(CHANGED)
+    yield Execute(MARK_READ if is_read else MARK_UNREAD, [(client, CONTACT, contact_id, user_id)])
+    return None
 
 
 Named = tuple[int, int, str | None]

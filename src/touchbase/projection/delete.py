@@ -10,7 +10,7 @@ from typing import Any
 
 from touchbase.clients.sql.clients import CLIENT_BY_NUMBER
 from touchbase.common.timestamps import Micros
-from touchbase.conversations.plans import DELETE_DECISION
+from touchbase.conversations.plans import DELETE_DECISION, DELETE_READS
 from touchbase.deliveries.sql import statements as inbox_sql
 from touchbase.do_not_contact.addresses import addresses_of_refs
 from touchbase.do_not_contact.sql.entries import share_causes
@@ -217,6 +217,7 @@ def _remove(client: int, records: Sequence[tuple[int, int, int]], at: Micros) ->
     rows = yield Execute(DELIVERIES_OF_EVENTS, records)
     yield Execute(DELETE_OF_RECORD, records)
     yield Execute(DELETE_DECISION, records)
+    yield Execute(DELETE_READS, records)
     yield Execute(history_sql.DELETE_EVENTS_OF, records)
     yield Execute(TAKE_DELETED, records)
     yield Execute(FORGET_FORMER_OWNERS, records)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from touchbase.conversations.plans import COUNT_DECISION, DELETE_DECISION
+from touchbase.conversations.plans import COUNT_DECISION, COUNT_READS, DELETE_DECISION, DELETE_READS
 from touchbase.event_log.sql.log import FORGET_CHANGES
 from touchbase.history.events import CONTACT
 from touchbase.messages.sql.plans import COUNT_OF_RECORD, DELETE_OF_RECORD
@@ -69,6 +69,7 @@ PII_TABLES = (
     _by_record("custom_field", "custom_fields"),
     _MESSAGES,  # before the events, by which its rows are found
     PiiTable("conversation", "", COUNT_DECISION, DELETE_DECISION),
+    PiiTable("conversation_read", "", COUNT_READS, DELETE_READS),
     _by_record("event", "events"),
     _WANTED,  # before the links, by which its rows are found
     replace(_by_record("former_owner", ""), remove=FORGET_FORMER_OWNERS),  # before the links, by which merged records are found
