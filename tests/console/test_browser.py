@@ -109,7 +109,8 @@ def test_every_overlay__has_nothing_that_axe_finds(console: Console, subtests: p
         with subtests.test(overlay=name):
             console.go(page, path)
             show(page)
-            assert axe_faults(page) + dark_faults(page) == []
+            rows = "" if name == "selected" else ".grid-rows"  # as on the screen without an overlay
+            assert axe_faults(page, without=rows) + dark_faults(page, without=rows) == []
 
 
 HOSTILE = [
