@@ -57,7 +57,7 @@ def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line(
         "markers", "weekly: repeats on more data, on the other engine or with broken builds what others prove: in `make test-all` only"
     )
-    config.addinivalue_line("markers", "serial: needs a machine that does nothing else: only in `make test-all`, without other tests")
+    config.addinivalue_line("markers", "serial: a fault run, which waits more than it works: two at a time, after all other tests")
     if WORKER is not None:
         config.pluginmanager.register(RunningTest(WORKER))
         return
