@@ -57,7 +57,7 @@ def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line(
         "markers", "weekly: repeats on more data, on the other engine or with broken builds what others prove: in `make test-all` only"
     )
-    config.addinivalue_line("markers", "serial: needs a machine that does nothing else: only in `make test-all`, without other tests")
+    config.addinivalue_line("markers", "serial: a fault run, which waits more than it works: two at a time, after all other tests")
     if WORKER is not None:
         config.pluginmanager.register(RunningTest(WORKER))
         return
@@ -72,13 +72,25 @@ def pytest_configure(config: pytest.Config) -> None:
 SLOW = slow_functions()
 TESTS = Path(__file__).parent
 BY_CONTRACT = frozenset({
-    "adapters", "auth", "bench", "bin", "cli", "client", "clients", "common", "company_links", "connections", "console", "custom_fields",
-    "demo", "do_not_contact", "duplicates", "enrichment", "exports", "history", "http", "imports", "inbox", "integrations", "mcp",
-    "messages", "rate_limit", "relay", "reports", "retention", "revyops", "server", "statuses", "suppression", "tracing",
-    "cells/test_cli.py", "cells/test_commands.py", "cells/test_outage.py", "cells/test_server.py", "merging/test_any_order.py",
-    "outgoing/test_api.py", "outgoing/test_slack.py", "outgoing/test_write_back.py", "outgoing/test_write_back_loops.py",
+    "adapters", "auth", "bench", "cli", "client", "clients", "common", "company_links", "connections", "console", "custom_fields",
+    "do_not_contact", "enrichment", "exports", "history", "http", "imports", "inbox", "integrations", "loading", "mcp", "messages",
+    "rate_limit", "relay", "reports", "retention", "revyops", "server", "statuses", "suppression", "tracing",
+    "cells/test_cli.py", "cells/test_commands.py", "cells/test_outage.py", "cells/test_server.py",
+    "erasure/test_api.py", "erasure/test_erasure_list.py", "erasure/test_listed_addresses.py", "erasure/test_requests.py",
+    "event_log/test_more_events.py",
+    "jobs/test_job_api.py",
+    "merging/test_any_order.py",
+    "outgoing/test_agency_month.py", "outgoing/test_api.py", "outgoing/test_blocklists.py", "outgoing/test_event_samples.py",
+    "outgoing/test_filters.py", "outgoing/test_mail.py", "outgoing/test_many_endpoints.py", "outgoing/test_operation.py",
+    "outgoing/test_preview.py", "outgoing/test_slack.py", "outgoing/test_write_back.py", "outgoing/test_write_back_loops.py",
+    "projection/test_absorbed_objects.py", "projection/test_api_writes.py", "projection/test_crm_merges.py",
+    "projection/test_custom_budget.py", "projection/test_equal_times.py", "projection/test_former_owners.py",
     "projection/test_known_events.py", "projection/test_merged_records.py", "projection/test_object_fields.py",
-    "projection/test_repeats.py", "projection/test_separate_objects.py",
+    "projection/test_other_person.py", "projection/test_repeats.py", "projection/test_separate_objects.py",
+    "projection/test_time_zones.py",
+    "records/test_conditional.py", "records/test_custom_fields.py", "records/test_dry_run.py", "records/test_external_ids.py",
+    "records/test_patch.py", "records/test_put.py", "records/test_timeline.py", "records/test_unknown_members.py",
+    "records/test_value_history.py",
 })  # fmt: skip
 """Folders and files of tests that ask through the API, or of no store: CI runs them on SQLite. On PostgreSQL it runs the contract of the
 store, its plans, row-level security, races, merges, erasures, searches, and the order of events by the examples and programs of

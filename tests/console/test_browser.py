@@ -114,7 +114,8 @@ def test_every_overlay__has_nothing_that_axe_finds(console: Console, subtests: p
             console.go(page, path)
             show(page)
             page.locator("dialog, :popover-open, .bulk, .editor").first.wait_for()
-            assert axe_faults(page) + dark_faults(page) == []
+            rows = "" if name == "selected" else ".grid-rows"  # as on the screen without an overlay
+            assert axe_faults(page, without=rows) + dark_faults(page, without=rows) == []
 
 
 HOSTILE = [

@@ -66,9 +66,7 @@ class PausingConnection(ServingConnection):
 
 
 def _plain(value: Any) -> Any:
-    """Return a column's value: JSON parsed, and a hash, which names the client, as nothing."""
-    if isinstance(value, bytes):
-        return None
+    """Return a column's value, JSON parsed."""
     return msgspec.json.decode(value) if isinstance(value, str) and value[:1] in ("{", "[") else value
 
 
@@ -115,13 +113,16 @@ class Stage:
     """The columns of tables with rows of the template, without `client`."""
     empty: dict[str, list[str]] = field(default_factory=dict)
     """The same of the other tables."""
+    select: str = ""
+    """Reads the rows of a client in all tables: one statement, because a run is compared with two others."""
     runs: int = 0
 
     @classmethod
     @asynccontextmanager
     async def open(cls, url: str, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Stage]:
         """Open both stores."""
-        sql = await asyncpg.connect(url, server_settings={"touchbase.clients": "all"})
+        settings = {"touchbase.clients": "all", "plan_cache_mode": "force_generic_plan"}
+        sql = await asyncpg.connect(url, server_settings=settings)
         with pausing(monkeypatch):
             stores = [await PostgresStore.open(url, queue_limit=100) for _ in range(2)]
             template = (await stores[0].write(ensure_client("template", NOON))).number
@@ -135,11 +136,12 @@ class Stage:
     async def freeze(self) -> None:
         """Take the template's rows as they are now as the beginning of each run."""
         columns = await self.sql.fetch(
-            "SELECT table_name, column_name FROM information_schema.columns WHERE table_schema = current_schema() "
+            "SELECT table_name, column_name, data_type FROM information_schema.columns WHERE table_schema = current_schema() "
             "ORDER BY table_name, ordinal_position"
         )
         by_table: dict[str, list[str]] = {}
-        for table, column in columns:
+        hashes = {(table, column) for table, column, data_type in columns if data_type == "bytea"}  # they name the client
+        for table, column, _ in columns:
             by_table.setdefault(table, []).append(column)
         self.tables = {
             table: [name for name in names if name != "client"]
@@ -149,6 +151,12 @@ class Stage:
         for table in list(self.tables):
             if table != "client_storage" and not await self.sql.fetchval(f"SELECT count(*) FROM {table} WHERE client = {self.template}"):
                 self.empty[table] = self.tables.pop(table)
+        self.select = " UNION ALL ".join(
+            f"SELECT '{table}', jsonb_build_array({shown})::text FROM {table} WHERE client = $1"
+            for table, names in (self.tables | self.empty).items()
+            if table not in NOT_COMPARED
+            for shown in [", ".join("NULL" if (table, name) in hashes else f'"{name}"' for name in names)]
+        )
         await self.sql.execute("UPDATE id_block SET next = $1 WHERE name <> 'client' AND next < $1", FIRST_NEW_ID)
         # Blocks of ids that the stores have fetched before are used up by other calls.
         for store in (self.paused, self.other):
@@ -175,22 +183,17 @@ class Stage:
 
     async def rows(self, number: int) -> dict[str, list[str]]:
         """Return the client's rows as text, without what differs from run to run."""
-        found: dict[str, list[str]] = {}
-        for table, columns in (self.tables | self.empty).items():
-            if table in NOT_COMPARED:
-                continue
-            shown = ", ".join(f'"{name}"' for name in columns)
-            order = "ORDER BY record_kind, record_id, sequence" if table == "logged_event" else ""
-            rows = await self.sql.fetch(f"SELECT {shown} FROM {table} WHERE client = $1 {order}", number)
-            if table == "logged_event":  # each record's events are in order; those of different records may be in any
-                rows = [
-                    (index, *row[1:])
-                    for _, group in groupby(rows, lambda row: (row["record_kind"], row["record_id"]))
-                    for index, row in enumerate(map(tuple, group))
-                ]
-            if rows:
-                found[table] = sorted(self.shown([_plain(value) for value in row], number) for row in rows)
-        return found
+        by_table: dict[str, list[list[Any]]] = {}
+        for table, row in await self.sql.fetch(self.select, number):
+            by_table.setdefault(table, []).append(msgspec.json.decode(row))
+        if events := by_table.get("logged_event"):  # each record's events are in order; those of different records may be in any
+            columns = (self.tables | self.empty)["logged_event"]
+            kind, record, sequence = map(columns.index, ("record_kind", "record_id", "sequence"))
+            events.sort(key=lambda row: (row[kind] or 0, row[record] or 0, row[sequence]))
+            for _, group in groupby(events, lambda row: (row[kind], row[record])):
+                for index, row in enumerate(group):
+                    row[0] = index
+        return {table: sorted(self.shown([_plain(value) for value in row], number) for row in rows) for table, rows in by_table.items()}
 
     def shown(self, value: object, number: int) -> str:
         """Return the text of a value, without ids and keys of this run."""

@@ -10,6 +10,7 @@ from typing import Any
 
 import msgspec
 import pytest
+from tests.examples import FULL
 from tests.operations import all_commands
 from tests.storage.paused import BROKEN, NOON, Action, Outcome, Stage
 
@@ -266,7 +267,7 @@ CALLS: dict[str, tuple[type | None, Call]] = {
     "erase_pending": (erase_pending, lambda w, t: erase_pending(t.client, [("hubspot", "contact", "7")], t.at)),
     "webhooks": (None, lambda w, t: lambda store: apply_webhooks(store, t)),
 }
-"""How each operation that names a record is called; each is tried beside each of `OTHERS` and beside itself."""
+"""How each operation that names a record is called; each is tried beside itself and beside `OTHERS`: a third of them in CI, all weekly."""
 OTHERS = (
     "merge_records", "merge_records: survivor", "merge_records: company", "delete_record", "delete_record: company", "erase_person",
     "undo_merge", "undo_merge: company", "webhooks",
@@ -437,6 +438,7 @@ async def test_operations__wait_for_another_one_on_the_same_records_instead_of_d
 @pytest.mark.slow
 @pytest.mark.parametrize("mine", CALLS)
 async def test_operations__with_another_one_between_give_what_one_after_the_other_gives(stage: tuple[Stage, World], mine: str) -> None:
-    found = [fault for other in dict.fromkeys((*OTHERS, mine)) for fault in await faults(*stage, mine, other)]
+    sample = OTHERS if FULL else OTHERS[[*CALLS].index(mine) % 3 :: 3]
+    found = [fault for other in dict.fromkeys((*sample, mine)) for fault in await faults(*stage, mine, other)]
 
     assert "\n".join(found) == ""
