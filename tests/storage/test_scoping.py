@@ -352,6 +352,7 @@ SPECIAL: dict[str, Any] = {
     "edges": [1, 3, 5],
     "shards": [0, 1],
     "since": {1: 0},
+    "spans": {1: (0, 1)},
     "stored": {},
     "place": (0, None),
 }

@@ -30,7 +30,7 @@ from touchbase.http.schemas import Time, encode
 from touchbase.inbox.refused import NO_CLIENT
 from touchbase.outgoing.api.events import FEED, KEEP_ALIVE_SECONDS, STREAM, disconnected, first_of
 
-TAG = Tag("Live changes", "What changes, over all clients that a person may see, while it changes.")
+TAG = Tag("Live", "What changes, over all clients that a person may see, while it changes.")
 PATH = "/team/v1/stream"
 CHECK_SECONDS = 0.5
 """Time between two looks at whether the key, the session or its person has ended; if another process ended it, `FRESH` is added."""

@@ -79,6 +79,10 @@ def find_new_events(since: Mapping[int, int]) -> Plan[dict[int, int]]:
     return {client: newest for client, newest in rows if newest > since[client]}
 
 
+def _spans_by_cell(query: Any, cell_of: CellOf) -> dict[int, Any]:
+    return {cell: replace(query, spans=dict(part)) for cell, part in divided(query.spans.items(), cell_of).items()}
+
+
 CHANGES = Statement(
     "changes_of_clients",
     (("client", "bigint"), ("since", "bigint"), ("until", "bigint")),
@@ -88,13 +92,13 @@ CHANGES = Statement(
 """Events without their values."""
 
 
-@query(clients=lambda call: call.since, divide=Division(_by_cell, concatenated))
-def list_changes(since: Mapping[int, tuple[int, int]]) -> Plan[list[LoggedEvent]]:
+@query(clients=lambda call: call.spans, divide=Division(_spans_by_cell, concatenated))
+def list_changes(spans: Mapping[int, tuple[int, int]]) -> Plan[list[LoggedEvent]]:
     """Events of several clients between two sequences of each, without their values, in the order of each client.
 
-    `since`: Client -> the sequence after which its events begin, and the last one.
+    `spans`: Client -> the sequence after which its events begin, and the last one.
     """
-    rows = yield Execute(CHANGES, sorted((client, *between) for client, between in since.items()))
+    rows = yield Execute(CHANGES, sorted((client, *span) for client, span in spans.items()))
     return [event_of(row) for row in sorted(rows)]
 
 
