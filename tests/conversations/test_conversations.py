@@ -200,7 +200,14 @@ async def test_counters__count_each_state(messages: Messages) -> None:
     ann = (await listed(messages, "?sort=newest"))[1]["contact"]["id"]
     await change(messages, {"snoozed_until": to_text(messages.call.clock() + HOUR)}, contact=ann)
 
-    assert (await messages.call.get("/team/v1/counters")).json() == {"open": 1, "snoozed": 1, "automatic": 1, "unassigned": 1, "mine": 0}
+    assert (await messages.call.get("/team/v1/counters")).json() == {
+        "open": 1,
+        "snoozed": 1,
+        "automatic": 1,
+        "unassigned": 1,
+        "mine": 0,
+        "unread": 0,
+    }
 
 
 async def test_one_conversation__shows_its_messages(messages: Messages) -> None:
