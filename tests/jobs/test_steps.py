@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Awaitable, Callable
 from typing import Any
 
 import pytest
@@ -95,7 +96,8 @@ class Noting:
 
     name = "contacts.note"
 
-    def __init__(self, jobs: int) -> None:
+    def __init__(self, jobs: int, meanwhile: Callable[[], Awaitable[object]] | None = None) -> None:
+        self.meanwhile = meanwhile
         self.clients: list[int] = []
         self.ended = asyncio.Event()
         self._jobs = jobs
@@ -103,6 +105,8 @@ class Noting:
     async def run(self, run: JobRun) -> None:
         """Note the client."""
         self.clients.append(run.job.client)
+        if self.meanwhile is not None:
+            await self.meanwhile()
         if len(self.clients) == self._jobs:
             self.ended.set()
 
@@ -140,7 +144,7 @@ async def test_clients__take_turns_however_many_jobs_they_have(call: ApiClient, 
         await call.settings(name)
     await queue(call, "contacts.note", *[1] * 30, *[2] * 3, 3)
     monkeypatch.setattr(worker_module, "MAX_JOBS", 1)
-    noting = Noting(7)
+    noting = Noting(7, meanwhile=lambda: worker._round())
     worker = JobWorker(call.parts.store, call.clock, [noting])
     running = asyncio.create_task(worker.run())
 
