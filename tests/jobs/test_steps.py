@@ -96,8 +96,8 @@ class Noting:
 
     name = "contacts.note"
 
-    def __init__(self, jobs: int, meanwhile: Callable[[], Awaitable[object]] | None = None) -> None:
-        self.meanwhile = meanwhile
+    def __init__(self, jobs: int) -> None:
+        self.meanwhile: Callable[[], Awaitable[object]] | None = None
         self.clients: list[int] = []
         self.ended = asyncio.Event()
         self._jobs = jobs
@@ -144,8 +144,9 @@ async def test_clients__take_turns_however_many_jobs_they_have(call: ApiClient, 
         await call.settings(name)
     await queue(call, "contacts.note", *[1] * 30, *[2] * 3, 3)
     monkeypatch.setattr(worker_module, "MAX_JOBS", 1)
-    noting = Noting(7, meanwhile=lambda: worker._round())
+    noting = Noting(7)
     worker = JobWorker(call.parts.store, call.clock, [noting])
+    noting.meanwhile = worker._round  # a search while there is no room
     running = asyncio.create_task(worker.run())
 
     async with asyncio.timeout(60):
