@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Awaitable, Callable
 from typing import Any
 
 import pytest
@@ -96,6 +97,7 @@ class Noting:
     name = "contacts.note"
 
     def __init__(self, jobs: int) -> None:
+        self.meanwhile: Callable[[], Awaitable[object]] | None = None
         self.clients: list[int] = []
         self.ended = asyncio.Event()
         self._jobs = jobs
@@ -103,6 +105,8 @@ class Noting:
     async def run(self, run: JobRun) -> None:
         """Note the client."""
         self.clients.append(run.job.client)
+        if self.meanwhile is not None:
+            await self.meanwhile()
         if len(self.clients) == self._jobs:
             self.ended.set()
 
@@ -142,6 +146,7 @@ async def test_clients__take_turns_however_many_jobs_they_have(call: ApiClient, 
     monkeypatch.setattr(worker_module, "MAX_JOBS", 1)
     noting = Noting(7)
     worker = JobWorker(call.parts.store, call.clock, [noting])
+    noting.meanwhile = worker._round  # a search while there is no room
     running = asyncio.create_task(worker.run())
 
     async with asyncio.timeout(60):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from touchbase.sql.dialect import by_row, for_sqlite, schema_sql
+from touchbase.storage.postgres import connection
 
 KEY = (("client", "bigint"), ("id", "bigint"))
 
@@ -62,3 +63,15 @@ def test_schema_sql__protects_the_tables_of_clients_on_postgresql() -> None:
     assert [line.partition(" USING")[0] for line in lines[8:]] == [
         "ALTER TABLE seat ENABLE ROW LEVEL SECURITY;", "ALTER TABLE seat FORCE ROW LEVEL SECURITY;", "CREATE POLICY of_client ON seat",
     ]  # fmt: skip
+
+
+def test_numbered__stores_a_bounded_number_of_short_texts() -> None:
+    """Searches have texts of their own, however many and long."""
+    cached = connection._short_numbered.cache_info
+    before = cached()
+    texts = [f"SELECT {number} WHERE id = ? OR id IN ({', '.join('?' * 2_000)})" for number in range(3)]
+
+    numbered = [connection._numbered(text) for text in texts]
+
+    assert numbered[2].startswith("SELECT 2 WHERE id = $1 OR id IN ($2, $3")
+    assert (cached().misses, cached().maxsize) == (before.misses, 1_000)

@@ -91,7 +91,9 @@ class JobWorker(Worker):
         return await self._take(client, job_id)
 
     async def _round(self) -> float:
-        due = await self._store.read(due_jobs(self._clock(), MOST_DUE)) if self._has_room else []
+        if not self._has_room:
+            return self.poll_seconds
+        due = await self._store.read(due_jobs(self._clock(), MOST_DUE))
         clients = {client for client, _ in due}
         self._begun = {client: number for client, number in self._begun.items() if client in clients or client in self._running}
         for client, job_id in sorted(due, key=lambda job: self._begun.get(job[0], 0)):
