@@ -310,9 +310,9 @@ class Model:
             if (record := self.one(kind, owners.values())) is None or self.is_another(record, sets):
                 return conflicts(owners.values())
             owners = {"email": record}
-        elif owners and on_duplicate == "return" and self.is_another(next(iter(owners.values())), sets):
-            return conflicts(owners.values())
-        elif owners and on_duplicate == "error":
+        elif (owners and on_duplicate == "return" and self.is_another(next(iter(owners.values())), sets)) or (
+            owners and on_duplicate == "error"
+        ):
             return conflicts(owners.values())
         if restore_erased:
             named = {(name, normal(name, sets[name]) or "") for name in KEYS["contacts"] if name in sets}
