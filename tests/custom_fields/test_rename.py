@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 from tests.custom_fields.fields import contact, done, inputs, listed, path, rename, uses, values
 from tests.house import House
 
@@ -270,4 +271,23 @@ async def test_companies__are_renamed_too(house: House) -> None:
 
     assert await values(house, number, "companies") == {"Employees": "10"}
     assert await uses(house) == {"Size": 1}
+    assert await house.differences() == []
+
+
+@pytest.mark.parametrize("is_later", [False, True])
+async def test_rename__to_the_name_of_a_removed_field_counts_for_a_record_in_the_bin(house: House, is_later: bool) -> None:
+    written = [{"Old": "gone"}, {"Size": "9"}][:: -1 if is_later else 1]
+    number = await contact(house, JANE, **written[0])
+    house.call.clock.move(1)
+    await house.request("PATCH", f"/public/v2/contacts/{number}", {"contact_custom_fields_input": inputs(**written[1])})
+    other = await contact(house, email="other@example.com", Old="gone", Size="8")
+    await house.delete(number)
+    house.call.clock.move(1)
+    await done(house, await house.request("DELETE", f"{path('Old')}?values=delete"))
+    house.call.clock.move(1)
+    await rename(house, "Size", "Old")
+
+    await house.request("POST", f"/public/v2/contacts/{number}/restore")
+
+    assert (await values(house, number), await values(house, other)) == ({"Old": "9"}, {"Old": "8"})
     assert await house.differences() == []

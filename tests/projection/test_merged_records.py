@@ -149,18 +149,21 @@ async def test_find_united__returns_the_surviving_record(store: Store, kind: str
     assert [await store.read(find_united(client, other, records[-1])) for other in (CONTACT, COMPANY) if other != number] == [None]
 
 
-@pytest.mark.parametrize("first", ["1", "2"])
-async def test_two_contacts_created_by_the_api__are_never_merged(store: Store, first: str) -> None:
-    client = await client_of(store)
-    await made_through_the_api(store, client, "ann@example.com", "bob@example.com")
+async def test_two_contacts_created_by_the_api__are_one_once_their_crm_merges_them(store: Store) -> None:
     emails = {"1": "ann@example.com", "2": "bob@example.com"}
-    naming = [about("contact", number, email=emails[number], occurred_us=NOON - 9) for number in sorted(emails, key=lambda n: n != first)]
+    merging = [merge("contact", "1", "2")[0] | {"absorbed": True}]
+    naming = [about("contact", number, email=email, occurred_us=NOON - 9) for number, email in emails.items()]
+    renaming = about("contact", "2", fields={"last_name": "Lee"}, occurred_us=NOON - 3)
 
-    await receive(store, client, *naming, merge("contact", "1", "2"), about("contact", "1", fields={"last_name": "Lee"}))
+    for order in itertools.permutations([*naming, merging, renaming]):
+        client = await client_of(store)
+        await made_through_the_api(store, client, *emails.values())
+        await receive(store, client, *order)
 
-    contacts = await store.read(list_records(Listing(CONTACT_TYPE, client, 10)))
-    assert [(each.email, each.last_name) for each in contacts] == [("ann@example.com", "Lee"), ("bob@example.com", None)]
-    assert await no_differences(store, client)
+        contacts = await store.read(list_records(Listing(CONTACT_TYPE, client, 10)))
+        shown = [(each.email, each.further_emails, each.last_name) for each in contacts]
+        assert shown == [("bob@example.com", '["ann@example.com"]', "Lee")], order
+        assert await no_differences(store, client)
 
 
 async def test_object_id__may_belong_to_a_person_and_a_company(store: Store) -> None:

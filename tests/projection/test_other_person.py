@@ -78,4 +78,5 @@ async def test_webhooks__that_name_two_contacts_of_requests_give_equal_records_i
         shown.append((contacts, [await house.timeline(each["id"]) for each in await house.listed()]))
 
     assert all(each == shown[0] for each in shown), shown
-    assert len(shown[0][0]) == 2
+    [contact] = shown[0][0]
+    assert (contact["email"], contact["linkedin_url"], contact["last_name"]) == (ANN, PROFILE, "Lee")

@@ -307,10 +307,12 @@ class Model:
         if any(fault is not NO_COMPANY for fault in faults) or (faults and not (owners and on_duplicate == "return")):
             return faults + conflicts(owners.values())
         if owners and on_duplicate == "update":
-            if (record := self.one(kind, owners.values())) is None:
+            if (record := self.one(kind, owners.values())) is None or self.is_another(record, sets):
                 return conflicts(owners.values())
             owners = {"email": record}
-        elif owners and on_duplicate == "error":
+        elif (owners and on_duplicate == "return" and self.is_another(next(iter(owners.values())), sets)) or (
+            owners and on_duplicate == "error"
+        ):
             return conflicts(owners.values())
         if restore_erased:
             named = {(name, normal(name, sets[name]) or "") for name in KEYS["contacts"] if name in sets}
@@ -359,6 +361,8 @@ class Model:
             record = others[0]  # it has no key of this kind yet
         elif others and (record is None or (record := self.one(kind, owners.values())) is None):
             return conflicts(others)
+        if record is not None and self.is_another(record, sets):
+            return conflicts([record])
         if record is None:
             return Done(201, self.add(kind, self.entry("create", {name: value for name, value in sets.items() if value is not None})))
         unsets = clears or None in sets.values()
@@ -401,6 +405,13 @@ class Model:
             return None
         survivor = next(iter(having), found[0])
         return self.join(survivor, [each for each in found if each is not survivor])
+
+    def is_another(self, record: Record, sets: Values) -> bool:
+        """Whether a write is about another person than the contact with its profile: one that never had the addresses."""
+        named = {key for name, key in keys_of([*sets.get("emails", []), *filter(None, [sets.get("email")])])}
+        had = {key for key in named if (hands := self.hands.get(key)) and self.root("contacts", hands[-1]) is record}
+        mine = {key for name, key in record.keys if name == "email"}
+        return bool(record.kind == "contacts" and mine and named and not named & (mine | had))
 
     def join(self, survivor: Record, others: list[Record]) -> Record:
         """Merge contacts that a write names."""

@@ -39,8 +39,10 @@ class Everything(RecordsAndWebhooks):
         house, model = self.begin(who)
         reply = self.send(house, "POST", f"{PEOPLE}/match", {"items": items})
         for item, found in zip(items, reply.json()["data"], strict=True):
-            owners = {each.id: each for each in model.owners("contacts", item).values()}
-            if not item or len(owners) > 1:
+            named = model.owners("contacts", item)
+            owners = {each.id: each for each in named.values()}
+            is_another = "email" in item and list(named) == ["linkedin_url"] and "email" in model.shown(named["linkedin_url"])
+            if not item or len(owners) > 1 or is_another:
                 assert (found["id"], found["error"]["code"]) == (None, "ambiguous" if item else "required")
                 continue
             shown = model.shown(*owners.values()) if owners else {}

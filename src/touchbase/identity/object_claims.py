@@ -61,9 +61,12 @@ class Claims:
     """Objects that were merged into another one in their CRM."""
     absorbed: set[Ref] = field(default_factory=set)
     """Objects of `merged_into` whose claims count only if the other one has none."""
+    named: set[Ref] = field(default_factory=set)
+    """Objects that have claimed an address themselves."""
 
     def add(self, record_id: int, ref: Ref, claim: Claim) -> None:
         """Add a claim of an object of this record."""
+        self.named.add(ref)
         self.latest[record_id].raise_to(self._of(ref), (NO_TIME, claim[1]) if ref in self.absorbed else claim)
 
     def add_history(self, record_id: int, kind: int, history: History) -> None:
@@ -99,6 +102,10 @@ class Claims:
         present = [claims for number in records if (claims := self.latest.get(number)) is not None]
         kinds = {kind for claims in present for kind in claims.addresses}
         return any(len({address for claims in present for address in claims.addresses.get(kind, ())}) > 1 for kind in kinds)
+
+    def joins_by_first_address(self, ref: Ref | None) -> bool:
+        """Whether an object was merged with another one in the CRM before it had claimed an address."""
+        return ref is not None and ref not in self.named and (ref in self.merged_into or ref in self.merged_into.values())
 
     def address(self, record_id: int, ref: Ref | None) -> str | None:
         """Return the present address of an object of this record."""

@@ -3,7 +3,8 @@
 A record has one *primary* key (a contact's e-mail address, a company's domain); a contact may have a LinkedIn key; links lead to
 the record from a tool's object ids and from former primary keys. The primary key decides; other identities in the same event
 belong to the same record, as do two objects that were merged in their CRM. Two records that turn out to be the same are united,
-unless both were created through the API, or have two objects of one type with different addresses.
+unless both were created through the API and have addresses of their own (a merge in the CRM makes these one too), or have two objects
+of one type with different addresses.
 
 A `Resolver` works without I/O on maps that the store filled for one batch; afterwards the store writes the changes.
 """
@@ -29,6 +30,7 @@ from touchbase.records.primary_keys import (
     is_before,
     linkedin_stamp,
     merge_fields,
+    name_creation,
     primary_key,
     primary_stamp,
     swap_primary_keys,
@@ -145,7 +147,8 @@ class Resolver:
             return owner
         if (by_api := self._owner_by_api(subject, owner, linked)) is not None:
             return by_api
-        if owner.from_api and linked.from_api:
+        is_one = _may_be_one(owner, linked) or self.claims.joins_by_first_address(subject.ref)
+        if owner.from_api and linked.from_api and not is_one:
             self._note_other(subject, subject.primary or "", linked)
             return owner
         return self._owner_if_separate(subject, owner, linked) or self.unite(owner, linked)
@@ -217,7 +220,7 @@ class Resolver:
         assert record is not None
         if mine is None or theirs is None:
             self.links.set_record(merged_ref if theirs is None else ref, record.id)
-        elif mine is not theirs and not (mine.from_api and theirs.from_api):
+        elif mine is not theirs:
             record = self.unite(mine, theirs)
         if is_absorbed:
             record.stamps[SEVERAL] = NEVER  # its addresses are those of the object that absorbed the other
@@ -287,7 +290,7 @@ class Resolver:
         assert subject.linkedin is not None
         owner = self._linkedin_owner(subject.linkedin, subject.stamp[1])
         if isinstance(owner, Contact) and owner is not record:
-            if not may_be_one([owner, record]) or (owner.from_api and record.from_api):
+            if not may_be_one([owner, record]):
                 if (owner.stamps.keys() | record.stamps.keys()) & {SINCE, SEVERAL}:
                     self.doubtful.append({owner.id, record.id})
                 self._note_other(subject, subject.linkedin, owner)
@@ -326,6 +329,7 @@ class Resolver:
 
     def absorb(self, survivor: Record, absorbed: Record) -> None:
         """Merge a record into its survivor."""
+        name_creation(absorbed)
         self._join_keys(survivor, absorbed)
         external_ids = [record.external_id for record in (survivor, absorbed)]
         merge_fields(survivor, absorbed)
@@ -347,6 +351,8 @@ class Resolver:
     def _survives(self, first: Record, second: Record) -> bool:
         if first.from_api != second.from_api:
             return first.from_api
+        if first.from_api and (primary_key(first) is None) != (primary_key(second) is None):
+            return primary_key(first) is not None
         if (first.id in self.created) != (second.id in self.created):
             return second.id in self.created  # not by id: ids of several processes do not rise with time
         return first.id < second.id
@@ -383,3 +389,8 @@ class Resolver:
             self.links.set_record(("", "linkedin", absorbed.linkedin_key), survivor.id)
         if survivor.linkedin_key is not None:
             self.by_linkedin[survivor.linkedin_key] = survivor
+
+
+def _may_be_one(first: Record, second: Record) -> bool:
+    """Return whether two records that requests made may be one."""
+    return isinstance(first, Contact) and isinstance(second, Contact) and may_be_one([first, second])

@@ -12,13 +12,14 @@ from itertools import chain
 from typing import Any
 
 from touchbase.common.normalize import ADDRESS_KEYS
-from touchbase.history.events import CONTACT, VIA_API, StoredEvent
-from touchbase.history.last_writer_wins import API_KEY, CLEARED, NEVER, Stamp, beats
-from touchbase.history.status import INITIAL, REPLY, SENT, STATUS
+from touchbase.history.events import StoredEvent
+from touchbase.history.last_writer_wins import CLEARED, NEVER, Stamp, beats
+from touchbase.history.status import REPLY, SENT, STATUS
 from touchbase.history.status_words import StatusWords
 from touchbase.merging.models import CUSTOM, IF_EMPTY, KEEP, MOST_COMPLETE, NEWEST, MergedField, Policy
 from touchbase.records.further_emails import all_emails, by_key, is_promoted, set_further_emails
 from touchbase.records.models import Contact, CustomField, Record
+from touchbase.records.primary_keys import is_creation, of_own_creation, own_creation
 from touchbase.records.projection import current_stamp, refold_status
 from touchbase.records.record_type import IDENTITY_FIELDS, RECORD_TYPES, stamped_fields, type_of
 
@@ -190,21 +191,3 @@ def _merge_status(
         sent = [event.occurred_us for event in history if event.effect == SENT]
         record.first_sent_us, record.last_sent_us = min(sent, default=None), max(sent, default=None)
         record.last_reply_us = max((event.occurred_us for event in history if event.effect == REPLY), default=None)
-
-
-def own_creation(record_id: int) -> str:
-    """Return the key that a record's creation gets in another record's history, where two creations may have one time.
-
-    It comes before the keys of all writes: one of the creation's own time is later.
-    """
-    return f"{API_KEY} created:{record_id}"
-
-
-def of_own_creation(stamp: Stamp, record: Record) -> Stamp:
-    """Return a stamp with the key that the record's creations get, if it is of one: a request can create a record that exists, too."""
-    return (*stamp[:2], own_creation(record.id)) if stamp[2] == "" and stamp[1] >= record.created_us else stamp
-
-
-def is_creation(event: StoredEvent) -> bool:
-    """Return whether an event is a creation under its usual key."""
-    return event.via == VIA_API and event.key == "" and event.effect in ("", INITIAL) and event.record_kind >= CONTACT

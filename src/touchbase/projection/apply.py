@@ -130,7 +130,8 @@ def rename_fields(batch: ApplyBatch, saved: Sequence[Saved], ids: Ids) -> Plan[N
                 contact_ids.setdefault(row[3], []).append(row[2])
         for name, ids_of_name in sorted(contact_ids.items()):
             for is_told in (True, False):
-                what = renaming(name, renamed[name], batch.now_us, new_write_key(), note=batch.note_custom if is_told else None)
+                note, reused_us = batch.note_custom if is_told else None, batch.renamed_since.get((kind, name), 0)
+                what = renaming(name, renamed[name], batch.now_us, new_write_key(), reused_us, note=note)
                 of_log = [number for number in ids_of_name if ((kind, number) in told) is is_told]
                 for number, updated_us in (yield from change_values(batch.client, kind, of_log, what, ids)).items():
                     resolver.by_id[number].updated_us = updated_us

@@ -57,6 +57,8 @@ class ApplyBatch:
     """The custom fields that changed, with their values before and after the batch."""
     over_budget: set[Target] = field(default_factory=set)
     """Records whose custom fields are too long, or lack some already: their whole history decides which they have."""
+    renamed_since: dict[tuple[int, str], Micros] = field(default_factory=dict)
+    """Custom fields (kind of record and former name) that were renamed while the restored record was in the bin, each since when."""
     moved_contacts: dict[int, tuple[int, int]] = field(default_factory=dict)
     """Contacts of a company that was united with another one, with both."""
     claimed: list[tuple[Contact, list[str]]] = field(default_factory=list)

@@ -16,7 +16,7 @@ from touchbase.identity.resolution import Resolver
 from touchbase.projection.batch import ApplyBatch
 from touchbase.projection.companies import DELETE_CLAIMS_OF
 from touchbase.records.models import Company, Contact, CustomField, Record
-from touchbase.records.primary_keys import keys_of, shown_values
+from touchbase.records.primary_keys import is_creation, keys_of, of_own_creation, own_creation, shown_values
 from touchbase.records.sql import statements as records_sql
 from touchbase.records.sql.rows import company_row, contact_row, custom_field_of, custom_field_row
 from touchbase.records.sql.search_pending import NOTE_FOR_SEARCH, searched
@@ -138,6 +138,8 @@ def unite_record(
     for row in rows:
         event = event_of(row)
         event.record_id = survivor.id
+        if is_creation(event):
+            event.key = own_creation(absorbed.id)
         change(event, absorbed)
         batch.moved.append(event)
     yield from _unite_custom_fields(batch, kind, absorbed, survivor)
@@ -170,6 +172,8 @@ def _unite_custom_fields(batch: ApplyBatch, kind: int, absorbed: Record, survivo
     best: dict[str, tuple[int, CustomField]] = {}
     for row in sorted(rows, key=lambda row: row[2] != survivor.id):
         custom_field = custom_field_of(row)
+        if row[2] == absorbed.id:
+            custom_field.stamp_key = of_own_creation(custom_field.stamp, absorbed)[2]
         winner = best.get(custom_field.name)
         if winner is None or beats(custom_field.stamp, winner[1].stamp):
             best[custom_field.name] = (row[2], custom_field)

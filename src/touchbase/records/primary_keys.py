@@ -6,12 +6,13 @@ from operator import attrgetter
 from typing import Any
 
 from touchbase.common.timestamps import Micros
-from touchbase.history.events import COMPANY
+from touchbase.history.events import COMPANY, CONTACT, VIA_API, StoredEvent
 from touchbase.history.identity_links import Ref
-from touchbase.history.last_writer_wins import API_KEY, CLEARED, LAST_WRITE, NEVER, SEVERAL, SINCE, Stamp, beats, stamp_of
+from touchbase.history.last_writer_wins import API_KEY, CLEARED, DELIBERATE, LAST_WRITE, NEVER, SEVERAL, SINCE, Stamp, beats, stamp_of
+from touchbase.history.status import INITIAL
 from touchbase.records.models import Company, Contact, Record
 from touchbase.records.projection import current_stamp, write_field
-from touchbase.records.record_type import RECORD_TYPES, type_of
+from touchbase.records.record_type import RECORD_TYPES, stamped_fields, type_of
 
 _STATUS = ("status", "previous_status", "status_changed_us")
 _MERGED = {kind: tuple(field.name for field in type_.fields if not field.link) for kind, type_ in RECORD_TYPES.items()}
@@ -100,3 +101,29 @@ def shown_values(record: Record) -> tuple[Any, ...]:
     """Return the values that responses show, without custom fields: only a change of these is a change of the record."""
     values: tuple[Any, ...] = _SHOWN[type_of(record).kind](record)
     return values
+
+
+def own_creation(record_id: int) -> str:
+    """Return the key that a record's creation gets in another record's history, where two creations may have one time.
+
+    It comes before the keys of all writes: one of the creation's own time is later.
+    """
+    return f"{API_KEY} created:{record_id}"
+
+
+def of_own_creation(stamp: Stamp, record: Record) -> Stamp:
+    """Return a stamp with the key that the record's creations get, if it is of one: a request can create a record that exists, too."""
+    return (*stamp[:2], own_creation(record.id)) if stamp[2] == "" and stamp[1] >= record.created_us else stamp
+
+
+def is_creation(event: StoredEvent) -> bool:
+    """Return whether an event is a creation under its usual key."""
+    return event.via == VIA_API and event.key == "" and event.effect in ("", INITIAL) and event.record_kind >= CONTACT
+
+
+def name_creation(record: Record) -> None:
+    """Let the stamps of a record's creation name it: in the history of a survivor another creation may have the same time."""
+    record.stamps = {name: of_own_creation(stamp, record) for name, stamp in record.stamps.items()}
+    if record.from_api:
+        unwritten = [name for name in stamped_fields(record) if getattr(record, name) is not None and name not in record.stamps]
+        record.stamps |= dict.fromkeys(unwritten, (DELIBERATE, record.created_us, own_creation(record.id)))

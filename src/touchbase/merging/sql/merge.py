@@ -27,7 +27,7 @@ from touchbase.history.status_words import StatusWords
 from touchbase.identity.lookup import add_records
 from touchbase.identity.rekey import assign, release
 from touchbase.merging.models import Merge, Part, Policy, content_text
-from touchbase.merging.survivorship import MergedRecord, is_creation, merged, of_own_creation, own_creation
+from touchbase.merging.survivorship import MergedRecord, merged
 from touchbase.projection.apply import insert_events, new_batch, project_events
 from touchbase.projection.batch import ApplyBatch
 from touchbase.projection.save import unite_records
@@ -36,10 +36,9 @@ from touchbase.records.fields import EXTERNAL_ID
 from touchbase.records.models import Contact, Record
 from touchbase.records.primary_keys import former_key, former_key_of, primary_key
 from touchbase.records.projection import Folded
-from touchbase.records.record_type import IDENTITY_FIELDS, RECORD_TYPES, stamped_fields
+from touchbase.records.record_type import IDENTITY_FIELDS, RECORD_TYPES
 from touchbase.records.sql import statements as records_sql
 from touchbase.records.sql.address_book import word_of
-from touchbase.records.sql.rows import custom_field_row
 from touchbase.records.sql.statements import TABLES, lock_existing
 from touchbase.records.writes import changed_since
 from touchbase.sql.builders import RECORD, RECORD_MATCH, ROW_KEY, ROW_MATCH, find, update
@@ -233,31 +232,13 @@ def _unite(batch: ApplyBatch, kind: int, records: Sequence[Record]) -> Plan[None
     """Unite the records with the first one; their events are in `batch.moved` afterwards, each with the record that it is from."""
     survivor, *absorbed = records
     for record in absorbed:
-        yield from _set_own_creation(batch.client, kind, record)
         batch.resolvers[kind].absorb(survivor, record)
     yield from unite_records(batch, _mark)
     batch.folded[kind, survivor.id] = Folded(changed=True, late=True)
 
 
 def _mark(event: StoredEvent, absorbed: Record) -> None:
-    if is_creation(event):
-        event.key = own_creation(absorbed.id)
     event.detail = {**event.detail, MERGED_FROM: [*event.detail.get(MERGED_FROM, ()), absorbed.id]}
-
-
-def _set_own_creation(client: int, kind: int, record: Record) -> Plan[None]:
-    """Let the stamps of a record's creation name it: in the survivor's history another creation may have the same time."""
-    record.stamps = {name: of_own_creation(stamp, record) for name, stamp in record.stamps.items()}
-    if record.from_api:
-        unwritten = [name for name in stamped_fields(record) if getattr(record, name) is not None and name not in record.stamps]
-        record.stamps |= dict.fromkeys(unwritten, (DELIBERATE, record.created_us, own_creation(record.id)))
-    changed = []
-    for custom_field in record.custom_fields:
-        if (stamp := of_own_creation(custom_field.stamp, record)) != custom_field.stamp:
-            custom_field.stamp_key = stamp[2]
-            changed.append(custom_field_row(client, kind, record.id, custom_field))
-    if changed:
-        yield Execute(records_sql.SAVE_CUSTOM_FIELD, changed)
 
 
 def _take_addresses(batch: ApplyBatch, kind: int, survivor: Record, outcome: MergedRecord, stamp: Stamp) -> None:

@@ -5,9 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+import msgspec
+
 from touchbase.clients.sql.clients import lock_client
 from touchbase.common.field_limits import MAX_CUSTOM_FIELDS
 from touchbase.common.timestamps import Micros
+from touchbase.custom_fields.changes import RENAME, FieldJob
+from touchbase.custom_fields.sql import job_kind
 from touchbase.do_not_contact.sql.entries import SHARED, drop_causes
 from touchbase.do_not_contact.sql.opt_outs import addresses_of, further_addresses
 from touchbase.errors import Conflict, NotFound, TouchbaseError
@@ -38,7 +42,7 @@ from touchbase.records.sql.statements import lock_records
 from touchbase.records.writes import changed_since
 from touchbase.sql.ids import Ids
 from touchbase.sql.operation import command
-from touchbase.sql.statement import Execute, Plan, Row
+from touchbase.sql.statement import Execute, Plan, Row, Select
 
 LINKS = 100
 """Link ids that a restoration may take, for addresses that events set while the record was in the bin."""
@@ -67,6 +71,7 @@ def restore_record(
     current_at = max(at, deleted.deleted_us + 1)
     batch = new_batch(client, current_at, settings, ids)
     batch.cause = by_request(by)
+    batch.renamed_since = yield from _renamed_in_bin(batch, kind, deleted)
     written = entry(kind, id, "restored", current_at, key, by)
     yield Execute(history_sql.INSERT_EVENT, [event_row(client, written)])
     renew_stamps(deleted.record, [event_of(row) for row in (yield Execute(history_sql.EVENTS_OF, [place]))])
@@ -83,6 +88,20 @@ def restore_record(
     restored.custom_fields = []
     yield from records_sql.load_custom_fields(kind, [restored])
     return restored
+
+
+def _renamed_in_bin(batch: ApplyBatch, kind: int, deleted: DeletedRecord[Any]) -> Plan[dict[tuple[int, str], Micros]]:
+    """Return the fields of the record that were renamed while it was in the bin, each since when.
+
+    What the record has under the new name from before that is of another field, which was removed. (A merge of two fields is none.)
+    """
+    names = RECORD_TYPES[kind].field_names(batch.settings).keys() & {field.name for field in deleted.record.custom_fields}
+    if not names:
+        return {}
+    sql = "SELECT created_us, settings FROM job WHERE client = ? AND kind = ? AND created_us >= ? ORDER BY id"
+    rows = yield Select(sql, (batch.client, job_kind(kind), deleted.deleted_us))
+    jobs = [(created_us, msgspec.json.decode(settings, type=FieldJob)) for created_us, settings in rows]
+    return {(kind, job.field): created_us for created_us, job in jobs if job.action == RENAME and job.field in names}
 
 
 def _conflict(client: int, kind: int, record: Record) -> Plan[Conflict | None]:

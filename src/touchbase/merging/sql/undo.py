@@ -25,7 +25,6 @@ from touchbase.identity.lookup import add_records
 from touchbase.identity.rekey import release
 from touchbase.merging.models import Part, Undone, content_text, parts_of
 from touchbase.merging.sql.merge import DELETE_MERGE, END_MERGE, FIND_MERGE, LINKS, REPLACE_MERGE, RETURN_MERGE, STANDING_MERGES
-from touchbase.merging.survivorship import of_own_creation, own_creation
 from touchbase.projection.apply import insert_events, new_batch, project_events
 from touchbase.projection.batch import ApplyBatch
 from touchbase.projection.bin import renew_stamps
@@ -38,7 +37,7 @@ from touchbase.projection.suppressions import cause_of, is_wanted, lists_contact
 from touchbase.records.field_projection import MERGE, MERGED_FROM
 from touchbase.records.further_emails import demote
 from touchbase.records.models import Contact, Record
-from touchbase.records.primary_keys import former_key_of, keys_of
+from touchbase.records.primary_keys import former_key_of, keys_of, of_own_creation, own_creation
 from touchbase.records.projection import Folded, current_stamp, object_of
 from touchbase.records.record_type import RECORD_TYPES
 from touchbase.records.sql import statements as records_sql

@@ -62,14 +62,23 @@ the entry follows the one that it changes, and precedes the next."""
 
 
 def renaming(
-    former: str, name: str, at: Micros, key: str, *, note: Callable[[tuple[int, int], str, str | None, str | None], None] | None = None
+    former: str,
+    name: str,
+    at: Micros,
+    key: str,
+    reused_us: Micros = 0,
+    *,
+    note: Callable[[tuple[int, int], str, str | None, str | None], None] | None = None,
 ) -> ChangeOfValues:
-    """Return the change that gives a field another name; of values under both names the later one stays."""
+    """Return the change that gives a field another name; of values under both names the later one stays.
+
+    Before `reused_us` the new name was another field's.
+    """
 
     def change(values: Values) -> Values:
         return {former: None, name: values[former]} if former in values else {}
 
-    return ChangeOfValues(change, frozenset({former}), at, key, note=note)
+    return ChangeOfValues(change, frozenset({former}), at, key, reused=name, reused_us=reused_us, note=note)
 
 
 def is_renaming(event: StoredEvent, renamed: Mapping[str, str]) -> bool:
