@@ -95,9 +95,9 @@ GROWING = (
     "count_client_rows(",
     "measure_page(",
     "file_sizes(",
-    "ListLoggedEvents(",
+    "list_logged_events(",
     "list_latest_events(",
-    "FindNewEvents(",
+    "find_new_events(",
     "list_newest_events(",
     "event_log.sql.log.NEWEST_OF:",
 )
