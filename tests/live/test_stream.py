@@ -186,3 +186,14 @@ async def test_stream__is_refused_to_too_many_readers_and_ends_with_the_server(s
 
     assert (refused.status, refused.headers["retry-after"]) == (503, "5")
     assert [await each.end() for each in live] == [[], []]
+
+
+@pytest.mark.parametrize("method", ["GET", "HEAD"])
+async def test_stream__ends_at_once_for_a_reader_that_is_gone(store: Store, make_client: MakeClient, method: str) -> None:
+    house = House(make_client(store))
+    await house.contact(email="jane@example.com")
+
+    async with asyncio.timeout(PATIENCE):
+        reply = await house.call(method, PATH)
+
+    assert (reply.status, reply.headers["content-type"], b"ready" in reply.body) == (200, "text/event-stream", method == "GET")

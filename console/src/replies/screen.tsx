@@ -164,11 +164,9 @@ function Row({ conversation, isAll, people, chosen, choose }: { conversation: Co
     <li id={`of-${keyOf(conversation)}`} class={`reply ${isSelected ? 'selected' : ''} ${act ? 'acted' : ''} ${conversation.unread ? 'unread' : ''}`} aria-current={chosen ? 'true' : undefined}>
       {canWrite.value && <input type="checkbox" aria-label={`Select ${nameOf(conversation)}`} checked={isSelected} onChange={() => toggle(conversation)} />}
       <button type="button" onClick={choose}>
+        {conversation.unread && <span class="hidden">Unread</span>}
         <span class="line">
-          <span class="strong cut">
-            {conversation.unread && <span class="hidden">Unread: </span>}
-            {nameOf(conversation)}
-          </span>
+          <span class="strong cut">{nameOf(conversation)}</span>
           <Time at={newest?.occurred_at} />
         </span>
         <span class="line faint">

@@ -346,7 +346,7 @@ class Call:
     async def without(self, needed: str) -> str | None:
         """Return the id of the caller, who is authenticated and lacks this scope for the client of the request; None: the caller has it."""
         api = self.api
-        key = None if api.dependencies.auth == "none" else key_from_headers(self.headers)
+        key = None if api.dependencies.auth == "none" else api.key(self.headers, self.scope)
         try:
             await api.authenticate(self.headers, key, needed, api.dependencies.clock(), self.scope)
         except InsufficientScope:
