@@ -242,6 +242,20 @@ export function Join() {
   }, []);
   const provider = session.value?.provider ?? '';
   const joining = useSending(() => toProvider('', location.hash.slice(1)));
+  if (session.value?.provider_only) {
+    return (
+      <main class="centre">
+        <form class="sign-in" onSubmit={joining.send}>
+          <h1>Touchbase</h1>
+          <p>You are invited. Join with your account at {provider}.</p>
+          {joining.problem && <ProblemNote problem={joining.problem} />}
+          <Button type="submit" kind="main" busy={joining.busy}>
+            Join with {provider}
+          </Button>
+        </form>
+      </main>
+    );
+  }
   return (
     <main class="centre">
       <form class="sign-in" onSubmit={send}>

@@ -55,4 +55,6 @@ export interface Session {
   links: boolean;
   /** The name of the OpenID provider; empty: there is none. */
   provider: string;
+  /** Whether people join and sign in by it alone. */
+  provider_only: boolean;
 }

@@ -370,7 +370,7 @@ async def test_provider_only__refuses_passwords_and_leaves_links_of_administrato
     shown = (await browser("GET", "/console/session")).json()
 
     assert (password.status, mailed.status) == (403, 403)
-    assert (shown["provider"], shown["passwords"], shown["links"]) == ("Example", False, False)
+    assert (shown["provider"], shown["provider_only"], shown["passwords"], shown["links"]) == ("Example", True, False, False)
     assert await company.sign_in(browser) == "/console/"
     assert (await who(browser))["id"] == mira.user["id"]
 

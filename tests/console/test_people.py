@@ -124,6 +124,11 @@ def test_administrator__invites_changes_roles_and_suspends(start: Callable[..., 
     ben.get_by_label("Password").fill(PASSWORD)
     ben.keyboard.press("Enter")
     ben.get_by_label("Sign out (ben@example.com)").wait_for()
+    cookie = "; ".join(f"{each['name']}={each['value']}" for each in ben.context.cookies())
+    of_ben = {"X-Touchbase-Console": "1", "Sec-Fetch-Site": "same-origin", "Cookie": cookie}
+    _, personal = console.server.post("/team/v1/keys", {"name": "laptop"}, **of_ben)
+    key = {"Authorization": f"Bearer {personal['key']}"}
+    assert console.server.get("/team/v1/me", **key)[0] == 200
 
     page.get_by_label("Change the roles of ben@example.com").click()
     dialog.get_by_label("Role for Ours").select_option("")
@@ -135,6 +140,7 @@ def test_administrator__invites_changes_roles_and_suspends(start: Callable[..., 
     dialog.get_by_role("button", name="Suspend").click()
     page.get_by_label("Resume ben@example.com").wait_for()
 
+    assert console.server.get("/team/v1/me", **key)[0] == console.server.get("/team/v1/me", **of_ben)[0] == 401
     visit(ben, "Contacts")
     ben.get_by_role("dialog").get_by_role("heading", name="Sign in again").wait_for()
 
@@ -177,6 +183,26 @@ def test_invited_person__joins_by_the_provider_and_signs_in_again_beside_the_pag
         opened.value.close()
         page.evaluate("dispatchEvent(new Event('focus'))")  # no window has the focus in a browser without a screen
         dialog.wait_for(state="detached")
+        console.wrong[:] = [line for line in console.wrong if not line.startswith(provider.issuer)]
+
+
+def test_invited_person__is_offered_no_password_where_the_provider_is_the_only_way(start: Callable[..., Console]) -> None:
+    provider = OidcServer("", lambda: int(time.time() * 1_000_000))
+    provider.secret = ""
+    with provider.listening(), socket.socket() as place:
+        place.bind(("127.0.0.1", 0))
+        port = str(place.getsockname()[1])
+        place.close()
+        named = ("--oidc-issuer", provider.issuer, "--oidc-client-id", CLIENT_ID, "--oidc-name", "Example ID", "--oidc-only")
+        console = start("--auth", "api-key", "--port", port, "--public-url", f"http://127.0.0.1:{port}", *named)
+        admin = {"Authorization": f"Bearer {first_key(console.server)}"}
+
+        page = console.open(invite(console, admin, "mira@example.com", role="viewer"), dark=True)
+        page.get_by_role("button", name="Join with Example ID").wait_for()
+        assert page.locator("input").count() == 0
+        assert axe_faults(page) == []
+        page.get_by_role("button", name="Join with Example ID").click()
+        page.get_by_label("Sign out (Mira Sandoval)").wait_for()
         console.wrong[:] = [line for line in console.wrong if not line.startswith(provider.issuer)]
 
 

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 from tests.auth.test_people import CONTACTS, USERS, Browser, Office, PersonalKey, grants, office, quick_passwords
@@ -37,6 +38,29 @@ async def test_timeline_explanation_and_history__name_person_personal_key_and_se
     assert [each["actor"] for each in moments] == [of_service, by_key, of_mira]
     assert [explained[name]["actor"] for name in ("origin", "last_name", "first_name")] == [of_service, by_key, of_mira]
     assert {each["field"]: each["set_by"]["actor"] for each in values}["origin"] == of_service
+
+
+async def test_change_by_an_agent_or_the_command_line__says_so_in_history_and_audit_log(office: Office) -> None:
+    mira = await office.join("mira@example.com", role="admin")
+    agent, named = await PersonalKey.of(mira), {"x_client_id": "ours"}
+    contact = (await mira("POST", CONTACTS, {"email": "jane@example.com"}, **named)).json()["id"]
+    office.call.clock.move(1)
+    call = {
+        "name": "change_status",
+        "arguments": {"kind": "contacts", "id": contact, "status": "replied", "client_id": "ours", "dry_run": False},
+    }
+    reply = await agent("POST", "/mcp", {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": call})
+    assert not reply.json()["result"].get("isError"), reply.body
+    office.call.clock.move(1)
+    await agent("PATCH", f"{CONTACTS}/{contact}", {"first_name": "Jane"}, x_request_id="cli:5f0c", **named)
+    await agent("POST", "/admin/v1/keys", {"name": "n8n", "client_id": "ours", "scopes": [READ]}, x_request_id="cli:5f0d")
+
+    moments = (await mira("GET", f"{CONTACTS}/{contact}/timeline", **named)).json()["data"]
+    exported = (await mira("GET", "/team/v1/audit-events/export?format=ndjson&action=key.created&client_id=ours")).body
+
+    by_cli, by_agent, by_console = (_actor("user", mira.user["id"], "Mir", via) for via in ("cli", "mcp", "console"))
+    assert [each["actor"] for each in moments] == [by_cli, by_agent, by_console]
+    assert [json.loads(line)["actor"] for line in exported.splitlines()] == [by_cli]
 
 
 async def test_job_and_its_rows__are_of_whoever_started_it(office: Office) -> None:

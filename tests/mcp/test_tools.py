@@ -201,4 +201,4 @@ async def test_writes__carry_the_id_of_the_agents_request(agent: Agent) -> None:
 
     timeline = (await agent.value("get", email="jane@example.com", include=["timeline"]))["timeline"]["data"]
 
-    assert timeline[0]["request_id"] == reply.headers["x-request-id"]
+    assert timeline[0]["request_id"] == f"mcp:{reply.headers['x-request-id']}"

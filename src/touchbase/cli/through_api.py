@@ -6,9 +6,11 @@ import os
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, nullcontext
+from dataclasses import replace
 from functools import wraps
 from itertools import dropwhile, islice
 from pathlib import Path
+from secrets import token_hex
 from typing import TYPE_CHECKING, Any, Literal
 
 import click
@@ -21,6 +23,7 @@ from touchbase.cli.store import read_text
 if TYPE_CHECKING:
     from touchbase.cli.in_process import InProcess
     from touchbase_client import FieldError, Problem, Touchbase
+    from touchbase_client.core import Wire
 
 Work = Callable[..., Any]
 
@@ -191,9 +194,16 @@ def _as_options(text: str) -> str:
 def _server(url: str, key_file: Path | None, client_id: str | None) -> Iterator[Touchbase]:
     """Yield the API of a server; its errors become messages without the advice for programs."""
     from touchbase_client import Problem, Touchbase, TouchbaseError
+    from touchbase_client._sync.transport import HttpTransport
+
+    class NamedTransport(HttpTransport):
+        """Says in each request's id that the command line sent it, so that histories and the audit log do."""
+
+        def stream(self, wire: Wire) -> Any:
+            return super().stream(replace(wire, headers=[*wire.headers, ("X-Request-Id", f"cli:{token_hex(8)}")]))
 
     try:
-        api = Touchbase(url, _key(key_file), client_id=client_id)
+        api = Touchbase(url, _key(key_file), client_id=client_id, transport=NamedTransport())
     except ValueError as error:
         raise click.UsageError(f"--url, --key-file or --client: {error}") from None
     with api:

@@ -161,6 +161,8 @@ class ConsoleSession(Struct):
     """Whether they may have a link sent."""
     provider: str = ""
     """The name of the OpenID provider; blank: there is none. Only shown to who is not signed in."""
+    provider_only: bool = False
+    """Whether there is no other way for people to join and to sign in."""
 
 
 async def front(call: Call) -> Response:
@@ -316,6 +318,7 @@ async def _shown(call: Call, holder: ApiKey | None = None, *, user: User | None 
     elif needed:
         provider = call.api[OIDC]
         shown.provider = "" if provider is None else provider.settings.name
+        shown.provider_only = _by_provider_only(call)
         shown.passwords = not _by_provider_only(call) and await parts.store.read(any_user())
         shown.links = shown.passwords and can_mail(call)
     return Response(body=encode(shown), headers=[(b"cache-control", b"no-store")])
