@@ -8,7 +8,7 @@ are read once more, and every table's count and checksum are compared. Until the
 from __future__ import annotations
 
 import json
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import blake2b
 from typing import Any, Protocol
@@ -21,18 +21,8 @@ from touchbase.sql.statement import Row
 
 ROWS_PER_BATCH = 5_000
 BYTES_PER_BATCH = 8 * 1024 * 1024
-NOT_COPIED = frozenset({"migration", "encryption_key", "store_copy", "client_move", "moving_client", "moving_change"})
-"""Tables of the store itself: its schema's history, the keys of its secrets, how far the copy is; and those of migration 0018, unused."""
-SEARCH = "search_"
-"""The beginning of the names of the full-text index's tables. They are not copied: the target indexes all of its records."""
-NOTE_ALL_FOR_SEARCH = (
-    "INSERT INTO search_pending (client, record_kind, record_id) SELECT client, 1, id FROM contact",
-    "INSERT INTO search_pending (client, record_kind, record_id) SELECT client, 2, id FROM company",
-)
-MADE_BY_MIGRATION = frozenset({"id_block", "server_secret"})
-"""Tables in which a new store may have rows; the copy replaces them."""
-FIRST = ("company",)
-"""Tables that others refer to."""
+NOT_COPIED = frozenset({"migration", "encryption_key", "store_copy"})
+"""Tables of the store itself: its schema's history, the keys of its secrets, and how far the copy is."""
 PROGRESS_TABLE = (
     "CREATE TABLE IF NOT EXISTS store_copy "
     "(table_name TEXT NOT NULL PRIMARY KEY, source TEXT NOT NULL, last_key TEXT NOT NULL, copied BIGINT NOT NULL, done BIGINT NOT NULL)"
@@ -41,6 +31,20 @@ PROGRESS_TABLE = (
 POSTGRES_TYPES = {"integer": "bigint", "text": "text", "blob": "bytea"}
 """The type in PostgreSQL of each type of `StoredTable`."""
 _CHECKSUM_BITS = 128
+
+
+@dataclass(frozen=True, slots=True)
+class CopyRules:
+    """How tables are copied that are no plain rows."""
+
+    not_copied: Callable[[str], bool]
+    """Whether a table of this name is left as the new store has it."""
+    first: frozenset[str]
+    """Tables that others refer to."""
+    replaced: frozenset[str]
+    """Tables in which a new store may have rows; the copy replaces them."""
+    at_the_end: Sequence[str]
+    """Statements of the last transaction."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,16 +101,16 @@ class CopyTarget(Reader, Protocol):
         """Return the source and the progress of an unfinished copy; None if there is none."""
         ...
 
-    async def begin(self, source: str, tables: Sequence[StoredTable]) -> None:
-        """Mark the store as an unfinished copy, and empty the tables that its migrations filled."""
+    async def begin(self, source: str, tables: Sequence[StoredTable], replaced: Iterable[str]) -> None:
+        """Mark the store as an unfinished copy, and empty the tables that are replaced."""
         ...
 
     async def write(self, table: StoredTable, rows: Sequence[Row], before: TableProgress, after: TableProgress) -> None:
         """Insert rows and replace the progress `before`. Raises `UnusableStore` when another copy has changed that."""
         ...
 
-    async def finish(self) -> None:
-        """Record the encryption key, remove the mark and the progress, and compute the planner's figures."""
+    async def finish(self, statements: Sequence[str]) -> None:
+        """Record the encryption key, execute these statements, remove mark and progress, and compute the planner's figures."""
         ...
 
 
@@ -123,6 +127,7 @@ class StoreCopy:
     target: CopyTarget
     target_cipher: Cipher
     name: str
+    rules: CopyRules
     report: Report
 
     async def run(self) -> list[CopiedTable]:
@@ -135,15 +140,19 @@ class StoreCopy:
         for table in tables:
             await self._copy(table, progress.get(table.name, TableProgress()))
         copied = [await self._compare(table) for table in tables]
-        await self.target.finish()
+        await self.target.finish(self.rules.at_the_end)
         return copied
 
     async def _tables(self) -> list[StoredTable]:
         """Return the target's tables to copy, in an order that foreign keys allow. Both stores must have the same ones."""
-        tables, wanted = await _copied_tables(self.target), await _copied_tables(self.source)
+        tables, wanted = await self._copied_tables(self.target), await self._copied_tables(self.source)
         if {name: set(table.columns) for name, table in tables.items()} != {name: set(table.columns) for name, table in wanted.items()}:
             raise UnusableStore("the two stores have different tables: run `touchbase migrate` on both with this version, then copy")
-        return sorted(tables.values(), key=lambda table: (table.name not in FIRST, table.name))
+        return sorted(tables.values(), key=lambda table: (table.name not in self.rules.first, table.name))
+
+    async def _copied_tables(self, store: Reader) -> dict[str, StoredTable]:
+        tables = (await store.tables()).items()
+        return {name: table for name, table in tables if name not in NOT_COPIED and not self.rules.not_copied(name)}
 
     async def _begin(self, tables: Sequence[StoredTable]) -> dict[str, TableProgress]:
         unfinished = await self.target.progress()
@@ -153,9 +162,9 @@ class StoreCopy:
                 raise UnusableStore(f"the target is an unfinished copy of another store ({source}): finish that, or name an empty target")
             return progress
         for table in tables:
-            if table.name not in MADE_BY_MIGRATION and await self.target.count(table):
+            if table.name not in self.rules.replaced and await self.target.count(table):
                 raise UnusableStore(f"the target is not empty, its table {table.name} has rows: name a new file or an empty database")
-        await self.target.begin(self.name, tables)
+        await self.target.begin(self.name, tables, sorted(self.rules.replaced))
         return {}
 
     async def _copy(self, table: StoredTable, done: TableProgress) -> None:
@@ -212,10 +221,6 @@ class StoreCopy:
             if count % ROWS_PER_BATCH == 0:
                 self.report(step, table.name, count, total)
         return count, checksum % (1 << _CHECKSUM_BITS)
-
-
-async def _copied_tables(store: Reader) -> dict[str, StoredTable]:
-    return {name: table for name, table in (await store.tables()).items() if name not in NOT_COPIED and not name.startswith(SEARCH)}
 
 
 def key_to_text(key: tuple[Any, ...] | None) -> str:

@@ -12,14 +12,27 @@ from touchbase.deliveries.work import ProcessingStore
 from touchbase.encryption.cipher import AesGcmCipher
 from touchbase.encryption.keys import NO_KEYS, EncryptionKeys
 from touchbase.errors import BadAddress
+from touchbase.history.events import COMPANY, CONTACT
 from touchbase.storage import QUEUE_LIMIT, check_address, keys_of, refuse_missing, scheme_of
 from touchbase.storage.postgres.store_copy import PostgresCopyTarget, PostgresReader
 from touchbase.storage.sqlite.connection import path_of
 from touchbase.storage.sqlite.process_lock import Role
 from touchbase.storage.sqlite.store_copy import SqliteCopyTarget, SqliteReader
-from touchbase.storage.store_copy import CopiedTable, Report, StoreCopy
+from touchbase.storage.store_copy import CopiedTable, CopyRules, Report, StoreCopy
 from touchbase.stores.postgres import PostgresStore
 from touchbase.stores.sqlite import SqliteStore
+
+UNUSED = ("client_move", "moving_client", "moving_change")
+"""Tables of migration 0018 without any rows."""
+COPY_RULES = CopyRules(
+    not_copied=lambda table: table.startswith("search_") or table in UNUSED,  # the target indexes all of its records
+    first=frozenset({"company"}),
+    replaced=frozenset({"id_block", "server_secret"}),
+    at_the_end=(
+        f"INSERT INTO search_pending (client, record_kind, record_id) SELECT client, {CONTACT}, id FROM contact",
+        f"INSERT INTO search_pending (client, record_kind, record_id) SELECT client, {COMPANY}, id FROM company",
+    ),
+)
 
 
 async def open_store(
@@ -76,7 +89,7 @@ async def copy_store(source_url: str, target_url: str, encryption_keys: Encrypti
             target = await _writer(target_url, target_cipher)
         opened.push_async_callback(target.close)
         source_cipher = AesGcmCipher(keys_of(source_url, encryption_keys))
-        return await StoreCopy(source, source_cipher, target, target_cipher, _name(source_url), report).run()
+        return await StoreCopy(source, source_cipher, target, target_cipher, _name(source_url), COPY_RULES, report).run()
 
 
 async def _reader(url: str) -> SqliteReader | PostgresReader:

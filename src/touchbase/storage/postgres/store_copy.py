@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Iterable, Sequence
 from contextlib import asynccontextmanager
 from typing import Any
 
@@ -17,8 +17,6 @@ from touchbase.sql.statement import Row
 from touchbase.storage.postgres.connection import SETTINGS, connect_or_explain, run
 from touchbase.storage.postgres.row_level_security import Connection
 from touchbase.storage.store_copy import (
-    MADE_BY_MIGRATION,
-    NOTE_ALL_FOR_SEARCH,
     POSTGRES_TYPES,
     PROGRESS_TABLE,
     StoredTable,
@@ -104,12 +102,12 @@ class PostgresCopyTarget(PostgresReader):
         rows = await self._connection.fetch("SELECT source, table_name, copied, last_key, done FROM store_copy")
         return rows[0]["source"], {name: TableProgress(copied, key_from_text(key), bool(done)) for _, name, copied, key, done in rows}
 
-    async def begin(self, source: str, tables: Sequence[StoredTable]) -> None:
-        """Mark the store as an unfinished copy, and empty the tables that its migrations filled."""
+    async def begin(self, source: str, tables: Sequence[StoredTable], replaced: Iterable[str]) -> None:
+        """Mark the store as an unfinished copy, and empty the tables that are replaced."""
         async with _of_all_clients(self._connection):
             await self._connection.execute(PROGRESS_TABLE)
             await self._connection.execute(RECORD.format("$1", "$2"), UNFINISHED_COPY, "")
-            for table in sorted(MADE_BY_MIGRATION):
+            for table in replaced:
                 await self._connection.execute(f"DELETE FROM {table}")
             rows = [(table.name, source, key_to_text(None)) for table in tables]
             await self._connection.executemany(
@@ -132,12 +130,12 @@ class PostgresCopyTarget(PostgresReader):
                     f"INSERT INTO {table.name} ({', '.join(table.columns)}) SELECT * FROM unnest({params})", *columns
                 )
 
-    async def finish(self) -> None:
-        """Record the encryption key, note all records for search, remove mark and progress, and compute the planner's figures."""
+    async def finish(self, statements: Sequence[str]) -> None:
+        """Record the encryption key, execute these statements, remove mark and progress, and compute the planner's figures."""
         async with _of_all_clients(self._connection):
             if self._cipher.can_encrypt:
                 await run(self._connection, record_key(self._cipher))
-            for sql in NOTE_ALL_FOR_SEARCH:
+            for sql in statements:
                 await self._connection.execute(sql)
             await self._connection.execute("DROP TABLE store_copy")
             await self._connection.execute("DELETE FROM migration WHERE name = $1", UNFINISHED_COPY)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Iterable, Sequence
 from typing import Any
 
 import apsw
@@ -15,8 +15,6 @@ from touchbase.sql.statement import Row
 from touchbase.storage.sqlite.connection import open_reader, open_writer, run
 from touchbase.storage.sqlite.process_lock import ProcessLock, Role
 from touchbase.storage.store_copy import (
-    MADE_BY_MIGRATION,
-    NOTE_ALL_FOR_SEARCH,
     PROGRESS_TABLE,
     StoredTable,
     TableProgress,
@@ -89,12 +87,12 @@ class SqliteCopyTarget(SqliteReader):
         rows: list[Any] = self._connection.execute("SELECT source, table_name, copied, last_key, done FROM store_copy").fetchall()
         return rows[0][0], {name: TableProgress(copied, key_from_text(key), bool(done)) for _, name, copied, key, done in rows}
 
-    async def begin(self, source: str, tables: Sequence[StoredTable]) -> None:
-        """Mark the store as an unfinished copy, and empty the tables that its migrations filled."""
+    async def begin(self, source: str, tables: Sequence[StoredTable], replaced: Iterable[str]) -> None:
+        """Mark the store as an unfinished copy, and empty the tables that are replaced."""
         with self._connection:
             self._connection.execute(PROGRESS_TABLE)
             self._connection.execute(RECORD.format("?1", "?2"), (UNFINISHED_COPY, ""))
-            for table in sorted(MADE_BY_MIGRATION):
+            for table in replaced:
                 self._connection.execute(f"DELETE FROM {table}")
             rows = [(table.name, source, key_to_text(None), 0, 0) for table in tables]
             self._connection.executemany("INSERT INTO store_copy (table_name, source, last_key, copied, done) VALUES (?, ?, ?, ?, ?)", rows)
@@ -111,12 +109,12 @@ class SqliteCopyTarget(SqliteReader):
                 raise in_progress_elsewhere()
             self._connection.executemany(f"INSERT INTO {table.name} ({columns}) VALUES ({values})", rows)
 
-    async def finish(self) -> None:
-        """Record the encryption key, note all records for search, remove mark and progress, and compute the planner's figures."""
+    async def finish(self, statements: Sequence[str]) -> None:
+        """Record the encryption key, execute these statements, remove mark and progress, and compute the planner's figures."""
         with self._connection:
             if self._cipher.can_encrypt:
                 run(self._connection.cursor(), record_key(self._cipher))
-            for sql in NOTE_ALL_FOR_SEARCH:
+            for sql in statements:
                 self._connection.execute(sql)
             self._connection.execute("DROP TABLE store_copy")
             self._connection.execute("DELETE FROM migration WHERE name = ?", (UNFINISHED_COPY,))
