@@ -14,7 +14,14 @@ from touchbase.auth.users import ACTIVE, INVITATION, OPERATOR, User, invite_user
 from touchbase.common.timestamps import DAY, from_text
 from touchbase.connections.models import Connection, ConnectionSettings
 from touchbase.connections.sql.connections import add_connection
-from touchbase.conversations.plans import OPEN, count_conversations, list_conversations
+from touchbase.conversations.plans import (
+    OPEN,
+    ConversationChange,
+    change_conversation,
+    count_conversations,
+    list_conversations,
+    list_done_conversations,
+)
 from touchbase.errors import UnrecognisedPayload
 from touchbase.history.events import Translation
 from touchbase.inbox.queries import RefusedWebhook
@@ -156,7 +163,10 @@ async def test_endpoint_that_is_off__is_an_item_until_it_is_removed(messages: Me
 async def test_more_clients_than_an_engine_takes_parameters__are_read_as_one_is(messages: Messages) -> None:
     await messages.receive(mail(second=1, content={"text": "Yes"}))
     await refuse(messages, 1, NOT_VERIFIED)
+    await messages.receive(mail(email="done@example.com", second=2, content={"text": "No"}))
     store, now = messages.call.parts.store, messages.call.clock()
+    [done] = [item for item in await store.read(list_conversations([1], OPEN, now, 10)) if item.contact[0] == "done@example.com"]
+    await store.write(change_conversation(1, done.contact_id, ConversationChange(state="done"), now))
     ann = User(new_user_id(), "ann@example.com", "Ann", None, ACTIVE, now, grants={1: OPERATOR})
     await store.write(invite_user(ann, new_link(ann.id, INVITATION, now)[1]))
     queries: list[Callable[[Sequence[int]], Query[Any]]] = [
@@ -164,6 +174,7 @@ async def test_more_clients_than_an_engine_takes_parameters__are_read_as_one_is(
         lambda clients: list_conversations(clients, OPEN, now, 10),
         lambda clients: count_conversations(clients, now),
         lambda clients: list_users(10, sharing=clients),
+        lambda clients: list_done_conversations(clients, 10),
     ]
 
     for query in queries:

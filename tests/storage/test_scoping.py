@@ -93,7 +93,7 @@ from touchbase.connections.models import Connection
 from touchbase.connections.sql.connections import add_connection
 from touchbase.connections.sql.fetching import due_fetches
 from touchbase.connections.sql.silence import claim_check, count_silent, due_judgements, judge_connection
-from touchbase.conversations.plans import Filters
+from touchbase.conversations.plans import FEW_CLIENTS, Filters, list_done_conversations
 from touchbase.custom_fields.changes import FieldJob
 from touchbase.custom_fields.sql import define_field
 from touchbase.deliveries.delivery import Delivery
@@ -461,6 +461,8 @@ def variants(kind: type[Any]) -> Iterator[Any]:
     if kind in VARIED:
         yield from map(kind, VARIED[kind]())
         return
+    if kind is list_done_conversations:
+        yield kind([*range(1, FEW_CLIENTS + 2)], 10)
     hints = typing.get_type_hints(kind)
     choices: list[list[Any]] = []
     for field in fields(kind):

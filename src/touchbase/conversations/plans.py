@@ -20,6 +20,7 @@ from touchbase.messages.sql.plans import event_of_copy
 from touchbase.records.sql.statements import lock_existing
 from touchbase.sql.builders import RECORD, ROW_KEY
 from touchbase.sql.cell_answers import Answers, CellOf, Division, union
+from touchbase.sql.dialect import NUMBERS
 from touchbase.sql.filters import Where, among
 from touchbase.sql.operation import command, outcome_of, query
 from touchbase.sql.rows import Columns, encode
@@ -324,12 +325,19 @@ _LATER = (
 )
 
 
+FEW_CLIENTS = 50
+"""So many clients are asked for done conversations one by one, of more of them only those that have messages."""
+_WITH_MESSAGES = f"SELECT n.value FROM {NUMBERS} n WHERE EXISTS (SELECT 1 FROM message m WHERE m.client = n.value)"
+
+
 @query(clients=lambda call: call.clients, divide=Division(divide_clients, _first_of_all, partial=True))
 def list_done_conversations(
     clients: Sequence[int], limit: int, filters: Filters = Filters(), after: Place | None = None
 ) -> Plan[list[Conversation]]:
     """Conversations of these clients whose replies are all handled, newest first."""
     conversations: list[Conversation] = []
+    if len(clients) > FEW_CLIENTS:
+        clients = [row[0] for row in (yield Select(_WITH_MESSAGES, (str([*clients]),)))]
     # What is done waits for no reader.
     for client in [] if filters.unread else clients:
         conversations += yield from _done(client, limit, filters, after)

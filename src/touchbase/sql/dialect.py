@@ -84,10 +84,10 @@ def _policies(lines: Sequence[str]) -> Iterator[str]:
 
 
 NUMBERS = "numbers(?)"
-"""In a `Select`: the numbers of a parameter, which is the text of a JSON array."""
+"""In a `Select`: a table with the numbers of a parameter, which is the text of a JSON array, as `value`."""
 _NUMBERS: dict[Engine, str] = {
     "sqlite": "(SELECT value FROM json_each(?))",
-    "postgres": "(SELECT unnest(translate(?, '[]', '{}')::bigint[]))",
+    "postgres": "(SELECT unnest(translate(?, '[]', '{}')::bigint[]) AS value)",
 }
 
 
