@@ -42,6 +42,7 @@ CLIENT_TABLES = (
     ClientTable("event_hour", ("hour",)),
     ClientTable("report_part", ("begin_us", "end_us")),
     ClientTable("message", ("id",)),
+    ClientTable("answer", ("id",)),
     ClientTable("conversation", ("contact_id",)),
     ClientTable("link", ("tool", "object_type", "object_id")),
     ClientTable("former_owner", ("object_type", "object_id", "until_us", "record_id")),
