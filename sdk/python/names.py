@@ -54,7 +54,7 @@ GROUPS: dict[str, dict[str, str]] = {
     "attention": {"list": "list_attention"},
     "conversations": {
         "list": "list_conversations", "get": "get_conversation", "change": "change_conversation", "change_many": "change_conversations",
-        "count": "get_counters",
+        "count": "get_counters", "answer": "answer_conversation", "take_back_answer": "take_back_answer",
     },
     "events": {"list": "list_events", "samples": "list_event_samples"},
     "suppressions": _suppressions(""),

@@ -103,7 +103,15 @@ async def _start_home(
     fleet.sets[HOME] = workers
     fleet.maintenances.append(maintenance)
     await ending.enter_async_context(running(maintenance, "housekeeping"))
-    every: list[Worker] = [workers.webhooks, workers.jobs, workers.linker, workers.inbox, workers.fetch, shared.retention(home, outage)]
+    every: list[Worker] = [
+        workers.webhooks,
+        workers.jobs,
+        workers.linker,
+        workers.inbox,
+        workers.fetch,
+        workers.answers,
+        shared.retention(home, outage),
+    ]
     await run_all(every if runs else [], ending)
     return workers.inbox
 

@@ -12,6 +12,7 @@ from urllib.parse import urlsplit
 
 import touchbase
 from touchbase.adapters.registry import Adapters, load_adapters
+from touchbase.answering.worker import AnswerWorker
 from touchbase.auth.auth_throttle import KeyThrottle, WebhookThrottle
 from touchbase.auth.last_used import KeyUsage
 from touchbase.common.timestamps import DAY, Clock
@@ -117,7 +118,9 @@ class Shared:
             tracing=self.tracing,
             outage=outage,
         )
-        return Workers(inbox, fetch, jobs, linker, dispatcher)
+        agent = f"touchbase/{touchbase.__version__}"
+        answers = AnswerWorker(store, self.clock, agent, self.settings.fetch_allowed, outage)
+        return Workers(inbox, fetch, jobs, linker, dispatcher, answers)
 
     def _count(self, report: WorkReport) -> None:
         """Add a batch of an inbox worker to the counts."""
@@ -267,7 +270,7 @@ async def start_cell(shared: Shared, fleet: Fleet, ending: contextlib.AsyncExitS
     retention = shared.retention(cell.store, cell.outage)
     fleet.sets[cell.cell.number] = workers
     fleet.maintenances.append(maintenance)
-    every: list[Worker] = [workers.webhooks, workers.jobs, workers.linker, workers.inbox, workers.fetch, retention]
+    every: list[Worker] = [workers.webhooks, workers.jobs, workers.linker, workers.inbox, workers.fetch, workers.answers, retention]
     await run_all([maintenance, *(every if runs else [])], ending)
 
 

@@ -8,6 +8,7 @@ from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass
 
 import touchbase
+from touchbase.answering.worker import AnswerWorker
 from touchbase.common.timestamps import DAY, SECOND, Clock, Micros
 from touchbase.company_links.job import KINDS as LINK_KINDS
 from touchbase.company_links.worker import CompanyLinker
@@ -62,20 +63,23 @@ def job_worker(settings: Settings, store: Store, clock: Clock, outage: Outage | 
 
 @dataclass(frozen=True, slots=True)
 class Workers:
-    """The inbox worker, the fetch worker, the worker of jobs, the linker of companies and the dispatcher of webhooks, without a server."""
+    """The inbox worker, the fetch worker, the workers of jobs, links, outgoing webhooks and answers, without a server."""
 
     inbox: InboxWorker
     fetch: FetchWorker
     jobs: JobWorker
     linker: CompanyLinker
     webhooks: Dispatcher
+    answers: AnswerWorker
 
     async def run(self) -> None:
         """Run all workers until `stop`."""
-        await asyncio.gather(self.inbox.run(), self.fetch.run(), self.jobs.run(), self.linker.run(), self.webhooks.run())
+        workers = (self.inbox, self.fetch, self.jobs, self.linker, self.webhooks, self.answers)
+        await asyncio.gather(*(worker.run() for worker in workers))
 
     def stop(self) -> None:
         """Finish the current batches, then return from `run`."""
+        self.answers.stop()
         self.webhooks.stop()
         self.linker.stop()
         self.jobs.stop()
@@ -94,6 +98,7 @@ class Workers:
             add_report(report, await self.inbox.drain())
         await self.linker.drain()
         await self.jobs.drain()  # the linker may have begun some
+        await self.answers.drain()
         await self.webhooks.drain()
         return report, requests
 

@@ -23,7 +23,17 @@ from touchbase.inbox.refused import CAUSES
 from touchbase.inbox.sql.refused import store_refusals
 from touchbase.stores import open_store
 
-WITHOUT_JSON = {"serve", "completion", "events follow", "mcp", "conversations change", "messages get", "relay"}
+WITHOUT_JSON = {
+    "serve",
+    "completion",
+    "events follow",
+    "mcp",
+    "conversations change",
+    "conversations answer",
+    "conversations take-back",
+    "messages get",
+    "relay",
+}
 """They run until they are stopped, print a script, or print JSON always; what `relay --once` prints is JSON always."""
 
 

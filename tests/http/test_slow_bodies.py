@@ -79,6 +79,7 @@ BODIES: dict[str, Any] = {
     "StatusMerge": {"into": "Late"},
     "BlockContact": {},
     "ChangeConversation": {"label": "later"},
+    "NewAnswer": {"message_id": 1, "text": "Late"},
     "ChangeConversations": {"conversations": [{"client_id": "acme", "contact_id": 1}], "change": {"label": "later"}},
     "UserPatch": {"name": "Late"},
     "PersonalKeyRequest": {"name": "Late"},

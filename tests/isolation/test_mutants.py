@@ -129,6 +129,7 @@ UNNOTICED: dict[str, str] = {
     "reports.sql.statuses._are_many_changed": _WAY,
     "reports.sql.campaigns.any_deleted": "whether deleted records are to be left out; where there are none, that changes nothing",
     "merging.sql.merge.RETURN_MERGE": "merges that events of B's own record name; their ids are no other's",
+    "conversations.answers.prune_answers": "ids of answers, which are then removed as this client's",
     "messages.sql.plans.prune_messages": "ids of messages, which are then changed as this client's",
     "company_links.plans._ends": _LINKS,
     "company_links.plans._events": _LINKS,

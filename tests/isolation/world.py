@@ -29,6 +29,7 @@ from touchbase.company_links.worker import CompanyLinker
 from touchbase.connections.fetch_state import FetchResult
 from touchbase.connections.service import Connections
 from touchbase.connections.sql.fetching import claim_fetch, finish_fetch
+from touchbase.conversations.answers import LATEST, UNDO_US, claim_answer, queue_answer
 from touchbase.imports.job import KINDS
 from touchbase.imports.preview import Previews
 from touchbase.inbox.queries import RefusedWebhook
@@ -47,6 +48,7 @@ ExecuteSql = Callable[..., Awaitable[list[tuple[Any, ...]]]]
 
 # A lives in another year than B, and its ids are of another size: a time or an id that leaks is known by its looks.
 TIME_OF_A = from_text("2025-03-03T03:03:03.030303Z")
+LEASE_OF_ANSWER = TIME_OF_A + DAY
 TIME_OF_B = from_text("2026-11-20T09:30:00Z")
 FIRST_IDS = {
     "client": 1, "contact": 7_100_001, "company": 7_200_001, "delivery": 7_300_001, "custom_field": 7_400_001, "link": 7_500_001,
@@ -321,6 +323,13 @@ async def furnish(a: Side) -> None:
         await a.sure("POST", "/public/v2/messages", message)
     [conversation] = (await a.sure("GET", f"/team/v1/conversations?client_id={a.client_id}"))["data"]
     await a.sure("PATCH", f"/team/v1/conversations/{a.client_id}/{conversation['contact']['id']}", {"label": "later"})
+    reply = conversation["newest"]["message_id"]
+    for text in ("zq096answerqz", "zq097sendingqz", "zq098failedqz"):
+        contact, now = conversation["contact"]["id"], a.call.clock()
+        answer = (await store.write(queue_answer(a.number, contact, reply, text, now, confirmed=True))).id
+        if text != "zq096answerqz":
+            later = LATEST if "failed" in text else 0
+            await store.write(claim_answer(a.number, answer, now + UNDO_US + later + 1, LEASE_OF_ANSWER))
     await _import(a)
     await _keys(a)
     await _delete_and_merge(a)

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from touchbase.conversations.answers import queue_answer
 from touchbase.conversations.plans import ConversationChange, change_conversation, mark_conversation
+from touchbase.messages.models import Message
+from touchbase.messages.sql.plans import create_message
 from touchbase.records.models import Contact
 from touchbase.records.operations import create_contact, update_contact
 from touchbase.records.writes import Creation, RecordUpdate
@@ -10,7 +13,7 @@ from touchbase.sql.store import Store
 
 
 async def move_an_address(store: Store, client: int) -> None:
-    """Make two contacts that have had one address, the second with a label on its conversation."""
+    """Make two contacts that have had one address, the second with a label on its conversation and an answer to a message."""
     for owner in ("first", "second"):
         record = Contact(client, 0, 5, 5, email="info@moved.example", email_key="info@moved.example")
         contact = (await store.write(create_contact(Creation(record)))).record.id
@@ -19,3 +22,6 @@ async def move_an_address(store: Store, client: int) -> None:
         await store.write(update_contact(change))
     await store.write(change_conversation(client, contact, ConversationChange(label="later"), 5))
     await store.write(mark_conversation(client, contact, "u1"))
+    reply = Message(0, "received", "email", 5, "moved", None, 5, "smartlead", text="Hi", contact_id=contact)
+    message = await store.write(create_message(client, reply))
+    await store.write(queue_answer(client, contact, message.id, "Hello", 5))

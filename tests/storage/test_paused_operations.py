@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from hashlib import md5
 from inspect import signature
 from typing import Any
@@ -17,6 +17,16 @@ from tests.storage.paused import BROKEN, NOON, Action, Outcome, Stage
 from touchbase.blocking.plans import block_contact, unblock_contact
 from touchbase.clients.models import ClientSettings
 from touchbase.common.timestamps import SECOND
+from touchbase.conversations.answers import (
+    UNDO_US,
+    AnswerOutcome,
+    ClaimedAnswer,
+    claim_answer,
+    prune_answers,
+    queue_answer,
+    settle_answer,
+    take_back_answer,
+)
 from touchbase.conversations.plans import ConversationChange, change_conversation, change_conversations, mark_conversation
 from touchbase.custom_fields.changes import FieldJob
 from touchbase.custom_fields.sql import change_page as change_field_page
@@ -38,7 +48,7 @@ from touchbase.merging.sql.merge import merge_records
 from touchbase.merging.sql.restore import restore_record
 from touchbase.merging.sql.undo import forget_merges, undo_merge
 from touchbase.merging.sql.write_batch import write_batch
-from touchbase.messages.models import RECEIVED, Message
+from touchbase.messages.models import RECEIVED, SENT, Message
 from touchbase.messages.sql.plans import (
     add_custom_field,
     create_message,
@@ -74,6 +84,10 @@ class World:
     gone: int = 0
     """In the bin."""
     message: int = 0
+    answer: int = 0
+    """To the message, still queued."""
+    claimed: ClaimedAnswer | None = None
+    """Another one, which is being sent."""
     merge: int = 0
     company_merge: int = 0
     entry: int = 0
@@ -126,6 +140,15 @@ def message(turn: Turn, number: int) -> Message:
         message_id="<a1@mail.example>",
         contact_id=number,
     )
+
+
+LATER = NOON + 3600 * SECOND
+
+
+def of_client(turn: Turn, claimed: ClaimedAnswer | None) -> ClaimedAnswer:
+    """The claimed answer, as the client of a turn has it."""
+    assert claimed is not None
+    return ClaimedAnswer(replace(claimed.answer, client=turn.client), claimed.message)
 
 
 def upsert(turn: Turn, email: str) -> RecordUpsert[Contact]:
@@ -239,6 +262,14 @@ CALLS: dict[str, tuple[type | None, Call]] = {
     ),
     "mark_conversation": (mark_conversation, lambda w, t: mark_conversation(t.client, w.ann, "u1")),
     "mark_conversation: unread": (mark_conversation, lambda w, t: mark_conversation(t.client, w.ann, "u1", None, False)),
+    "queue_answer": (
+        queue_answer,
+        lambda w, t: queue_answer(t.client, w.ann, w.message, f"{t.number}", t.at, closes=True, confirmed=True),
+    ),
+    "take_back_answer": (take_back_answer, lambda w, t: take_back_answer(t.client, w.ann, w.answer, t.at)),
+    "claim_answer": (claim_answer, lambda w, t: claim_answer(t.client, w.answer, NOON + UNDO_US, LATER)),
+    "settle_answer": (settle_answer, lambda w, t: settle_answer(t.client, of_client(t, w.claimed), AnswerOutcome(SENT), t.at, t.key)),
+    "prune_answers": (prune_answers, lambda w, t: prune_answers(t.client, t.at, 10)),
     "prune_messages": (prune_messages, lambda w, t: prune_messages(t.client, t.at, 10)),
     "save_entries": (save_entries, lambda w, t: save_entries(t.client, [NewEntry(EMAIL, "ann@a.example", note=f"{t.number}")], t.at)),
     "remove_entry": (remove_entry, lambda w, t: remove_entry(t.client, w.entry, t.at)),
@@ -370,6 +401,10 @@ async def furnish(stage: Stage) -> World:
     first.message_id = "<a0@mail.example>"
     world.message = (await store.write(create_message(client, first))).id
     await store.write(add_custom_field(client, world.message, "B", "1", turn.at))
+    claimed, world.answer = [
+        (await store.write(queue_answer(client, world.ann, world.message, text, NOON, confirmed=True))).id for text in ("Sent", "Queued")
+    ]
+    world.claimed = await store.write(claim_answer(client, claimed, NOON + UNDO_US, LATER))
     world.merge = (await store.write(merge_records(client, CONTACT, world.ann, [cat], Policy("newest"), turn.at, "api:m1"))).id or 0
     merged = await store.write(merge_records(client, COMPANY, world.acme, [delta], Policy("newest"), turn.at, "api:m2"))
     world.company_merge = merged.id or 0

@@ -93,6 +93,7 @@ from touchbase.connections.models import Connection
 from touchbase.connections.sql.connections import add_connection
 from touchbase.connections.sql.fetching import due_fetches
 from touchbase.connections.sql.silence import claim_check, count_silent, due_judgements, judge_connection
+from touchbase.conversations.answers import due_answers, prune_answers
 from touchbase.conversations.plans import FEW_CLIENTS, Filters, list_done_conversations
 from touchbase.custom_fields.changes import FieldJob
 from touchbase.custom_fields.sql import define_field
@@ -180,6 +181,7 @@ SPANNING: dict[type, str] = {
     any_key: "whether there is one; of nobody's records",
     busy_clients: "numbers of clients that have work waiting, for the worker",
     count_inbox: "counts, for the metrics",
+    due_answers: "numbers of clients, ids of answers and their tools, for the worker, who then names each client",
     due_fetches: "numbers of clients and their tools, for the worker",
     expired_responses: "numbers of clients and idempotency keys whose time is over, for the housekeeper, who then names each client",
     old_dedupe_keys: "numbers of clients and keys of calls, for the housekeeper, who then names each client",
@@ -256,7 +258,7 @@ BY_RIGHT: dict[str, str] = {
 }
 """Statements of the write path that name no client: reviewed."""
 NEEDS_NO_EXCEPTION = {
-    list_deliveries, get_delivery, due_fetches, list_refusals, match_everywhere, get_job, list_jobs, due_jobs, find_owner,
+    list_deliveries, get_delivery, due_fetches, list_refusals, match_everywhere, get_job, list_jobs, due_jobs, due_answers, find_owner,
     clients_to_link, due_judgements, count_silent, endpoint_versions, lead_shards, list_mail_endpoints, list_troubles,
     old_attempts, due_counts, clients_with_erasures,
 }  # fmt: skip
@@ -493,7 +495,7 @@ ASKING: list[Any] = [
     ensure_client("unknown", 5, first_use=True),
     change_page(1, Listing(CONTACT_TYPE, 1, 5, status="a"), RecordUpdate(1, 0, {}, {}, 5, "k")),
     follow_changes(1, 9, 5, 9), link_page(1, 1, 0, 9, 5, 9),
-    prune_messages(1, 2**40, 5),
+    prune_messages(1, 2**40, 5), prune_answers(1, 2**40, 5),
     add_endpoint(Endpoint(1, 0, "https://a.example", 5, 5)), replay(1, 1, 5, missing_since_us=0), lead_shards("t", 5, 6),
     store_progress(1, 1, "t", 5, 1), forget_attempts(1, 10),
     announce_installation_list(1, 1, 5), retry_pushes(1, "blocklist:instantly", 5, [1]),

@@ -12,6 +12,7 @@ import { Entry, Popover } from '../ui/overlay';
 import { StatusMark } from '../ui/status';
 import { toast, toastProblem } from '../ui/toast';
 import { shortTime, toolName, words } from '../words';
+import { Answering } from './answer';
 import { blocking } from './block';
 import { change, LABELS, nameOf, refresh, useReadMark, snoozes, useConversation, type Conversation, type ConversationChange } from './conversations';
 import { Letter } from './letter';
@@ -92,6 +93,7 @@ export function Pane({ conversation, statuses, people, place, back }: { conversa
         {messages?.length === 0 && <p class="faint">No message is stored.</p>}
         {newest && !newest.text && !messages?.length && <p class="faint">No text is stored: the tool sent none, or the client’s setting store_message_bodies is off.</p>}
       </div>
+      {canWrite.value && found.data && <Answering conversation={conversation} found={found.data} />}
     </section>
   );
 }

@@ -19,7 +19,7 @@ STATES = ("open", "snoozed", "automatic", "done")
 
 @click.group(cls=Group)
 def conversations() -> None:
-    """List and change conversations: open, snoozed, automatic or done replies."""
+    """List, change and answer conversations: open, snoozed, automatic or done replies."""
 
 
 @conversations.command("list")
@@ -62,3 +62,35 @@ def change(tb: Touchbase, client_id: str, contact_id: int, **values: Any) -> Non
     """Change the conversation with a contact of a client."""
     body: Any = {name: value for name, value in values.items() if value is not None}
     print_json(tb.conversations.change(client_id, contact_id, body))
+
+
+@conversations.command()
+@through_api()
+@click.argument("client_id")
+@click.argument("contact_id", type=ID)
+@click.argument("text")
+@click.option("--message", "message_id", type=ID, help="The message to answer; without it the newest that can be.")
+@click.option("--close", is_flag=True, help="Handle the replies that came before the answer, once it is sent.")
+@click.option("--confirm-blocked", is_flag=True, help="Send it although the contact must not be contacted.")
+@click.option("--dry-run", is_flag=True, help="Only check the answer: nothing is queued.")
+def answer(tb: Touchbase, client_id: str, contact_id: int, text: str, message_id: int | None, dry_run: bool, **flags: bool) -> None:
+    """Answer a reply of a contact through the tool; for ten seconds `take-back` can take it back."""
+    if message_id is None:
+        capability = tb.conversations.get(client_id, contact_id)["reply_capability"]
+        if capability["how"] != "api":
+            link = f" {capability['url']}" if capability["url"] else ""
+            raise click.ClickException(f"{capability['reason']}. {capability['advice']}{link}")
+        message_id = capability["message_id"]
+    body: Any = {"message_id": message_id, "text": text, **flags}
+    print_json(tb.conversations.answer(client_id, contact_id, body, dry_run=dry_run or None))
+
+
+@conversations.command("take-back")
+@through_api()
+@click.argument("client_id")
+@click.argument("contact_id", type=ID)
+@click.argument("answer_id", type=ID)
+def take_back(tb: Touchbase, client_id: str, contact_id: int, answer_id: int) -> None:
+    """Take back an answer that is not sent yet, or forget one that failed or is unknown."""
+    tb.conversations.take_back_answer(client_id, contact_id, answer_id)
+    click.echo(f"answer {answer_id} is removed")

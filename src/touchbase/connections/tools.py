@@ -41,12 +41,14 @@ class FetchFailed(Exception):
     """A request to a tool's API failed; the text gives the reason and contains no secret.
 
     `stop`: a retry helps only after a change of the configuration. `retry_after`: seconds, if the tool gives them.
+    `unsent`: the tool has got nothing of the request.
     """
 
-    def __init__(self, why: str, *, stop: bool = False, retry_after: float | None = None) -> None:
+    def __init__(self, why: str, *, stop: bool = False, retry_after: float | None = None, unsent: bool = False) -> None:
         super().__init__(why)
         self.stop = stop
         self.retry_after = retry_after
+        self.unsent = unsent
 
 
 class TokenRefresh(Protocol):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Annotated, Literal
 
 from msgspec import UNSET, Meta, Struct, UnsetType
@@ -12,8 +13,19 @@ from touchbase.auth.users import User, find_user
 from touchbase.clients.models import ACTIVE, Client
 from touchbase.clients.sql.clients import list_clients
 from touchbase.common import field_limits as limits
+from touchbase.common.field_limits import clean, why_not_storable
 from touchbase.common.timestamps import Micros, to_text, to_text_or_none
+from touchbase.connections.sql.connections import list_connections
 from touchbase.conversations import plans
+from touchbase.conversations.answer_bodies import (
+    UNDO_SECONDS,
+    AnswerOut,
+    NewAnswer,
+    ReplyCapabilityOut,
+    answer_out,
+    capability_out,
+)
+from touchbase.conversations.answers import Answer, answers_of_contact, capability_of, queue_answer, take_back_answer, why_not
 from touchbase.conversations.plans import (
     DONE,
     NEWEST,
@@ -31,14 +43,14 @@ from touchbase.conversations.plans import (
 from touchbase.errors import Fault, Forbidden, Invalid, NotFound, TouchbaseError
 from touchbase.http import query_parameters as query
 from touchbase.http.endpoint import Call, author_of
-from touchbase.http.query_parameters import LARGEST_PAGE, LIMIT, PAGE, cursor_text, parse_time
+from touchbase.http.query_parameters import LARGEST_PAGE, LIMIT, PAGE, cursor_text, parse_time, record_id
 from touchbase.http.responses import Response
 from touchbase.http.routing import Route, Success, Tag
 from touchbase.http.schemas import MaybeTime, PageOf, RecordId, Time, encode, example, fitting, named_enum
 from touchbase.messages.api.schemas import MessageOut, message_out
 from touchbase.messages.labels import LABELS
 from touchbase.messages.models import CHANNELS
-from touchbase.messages.sql.plans import list_messages
+from touchbase.messages.sql.plans import get_messages, list_messages
 from touchbase.sql.page_budget import page_of
 
 TAG = Tag("Conversations", "The messages with each contact, as a team works through its replies, over all clients that a key may see.")
@@ -59,6 +71,7 @@ STATE = query.choice("state", STATES, "Conversations in this state; left out: op
 SORT = query.choice("sort", SORTS, "The newest first, or the one that waits longest; left out: the newest.")
 LABEL = query.choice("label", LABELS, "Conversations with this label.", member="label")
 ASSIGNEE = query.text("assignee", "Conversations of a user: an id, `me` or `nobody`.")
+DRY_RUN = query.flag("dry_run", "Only check the answer: nothing is queued.")
 FILTERS = (
     LABEL,
     query.text("tool", "Conversations with a reply from this tool.", member="tool"),
@@ -119,6 +132,8 @@ class ConversationWithMessages(ConversationOut, kw_only=True):
     """A conversation with its newest messages."""
 
     messages: Annotated[list[MessageOut], Meta(description=f"The newest {MOST_MESSAGES}, the newest first.")]
+    answers: Annotated[list[AnswerOut], Meta(description="What was answered here, oldest first; a sent one is a message, too.")]
+    reply_capability: Annotated[ReplyCapabilityOut, Meta(description="How its newest reply is answered.")]
 
 
 class ChangeConversation(Struct, forbid_unknown_fields=True):
@@ -258,8 +273,16 @@ async def get_team_conversation(call: Call) -> Response:
     if conversation is None:
         raise NotFound(f"there is no contact with id {contact_id}")
     messages = await store.read(list_messages(client.number, MOST_MESSAGES, contact_id=contact_id, page_bytes=page_bytes))
+    answers = await store.read(answers_of_contact(client.number, contact_id))
+    connections = await store.read(list_connections(client.number))
+    capability = capability_of(messages, connections, conversation.contact[0])
     shown = _out(conversation, client, call.api.dependencies.clock())
-    body = {**_members(shown), "messages": [message_out(message) for message in messages]}
+    body = {
+        **_members(shown),
+        "messages": [message_out(message) for message in messages],
+        "answers": [answer_out(answer) for answer in answers],
+        "reply_capability": capability_out(capability),
+    }
     return Response(body=encode(body), headers=[_etag(conversation)])
 
 
@@ -340,6 +363,48 @@ async def change_team_conversations(call: Call) -> Response:
 
 
 Outcomes = dict[tuple[int, int], Conversation | TouchbaseError]
+
+
+async def answer(call: Call) -> Response:
+    """Handle `POST` of one answer."""
+    (client, contact_id), parameters = await _named(call), call.parameters()
+    parameters.done()
+    body, parts, dry_run = await call.body(NewAnswer), call.api.dependencies, parameters[DRY_RUN]
+    text = (clean(body.text) or "").strip()
+    if (why := why_not_storable(body.text)) is not None or not text:
+        raise Invalid([Fault("/text", "unusable_text", why or "must have a visible character")])
+    message = (await parts.store.read(get_messages(client.number, [body.message_id]))).get(body.message_id)
+    refusal = None if message is None else why_not(message, await parts.store.read(list_connections(client.number)))
+    if refusal is not None:
+        raise Invalid([Fault("/message_id", "not_answerable", f"{refusal[0]}. {refusal[1]}")])
+    if not dry_run:
+        call.api.storing(client, 1, parts.clock())
+    elif call.recorder is not None:
+        call.recorder.skip()
+    command = queue_answer(
+        client.number, contact_id, body.message_id, text, parts.clock(), author_of(call.scope),
+        closes=body.close, confirmed=body.confirm_blocked, dry_run=dry_run, if_version=_version(call),
+    )  # fmt: skip
+
+    def respond(answer: Answer) -> Response:
+        response = Response(200 if dry_run else 201, encode(answer_out(answer)))
+        response.stored_body = encode(answer_out(replace(answer, text="")))  # a text in it would outlive an erasure
+        return response
+
+    if dry_run:
+        return respond(await parts.store.write(command))
+    return await call.write_and_respond(lambda writes: writes.write(command), respond)
+
+
+async def take_back(call: Call) -> Response:
+    """Handle `DELETE` of one answer."""
+    client, contact_id = await _named(call)
+    call.parameters().done()
+    number = record_id(call.path("answer_id"))
+    if number is None:
+        raise NotFound("the id of an answer is a number; get the conversation to see its answers")
+    await call.api.dependencies.store.write(take_back_answer(client.number, contact_id, number, call.api.dependencies.clock()))
+    return Response(204)
 
 
 async def get_counters(call: Call) -> Response:
@@ -478,6 +543,22 @@ ROUTES = [
         "DELETE", f"{PATH}/{{client_id}}/{{id}}/read", unread_conversation, scope=READ, operation_id="mark_conversation_unread", tag=TAG,
         summary="Mark a conversation as unread", description="Its replies that are not handled are unread for the person who calls.",
         success=(Success(204, "It is unread."),),
+    ),
+    Route(
+        "POST", f"{PATH}/{{client_id}}/{{id}}/answers", answer, scope=WRITE, operation_id="answer_conversation", tag=TAG,
+        summary="Answer a reply through the tool",
+        description=f"Queues an answer for {UNDO_SECONDS} seconds, in which it can be taken back; then the API of the tool sends it, at "
+        "most once. Send an `Idempotency-Key`: a repeated request must not be a second answer.",
+        query=(DRY_RUN,), headers=(IF_MATCH,), body=NewAnswer, success=(
+            Success(201, "The queued answer.", AnswerOut), Success(200, "With `dry_run`: nothing is queued.", AnswerOut),
+        ),
+        problems=(409, 412),
+    ),
+    Route(
+        "DELETE", f"{PATH}/{{client_id}}/{{id}}/answers/{{answer_id}}", take_back, scope=WRITE, operation_id="take_back_answer", tag=TAG,
+        summary="Take back an answer",
+        description="Removes an answer that is queued, and forgets one that failed or is unknown.",
+        success=(Success(204, "It is removed."),), problems=(409,),
     ),
     Route(
         "GET", "/team/v1/counters", get_counters, scope=READ, operation_id="get_counters", tag=TAG, summary="Count conversations",

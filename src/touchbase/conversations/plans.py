@@ -148,6 +148,12 @@ HANDLE = _update_received(
     "handled_us = p.handled_us, handled_by = p.handled_by",
     _NOT_HANDLED,
 )
+REOPEN_HANDLED_BY = _update_received(
+    "reopen_messages_handled_by",
+    (*RECORD, ("handled_by", "text")),
+    "handled_us = NULL, handled_by = NULL",
+    "t.handled_by = p.handled_by",
+)
 SET_AUTOMATIC = _update_received("set_messages_automatic", (*RECORD, ("automatic", "bigint")), "automatic = p.automatic", _NOT_HANDLED)
 REOPEN = _update_received(
     "reopen_messages",

@@ -25,6 +25,10 @@ class ConnectionLost(Exception):
         self.has_begun = has_begun
 
 
+class NotConnected(ConnectionLost):
+    """There was no connection: nothing of the request was sent."""
+
+
 @dataclass(frozen=True, slots=True)
 class ReceivedResponse:
     """A response, perhaps without the end of its body."""

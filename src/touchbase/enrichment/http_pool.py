@@ -20,7 +20,7 @@ import certifi
 
 from touchbase.common.url_origin import origin_of
 from touchbase.connections.tools import FetchFailed
-from touchbase.enrichment.http_connection import ConnectionLost, OutgoingConnection, ReceivedResponse
+from touchbase.enrichment.http_connection import ConnectionLost, NotConnected, OutgoingConnection, ReceivedResponse
 from touchbase.enrichment.name_lookup import NameLookup
 
 CONNECT_SECONDS = 10.0
@@ -220,18 +220,18 @@ class HttpPool:
             except OSError as error:
                 if number == len(addresses):
                     why = str(error) or f"no connection within {CONNECT_SECONDS:g} seconds"
-                    raise ConnectionLost(f"{type(error).__name__} {why}") from error
+                    raise NotConnected(f"{type(error).__name__} {why}") from error
             else:
                 self._open.add(connection)
                 return connection
-        raise ConnectionLost("its name has no address")
+        raise NotConnected("its name has no address")
 
     async def _addresses(self, host: str, port: int) -> list[str]:
         """Resolve a host name. Raises `FetchFailed` when an address is not public, and `OSError` when there is none."""
         addresses = await self._names.addresses(host, port)
         bad = [address for address in addresses if not is_public(address)]
         if bad and (host, port) not in self._allowed_hosts:
-            raise FetchFailed(f"{host} resolves to {bad[0]}, which is not a public address: {self._advice}", stop=True)
+            raise FetchFailed(f"{host} resolves to {bad[0]}, which is not a public address: {self._advice}", stop=True, unsent=True)
         return addresses
 
 

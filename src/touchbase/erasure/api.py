@@ -12,6 +12,8 @@ from touchbase.auth.authentication import ADMIN
 from touchbase.clients.models import Client
 from touchbase.common.timestamps import SECOND, Clock, Micros, to_text
 from touchbase.connections.api import CONNECTIONS, ChannelOut
+from touchbase.conversations.answer_bodies import AnswerOut, answer_out
+from touchbase.conversations.answers import answers_of_contact
 from touchbase.deliveries.work import Translate
 from touchbase.do_not_contact.api.schemas import SuppressionOut, entry_out
 from touchbase.erasure.models import Erasure
@@ -160,6 +162,7 @@ class PersonExport(Struct):
     messages: Annotated[
         list[MessageOut] | UnsetType, Meta(description="The mails and LinkedIn messages, oldest first; they follow the last event.")
     ] = UNSET
+    answers: Annotated[list[AnswerOut] | UnsetType, Meta(description="Answers to the person: sent ones are messages, too.")] = UNSET
 
 
 ERASE = query.flag("erase", "Erase the person for good: the contact, its timeline, and the bodies of the webhooks that mention it.")
@@ -256,6 +259,7 @@ class PersonPages:
         contact = await exported_contact(self.store, self.client.number, self.contact_id)
         if place is None:
             _with_person(export, await export_person(self.store, self.client.number, contact), self.client, self.clock())
+            export.answers = [answer_out(answer) for answer in await self.store.read(answers_of_contact(self.client.number, contact.id))]
             self.left -= len(encode(export))
         if place is None or (isinstance(place, tuple) and place[0] == TIMELINE):
             before = None if place is None else (place[1], str(place[2]))

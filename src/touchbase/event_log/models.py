@@ -52,6 +52,7 @@ class EventType(StrEnum):
     CONVERSATION_REOPENED = "conversation.reopened"
     CONVERSATION_ASSIGNED = "conversation.assigned"
     CONVERSATION_UPDATED = "conversation.updated"
+    CONVERSATION_ANSWERED = "conversation.answered"
     STATUS_RENAMED = "status.renamed"
     SUPPRESSION_ADDED = "suppression.added"
     SUPPRESSION_REMOVED = "suppression.removed"
@@ -89,6 +90,7 @@ EVENT_TYPES: dict[EventType, str] = {
     EventType.CONVERSATION_REOPENED: "Somebody opened the conversation with a contact again; a new reply does so without this event.",
     EventType.CONVERSATION_ASSIGNED: "Somebody works on the conversation with a contact now: `assignee_id` is the user; null: nobody.",
     EventType.CONVERSATION_UPDATED: "Somebody snoozed the conversation with a contact, ended that, or corrected its label or kind.",
+    EventType.CONVERSATION_ANSWERED: "A tool has sent an answer from here; `object` is the message, `record_id` the contact.",
     EventType.STATUS_RENAMED: "A status got another name: `object` has `record`, `from`, `to`. Its records have no event of their own.",
     EventType.SUPPRESSION_ADDED: "An address or domain must not be contacted from now on, or its entry changed.",
     EventType.SUPPRESSION_REMOVED: "An address or domain may be contacted again, as far as this list goes.",

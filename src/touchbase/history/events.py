@@ -94,6 +94,10 @@ class MessageContent:
     """An id of exactly this message, where the tool sends one: of a reply never the conversation's, nor that of the mail it answers."""
     category: str | None = None
     """The tool's label of a reply, such as its sentiment, in its own words."""
+    reply_ref: str | None = None
+    """Of a reply, as JSON: the ids by which the tool's API answers it, as text by their names; None: it cannot."""
+    thread_url: str | None = None
+    """Of a reply: where the tool shows its conversation."""
 
 
 @packs_by_position

@@ -14,6 +14,7 @@ from urllib.parse import quote
 from touchbase.common.timestamps import SECOND, Micros
 from touchbase.connections.models import Connection
 from touchbase.connections.tools import ApiRequest
+from touchbase.conversations.answers import TOOLS as ANSWERS
 from touchbase.history.events import EMAIL_CAMPAIGN
 from touchbase.outgoing.blocklist_tools import BLOCKLISTS
 from touchbase.outgoing.blocklist_tools import request_of as tool_request
@@ -47,7 +48,8 @@ SOURCES: Mapping[str, Source] = {
 def uses_of_api(channel: str, tool: str, *, is_fetched: bool = False) -> list[str]:
     """Return what a tool's API is used for, in words. Tests have servers of ours that speak the published calls, for each."""
     is_campaign = channel == EMAIL_CAMPAIGN
-    uses = {"fetch": is_fetched, "load": is_campaign and tool in SOURCES, "blocklist": is_campaign and tool in BLOCKLISTS}
+    tools = {"load": SOURCES, "blocklist": BLOCKLISTS, "answer": ANSWERS}
+    uses = {"fetch": is_fetched, **{use: is_campaign and tool in of_use for use, of_use in tools.items()}}
     return [use for use, is_used in uses.items() if is_used]
 
 

@@ -131,6 +131,29 @@ class ChangeStatus(OfClient, kw_only=True):
     dry_run: DryRun = True
 
 
+class Conversations(Struct, forbid_unknown_fields=True, kw_only=True):
+    """Which conversations to list, of all clients that the key may see."""
+
+    client_id: Annotated[str | None, Meta(description="Only of this client.")] = None
+    state: Annotated[Literal["open", "snoozed", "automatic", "done"], Meta(description="Only in this state.")] = "open"
+    label: Annotated[str | None, Meta(description="Only with this label, as `interested`.")] = None
+    sort: Annotated[Literal["newest", "waiting"], Meta(description="The newest first, or the one that waits longest.")] = "newest"
+    limit: Limit = 20
+    cursor: Cursor = None
+
+
+class NewAnswer(Struct, forbid_unknown_fields=True, kw_only=True):
+    """An answer to a reply."""
+
+    client: Annotated[str, Meta(description="The `client_id` of the conversation, as `list_conversations` names it.")]
+    contact_id: Annotated[int, Meta(ge=1, description="The id of the contact.")]
+    text: Annotated[str, Meta(min_length=1, max_length=20_000, description="Plain text, as the contact gets it.")]
+    message_id: Annotated[Annotated[int, Meta(ge=1)] | None, Meta(description="The message to answer; left out: the newest.")] = None
+    close: Annotated[bool, Meta(description="Mark the conversation as done once it is sent.")] = False
+    confirm_blocked: Annotated[bool, Meta(description="Send it although the contact must not be contacted: ask the person first.")] = False
+    dry_run: DryRun = True
+
+
 class Deliveries(OfClient, kw_only=True):
     """Which webhooks of tools to list."""
 

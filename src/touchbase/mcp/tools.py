@@ -6,6 +6,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
+from urllib.parse import quote
 
 import msgspec
 
@@ -147,6 +148,23 @@ async def _change_status(ask: Ask, args: arguments.ChangeStatus) -> Json:
     return _with_note(answer, args.dry_run)
 
 
+async def _conversations(ask: Ask, args: arguments.Conversations) -> Any:
+    return await value_of(ask, InnerRequest("GET", "/team/v1/conversations", msgspec.structs.asdict(args)))
+
+
+async def _answer(ask: Ask, args: arguments.NewAnswer) -> Json:
+    path = f"/team/v1/conversations/{quote(args.client, safe='')}/{args.contact_id}"
+    capability = (await value_of(ask, InnerRequest("GET", path)))["reply_capability"]
+    if capability["how"] != "api" and args.message_id is None:
+        link = f" The conversation is at {capability['url']}" if capability["url"] else ""
+        raise Unclear(capability["reason"], f"Tell the person: {capability['advice']}{link}")
+    body = {"message_id": args.message_id or capability["message_id"], "text": args.text, "close": args.close}
+    body["confirm_blocked"] = args.confirm_blocked
+    answer = await value_of(ask, InnerRequest("POST", f"{path}/answers", {"dry_run": args.dry_run or None}, body))
+    goes = {name: capability[name] for name in ("tool", "mailbox", "recipient")}
+    return {**_with_note(answer, args.dry_run), "goes_out": goes}
+
+
 async def _deliveries(ask: Ask, args: arguments.Deliveries) -> Any:
     query = msgspec.structs.asdict(args)
     query["client"] = query.pop("client_id")
@@ -198,6 +216,10 @@ _MESSAGES = """Sent and received mails and LinkedIn messages with their texts, n
 _SUMMARY = """Mailed, replied, bounced and unsubscribed by campaign, tool or day, and contacts by status."""
 _UPSERT = """Creates the record, or changes the members that are given. A dry run first."""
 _CHANGE = """Sets the status of one record, as a person does by hand. A dry run first."""
+_CONVERSATIONS = """Contacts who replied and wait for the team, over all clients: who, what they wrote, label, assignee. `messages` has
+the whole texts."""
+_ANSWER = """Answers a reply through the tool that brought it: the contact gets the text. A dry run first shows tool, mailbox and
+recipient. It is queued for 10 seconds, and never sent twice."""
 _DELIVERIES = """The webhooks that tools sent, newest first, with what became of each. For "why does a reply not show?" give the person's
 email."""
 _REPLAY = """Applies stored webhooks again after a cause was mended; what is known changes nothing. A dry run first."""
@@ -213,6 +235,8 @@ _ALL = [
     AgentTool("summary", "Sum up", _SUMMARY, READ, arguments.Summary, _summary),
     AgentTool("upsert", "Create or change a record", _UPSERT, WRITE, arguments.Upsert, _upsert, writes=True),
     AgentTool("change_status", "Change a status", _CHANGE, WRITE, arguments.ChangeStatus, _change_status, writes=True),
+    AgentTool("list_conversations", "List conversations", _CONVERSATIONS, READ, arguments.Conversations, _conversations),
+    AgentTool("answer", "Answer a reply", _ANSWER, WRITE, arguments.NewAnswer, _answer, writes=True),
     AgentTool("list_deliveries", "List webhooks", _DELIVERIES, ADMIN, arguments.Deliveries, _deliveries),
     AgentTool("replay_deliveries", "Apply webhooks again", _REPLAY, ADMIN, arguments.ReplayDeliveries, _replay, writes=True),
     AgentTool("health", "Look at the service", _HEALTH, "", arguments.Nothing, _health),

@@ -70,6 +70,10 @@ class Message:
     """Whether a machine wrote it."""
     label: str | None = None
     """What its author wants, by its category."""
+    reply_ref: str | None = None
+    """As JSON, the ids by which the tool's API answers it; None: it cannot."""
+    thread_url: str | None = None
+    """Where the tool shows its conversation."""
     contact_id: int = 0
     contact_email: str | None = None
     place: int = 0
@@ -95,6 +99,7 @@ class Message:
 
 _FILLED = (
     "mailbox", "subject", "text", "html", "campaign_id", "campaign_name", "step", "message_id", "thread_id", "category", "interested",
+    "reply_ref", "thread_url",
 )  # fmt: skip
 """Members that a copy may leave out."""
 

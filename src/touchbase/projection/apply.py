@@ -502,6 +502,7 @@ def _message(subject: EventSubject, delivery: Delivery, settings: ClientSettings
         subject=title, text=text, html=html, campaign_id=campaign_id, campaign_name=None if campaign == campaign_id else campaign,
         step=_text(event.step, NAME), message_id=_id(content.message_id), thread_id=_text(content.thread_id, MOST_ID),
         category=_text(content.category, NAME), automatic=event.event == "email_auto_replied" or label == OUT_OF_OFFICE, label=label,
+        reply_ref=content.reply_ref, thread_url=content.thread_url,
     )  # fmt: skip
 
 

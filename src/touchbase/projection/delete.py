@@ -10,6 +10,7 @@ from typing import Any
 
 from touchbase.clients.sql.clients import CLIENT_BY_NUMBER
 from touchbase.common.timestamps import Micros
+from touchbase.conversations.answers import DELETE_OF_CONTACT
 from touchbase.conversations.plans import DELETE_DECISION, DELETE_READS
 from touchbase.deliveries.sql import statements as inbox_sql
 from touchbase.do_not_contact.addresses import addresses_of_refs
@@ -215,6 +216,7 @@ def remove_deleted(client: int, before_us: Micros, limit: int, at: Micros) -> Pl
 
 def _remove(client: int, records: Sequence[tuple[int, int, int]], at: Micros) -> Plan[None]:
     rows = yield Execute(DELIVERIES_OF_EVENTS, records)
+    yield Execute(DELETE_OF_CONTACT, records)
     yield Execute(DELETE_OF_RECORD, records)
     yield Execute(DELETE_DECISION, records)
     yield Execute(DELETE_READS, records)

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from touchbase.clients.models import SUSPENDED, Client
 from touchbase.clients.sql.clients import find_client_by_number, list_clients
 from touchbase.common.timestamps import DAY, SECOND, Clock, Micros, has_passed
+from touchbase.conversations.answers import prune_answers
 from touchbase.deliveries.sql.body_retention import count_prunable, drop_unrecognised, prune_bodies, size_unrecognised
 from touchbase.erasure.models import Erasure
 from touchbase.erasure.service import Eraser
@@ -222,10 +223,11 @@ class Retention(Worker):
             await self._pause(self._pause_seconds)
 
     async def _prune_messages(self, client: Client) -> None:
-        """Remove subjects and texts of messages as old as the bodies of deliveries that are removed."""
+        """Remove subjects and texts of messages, and answers, as old as the bodies of deliveries that are removed."""
         removed, before = PAGE, prune_cutoff(client, self._clock())
         while before is not None and removed == PAGE and not self._stopping.is_set():
             removed = await self._store.write(prune_messages(client.number, before, PAGE))
+            removed = max(removed, await self._store.write(prune_answers(client.number, before, PAGE)))
             self._vacuumed = self._vacuumed and not removed
             await self._pause(self._pause_seconds)
 

@@ -20,7 +20,13 @@ from touchbase.history.events import Event, MessageContent
 USUAL = MessageReader(USUAL_SENT, USUAL_RECEIVED)
 LEAD, MAILBOX = "nora@example.com", "sam@example.net"
 REPLY = Event("email_replied", email=LEAD)
-KEYS = sorted({path.split(".")[0] for each in (USUAL_SENT, USUAL_RECEIVED) for path in " ".join(asdict(each).values()).split()})
+KEYS = sorted(
+    {
+        path.split(".")[0]
+        for each in (USUAL_SENT, USUAL_RECEIVED)
+        for path in " ".join(written for written in asdict(each).values() if written).split()
+    }
+)
 ENDS = [LEAD, MAILBOX, f"Nora <{LEAD}>", "tom@example.com", "Sam", None, 7, [LEAD], {"email": LEAD}, {"address": MAILBOX}]
 
 

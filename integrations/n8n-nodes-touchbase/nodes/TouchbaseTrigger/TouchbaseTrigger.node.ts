@@ -16,7 +16,7 @@ const TYPES = [
   'client.storage_warning', 'company.created', 'company.deleted', 'company.merged', 'company.restored', 'company.status_changed', 'company.updated',
   'connection.resumed', 'connection.silent', 'contact.created', 'contact.deleted', 'contact.erased', 'contact.meeting_booked',
   'contact.meeting_canceled', 'contact.meeting_no_show', 'contact.meeting_rescheduled', 'contact.merged',
-  'contact.replied', 'contact.restored', 'contact.status_changed', 'contact.updated', 'conversation.assigned', 'conversation.done', 'conversation.reopened', 'conversation.updated', 'delivery.failed', 'delivery.unrecognised',
+  'contact.replied', 'contact.restored', 'contact.status_changed', 'contact.updated', 'conversation.answered', 'conversation.assigned', 'conversation.done', 'conversation.reopened', 'conversation.updated', 'delivery.failed', 'delivery.unrecognised',
   'installation_suppression.added', 'installation_suppression.removed', 'message.received', 'message.sent', 'status.renamed', 'suppression.added', 'suppression.removed',
 ];
 

@@ -8,10 +8,12 @@ Mail of a machine: an automatic answer or a delivery report, as its sender and h
 
 from __future__ import annotations
 
+import json
 import re
-from collections.abc import Iterator
-from dataclasses import dataclass, fields
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, fields
 from itertools import islice
+from urllib.parse import urlsplit
 
 from touchbase.adapters.kit.body_paths import Path, at, paths, pick
 from touchbase.adapters.kit.extract import address, storable_text, text
@@ -42,17 +44,26 @@ class MessagePaths:
     mail_id: str = ""
     """Of ids that count as the message's own only if they are a mail's Message-ID: for tools whose ids are not known."""
     category: str = ""
+    thread_url: str = ""
+    """Of the https URL at which the tool shows the conversation of a reply."""
+    reply_ref: Mapping[str, str] = field(default_factory=dict)
+    """By its name, each id that the tool's API needs to answer a reply; `to` is the address that the answer goes to."""
 
     def before(self, usual: MessagePaths) -> MessagePaths:
         """Return these paths, and after them the usual ones."""
-        return MessagePaths(*(f"{getattr(self, field.name)} {getattr(usual, field.name)}" for field in fields(self)))
+        joined = {name: f"{getattr(self, name)} {getattr(usual, name)}" for name in _PATHS}
+        return MessagePaths(**joined, reply_ref=self.reply_ref)
 
     @property
     def members(self) -> list[str]:
         """The names of the message's members that have paths; a preview is a text."""
-        named = {"text" if field.name == "preview" else field.name for field in fields(self) if getattr(self, field.name)}
+        named = {"text" if name == "preview" else name for name in (*_PATHS, "reply_ref") if getattr(self, name)}
         return [field.name for field in fields(MessageContent) if field.name in named]
 
+
+_PATHS = tuple(field.name for field in fields(MessagePaths) if field.name != "reply_ref")
+MOST_REF = 2_000
+"""Characters of a reference or URL; a longer one is left out."""
 
 _MAILBOX = (
     "email_account email_account.email sender_email sender_email.email sender.email sender.email_address mailbox mailbox.email "
@@ -114,6 +125,10 @@ USUAL_RECEIVED = MessagePaths(
         "reply_category reply.category reply_fields.category lead_category.new_name classification reply.classification sentiment "
         "reply.sentiment data.reply_category data.reply.category data.classification data.sentiment"
     ),
+    thread_url=(
+        "thread_url threadUrl conversation_url conversationUrl inbox_url inboxUrl unibox_url message_url reply_url data.thread_url "
+        "data.conversation_url data.inbox_url data.reply_url"
+    ),
 )
 _FROM = paths(
     "from_email from_email_address fromEmail from from.email from.address data.from_email data.from data.from.email data.from.address"
@@ -133,6 +148,7 @@ class MessageReader:
 
     def __init__(self, sent: MessagePaths, received: MessagePaths) -> None:
         self._sent, self._received = _compiled(sent), _compiled(received)
+        self._reference = {name: paths(written) for name, written in received.reply_ref.items()}
 
     def read(self, event: Event, item: object) -> MessageContent | None:
         """Return the message of an event that has one; None if the body has no member of it."""
@@ -148,17 +164,25 @@ class MessageReader:
         )
         if content == _NOTHING:
             return None
+        if places is self._received:
+            content.reply_ref, content.thread_url = self._reply_ref(item), pick(item, places["thread_url"], _url)
         # A mail written by hand is sent within a conversation, and its body may name the campaign's mail there.
         if event.event != "manual_email_sent":
             content.message_id = pick(item, places["message_id"], text) or pick(item, places["mail_id"], _mail_id)
         return content
+
+    def _reply_ref(self, item: object) -> str | None:
+        """Return the ids of an answer that the body has; an id is a text or a number."""
+        values = {name: value for name, places in self._reference.items() if (value := pick(item, places, text)) is not None}
+        reference = json.dumps(values, separators=(",", ":")) if values else ""
+        return reference if 0 < len(reference) <= MOST_REF else None
 
 
 _NOTHING = MessageContent()
 
 
 def _compiled(written: MessagePaths) -> dict[str, tuple[Path, ...]]:
-    return {field.name: tuple(dict.fromkeys(paths(getattr(written, field.name)))) for field in fields(written)}
+    return {name: tuple(dict.fromkeys(paths(getattr(written, name)))) for name in _PATHS}
 
 
 def _bodies(item: object, places: dict[str, tuple[Path, ...]]) -> tuple[str | None, str | None]:
@@ -174,6 +198,18 @@ def _bodies(item: object, places: dict[str, tuple[Path, ...]]) -> tuple[str | No
         if html is not None:
             break
     return None, html
+
+
+def _url(value: object) -> str | None:
+    """Return an https URL without a user, which a person may open; None for any other text."""
+    string = text(value)
+    if string is None or len(string) > MOST_REF or not string.isascii() or any(character <= " " for character in string):
+        return None
+    try:
+        parts = urlsplit(string)
+        return string if parts.scheme == "https" and parts.hostname and "@" not in parts.netloc and "\\" not in string else None
+    except ValueError:
+        return None
 
 
 def _mail_id(value: object) -> str | None:

@@ -42,6 +42,7 @@ CLIENT_TABLES = (
     ClientTable("event_hour", ("hour",)),
     ClientTable("report_part", ("begin_us", "end_us")),
     ClientTable("message", ("id",)),
+    ClientTable("answer", ("id",)),
     ClientTable("conversation", ("contact_id",)),
     ClientTable("conversation_read", ("contact_id", "user_id")),
     ClientTable("link", ("tool", "object_type", "object_id")),

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
+from touchbase.conversations.answers import COUNT_OF_CONTACT, DELETE_OF_CONTACT
 from touchbase.conversations.plans import COUNT_DECISION, COUNT_READS, DELETE_DECISION, DELETE_READS
 from touchbase.event_log.sql.log import FORGET_CHANGES
 from touchbase.history.events import CONTACT
@@ -67,6 +68,7 @@ _MESSAGES = PiiTable("message", "messages", COUNT_OF_RECORD, DELETE_OF_RECORD)
 # The second word is a member of `removed` in responses.
 PII_TABLES = (
     _by_record("custom_field", "custom_fields"),
+    PiiTable("answer", "", COUNT_OF_CONTACT, DELETE_OF_CONTACT),  # before the messages, by which its rows are found
     _MESSAGES,  # before the events, by which its rows are found
     PiiTable("conversation", "", COUNT_DECISION, DELETE_DECISION),
     PiiTable("conversation_read", "", COUNT_READS, DELETE_READS),

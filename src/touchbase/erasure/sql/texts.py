@@ -48,7 +48,14 @@ TEXT_TABLES = {
             "delivery", ["id"], ["error", "shape"], ["problems"], where="(error IS NOT NULL OR shape IS NOT NULL OR problems IS NOT NULL)"
         ),
         _table("logged_event", ["sequence"], [], ["cause", "data"], where="data <> '{}'"),
-        _table("message", ["id"], ["subject", "text", "html"], ["custom"], where="(has_body = 1 OR custom <> '{}')"),
+        _table(
+            "message",
+            ["id"],
+            ["subject", "text", "html", "thread_url"],
+            ["custom", "reply_ref"],
+            where="(has_body = 1 OR custom <> '{}' OR reply_ref IS NOT NULL)",
+        ),
+        _table("answer", ["id"], ["text", "reason"], where="(text <> '' OR reason <> '')"),
         _table("suppression", ["kind", "value"], ["note"], where="note <> ''"),
         _table("suppression_cause", ["kind", "value", "key"], ["note"], where="note <> ''"),
         _table("fetch_state", ["tool"], ["error"], where="error IS NOT NULL"),

@@ -52,6 +52,7 @@ class MessageOut(Struct):
     custom_fields: dict[str, str]
     source: Annotated[str, Meta(extra_json_schema=_SOURCE)]
     delivery_id: Annotated[int | None, Meta(description="The webhook that brought it; null: a request made it.")]
+    thread_url: Annotated[str | None, Meta(description="Where the tool shows the conversation of a reply.")]
 
 
 example(
@@ -61,7 +62,7 @@ example(
         "occurred_at": "2026-11-20T09:30:00Z", "tool": "smartlead", "mailbox": "sam@agency.example", "subject": "Re: A question",
         "text": "Yes, tell me more.", "html": "<p>Yes, tell me more.</p>", "campaign_id": "77", "campaign_name": "Autumn", "step": "2",
         "message_id": "<a1@mail.example.com>", "thread_id": None, "category": "Interested", "interested": True, "custom_fields": {},
-        "source": "webhook", "delivery_id": 4711,
+        "source": "webhook", "delivery_id": 4711, "thread_url": "https://app.smartlead.ai/app/master-inbox",
     },
 )  # fmt: skip
 
@@ -171,5 +172,5 @@ def message_out(message: Message, contact_email: str | None = None) -> MessageOu
         message.id, message.contact_id, message.contact_email or contact_email, message.direction, message.channel,
         to_text(message.occurred_us), message.tool, message.mailbox, message.subject, message.text, message.html, message.campaign_id,
         message.campaign_name, message.step, message.message_id, message.thread_id, message.category, message.interested, message.custom,
-        source, message.delivery_id,
+        source, message.delivery_id, message.thread_url,
     )  # fmt: skip

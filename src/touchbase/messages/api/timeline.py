@@ -11,12 +11,16 @@ from touchbase.http.query_parameters import LIMIT, PAGE, cursor_text
 from touchbase.http.responses import Response
 from touchbase.http.routing import Route, Success, Tag
 from touchbase.http.schemas import encode, fitting
-from touchbase.messages.sql.plans import messages_of_events
+from touchbase.messages.models import MADE_EVENTS
+from touchbase.messages.sql.plans import messages_of_events, told_again
 from touchbase.records.api.resource import COMPANY_TAG, CONTACT_TAG
 from touchbase.records.api.resource_type import COMPANIES, CONTACTS, ResourceType, timeline_event
 from touchbase.records.api.schemas import TimelinePage, since
 from touchbase.records.read_records import get_record
 from touchbase.records.timelines import timeline
+
+MADE = frozenset(MADE_EVENTS.values())
+"""Events of messages that requests stored, such as sent answers: a webhook that tells of the message has an entry of its own."""
 
 
 class TimelineResource:
@@ -38,11 +42,17 @@ class TimelineResource:
         page, place, since_us = await timeline(store, record, parameters[LIMIT], before, client.settings.words(self._kind.type.kind))
         events = [(event.event.key, event.event.occurred_us) for event in page]
         messages = await store.read(messages_of_events(client.number, events)) if events and self._kind.type.kind == CONTACT else {}
+        stored = [messages[key] for entry, key in zip(page, events, strict=True) if entry.event.event in MADE and key in messages]
+        again = await store.read(told_again(client.number, stored)) if stored else set()
+        entries = [
+            (entry, messages.get(key))
+            for entry, key in zip(page, events, strict=True)
+            if entry.event.event not in MADE or messages.get(key) not in again
+        ]
         actors = call.api.actors
         await actors.load_events(entry.event for entry in page)
-        shown = (timeline_event(entry, messages.get(key), actors) for entry, key in zip(page, events, strict=True))
-        data = fitting(shown, page_bytes)
-        place = place if len(data) == len(page) else page[len(data) - 1].event.effective_time
+        data = fitting((timeline_event(entry, message, actors) for entry, message in entries), page_bytes)
+        place = place if len(data) == len(entries) else entries[len(data) - 1][0].event.effective_time
         cursor = place and cursor_text(listing, place)
         return Response(body=encode(TimelinePage(data, cursor, since(since_us))))  # type: ignore[arg-type]  # encoded items
 

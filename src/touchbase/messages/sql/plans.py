@@ -36,12 +36,13 @@ MESSAGE: Columns = (
     ("campaign_id", "text"), ("campaign_name", "text"), ("step", "text"), ("message_id", "text"), ("thread_id", "text"),
     ("category", "text"), ("interested", "bigint"), ("custom", "text"), ("updated_us", "bigint"), ("copy_key", "text"),
     ("has_body", "bigint"), ("deleted", "bigint"), ("handled_us", "bigint"), ("handled_by", "text"), ("automatic", "bigint"),
-    ("label", "text"),
+    ("label", "text"), ("reply_ref", "text"), ("thread_url", "text"),
 )  # fmt: skip
-_SHOWN = MESSAGE[1:22]
+_REFERENCE = MESSAGE[-2:]
+_SHOWN = (*MESSAGE[1:22], *_REFERENCE)
 LONG_COLUMNS = [place for place, (name, _) in enumerate(_SHOWN) if name in ("subject", "text", "html", "custom")]
 """Positions of the columns of a shown copy that can be long."""
-_CONTENT = (*MESSAGE[6:19], ("copy_key", "text"), ("has_body", "bigint"))
+_CONTENT = (*MESSAGE[6:19], ("copy_key", "text"), ("has_body", "bigint"), *_REFERENCE)
 """Columns that an earlier receipt of the same event replaces."""
 _INDEXED = "({0}.delivery_id IS NOT NULL OR {0}.event IN ('message.received', 'message.sent'))"
 """Must match the condition of the index `event_key` literally."""
@@ -111,6 +112,14 @@ PLACES_OF_RECORD = Statement(
     f"WHERE {_OF_RECORD} AND {_OF_EVENT}",
 )
 """The copies of a contact's messages, without their texts."""
+TOLD_AGAIN = Statement(
+    "messages_told_again",
+    ROW_KEY,
+    body="SELECT DISTINCT m.id FROM p CROSS JOIN message m CROSS JOIN message o WHERE m.client = p.client AND m.id = p.id "
+    "AND o.client = m.client AND o.copy_key = m.copy_key AND o.direction = m.direction AND o.delivery_id IS NOT NULL AND EXISTS "
+    f"(SELECT 1 FROM event e JOIN event f ON f.client = e.client AND f.record_kind = 1 AND f.record_id = e.record_id "
+    f"WHERE {event_of_copy('e', 'm')} AND f.key = o.event_key AND f.occurred_us = o.occurred_us)",
+)
 COPIES_BY_NUMBER = find("message_copies_by_number", "message", _SHOWN, ROW_KEY, ROW_MATCH)
 COUNT_OF_RECORD = Statement(
     "count_messages", RECORD, body=f"SELECT count(*) FROM p CROSS JOIN event e CROSS JOIN message t WHERE {_OF_RECORD} AND {_OF_EVENT}"
@@ -142,8 +151,8 @@ _REMOVED = "subject = NULL, text = NULL, html = NULL, has_body = 0"
 MARK_DELETED = Statement(
     "mark_message_deleted",
     ROW_KEY,
-    body=f"UPDATE message t SET {_REMOVED}, custom = '{{}}', category = NULL, mailbox = NULL, deleted = 1 "
-    "FROM p WHERE t.client = p.client AND t.id = p.id",
+    body=f"UPDATE message t SET {_REMOVED}, custom = '{{}}', category = NULL, mailbox = NULL, reply_ref = NULL, thread_url = NULL, "
+    "deleted = 1 FROM p WHERE t.client = p.client AND t.id = p.id",
     by_row=True,
 )
 SET_INTERESTED = Statement(
@@ -208,7 +217,7 @@ def message_of(row: Row) -> Message:
     values: list[Any] = list(row[:21])
     values[18] = None if values[18] is None else bool(values[18])
     values[19] = decode_custom(values[19])
-    return _message(*values, contact_id=row[21], contact_email=row[22])
+    return _message(*values, reply_ref=row[21], thread_url=row[22], contact_id=row[23], contact_email=row[24])
 
 
 def message_row(client: int, message: Message) -> Row:
@@ -221,7 +230,7 @@ def message_row(client: int, message: Message) -> Row:
         message.received_us, message.tool, message.mailbox, message.subject, message.text, message.html, message.campaign_id,
         message.campaign_name, message.step, message.message_id, message.thread_id, message.category, interested,
         encode(message.custom) if message.custom else "{}", message.updated_us or message.received_us, message.copy_key,
-        int(message.has_body), 0, handled_us, None, int(message.automatic), message.label,
+        int(message.has_body), 0, handled_us, None, int(message.automatic), message.label, message.reply_ref, message.thread_url,
     )  # fmt: skip
 
 
@@ -305,7 +314,7 @@ def _deleted(message: Message) -> NotFound:
 @command
 def delete_message(client: int, id: int) -> Plan[Message | NotFound]:
     """Remove a message, also for later repeats of it; the result is the message as it was. `NotFound`."""
-    message = yield from _locked(client, id)
+    message = yield from lock_message(client, id)
     yield Execute(MARK_DELETED, [(client, number) for number in (yield from _copies(client, id, message))])
     return message
 
@@ -318,7 +327,7 @@ def set_interested(
 
     `custom`: Custom fields that are set too.
     """
-    message = yield from _locked(client, id)
+    message = yield from lock_message(client, id)
     value = None if interested is None else int(interested)
     numbers = yield from _copies(client, id, message)
     if custom:
@@ -331,7 +340,7 @@ def set_interested(
 @command
 def add_custom_field(client: int, id: int, name: str, value: str, at_us: Micros) -> Plan[Message | NotFound | Conflict | Invalid]:
     """Add a custom field to a message. `NotFound`; `Conflict` if it has a field of this name; `Invalid` if it has too many."""
-    message = yield from _locked(client, id)
+    message = yield from lock_message(client, id)
     present = yield from _custom_of(client, (yield from _copies(client, id, message)))
     names = {current_name for custom in present.values() for current_name in custom}
     if name in names:
@@ -346,7 +355,7 @@ def add_custom_field(client: int, id: int, name: str, value: str, at_us: Micros)
 @command
 def remove_custom_field(client: int, id: int, name: str, at_us: Micros) -> Plan[Message | NotFound]:
     """Remove a custom field from a message. `NotFound`, also without a field of this name."""
-    message = yield from _locked(client, id)
+    message = yield from lock_message(client, id)
     present = yield from _custom_of(client, (yield from _copies(client, id, message)))
     if not any(name in custom for custom in present.values()):
         return NotFound(f"message {id} has no custom field {name!r}")
@@ -374,7 +383,7 @@ def _store_custom(
     yield Execute(STORE_CUSTOM, rows)
 
 
-def _locked(client: int, number: int) -> Plan[Message]:
+def lock_message(client: int, number: int) -> Plan[Message]:
     """Lock the contact of a message; return the message. Raises `NotFound`.
 
     The lock blocks other changes of the message, and merges, deletions and erasures of the contact.
@@ -487,6 +496,13 @@ def messages_of_contact(client: int, contact_id: int, after: tuple[Micros, int] 
         messages += [united([by_number[number] for number in numbers]) for numbers in portion]
         budget.spend(rows)
     return messages
+
+
+@query
+def told_again(client: int, numbers: list[int]) -> Plan[set[int]]:
+    """The messages among these that webhooks told of as well: so requests that sent or stored them need no entry in a timeline."""
+    rows = (yield Execute(TOLD_AGAIN, [(client, number) for number in numbers])) if numbers else []
+    return {row[0] for row in rows}
 
 
 @query

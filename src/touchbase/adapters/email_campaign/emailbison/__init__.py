@@ -107,5 +107,10 @@ ADAPTER = EmailBison(
         html="data.reply.html_body reply_html_body",
         mailbox="data.sender_email.email sender_email_email data.reply.primary_to_email_address data.reply.to.0.address",
         message_id="data.reply.raw_message_id reply_raw_message_id data.reply.id reply_id",
+        reply_ref={
+            "reply_id": "data.reply.id reply_id",
+            "sender_id": "data.sender_email.id sender_email_id",
+            "to": "data.reply.from_email_address reply_from_email_address",
+        },
     ),
 )

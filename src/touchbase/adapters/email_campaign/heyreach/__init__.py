@@ -131,5 +131,6 @@ ADAPTER = HeyReach(
         mailbox="sender.email_address sender.emailAddress sender.profile_url sender.id linkedInAccountId",
         thread_id="conversation_id conversationId",
         message_id="message.id",
+        reply_ref={"conversation_id": "conversation_id conversationId", "account_id": "sender.id linkedInAccountId"},
     ),
 )

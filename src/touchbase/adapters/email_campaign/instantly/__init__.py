@@ -105,7 +105,13 @@ ADAPTER = Instantly(
     bounce="bounce_type bounce_reason",
     sent=MessagePaths(subject="email_subject", text="email_text", html="email_html", mailbox="email_account", message_id="email_id"),
     received=MessagePaths(
-        subject="reply_subject", text="reply_text", html="reply_html", preview="reply_text_snippet", mailbox="email_account"
+        subject="reply_subject",
+        text="reply_text",
+        html="reply_html",
+        preview="reply_text_snippet",
+        mailbox="email_account",
+        thread_url="unibox_url",
+        reply_ref={"email_id": "email_id", "mailbox": "email_account", "to": "lead_email email"},
     ),
     usual_messages=False,
 )

@@ -128,6 +128,18 @@ ADAPTER = Lemlist(
     object_type="lead",
     object_id="leadId",
     sent=MessagePaths(mailbox="sendUserEmail", message_id="messageId emailId"),
-    received=MessagePaths(subject="subject", text="text", mailbox="sendUserEmail"),
+    received=MessagePaths(
+        subject="subject",
+        text="text",
+        mailbox="sendUserEmail",
+        reply_ref={
+            "contact_id": "contactId",
+            "lead_id": "leadId lead._id",
+            "user_id": "sendUserId",
+            "mailbox": "sendUserEmail",
+            "mailbox_id": "sendUserMailboxId",
+            "to": "leadEmail email lead.email",
+        },
+    ),
     usual_messages=False,
 )

@@ -181,5 +181,13 @@ ADAPTER = Smartlead(
         thread_id="stats_thread_id",
         category="lead_category.new_name reply_category category",
         message_id="reply_message.message_id",
+        thread_url="ui_master_inbox_link app_url",
+        reply_ref={
+            "stats_id": "stats_id",
+            "campaign_id": "campaign_id",
+            "message_id": "reply_message.message_id",
+            "time": "reply_message.time time_replied event_timestamp",
+            "to": "leadCorrespondence.replyReceivedFrom to_email sl_lead_email",
+        },
     ),
 )

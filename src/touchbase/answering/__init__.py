@@ -1,0 +1,1 @@
+"""Answers to replies, sent through the APIs of the tools."""

@@ -1,0 +1,168 @@
+"""Answers from the console through a fake Smartlead, in a real Chromium: sent and shown once, taken back, and unknown."""
+
+from __future__ import annotations
+
+import http.server
+import json
+import threading
+import time
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+from tests.console.conftest import CLIENT, NARROW, Console, axe_faults, look_faults
+
+pytestmark = pytest.mark.slow
+OF = f"?client={CLIENT}"
+ANSWER = "Thursday at ten suits me."
+
+
+class Smartlead(http.server.ThreadingHTTPServer):
+    """Speaks the published call `reply-email-thread`; while `is_silent` it takes requests and answers nothing."""
+
+    def __init__(self) -> None:
+        super().__init__(("127.0.0.1", 0), _Handler)
+        self.bodies: list[dict[str, Any]] = []
+        self.is_silent = False
+        threading.Thread(target=self.serve_forever, daemon=True).start()
+
+    @property
+    def base(self) -> str:
+        return f"http://127.0.0.1:{self.server_address[1]}"
+
+
+class _Handler(http.server.BaseHTTPRequestHandler):
+    server: Smartlead
+
+    def do_POST(self) -> None:
+        body = self.rfile.read(int(self.headers["content-length"]))
+        self.server.bodies.append(json.loads(body))
+        if self.server.is_silent:
+            self.close_connection = True
+            return
+        self.send_response(200)
+        self.send_header("content-length", "12")
+        self.end_headers()
+        self.wfile.write(b'{"ok": true}')
+
+    def log_message(self, *_: object) -> None:
+        """Print nothing."""
+
+
+@pytest.fixture
+def smartlead() -> Iterator[Smartlead]:
+    server = Smartlead()
+    yield server
+    server.shutdown()
+    server.server_close()
+
+
+@pytest.fixture
+def replies(start: Callable[..., Console], smartlead: Smartlead) -> Console:
+    """A client with replies of Ada and Bo through Smartlead, which is connected, and one of Cy through a tool that takes no answers."""
+    console = start("--fetch-allowed-origins", smartlead.base)
+    console.send("PUT", f"/admin/v1/clients/{CLIENT}", {"settings": {}})
+    settings = {"api_base": smartlead.base}
+    connection = {"channel": "email_campaign", "tool": "smartlead", "access_token": "a-token-of-smartlead", "settings": settings}
+    console.send("POST", f"/admin/v1/clients/{CLIENT}/connections", connection)
+    for number, name in enumerate(("Bo", "Ada")):
+        receive(console, name, f"st-{number}")
+    message = {"direction": "received", "contact_id": 1, "text": "Hello", "tool": "reachinbox", "subject": "Re: Hi"}
+    cy = console.send("POST", "/public/v2/contacts", {"email": "cy@people.example", "first_name": "Cy"})["id"]
+    console.send("POST", "/public/v2/messages", message | {"contact_id": cy, "occurred_at": "2026-01-01T00:00:00Z"})
+    return console
+
+
+def receive(console: Console, name: str, stats_id: str) -> None:
+    """Receive a reply as a webhook of Smartlead."""
+    email = f"{name.lower()}@people.example"
+    console.send("POST", "/public/v2/contacts", {"email": email, "first_name": name})
+    body = {
+        "event_type": "EMAIL_REPLY", "sl_email_lead_map_id": stats_id, "sl_lead_email": email, "to_email": email, "stats_id": stats_id,
+        "from_email": "sam@agency.example", "campaign_id": 77, "subject": "Roofs", "app_url": "https://app.smartlead.ai/app/master-inbox",
+        "reply_message": {"message_id": f"<{stats_id}@people.example>", "text": f"Tell me more. {name}"},
+    }  # fmt: skip
+    console.send("POST", f"/public/emailcampaign-webhook/{CLIENT}", body)
+    while not any(each["contact"]["email"] == email for each in console.send("GET", "/team/v1/conversations")["data"]):
+        time.sleep(0.05)  # until it is applied: the list does not move by itself
+
+
+def open_ada(replies: Console, **more: Any) -> Any:
+    page = replies.open(f"/replies{OF}", **more)
+    page.locator(".reply", has_text="Ada").locator("button").click()
+    page.locator(".pane .answer-open").wait_for()
+    return page
+
+
+def test_answer__is_sent_and_shown_once(replies: Console, smartlead: Smartlead) -> None:
+    page = open_ada(replies)
+    page.keyboard.press("r")
+    field = page.get_by_label("Your answer, as plain text")
+    field.wait_for()
+    page.locator(".composer .goes", has_text="Through Smartlead from sam@agency.example to ada@people.example").wait_for()
+    assert axe_faults(page) == []
+    field.fill(ANSWER)
+    page.keyboard.press("Control+Shift+Enter")
+    page.get_by_role("group", name="Answer: Goes out").get_by_text(ANSWER).wait_for()
+    page.locator(".message.sent", has_text=ANSWER).wait_for(timeout=60_000)
+    page.get_by_role("group", name="Answer: Goes out").wait_for(state="detached")
+
+    assert page.locator(".pane").get_by_text(ANSWER, exact=True).count() == 1
+    [body] = smartlead.bodies
+    assert (body["email_stats_id"], body["email_body"]) == ("st-1", ANSWER)
+
+
+def test_answer_that_closes__takes_the_conversation_out_and_undo_brings_text_and_conversation_back(
+    replies: Console, smartlead: Smartlead
+) -> None:
+    page = open_ada(replies)
+    page.keyboard.press("r")
+    page.get_by_label("Your answer, as plain text").fill(ANSWER)
+    page.keyboard.press("Control+Enter")
+    page.get_by_text("The answer to Ada goes out in", exact=False).wait_for()
+    page.locator(".reply", has_text="Ada").wait_for(state="detached")
+    page.locator(".toast").get_by_role("button", name="Undo").click()
+    page.get_by_text("Undone.").wait_for()
+    page.locator(".reply", has_text="Ada").locator("button").click()
+    page.locator(".pane .answer-open").wait_for()
+    page.keyboard.press("r")
+    page.wait_for_function("document.querySelector('.composer textarea')?.value === 'Thursday at ten suits me.'")
+
+    # What is not stored is never sent.
+    assert replies.send("GET", f"/team/v1/conversations/{CLIENT}/2")["answers"] == []
+    assert smartlead.bodies == []
+
+
+def test_answer_without_a_response__is_shown_as_unknown_and_not_repeated(replies: Console, smartlead: Smartlead) -> None:
+    smartlead.is_silent = True
+    page = open_ada(replies)
+    page.keyboard.press("r")
+    page.get_by_label("Your answer, as plain text").fill(ANSWER)
+    page.keyboard.press("Control+Shift+Enter")
+    answer = page.get_by_role("group", name="Answer: Perhaps sent")
+    answer.wait_for(timeout=60_000)
+    answer.get_by_role("link", name="Check in Smartlead").wait_for()
+    assert axe_faults(page) == []
+    assert len(smartlead.bodies) == 1
+
+    smartlead.is_silent = False
+    answer.get_by_role("button", name="It is not there: write it again").click()
+    page.wait_for_function("document.querySelector('.composer textarea')?.value === 'Thursday at ten suits me.'")
+
+
+def test_reply_of_another_tool__says_where_to_answer(replies: Console) -> None:
+    page = replies.open(f"/replies{OF}&state=done")
+    page.locator(".reply", has_text="Cy").locator("button").click()
+    page.locator(".answering", has_text="cy@people.example · answers through the API of reachinbox are not supported").wait_for()
+
+
+def test_composer__keeps_its_draft_and_fits_a_phone(replies: Console) -> None:
+    page = open_ada(replies, size=NARROW, dark=True)
+    page.locator(".pane .answer-open").click()
+    page.get_by_label("Your answer, as plain text").fill(ANSWER)
+    assert look_faults(page) == []
+    page.keyboard.press("Escape")
+    page.locator(".pane .answer-open").wait_for()
+    page.reload()
+    page.locator(".pane .answer-open").click()
+    page.wait_for_function("document.querySelector('.composer textarea')?.value === 'Thursday at ten suits me.'")
