@@ -367,7 +367,7 @@ Outcomes = dict[tuple[int, int], Conversation | TouchbaseError]
 
 async def answer(call: Call) -> Response:
     """Handle `POST` of one answer."""
-    (client, contact_id), parameters = await _named(call), call.parameters()
+    (_, client, contact_id), parameters = await _named(call), call.parameters()
     parameters.done()
     body, parts, dry_run = await call.body(NewAnswer), call.api.dependencies, parameters[DRY_RUN]
     text = (clean(body.text) or "").strip()
@@ -398,7 +398,7 @@ async def answer(call: Call) -> Response:
 
 async def take_back(call: Call) -> Response:
     """Handle `DELETE` of one answer."""
-    client, contact_id = await _named(call)
+    _, client, contact_id = await _named(call)
     call.parameters().done()
     number = record_id(call.path("answer_id"))
     if number is None:
