@@ -42,12 +42,18 @@ from touchbase.records.sql.statements import lock_records
 from touchbase.records.writes import changed_since
 from touchbase.sql.ids import Ids
 from touchbase.sql.operation import command
-from touchbase.sql.statement import Execute, Plan, Row, Select
+from touchbase.sql.statement import Execute, Plan, Row, Statement
 
 LINKS = 100
 """Link ids that a restoration may take, for addresses that events set while the record was in the bin."""
 CONTACTS = 500
 """Contacts of a restored company that are read at once."""
+_JOBS_SINCE = Statement(
+    "jobs_since",
+    (("client", "bigint"), ("kind", "text"), ("created_us", "bigint")),
+    body="SELECT t.created_us, t.settings FROM p CROSS JOIN job t WHERE t.client = p.client AND t.kind = p.kind "
+    "AND t.created_us >= p.created_us ORDER BY t.id",
+)
 
 
 @command(ids=lambda calls: {"custom_field": MAX_CUSTOM_FIELDS * len(calls), "link": LINKS * len(calls)})
@@ -98,8 +104,7 @@ def _renamed_in_bin(batch: ApplyBatch, kind: int, deleted: DeletedRecord[Any]) -
     names = RECORD_TYPES[kind].field_names(batch.settings).keys() & {field.name for field in deleted.record.custom_fields}
     if not names:
         return {}
-    sql = "SELECT created_us, settings FROM job WHERE client = ? AND kind = ? AND created_us >= ? ORDER BY id"
-    rows = yield Select(sql, (batch.client, job_kind(kind), deleted.deleted_us))
+    rows = yield Execute(_JOBS_SINCE, [(batch.client, job_kind(kind), deleted.deleted_us)])
     jobs = [(created_us, msgspec.json.decode(settings, type=FieldJob)) for created_us, settings in rows]
     return {(kind, job.field): created_us for created_us, job in jobs if job.action == RENAME and job.field in names}
 
