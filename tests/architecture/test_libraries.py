@@ -32,6 +32,7 @@ LIBRARIES = {
 """By library: the packages or modules that may import it."""
 PARSERS = {
     "html": {
+        "answering.requests": "writes",
         "common.html_text": "character references only, by one regular expression; its callers bound the text",
     },
     "xml": {
