@@ -67,11 +67,11 @@ MEASURED = (
     MeasuredTable("delivery", ("id",), ("query", "headers", "body"), child="delivery_body"),
     MeasuredTable("refused_body", ("digest",), ("content",)),
     MeasuredTable("message", ("id",), ("subject", "text", "html", "custom"), weight=10),
-    MeasuredTable("answer", ("id",), ("text",)),
     MeasuredTable("event", ("record_kind", "record_id", "occurred_us", "key"), ("key", "detail")),
     MeasuredTable("logged_event", ("sequence",), ("changed", "cause", "data")),
     MeasuredTable("custom_field", ("record_kind", "record_id", "name"), ("name", "value")),
     MeasuredTable("job_file", ("job_id", "name", "number"), ("body",)),
+    MeasuredTable("answer", ("id",), ("text",)),
 )
 """The tables that grow with a client's data; rows' overhead, indexes and short columns do not count."""
 
