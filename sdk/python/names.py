@@ -54,7 +54,8 @@ GROUPS: dict[str, dict[str, str]] = {
     "attention": {"list": "list_attention"},
     "conversations": {
         "list": "list_conversations", "get": "get_conversation", "change": "change_conversation", "change_many": "change_conversations",
-        "count": "get_counters", "answer": "answer_conversation", "take_back_answer": "take_back_answer",
+        "count": "get_counters", "answer": "answer_conversation", "take_back_answer": "take_back_answer", "mark_read": "mark_conversation_read",
+        "mark_unread": "mark_conversation_unread",
     },
     "events": {"list": "list_events", "samples": "list_event_samples"},
     "suppressions": _suppressions(""),
@@ -194,7 +195,7 @@ VARIANTS: dict[str, Variant] = {
 DRY_RUNS = {"DryRunResponse", "RenamePreviewOut", "FieldChangePreview", "FieldTypePreview"}
 """Answers of a call that only says what it would do; the method has `dry_run` for it."""
 DRY_RUN_ANSWERS = {"remove_suppression": "SuppressionOut", "remove_installation_suppression": "SuppressionOut"}
-NOT_IN_GROUPS = {"stream_events"}
+NOT_IN_GROUPS = {"stream_events", "stream_changes"}
 """Functions that `events.follow` uses."""
 
 

@@ -355,7 +355,7 @@ def test_tools__lists_every_tool_with_its_signs_and_events(run: Run) -> None:
     assert len(table) == len(listed) + 1
     of = {(tool["tool"], tool["channel"]): tool for tool in listed}
     assert "running program" in of["woocommerce", "crm"]["seen"]
-    assert of["smartlead", "email_campaign"]["api_tested_against_our_server"] == ["load", "blocklist"]
+    assert of["smartlead", "email_campaign"]["api_tested_against_our_server"] == ["load", "blocklist", "answer"]
     assert of["hubspot", "crm"]["api_tested_against_our_server"] == ["fetch"]
     assert all(tool["seen"] for tool in listed)
 

@@ -72,6 +72,7 @@ def operations() -> Iterator[tuple[str, str]]:
             "user_id": "u0123456789a",
             "invitation_id": "1",
             "session_id": "1",
+            "answer_id": "1",
         }
         if path.endswith(("/suspend", "/rotate-id")):
             continue  # the client is what the calls are about

@@ -142,7 +142,7 @@ def test_groups__of_both_clients_have_a_method_for_each_function() -> None:
 
     assert in_sync.keys() == in_async.keys()
     assert [name for name in in_sync if in_sync[name].__wrapped__ is not in_async[name].__wrapped__] == []
-    assert {*functions()} - {method.__wrapped__ for method in in_sync.values()} == {requests.stream_events}
+    assert {*functions()} - {method.__wrapped__ for method in in_sync.values()} == {requests.stream_events, requests.stream_changes}
 
 
 def test_methods__show_their_parameters_and_what_they_do() -> None:
