@@ -99,7 +99,7 @@ class ApiClient:
 
     async def send(self, scope: dict[str, Any], messages: list[dict[str, Any]]) -> Response:
         """Pass these ASGI messages to the application, then a disconnect."""
-        scope["client"] = scope["client"] or self.peer
+        scope["client"] = scope.get("client") or self.peer
         coming = iter([*messages, {"type": "http.disconnect"}])
 
         async def receive() -> dict[str, Any]:

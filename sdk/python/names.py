@@ -54,8 +54,8 @@ GROUPS: dict[str, dict[str, str]] = {
     "attention": {"list": "list_attention"},
     "conversations": {
         "list": "list_conversations", "get": "get_conversation", "change": "change_conversation", "change_many": "change_conversations",
-        "count": "get_counters", "answer": "answer_conversation", "take_back_answer": "take_back_answer", "mark_read": "mark_conversation_read",
-        "mark_unread": "mark_conversation_unread",
+        "count": "get_counters", "answer": "answer_conversation", "take_back_answer": "take_back_answer",
+        "mark_read": "mark_conversation_read", "mark_unread": "mark_conversation_unread",
     },
     "events": {"list": "list_events", "samples": "list_event_samples"},
     "suppressions": _suppressions(""),

@@ -59,7 +59,7 @@ BESIDE = {
     "before_us": NEVER, "after_us": -NEVER, "after_id": 0, "upto_us": NEVER, "duplicate_of": 1, "before": 0, "count": 1, "since": 0,
     "why": "erased", "note": "x", "place": 0,
     "asked_us": 1, "handled_us": 1, "handled_by": "x", "automatic": 1, "message_id": 1, "copy_key": "x", "address": w.EMAIL,
-    "lease_us": w.LEASE_OF_ANSWER, "refused": 1, "until_us": NEVER,
+    "lease_us": w.LEASE_OF_ANSWER, "refused": 1, "until_us": NEVER, "user_id": "zq099readerqz", "until": NEVER,
 }  # fmt: skip
 TIMES: list[dict[str, Any]] = [BESIDE, {**BESIDE, "now_us": BEYOND}]
 """Before and after the end of what is kept for a while."""

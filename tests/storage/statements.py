@@ -19,7 +19,7 @@ from touchbase.sql.statement import Statement
 FOLDER = Path(touchbase.__file__ or "").parent
 FILES = {
     ".".join(path.relative_to(FOLDER).with_suffix("").parts): path
-    for path in sorted([*FOLDER.glob("*/*.py"), *FOLDER.glob("*/sql/*.py")])
+    for path in sorted([*FOLDER.glob("*.py"), *FOLDER.glob("*/*.py"), *FOLDER.glob("*/sql/*.py")])
     if path.parent == FOLDER / "sql" or "touchbase.sql." in path.read_text(encoding="utf-8")
 }
 """The modules that may define statements: those that import `touchbase.sql`."""

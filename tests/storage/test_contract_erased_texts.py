@@ -49,13 +49,17 @@ ROWS: dict[str, dict[str, Any]] = {
     "message": {
         "id": 900, "direction": "sent", "channel": "email", "occurred_us": 1, "event_key": "k", "received_us": 1, "tool": "test",
         "subject": TEXT, "text": f"On Monday {EMAIL} wrote", "html": f"<a href='{PROFILE}'>x</a>", "custom": IN_JSON, "updated_us": 1,
-        "has_body": 1, "deleted": 0,
+        "has_body": 1, "deleted": 0, "thread_url": f"https://tool.example/?lead={EMAIL}", "reply_ref": IN_JSON,
     },
     "suppression": {
         "kind": "domain", "value": "b.example", "id": 900, "hashed": 0, "created_us": 1, "updated_us": 1, "removed_us": 0, "note": TEXT,
     },
     "suppression_cause": {
         "kind": "domain", "value": "b.example", "key": "k", "reason": "requested", "source": "api", "note": TEXT, "since_us": 1, "at_us": 1,
+    },
+    "answer": {
+        "id": 900, "message_id": 900, "state": "failed", "tool": "test", "text": TEXT, "closes": 0, "confirmed": 0, "created_us": 1,
+        "created_by": "{}", "due_us": 1, "attempts": 0, "reason": TEXT,
     },
     "fetch_state": {"tool": "hubspot", "next_us": 1, "failures": 1, "stopped": 0, "error": TEXT},
 }  # fmt: skip
