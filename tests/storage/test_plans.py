@@ -128,6 +128,8 @@ MAY_WALK = {
     "clients.sql.clients.COUNT_AGAIN",
     "cells.sql.RAISE",  # one row for each kind of id
     "do_not_contact.sql.copies.EMPTY",  # all of it goes
+    "conversations.answers.DELAY_ANSWERS",  # those that the people of one client wrote
+    "merging.sql.restore._JOBS_SINCE",  # the jobs of one client, when somebody takes a record out of the bin
     "company_links.plans.FORGET_PENDING",  # the first rows of a client that links no more
 }
 

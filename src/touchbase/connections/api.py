@@ -31,6 +31,11 @@ ChannelOut = Annotated[str, Meta(extra_json_schema=named_enum("Channel", "The ki
 named_enum("UnverifiedReason", "Why unverified webhooks would be refused from now on.", get_args(cn.UnverifiedReason))
 named_enum("SecretState", "Whether there is a secret; it is never shown.", ("set", "not set"))
 named_enum("FetchingState", "The state of fetching records from a tool's API.", ("idle", "working", "waiting", "stopped"))
+named_enum(
+    "ToolEvidence",
+    "Where facts about a tool are from.",
+    ("documentation", "running program", "captured body", "code of integrators", "nothing but our guess"),
+)
 Secret = Annotated[str, Meta(min_length=cn.SHORTEST_SECRET, max_length=cn.LONGEST_SECRET)]
 ABOUT_SECRETS = "Any of them is accepted: two during a rotation, and up to 50 for a tool with one secret for each webhook (EspoCRM)."
 Secrets = Annotated[list[Secret], Meta(max_length=cn.MAX_SECRETS, description=ABOUT_SECRETS)]

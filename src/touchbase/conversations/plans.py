@@ -196,7 +196,8 @@ MARK_READ = Statement(
     _MARK,
     body="INSERT INTO conversation_read (client, contact_id, user_id, read_us) SELECT p.client, p.record_id, p.user_id, COALESCE(("
     f"SELECT max(m.received_us) FROM event x CROSS JOIN message m WHERE {_OF_CONTACT} AND {_MESSAGE_OF} AND m.direction = 'received' "
-    "AND m.deleted = 0), 0) FROM p WHERE p.record_kind = 1 ON CONFLICT (client, contact_id, user_id) DO UPDATE SET read_us = excluded.read_us",
+    "AND m.deleted = 0), 0) FROM p WHERE p.record_kind = 1 ON CONFLICT (client, contact_id, user_id) "
+    "DO UPDATE SET read_us = excluded.read_us",
 )
 MARK_UNREAD = Statement(
     "mark_conversation_unread",
