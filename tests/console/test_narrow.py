@@ -31,6 +31,7 @@ def test_narrow_page__has_four_sections_in_sight_and_the_others_under_more(conso
         "Endpoints",
         "Keys",
         "Team",
+        "Audit log",
         "Settings",
         "Erasure",
     ]

@@ -181,8 +181,8 @@ _ITS_EVENTS = "SELECT key, occurred_us FROM event WHERE client = ?1 AND record_k
 DELETE_OF_CONTACT = Statement(
     "delete_answers_of",
     RECORD,
-    sqlite="DELETE FROM answer INDEXED BY answer_message WHERE client = ?1 AND message_id IN (SELECT id FROM message WHERE client = ?1 "
-    f"AND (event_key, occurred_us) IN ({_ITS_EVENTS}))",
+    sqlite="DELETE FROM answer AS t INDEXED BY answer_message WHERE t.client = ?1 AND t.message_id IN "
+    f"(SELECT id FROM message WHERE client = ?1 AND (event_key, occurred_us) IN ({_ITS_EVENTS}))",
     body="DELETE FROM answer t USING p CROSS JOIN event e CROSS JOIN message m WHERE e.client = p.client AND e.record_kind = p.record_kind "
     "AND e.record_id = p.record_id AND m.client = e.client AND m.event_key = e.key AND m.occurred_us = e.occurred_us "
     "AND t.client = m.client AND t.message_id = m.id",
