@@ -28,7 +28,6 @@ from touchbase.sql.statement import Execute, Plan, Row, Select, Statement
 
 OPEN, SNOOZED, AUTOMATIC, DONE = "open", "snoozed", "automatic", "done"
 STATES = (OPEN, SNOOZED, AUTOMATIC, DONE)
-HUMAN = "human"
 NEWEST, WAITING = "newest", "waiting"
 SORTS = (NEWEST, WAITING)
 MOST_COUNTED = 999
