@@ -75,6 +75,7 @@ class Application:
     parts: Dependencies
     calls: CallCounts
     """Calls of connections that are counted and not written yet."""
+    fleet: Fleet
 
 
 @contextlib.asynccontextmanager
@@ -91,7 +92,7 @@ async def assembled(settings: Settings, clock: Clock = clock, *, shared: SharedM
         store.on_opened = partial(start_cell, shared_parts, fleet, ending, settings.inbox_worker)
         await store.start()
         parts = web_parts(shared_parts, fleet, auth="none" if settings.open_mode else "api-key", uses=uses, refused=refused)
-        yield _application(parts, metrics, settings, shared, worker, refused, shared_parts.calls)
+        yield _application(parts, metrics, settings, shared, worker, refused, shared_parts.calls, fleet)
 
 
 async def _start_home(
@@ -150,9 +151,11 @@ def _application(
     worker: InboxWorker,
     refused: RefusedWebhooks,
     calls: CallCounts,
+    fleet: Fleet,
 ) -> Application:
     operations = _operations(parts, metrics, settings, shared)
-    return Application(settings, parts.store, worker, metrics, operations, build_app(parts, operations.by_path), refused, parts, calls)
+    app = build_app(parts, operations.by_path)
+    return Application(settings, parts.store, worker, metrics, operations, app, refused, parts, calls, fleet)
 
 
 async def first_key(store: ProcessingStore, clock: Clock = clock) -> str | None:
@@ -240,11 +243,17 @@ def make_application_server(application: Application, writer: LineWriter | None,
     server = make_server(limits.wrap_app(application.app), limits, shutdown_timeout=settings.shutdown_timeout, ticks=ticks, https=https)
     if parent is not None:
         server.ticks = (*server.ticks, Tick(TICKS_PER_SECOND, _stop_without(parent, server)))
-    if application.parts.feed is not None:
-        server.on_stopping = application.parts.feed.stop
+    server.on_stopping = partial(_stop_work, application)
     operations.writer, operations.load = writer, server.load
     operations.stopping = lambda: server.should_exit
     return server
+
+
+def _stop_work(application: Application) -> None:
+    """Have requests that wait for events end, and all workers finish while other requests do."""
+    if application.parts.feed is not None:
+        application.parts.feed.stop()
+    application.fleet.stop()
 
 
 def record_foreign_webhook(refused: RefusedWebhooks, scope: Mapping[str, Any]) -> None:

@@ -206,6 +206,25 @@ async def test_answer_without_a_response__is_unknown_and_not_repeated(answers: A
     assert (len(answers.api.requests), await answers.states()) == (2, ["sent"])
 
 
+async def test_stopped_worker__leaves_an_answer_unknown_whose_response_drips(answers: Answers, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("touchbase.answering.worker.GRACE_SECONDS", 0.01)
+    answers.api.drips = True
+    await answers.connect("smartlead")
+    await answers.receive(smartlead())
+    await answers.queue()
+    answers.house.call.clock.move(11)
+
+    async with asyncio.timeout(20):  # less than a response may take
+        running = asyncio.create_task(answers.worker.run())
+        await answers.api.received.wait()
+        answers.worker.stop()
+        await running
+
+    [answer] = (await answers.conversation())["answers"]
+    assert answer["state"] == "unknown"
+    assert answer["reason"].startswith("the server was stopped before the response was complete: look into the conversation in Smartlead")
+
+
 @pytest.mark.parametrize(
     ("response", "reason"),
     [

@@ -11,7 +11,7 @@ import pytest
 from tests.asgi_client import ApiClient, Clock
 from tests.cells.conftest import KEY, OPEN
 
-from touchbase.app import Application, assembled, standalone_workers
+from touchbase.app import Application, assembled, make_application_server, standalone_workers
 from touchbase.clients.sql.clients import create_client
 from touchbase.config import Settings
 from touchbase.routing.cell_store import CellStore
@@ -125,3 +125,14 @@ async def test_server__stores_what_a_server_before_it_has_spooled(settings: Sett
 
     async with assembled(spooling) as application:
         await until_applied(ApiClient(application.parts, Clock()), "client-of-eu")
+
+
+async def test_server_that_stops__has_all_workers_finish_at_once(server: Application) -> None:
+    names = {"Dispatcher", "JobWorker", "CompanyLinker", "InboxWorker", "FetchWorker", "AnswerWorker"}
+    working = [task for task in asyncio.all_tasks() if task.get_name() in names]
+
+    make_application_server(server, None).on_stopping()
+
+    async with asyncio.timeout(30):
+        await asyncio.gather(*working)
+    assert {task.get_name() for task in working} == names

@@ -55,6 +55,9 @@ class FakeApi:
     requests: list[ReceivedRequest] = field(default_factory=list)
     base: str = ""
     port: int = 0
+    drips: bool = False
+    """Whether responses begin and never end."""
+    received: asyncio.Event = field(default_factory=asyncio.Event)
 
     async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         try:
@@ -63,6 +66,11 @@ class FakeApi:
             headers = {name.lower(): value.strip() for name, _, value in (line.partition(":") for line in head[1:] if line)}
             one = ReceivedRequest(method, path, headers, await reader.readexactly(int(headers.get("content-length", 0))))
             self.requests.append(one)
+            self.received.set()
+            if self.drips:
+                writer.write(b"HTTP/1.1 200 X\r\ncontent-length: 9\r\n\r\n{")
+                await reader.read()
+                return
             status, body, *more = self.respond(one)
             data = body if isinstance(body, bytes) else json.dumps(body).encode()
             fields = {"content-length": str(len(data)), "connection": "close", **(more[0] if more else {})}

@@ -9,6 +9,8 @@ import pytest
 from tests.asgi_client import ApiClient, MakeClient, Response, scope_of
 
 from touchbase.http.dependencies import RequestLimits
+from touchbase.http.request_body import SLOWEST_FILE
+from touchbase.imports.preview import MAX_UPLOADS
 from touchbase.sql.store import Store
 
 TARGETS = ["/public/v2/contacts", "/public/crm-webhook/abc"]
@@ -75,6 +77,29 @@ async def test_slow_body__ends_with_408(
 
     assert (reply.status, reply.headers["connection"]) == (408, "close")
     assert reply.problem["code"] == "body_too_slow"
+
+
+async def test_file__that_drips_ends_with_408_and_frees_its_place(memory: Store, make_client: MakeClient) -> None:
+    call = make_client(memory, limits=RequestLimits(body_seconds=0.05))
+    target = scope_of("POST", "/public/v2/contacts/imports", {"content-type": "text/csv"})
+
+    for _ in range(MAX_UPLOADS + 1):
+        caller = Dripping(b"email\n" * SLOWEST_FILE, *[b"a"] * 1000, pause=0.005, ends=False)
+        reply = await call.with_receive(target, caller)
+
+        assert (reply.status, reply.problem["code"]) == (408, "body_too_slow")
+        assert "1,024 bytes a second" in reply.problem["detail"]
+        assert caller.asked < 100
+
+
+async def test_file__that_arrives_slowly_but_steadily_is_accepted(memory: Store, make_client: MakeClient) -> None:
+    call = make_client(memory, limits=RequestLimits(body_seconds=0.2))
+    rows = [f"somebody.with.a.long.name.{number}@example.com\n".encode() for number in range(100)]
+
+    caller = Dripping(b"email\n", *rows, pause=0.005, ends=True)
+    reply = await call.with_receive(scope_of("POST", "/public/v2/contacts/imports", {"content-type": "text/csv"}), caller)
+
+    assert (reply.status, reply.json()["state"]) == (201, "preview")
 
 
 async def test_expect_100_continue__with_a_too_large_content_length_gets_413_unread(sqlite_call: ApiClient) -> None:

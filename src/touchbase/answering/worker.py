@@ -41,7 +41,7 @@ from touchbase.history.events import EMAIL_CAMPAIGN
 from touchbase.records.writes import new_write_key
 from touchbase.sql.outage import Outage
 from touchbase.sql.store import Store
-from touchbase.sql.worker import Worker
+from touchbase.sql.worker import GRACE_SECONDS, Worker
 
 LOG = logging.getLogger("touchbase.answers")
 LEASE: Micros = 120 * SECOND
@@ -66,12 +66,17 @@ class AnswerWorker(Worker):
         self._agent = agent
         self._allowed = allowed
         self._running: dict[tuple[int, str], asyncio.Task[None]] = {}
+        self._ending = asyncio.Event()
+        """Set when the requests in progress have had their time after a stop."""
 
     async def run(self) -> None:
-        """Send until stopped; then wait for the requests in progress, which end in `LEASE` at the latest."""
+        """Send until stopped; then wait for the requests in progress, `GRACE_SECONDS` for their responses."""
         try:
             await super().run()
         finally:
+            if self._running:
+                await asyncio.wait([*self._running.values()], timeout=GRACE_SECONDS)
+            self._ending.set()
             await asyncio.gather(*self._running.values(), return_exceptions=True)
 
     async def drain(self) -> int:
@@ -134,7 +139,8 @@ class AnswerWorker(Worker):
             if isinstance(reference, AnswerOutcome):
                 return reference
             try:
-                response = await http.send(base_of(connection), request_to_answer(connection, message, reference, answer.text))
+                request = request_to_answer(connection, message, reference, answer.text)
+                response = await self._response(http, connection, request)
             except FetchFailed as error:
                 return outcome_of_silence(answer.tool, str(error), unsent=error.unsent)
             return outcome_of(answer, response, self._clock())
@@ -146,9 +152,10 @@ class AnswerWorker(Worker):
         message = claimed.message
         reference, wanted = reference_of(message), request_to_look_up(connection, message)
         if wanted is not None:
-            response = await _response(http, connection, wanted)
-            if isinstance(response, str):
-                return outcome_of_silence(message.tool, response, unsent=True)
+            try:
+                response = await self._response(http, connection, wanted)
+            except FetchFailed as error:
+                return outcome_of_silence(message.tool, str(error), unsent=True)
             if not 200 <= response.status < 300:
                 outcome = outcome_of(claimed.answer, response, self._clock())
                 # Nothing was sent yet, so nothing is unknown.
@@ -157,9 +164,14 @@ class AnswerWorker(Worker):
         why = missing_of(message, reference)
         return reference if why is None else AnswerOutcome(FAILED, why)
 
-
-async def _response(http: HttpClient, connection: Connection, request: ApiRequest) -> ApiResponse | str:
-    try:
-        return await http.send(base_of(connection), request)
-    except FetchFailed as error:
-        return str(error)
+    async def _response(self, http: HttpClient, connection: Connection, request: ApiRequest) -> ApiResponse:
+        """Send a request. Raises `FetchFailed`, also if the process stops first."""
+        response, ending = asyncio.ensure_future(http.send(base_of(connection), request)), asyncio.ensure_future(self._ending.wait())
+        try:
+            await asyncio.wait((response, ending), return_when=asyncio.FIRST_COMPLETED)
+            if not response.done():
+                raise FetchFailed("the server was stopped before the response was complete")
+            return response.result()
+        finally:
+            response.cancel()
+            ending.cancel()

@@ -34,6 +34,8 @@ NUL = rb"\u0000"
 
 _ALIKE = bytes.maketrans(b"{}", b"[]")
 
+SLOWEST_FILE = 1024
+"""Bytes a second that a file arrives at, measured over `body_seconds`: a client has few uploads at once, which drops must not occupy."""
 MOST_PIECES = 16
 """Concatenated gzip members of one body."""
 
@@ -124,18 +126,23 @@ async def stream_body(scope: Scope, receive: Receive, headers: Headers, limit: i
     if headers.get(b"content-encoding", b"identity").strip().lower() not in (b"", b"identity"):
         raise UnsupportedMediaType("a file is sent without Content-Encoding; decompress it")
     scope[STREAMED] = True
-    deadline, size, more = asyncio.get_running_loop().time() + limits.file_seconds, 0, True
+    loop = asyncio.get_running_loop()
+    deadline, patience, size, more = loop.time() + limits.file_seconds, limits.body_seconds, 0, True
     while more:
+        began = loop.time()
         try:
-            async with asyncio.timeout_at(min(deadline, asyncio.get_running_loop().time() + limits.body_idle_seconds)):
+            async with asyncio.timeout_at(min(deadline, began + min(patience, limits.body_idle_seconds))):
                 message = await receive()
         except TimeoutError:
             raise BodyTooSlow(
-                f"the file must arrive within {limits.file_seconds:g} seconds, and no pause in it may last {limits.body_idle_seconds:g}"
+                f"the file must arrive within {limits.file_seconds:g} seconds, no pause in it may last {limits.body_idle_seconds:g}, and "
+                f"after {limits.body_seconds:g} seconds it must have arrived at {SLOWEST_FILE:,} bytes a second or faster"
             ) from None
         if message["type"] == "http.disconnect":
             raise ClientDisconnected
         piece, more = message.get("body", b""), message.get("more_body", False)
+        # Only waiting for the sender counts: while the store is slow, nothing is read.
+        patience = min(limits.body_seconds, max(0.0, patience - (loop.time() - began)) + len(piece) / SLOWEST_FILE)
         size += len(piece)
         if size > limit:
             raise _too_large(limit)

@@ -32,6 +32,7 @@ from touchbase.outgoing.sql.announced import announce_installation_list
 from touchbase.outgoing.sql.dispatch import endpoint_versions, lead_shards, read_served
 from touchbase.sql.outage import Outage
 from touchbase.sql.store import Store
+from touchbase.sql.worker import GRACE_SECONDS
 from touchbase.tracing.interface import Tracing
 
 LOG = logging.getLogger("touchbase.outgoing")
@@ -46,8 +47,6 @@ LOADS = 2
 """Clients whose endpoints are read at once."""
 ENDED_EVERY: Micros = 600 * SECOND
 """How often to look for entries of the installation's list that have ended."""
-GRACE_SECONDS = 5.0
-"""Time that requests in progress get when the process stops."""
 
 
 class Dispatcher(SignalledWorker):

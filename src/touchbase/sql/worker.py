@@ -10,6 +10,9 @@ from typing import ClassVar
 
 from touchbase.sql.outage import LoggedAttempt, Outage
 
+GRACE_SECONDS = 5.0
+"""Time that requests to receivers and tools get when the process stops; after a kill some would be repeated, or unknown."""
+
 
 class Worker(ABC):
     """Repeats a round; the event loop of the process owns it."""
