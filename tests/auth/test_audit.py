@@ -11,7 +11,7 @@ from tests.auth.test_people import CONTACTS, INVITATIONS, SECRET, USERS, Browser
 
 from touchbase.audit import ACTIONS, list_audit_events
 from touchbase.auth.authentication import ADMIN, READ, WRITE
-from touchbase.common.timestamps import DAY, to_text
+from touchbase.common.timestamps import DAY, SECOND, to_text
 from touchbase.maintenance import Maintenance
 from touchbase.sql.operation import Command
 from touchbase.sql.store import Store
@@ -98,6 +98,29 @@ async def test_entry__is_removed_by_administrators_and_for_an_hour_by_who_made_i
     clock.move(3_601)
     assert (await call("DELETE", late, **writes)).status == 403
     assert (await call("DELETE", late, **admin)).status == 204
+
+
+async def test_longer_entry_of_somebody_else__is_neither_shortened_nor_taken_over(office: Office) -> None:
+    writes, other, admin = [await office.key_of("ours", scope) for scope in (WRITE, WRITE, ADMIN)]
+    call, path, soon = office.call, "/public/v2/suppressions", {"until": to_text(office.call.clock.now + SECOND)}
+    entry = {"value": "jane@doe.example", "reason": "legal", "note": "by letter"}
+    number = (await call("POST", path, {**entry, "until": to_text(office.call.clock.now + DAY)}, **writes)).json()["data"][0]["entry"]["id"]
+
+    for query in ("", "?dry_run=true"):
+        alone = await call("POST", path + query, {**entry, **soon}, **other)
+        assert (alone.status, alone.problem["code"]) == (403, "forbidden")
+        assert "only an administrator may end that earlier" in alone.problem["detail"]
+        several = (await call("POST", path + query, {"entries": [{"value": "new.example"}, {**entry, **soon}]}, **other)).json()
+        assert (several["created"] + several["unchanged"], several["invalid"]) == (1, 1)
+        assert several["data"][1]["errors"][0]["pointer"] == "/entries/1/until"
+    own = await call("POST", path, {**entry, "until": to_text(office.call.clock.now + DAY // 2)}, **writes)
+    longer = await call("POST", path, {**entry, "note": "mine now"}, **other)
+    assert (own.json()["updated"], longer.json()["updated"]) == (1, 1)
+    assert [(await call("DELETE", f"{path}/{number}", **key)).status for key in (other, writes)] == [403, 403]
+    assert (await call("POST", path, {**entry, **soon}, **admin)).status == 200
+    office.call.clock.move(1)
+    assert (await call("POST", path, entry, **other)).json()["data"][0]["entry"]["active"]
+    assert (await call("DELETE", f"{path}/{number}", **other)).status == 204
 
 
 async def test_refused_act__leaves_no_entry(office: Office) -> None:

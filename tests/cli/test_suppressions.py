@@ -81,6 +81,15 @@ def test_file__is_imported_and_its_bad_rows_are_named(lists: Run) -> None:
     assert (made["created"], made["unchanged"], len(made["errors"])) == (0, 2, 2)
 
 
+def test_file__with_an_entry_that_the_server_refuses_names_its_line_and_stores_the_others(lists: Run) -> None:
+    rows = "email,until\njane@example.com,\njoe@example.com,2020-01-01\nann@example.com,\n"
+
+    result = lists("suppressions", "import", "-", *ACME, given=rows)
+
+    assert (result.exit_code, result.stdout) == (1, "2 created, 0 updated, 0 unchanged, 1 invalid\n")
+    assert result.stderr.startswith("line 3: must lie after `since`")
+
+
 @pytest.mark.parametrize(
     ("text", "values"),
     [

@@ -97,12 +97,17 @@ def add(
     \b
     touchbase suppressions add --client acme jane.doe@example.com example.org --reason competitor
     """
-    saved = _save(_list_of(tb, client_id, installation), _new_entries(addresses, kind, reason, note, until))
+    entries = _new_entries(addresses, kind, reason, note, until)
+    results = _save(_list_of(tb, client_id, installation), entries)
+    saved = [result for result in results if not isinstance(result, str)]
     if as_json:
         print_json(saved)
-        return
-    for entry in saved:
-        click.echo(f"{entry['outcome']}: {entry['value'] or 'an erased address'} ({entry['reason']})")
+    else:
+        for entry in saved:
+            click.echo(f"{entry['outcome']}: {entry['value'] or 'an erased address'} ({entry['reason']})")
+    wrong = [f"{entry.value}: {result}" for entry, result in zip(entries, results, strict=True) if isinstance(result, str)]
+    if wrong:
+        raise click.ClickException("; ".join(wrong))
 
 
 @suppressions.command()
@@ -211,8 +216,8 @@ def _address(text: str, kind: str | None) -> tuple[str, str]:
         raise click.UsageError(f"{text!r} {refused.detail}") from None
 
 
-def _save(group: Any, entries: list[NewEntry]) -> list[Values]:
-    """Store entries; return each as it is now, with its outcome."""
+def _save(group: Any, entries: list[NewEntry]) -> list[Values | str]:
+    """Store entries; return each as it is now, with its outcome, or why it was refused."""
     bodies = [
         {
             "kind": entry.kind, "value": entry.value, "reason": entry.reason, "source": entry.source, "note": entry.note,
@@ -222,22 +227,27 @@ def _save(group: Any, entries: list[NewEntry]) -> list[Values]:
         for entry in entries
     ]  # fmt: skip
     saved = group.save({"entries": bodies})["data"] if bodies else []
-    if wrong := [fault["detail"] for item in saved for fault in item["errors"]]:
-        raise click.ClickException("; ".join(wrong))
-    return [{**item["entry"], "outcome": item["outcome"]} for item in saved]
+    return [
+        "; ".join(fault["detail"] for fault in item["errors"]) if item["errors"] else {**item["entry"], "outcome": item["outcome"]}
+        for item in saved
+    ]
 
 
 def _import(group: Any, file: IO[str], reason: str, note: str) -> tuple[Counter[str], list[tuple[int, str]]]:
     """Store the rows of a file; return the number of rows by outcome, and the bad rows."""
-    from touchbase.do_not_contact.list_reader import BadRow, read_rows
+    from touchbase.do_not_contact.list_reader import read_rows
     from touchbase.do_not_contact.models import MAX_ENTRIES, NewEntry
 
     counts, bad = Counter[str](), list[tuple[int, str]]()
     rows = read_rows(file, NewEntry("", "", reason, "import", note.strip()), now_us())
     while batch := list(islice(rows, MAX_ENTRIES)):
-        bad += [(row.line, row.detail) for row in batch if isinstance(row, BadRow)]
-        saved = _save(group, [row for row in batch if isinstance(row, NewEntry)])
-        counts.update(row["outcome"] for row in saved)
+        results = iter(_save(group, [row for _, row in batch if not isinstance(row, str)]))
+        for line, row in batch:
+            result = row if isinstance(row, str) else next(results)
+            if isinstance(result, str):
+                bad.append((line, result))
+            else:
+                counts[result["outcome"]] += 1
     return counts, bad
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import chain
 
 from touchbase.common.field_limits import InvalidText, why_not_storable
@@ -23,16 +22,8 @@ HEADERS = {
 _DELIMITERS = ",;\t|"
 
 
-@dataclass(frozen=True, slots=True)
-class BadRow:
-    """A row that cannot be imported: its line in the file, and the correction to make."""
-
-    line: int
-    detail: str
-
-
-def read_rows(lines: Iterable[str], defaults: NewEntry, now: Micros) -> Iterator[NewEntry | BadRow]:
-    """Yield the entries of a file, and its bad rows; empty rows and empty addresses are left out.
+def read_rows(lines: Iterable[str], defaults: NewEntry, now: Micros) -> Iterator[tuple[int, NewEntry | str]]:
+    """Yield each line of a file with its entry, or with what to correct; empty rows and empty addresses are left out.
 
     The first row may name the columns: `COLUMNS` of an export, or one of `HEADERS`. Without names the first column has the addresses.
     `defaults` has the reason, source and note of rows without their own.
@@ -49,9 +40,9 @@ def read_rows(lines: Iterable[str], defaults: NewEntry, now: Micros) -> Iterator
                     continue
                 names = ["value"]
             cells = {name: cell.strip() for name, cell in zip(names, row, strict=False)}
-            yield from _entries(cells, reader.line_num, defaults, now)
+            yield from ((reader.line_num, entry) for entry in _entries(cells, defaults, now))
     except csv.Error as error:
-        yield BadRow(reader.line_num, f"cannot be read as CSV: {error}; the rows after it were not read")
+        yield (reader.line_num, f"cannot be read as CSV: {error}; the rows after it were not read")
 
 
 def _delimiter(line: str) -> str:
@@ -63,13 +54,13 @@ def _header(row: Sequence[str]) -> list[str] | None:
     return names if any(name in HEADERS for name in names) else None
 
 
-def _entries(cells: Mapping[str, str], line: int, defaults: NewEntry, now: Micros) -> Iterator[NewEntry | BadRow]:
+def _entries(cells: Mapping[str, str], defaults: NewEntry, now: Micros) -> Iterator[NewEntry | str]:
     for name, kind in HEADERS.items():
         if value := cells.get(name, ""):
             try:
                 yield _entry(cells, kind or cells.get("kind", "") or kind_of(value), value, defaults, now)
             except InvalidText as refused:
-                yield BadRow(line, refused.detail)
+                yield refused.detail
 
 
 def _entry(cells: Mapping[str, str], kind: str, value: str, defaults: NewEntry, now: Micros) -> NewEntry:

@@ -55,6 +55,11 @@ MAY_NOT_UNBLOCK = (
     "only an administrator may unblock, and others for an hour what they blocked themselves: ask an administrator to remove the entry"
 )
 
+MAY_NOT_SHORTEN = (
+    "the address is listed for longer, and only an administrator may end that earlier: leave out until, send a later one, "
+    "or ask an administrator"
+)
+
 
 @dataclass(slots=True)
 class Cause:
@@ -73,6 +78,14 @@ class Cause:
     delivery_id: int | None = None
     made_by: str | None = None
     """The id of the person or key who sent the request; None: a webhook, or nobody known."""
+
+    def is_over(self, at: Micros) -> bool:
+        """Return whether its time has ended."""
+        return self.until_us is not None and self.until_us <= at
+
+    def outlasts(self, until: Micros | None) -> bool:
+        """Return whether it lasts longer than an entry with this end."""
+        return until is not None and (self.until_us is None or self.until_us > until)
 
     def is_undone_by(self, actor: str, at: Micros) -> bool:
         """Whether somebody who may not unblock may take it back: one's own, for an hour."""
@@ -118,7 +131,7 @@ class NewEntry:
 
 @dataclass(frozen=True, slots=True)
 class Saved:
-    """An entry after a request, and the outcome: `created`, `updated` or `unchanged`."""
+    """An entry after a request, and the outcome: `created`, `updated`, `unchanged` or `refused`."""
 
     outcome: str
     entry: Entry
@@ -127,6 +140,8 @@ class Saved:
 CREATED = "created"
 UPDATED = "updated"
 UNCHANGED = "unchanged"
+REFUSED = "refused"
+"""It would end before the stored entry of somebody else does."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -31,7 +31,7 @@ from touchbase.do_not_contact.csv_files import COLUMNS, to_csv, write_rows
 from touchbase.do_not_contact.models import CREATED, INSTALLATION, KINDS, REASONS, SOURCES, Entry, NewEntry, Saved
 from touchbase.do_not_contact.sql.entries import remove_entry, save_entries
 from touchbase.do_not_contact.sql.lookup import find_suppressed, get_entry, list_entries
-from touchbase.errors import Fault, Forbidden, Invalid, NotFound
+from touchbase.errors import Fault, Forbidden, Invalid, NotFound, TouchbaseError
 from touchbase.http import query_parameters as query
 from touchbase.http.dependencies import WRITE_BATCH
 from touchbase.http.endpoint import Call, author_of
@@ -39,7 +39,7 @@ from touchbase.http.query_parameters import DRY_RUN, LIMIT, PAGE, Parameters, cu
 from touchbase.http.responses import Response
 from touchbase.http.routing import Route, Success, Tag
 from touchbase.http.schemas import encode, named_enum
-from touchbase.sql.operation import CommandPreview
+from touchbase.sql.operation import Command, CommandPreview
 
 SUPPRESSIONS = Tag("Suppressions", "Addresses that must not be contacted: the client's list, and that of the installation.")
 EXPORT_PAGE = 2_000
@@ -116,8 +116,12 @@ class SuppressionResource:
         valid = [entry for entry in entries if isinstance(entry, NewEntry)]
         if owner.client is not None:
             call.api.limiter.storing(owner.client, len(valid), now)
+        may_shorten = owner.client is None or await call.without(ADMIN) is None
+        command = save_entries(
+            owner.number, valid, now, author_of(call.scope).key_id, may_shorten=may_shorten, is_single=body.entries is None
+        )
         if parameters[DRY_RUN]:
-            return _tried(entries, (await _try(call, owner.number, valid, now)) if valid else [], now)
+            return _tried(entries, (await _try(call, owner.number, command)) if valid else [], now)
 
         def respond(saved: Sequence[Saved]) -> Response:
             following = iter(saved)
@@ -128,7 +132,6 @@ class SuppressionResource:
                 reply.headers.append((b"location", call.reached_at(f"{self.path}/{saved[0].entry.id}")))
             return reply
 
-        command = save_entries(owner.number, valid, now, author_of(call.scope).key_id)
         return await call.write_and_respond(lambda writes: writes.write(command), respond)
 
     async def get(self, call: Call) -> Response:
@@ -198,12 +201,14 @@ def _listed(body: NewSuppressions, now: Micros) -> Sequence[tuple[NewSuppression
 _DEFAULTS = NewSuppressions()
 
 
-async def _try(call: Call, client: int, entries: Sequence[NewEntry], now: Micros) -> Sequence[Saved]:
+async def _try(call: Call, client: int, command: Command[list[Saved]]) -> Sequence[Saved]:
     """Return the outcome of a request, without storing it."""
     if call.recorder is not None:
         call.recorder.skip()
-    [preview] = await call.api.dependencies.store.write(call.api[WRITE_BATCH](client, [save_entries(client, entries, now)], dry_run=True))
+    [preview] = await call.api.dependencies.store.write(call.api[WRITE_BATCH](client, [command], dry_run=True))
     assert isinstance(preview, CommandPreview)
+    if isinstance(preview.outcome, TouchbaseError):
+        raise preview.outcome
     return cast("Sequence[Saved]", preview.outcome)
 
 
@@ -253,7 +258,8 @@ def _routes(at: SuppressionResource, read: str, write: str, prefix: str, whose: 
             "POST", at.path, at.save, scope=write, operation_id=f"save_{many}", tag=SUPPRESSIONS,
             summary=f"Put addresses on {whose} do-not-contact list",
             description="Takes one entry, or up to 1,000 as `entries`. An address that is listed already gets the new values, so a request "
-            "can be repeated. An invalid one among several entries is reported in its place and harms no other. With `dry_run=true` "
+            "can be repeated; only administrators end another's entry earlier (403). An invalid or refused one among several entries is "
+            "reported in its place and harms no other. With `dry_run=true` "
             "an entry that would be new is null.",
             query=(DRY_RUN,), body=NewSuppressions,
             success=(

@@ -17,8 +17,10 @@ from touchbase.do_not_contact.models import (
     LINKEDIN_URL,
     LISTS,
     MAX_ENTRIES,
+    MAY_NOT_SHORTEN,
     NOTE_LENGTH,
     REASONS,
+    REFUSED,
     SOURCES,
     WRITTEN_SOURCES,
     Addresses,
@@ -214,8 +216,10 @@ def saved_out(results: list[Saved | list[Fault]], now: Micros, *, stored: bool =
     items = [
         SavedSuppression("invalid", None, faults_out(result))
         if isinstance(result, list)
+        else SavedSuppression("invalid", None, [SuppressionFault("forbidden", f"/entries/{index}/until", MAY_NOT_SHORTEN)])
+        if result.outcome == REFUSED
         else SavedSuppression(result.outcome, entry_out(result.entry, now))
-        for result in results
+        for index, result in enumerate(results)
     ]
     for result in items:
         if stored and result.entry is not None:

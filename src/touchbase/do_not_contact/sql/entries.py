@@ -11,7 +11,9 @@ from touchbase.do_not_contact.addresses import Address, addresses_of_refs
 from touchbase.do_not_contact.models import (
     CREATED,
     INSTALLATION,
+    MAY_NOT_SHORTEN,
     MAY_NOT_UNBLOCK,
+    REFUSED,
     UNCHANGED,
     UPDATED,
     WRITTEN,
@@ -59,10 +61,19 @@ MOST_SHARED = 50
 
 
 @command(ids=lambda calls: {ID: sum(len(call.entries) for call in calls)}, large=True)
-def save_entries(ids: Ids, client: int, entries: Sequence[NewEntry], at: Micros, made_by: str | None = None) -> Plan[list[Saved]]:
+def save_entries(
+    ids: Ids,
+    client: int,
+    entries: Sequence[NewEntry],
+    at: Micros,
+    made_by: str | None = None,
+    may_shorten: bool = True,
+    is_single: bool = False,
+) -> Plan[list[Saved] | TouchbaseError]:
     """Store entries of a client's list, or with `INSTALLATION` of the installation's.
 
     One for an address that is listed replaces what an earlier request said about it; of several for one address the last one counts.
+    `may_shorten`: False: one that ends earlier than the stored one of somebody else is refused, a single one with `Forbidden`.
     """
     if client == INSTALLATION:
         return (yield from _save_for_installation(ids, entries, at))
@@ -73,12 +84,20 @@ def save_entries(ids: Ids, client: int, entries: Sequence[NewEntry], at: Micros,
     written: list[Row] = []
     for address, new in {stored[entry.kind, entry.value][0]: entry for entry in entries}.items():
         row, earlier = rows[address], causes[address]
-        cause = _written_cause(new, stored[new.kind, new.value][1], row, earlier, at, made_by)
+        last = next((cause for cause in earlier if cause.key == WRITTEN and cause.at_us > row.removed_us), None)
+        is_own = last is None or last.is_over(at) or (made_by is not None and last.is_undone_by(made_by, at))
+        if not may_shorten and not is_own and last is not None and last.outlasts(new.until_us):
+            outcomes[address] = REFUSED
+            continue
+        # Otherwise somebody could take another's entry over by a new note, and remove it as one's own.
+        cause = _written_cause(new, stored[new.kind, new.value][1], row, last, at, made_by if is_own else None)
         was_listed = row.reason is not None
         if cause is not None:
             written.append(cause_row(client, address, cause))
             causes[address] = [*(entry for entry in earlier if entry.key != WRITTEN), cause]
         outcomes[address] = CREATED if not was_listed else UNCHANGED if cause is None else UPDATED
+    if is_single and REFUSED in outcomes.values():
+        return Forbidden(MAY_NOT_SHORTEN)
     if written:
         yield Execute(SAVE_CAUSE, written)
     yield from _fold(client, rows.values(), causes, at)
@@ -86,10 +105,9 @@ def save_entries(ids: Ids, client: int, entries: Sequence[NewEntry], at: Micros,
     return [Saved(outcomes[address], rows[address].entry()) for address in addresses]
 
 
-def _written_cause(new: NewEntry, hashed: bool, row: EntryRow, earlier: Sequence[Cause], at: Micros, made_by: str | None) -> Cause | None:
+def _written_cause(new: NewEntry, hashed: bool, row: EntryRow, last: Cause | None, at: Micros, made_by: str | None) -> Cause | None:
     """Return the cause that a request makes; None if the last request said the same."""
     note = "" if hashed else new.note
-    last = next((cause for cause in earlier if cause.key == WRITTEN and cause.at_us > row.removed_us), None)
     if last is not None:
         is_repeated = (new.reason, new.source, note, new.until_us) == (last.reason, last.source, last.note, last.until_us)
         if is_repeated and new.since_us in (None, last.since_us):
