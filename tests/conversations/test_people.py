@@ -98,3 +98,30 @@ async def test_done_conversations__are_listed_by_their_assignee(office: Office) 
     await mira("PATCH", f"{PATH}/ours/{contact}", {"state": "done", "assignee_id": "me"})
 
     assert (await seen(mira, "?state=done&assignee=me"), await seen(mira, "?state=done&assignee=nobody")) == ({"ours"}, set())
+
+
+async def test_person__names_a_client_by_its_handle_too(office: Office) -> None:
+    contact = await reply_to(office, "ours")
+    mira = await office.join("mira@example.com", grants=grants(ours="operator", yours="viewer"))
+    handles = {client["client_id"]: client["handle"] for client in (await mira("GET", "/console/session")).json()["clients"]}
+    path = f"{PATH}/{handles['ours']}/{contact}"
+
+    for keys in ([{}, {}], [{"idempotency_key": "1"}, {"idempotency_key": "2"}]):
+        assert (await mira("GET", path)).status == 200
+        assert (await mira("PATCH", path, {"label": "later"})).status == 200
+        assert (await mira("POST", f"{path}/read", **keys[0])).status == 204
+        refused = await mira("POST", f"{path}/answers", {"message_id": 1, "text": "Yes"}, **keys[1])
+        assert (refused.status, refused.problem["errors"][0]["pointer"]) == (422, "/message_id")
+    assert (await mira("POST", "/public/v2/contacts", {}, x_client_id=handles["ours"])).status == 404
+
+
+async def test_person_of_several_clients__may_send_an_idempotency_key_of_their_own(office: Office) -> None:
+    contact = await reply_to(office, "ours")
+    people = [await office.join(f"{name}@example.com", grants=grants(ours="operator", yours="viewer")) for name in ("mira", "ben")]
+    body = {"conversations": [{"client_id": "ours", "contact_id": contact}], "change": {"label": "later"}}
+
+    replies = [await person("POST", f"{PATH}/bulk", body, idempotency_key="key") for person in (people[0], people[0], people[1])]
+
+    assert [reply.status for reply in replies] == [200, 200, 422]
+    assert replies[0].body == replies[1].body
+    assert "this Idempotency-Key was used for another request" in replies[2].problem["detail"]

@@ -188,20 +188,13 @@ class Authenticator:
             return _serving(_needing(user, await self._clients.by_number(next(iter(user.grants))), scope))
         if named is None:
             raise Invalid([Fault(CLIENT_HEADER, "required", f"you may see several clients; name one in the header {CLIENT_HEADER}")])
-        return _serving(_needing(user, await self._visible(user, named), scope))
-
-    async def _visible(self, user: User, named: str) -> Client:
-        """Return a client that the person may see; raise `NotFound`, which is the same for others and for unknown ids."""
-        client = await self._clients.find(_valid(named))
-        if client is None or client.state == DELETING or not user.scopes(client.number):
-            raise NotFound(f"there is no client {named!r}")
-        return client
+        return _serving(_needing(user, _visible(user, named, await self._clients.find(_valid(named))), scope))
 
     async def _principal_of(self, user: User, named: str | None, scope: str) -> Principal:
         if scope in user.scopes(None):
             return Principal(None, user.scopes(None), user=user)
         if named is not None:
-            client = _needing(user, await self._visible(user, named), scope)
+            client = _needing(user, _visible(user, named, await self._clients.named(_valid(named))), scope)
             return Principal(client.number, user.scopes(client.number), user=user)
         clients = user.clients_with(scope)
         if not clients:
@@ -366,6 +359,13 @@ def key_scopes(key: ApiKey) -> frozenset[str]:
 
 def _role_lacks(scope: str) -> InsufficientScope:
     return InsufficientScope(f"your role does not have the scope {scope} here; ask an administrator", data={"scope": scope})
+
+
+def _visible(user: User, named: str, client: Client | None) -> Client:
+    """Return a client that the person may see; raise `NotFound`, which is the same for others and for unknown ids."""
+    if client is None or client.state == DELETING or not user.scopes(client.number):
+        raise NotFound(f"there is no client {named!r}")
+    return client
 
 
 def _needing(user: User, client: Client, scope: str) -> Client:

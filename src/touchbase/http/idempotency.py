@@ -28,26 +28,22 @@ HEADER = "Idempotency-Key"
 _BARE = re.compile(rb"[!#-~][!-~]*")
 _QUOTED = re.compile(rb'"((?:[!#-\[\]-~]|\\["\\])+)"')
 _ESCAPED = re.compile(rb"\\(.)")
-Owner = Callable[[Call], Awaitable[int]]
-"""Authorizes a request; returns the number of its client."""
+Owner = Callable[[Call], Awaitable[tuple[int, str]]]
+"""Authorizes a request; returns the number of its client, and the id of the person if others with this number see other things."""
 
 
-async def of_administrator(call: Call) -> int:
-    """Authorize an administrator; return the number of the client that the key is limited to, or 0."""
-    return await call.administrator() or 0
+async def of_principal(call: Call) -> tuple[int, str]:
+    """Authorize an administrator or a person, who may have yet to choose a client: the handler authorizes again."""
+    principal = await call.principal(of_several=True)
+    return principal.client or 0, "" if principal.user is None else principal.user.id
 
 
-async def of_principal(call: Call) -> int:
-    """The same, also for a person who has yet to choose a client: only to read a body, as the handler authorizes again."""
-    return (await call.principal(of_several=True)).client or 0
+async def of_client(call: Call) -> tuple[int, str]:
+    """Authorize a request for records."""
+    return (await call.client()).number, ""
 
 
-async def of_client(call: Call) -> int:
-    """Authorize a request for records; return the number of its client."""
-    return (await call.client()).number
-
-
-def buffer_body(handler: Handler, owner: Owner = of_administrator) -> Handler:
+def buffer_body(handler: Handler, owner: Owner = of_principal) -> Handler:
     """Run the handler after the body has arrived; `owner` authorizes the request before its body is read, the handler again after."""
 
     async def with_body(call: Call) -> Response:
@@ -73,11 +69,11 @@ def _receive_buffered(body: bytes) -> Receive:
     return receive
 
 
-def idempotent(handler: Handler, owner: Owner = of_administrator, *, is_file: bool = False) -> Handler:
+def idempotent(handler: Handler, owner: Owner = of_principal, *, is_file: bool = False) -> Handler:
     """Wrap the handler of requests with an idempotency key so that it runs once for each key.
 
-    `owner` authorizes the request and returns the number under which responses are stored, so that a stored
-    response is only sent to its owner. `is_file`: The handler reads the body piece by piece; it is not compared.
+    `owner` authorizes the request and returns the number under which responses are stored, so that a stored response is only sent to
+    its owner, and one of a person only to this person. `is_file`: The handler reads the body piece by piece; it is not compared.
     """
 
     async def with_key(call: Call) -> Response:
@@ -104,7 +100,8 @@ async def _request(call: Call, owner: Owner, *, is_file: bool) -> RequestKey:
     body, key = b"" if is_file else await read_whole_body(call, owner), idempotency_key(keys)
     plain = unpack(body, call.headers.get(b"content-encoding", b"") if body else b"", call.body_bytes)
     # Authorize again after the body: the stored response requires a key that is valid now.
-    return RequestKey(await owner(call), key, fingerprint(call.scope["path"], call.query, plain), call.api.dependencies.clock())
+    client, person = await owner(call)
+    return RequestKey(client, key, fingerprint(call.scope["path"], call.query, plain, person.encode()), call.api.dependencies.clock())
 
 
 def idempotency_key(keys: list[bytes]) -> str:
@@ -120,11 +117,11 @@ def idempotency_key(keys: list[bytes]) -> str:
     return key.decode("ascii")
 
 
-def fingerprint(path: str, query: bytes, body: bytes) -> bytes:
+def fingerprint(path: str, query: bytes, body: bytes, person: bytes = b"") -> bytes:
     """Hash a request into sixteen bytes that identify it among the requests of the same owner."""
     raw_path = path.encode("utf-8", "surrogateescape")
     digest = blake2b(b"%d %d " % (len(raw_path), len(query)), digest_size=16)
-    for part in (raw_path, query, body):
+    for part in (raw_path, query, body, person):
         digest.update(part)
     return digest.digest()
 

@@ -16,7 +16,7 @@ import msgspec
 
 from touchbase.common.asgi import App, Receive, Scope, Send
 from touchbase.http.endpoint import Api, Handler, Method, Resource, naming_unanswered, run_handler
-from touchbase.http.idempotency import buffer_body, idempotent, of_administrator, of_client, of_principal
+from touchbase.http.idempotency import buffer_body, idempotent, of_client, of_principal
 from touchbase.http.query_parameters import Parameter
 
 Json = dict[str, Any]
@@ -134,11 +134,11 @@ class Route:
         """Return the operation with its row of the table: its body arrives before it runs, and a `POST` honours idempotency keys."""
         if self.handler is None:
             return None
-        handler, owner = self.handler, of_client if self.of_client else of_administrator
+        handler, owner = self.handler, of_client if self.of_client else of_principal
         if not self.of_client:
             handler = naming_unanswered(handler)
         if self.buffered and isinstance(self.body, type):
-            handler = buffer_body(handler, of_client if self.of_client else of_principal)
+            handler = buffer_body(handler, owner)
         with_key = idempotent(handler, owner, is_file=self.is_file) if self.takes_key else None
         return Method(handler, self.operation_id, self.scope, self.query, self.large, with_key)
 
