@@ -20,6 +20,15 @@ _MARKS = (
 """The mark of UTF-32 begins with the one of UTF-16."""
 _LIKELY = ["cp1252", "cp1250", "cp1251", "cp1253", "cp1254", "cp1255", "cp1256", "mac_roman", "cp932", "gb18030", "big5", "euc_kr"]
 """Encodings in which spreadsheets write CSV, the most frequent first."""
+ENCODINGS = (
+    "ascii", "utf-8", "utf-8-sig", "utf-16", "utf-16-le", "utf-16-be", "utf-32", "utf-32-le", "utf-32-be",
+    *(f"cp125{number}" for number in range(9)), *(f"iso8859-{number}" for number in range(1, 17) if number != 12),
+    "cp437", "cp737", "cp775", "cp850", "cp852", "cp855", "cp857", "cp858", "cp860", "cp861", "cp862", "cp863", "cp864", "cp865", "cp866",
+    "cp869", "cp874", "tis-620", "mac-roman", "mac-latin2", "mac-cyrillic", "mac-greek", "mac-turkish", "koi8-r", "koi8-u", "kz1048",
+    "cp932", "shift_jis", "shift_jis_2004", "euc_jp", "gb2312", "gbk", "gb18030", "big5", "big5hkscs", "cp950", "euc_kr", "cp949", "johab",
+)  # fmt: skip
+"""Those in which programs write tables, by their Python names. Python's others are escapes (`unicode_escape`, `utf-7`: a file could hide
+its separators), for other things than files, or change their state within a text."""
 _SAMPLE = 65_536
 """Bytes for the guess."""
 _TIE = 0.08
@@ -30,12 +39,14 @@ _SYMBOL_IN_WORD = re.compile(rf"[^\W\d_]{_SYMBOL}|{_SYMBOL}[^\W\d_]")
 
 
 def check_encoding(name: str) -> str:
-    """Return the encoding's Python name; raise `UnreadableFile` if it is unknown or no encoding of text."""
+    """Return the encoding's Python name; raise `UnreadableFile` if it is none of `ENCODINGS`."""
     try:
-        "a".encode(name)
-        return codecs.lookup(name).name
+        known = codecs.lookup(name).name
     except (LookupError, ValueError):
-        raise UnreadableFile(f"{name[:100]!r} is no known encoding; state one such as utf-8 or cp1252") from None
+        known = ""
+    if known not in ENCODINGS:
+        raise UnreadableFile(f"{name[:100]!r} is not an encoding that tables are read in; state one of {', '.join(ENCODINGS)}")
+    return known
 
 
 def detect_encoding(file: BinaryIO) -> str:
