@@ -522,6 +522,108 @@ async def test_webhook_that_tells_of_the_answer__shows_nothing_twice(answers: An
     )  # fmt: skip
 
 
+LEMLIST = {
+    "_id": "act_1", "type": "emailsReplied", "createdAt": "2026-11-20T09:00:00.000Z", "leadEmail": JANE, "campaignId": "cam_1",
+    "leadId": "lea_1", "contactId": "ctc_1", "subject": "Re: Roofs", "text": "Call me",
+}  # fmt: skip
+LATER = "2026-11-20T09:30:12Z"
+EMAILBISON: dict[str, Any] = {"workspace_id": 1, "lead": {"id": 2, "email": JANE}, "sender_email": {"id": 5, "email": "sam@agency.example"}}
+HEYREACH: dict[str, Any] = {
+    "correlation_id": "c", "conversation_id": "cv-1", "sender": {"id": 789, "full_name": "Sam"}, "campaign": {"id": 4, "name": "Founders"},
+    "lead": {"profile_url": "https://www.linkedin.com/in/jane", "email_address": JANE},
+}  # fmt: skip
+TOLD: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
+    "smartlead": (
+        smartlead(),
+        {
+            "event_type": "EMAIL_SENT", "sl_lead_email": JANE, "to_email": JANE, "stats_id": "st-2", "from_email": "sam@agency.example",
+            "campaign_id": 77, "event_timestamp": LATER,
+            "sent_message": {
+                "message_id": "<s2@agency.example>", "time": LATER,
+                "html": f"<div>{HTML}</div><br><div>On Friday Jane wrote:<blockquote>Tell me more</blockquote></div>",
+            },
+        },
+    ),
+    "emailbison": (
+        {
+            "event": {"type": "LEAD_REPLIED", "workspace_id": 1},
+            "data": {
+                **EMAILBISON,
+                "reply": {
+                    "id": 7, "from_email_address": JANE, "text_body": "Tell me more", "date_received": "2026-11-20T09:00:00Z",
+                    "raw_message_id": "<r1@example.com>",
+                },
+            },
+        },
+        {
+            "event": {"type": "MANUAL_EMAIL_SENT", "workspace_id": 1},
+            "data": {
+                **EMAILBISON, "campaign_event": {"id": 6, "created_at": LATER},
+                "scheduled_email": {"id": 4, "sent_at": LATER, "email_body": f"{TEXT}\n\n> Tell me more"},
+            },
+        },
+    ),
+    "heyreach": (
+        {
+            **HEYREACH, "event_type": "every_message_reply_received", "timestamp": "2026-11-20T09:00:00Z",
+            "recent_messages": [{"creation_time": "2026-11-20T09:00:00Z", "message": "Tell me more", "is_reply": True}],
+        },
+        {
+            **HEYREACH, "event_type": "message_sent", "timestamp": LATER,
+            "recent_messages": [
+                {"creation_time": "2026-11-20T09:00:00Z", "message": "Tell me more", "is_reply": True},
+                {"creation_time": LATER, "message": TEXT, "is_reply": False},
+            ],
+        },
+    ),
+    "lemlist": (
+        {**LEMLIST, "text": "Tell me more", "sendUserId": "u", "sendUserEmail": "sam@agency.example", "sendUserMailboxId": "m"},
+        {
+            "_id": "act_9", "type": "emailsSent", "createdAt": LATER, "leadEmail": JANE, "campaignId": "cam_1", "leadId": "lea_1",
+            "sendUserEmail": "sam@agency.example", "emailId": "eml_9",
+        },
+    ),
+}  # fmt: skip
+"""By tool: a reply, and the webhook about the answer to it."""
+
+
+@pytest.mark.parametrize("is_first", [False, True], ids=["after", "before"])
+@pytest.mark.parametrize("tool", TOLD)
+async def test_webhook_about_an_answer__is_one_message_with_it_in_any_order(answers: Answers, tool: str, is_first: bool) -> None:
+    reply, told = TOLD[tool]
+    await answers.connect(tool)
+    await answers.receive(reply)
+    await answers.queue()
+    for step in (answers.receive(told), answers.pass_time())[:: 1 if is_first else -1]:
+        await step
+    await answers.receive(told)
+
+    messages = await answers.messages()
+    assert [direction for direction, _ in messages] == ["sent", "received"]
+    assert messages[0][1].startswith("Thursday at ten & no later.\nSam")
+    conversation = await answers.conversation()
+    [sent] = [message["id"] for message in conversation["messages"] if message["direction"] == "sent"]
+    assert [(answer["state"], answer["sent_message_id"]) for answer in conversation["answers"]] == [("sent", sent)]
+    events = (await answers.house.request("GET", "/public/v2/events?types=message.sent")).json()["data"]
+    assert len(events) == 1
+    assert (await answers.answer(text=TEXT)).status == 409
+
+
+async def test_another_mail_of_the_tool__is_no_answer(answers: Answers) -> None:
+    reply, told = TOLD["smartlead"]
+    await answers.connect("smartlead")
+    await answers.receive(reply)
+    await answers.queue()
+    await answers.pass_time()
+
+    for number, text in enumerate(("Thursday at ten & no later.\nSam Smith", "Thursday", "Sam"), 1):
+        message = {"message_id": f"<o{number}@agency.example>", "time": LATER, "text": text}
+        await answers.receive({**told, "stats_id": f"o-{number}", "sent_message": message})
+    await answers.receive({**told, "event_timestamp": "2026-11-20T11:30:12Z", "sent_message": told["sent_message"] | {"time": None}})
+
+    assert [direction for direction, _ in await answers.messages()].count("sent") == 5
+
+
 async def test_emailbison__gets_the_answer_with_sender_and_recipient(answers: Answers) -> None:
     await answers.connect("emailbison")
     await answers.receive(
@@ -563,12 +665,6 @@ async def test_heyreach__gets_the_answer_into_its_conversation(answers: Answers)
     assert request.json() == {"conversationId": "cv-1", "linkedInAccountId": 789, "message": TEXT}
     [sent] = [message for message in (await answers.conversation())["messages"] if message["direction"] == "sent"]
     assert (sent["channel"], sent["subject"]) == ("linkedin", None)
-
-
-LEMLIST = {
-    "_id": "act_1", "type": "emailsReplied", "createdAt": "2026-11-20T09:00:00.000Z", "leadEmail": JANE, "campaignId": "cam_1",
-    "leadId": "lea_1", "contactId": "ctc_1", "subject": "Re: Roofs", "text": "Call me",
-}  # fmt: skip
 
 
 async def test_lemlist__is_asked_for_the_mailbox_that_the_webhook_lacks(answers: Answers) -> None:

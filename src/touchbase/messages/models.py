@@ -3,7 +3,7 @@
 A *copy* is what one event or one request says of a message. Copies of one contact with the same copy key and direction are one
 message: the earliest copy counts, and what it leaves out comes from the next ones, so the order of arrival changes nothing.
 A copy key comes from an id that names exactly one message: the id of a conversation, or of the mail that a reply answers, would
-hide one message behind another.
+hide one message behind another. A sent message that a request stored, such as an answer, gets a key with the tool's webhook about it.
 """
 
 from __future__ import annotations
@@ -13,7 +13,8 @@ from dataclasses import dataclass, field, replace
 from hashlib import blake2b
 from typing import Any
 
-from touchbase.common.timestamps import DAY, Micros
+from touchbase.common.html_text import text_of_html
+from touchbase.common.timestamps import DAY, SECOND, Micros
 from touchbase.history.events import Event
 
 SENT, RECEIVED = "sent", "received"
@@ -32,6 +33,12 @@ MOST_SUBJECT = 1_000
 """Characters of a subject."""
 HANDLED_AGE: Micros = 14 * DAY
 """Age from which a message that comes in begins as handled."""
+NEAR: Micros = 3600 * SECOND
+"""Time between a request and the webhook about the same sent message: a tool may queue it, and has a clock of its own."""
+NEAR_WITHOUT_TEXT: Micros = 120 * SECOND
+"""The same for a webhook that has no text."""
+INLINE_HTML = 16 * 1024
+"""Characters of HTML up to which its text is made on the event loop, in at most 10 ms."""
 _RECEIVED_EVENTS = frozenset({"email_replied", "email_auto_replied", "linkedin_replied"})
 
 
@@ -74,6 +81,8 @@ class Message:
     """As JSON, the ids by which the tool's API answers it; None: it cannot."""
     thread_url: str | None = None
     """Where the tool shows its conversation."""
+    copy_key: str | None = None
+    """Key that all copies of a message share; None: no other copy can be recognised."""
     contact_id: int = 0
     contact_email: str | None = None
     place: int = 0
@@ -84,12 +93,11 @@ class Message:
         """Whether it has a subject or a text."""
         return self.subject is not None or self.text is not None or self.html is not None
 
-    @property
-    def copy_key(self) -> str | None:
-        """Key that all copies of a message share; None: no other copy can be recognised.
+    def __post_init__(self) -> None:
+        self.copy_key = self.copy_key or self._copy_key()
 
-        The Message-ID of a mail (RFC 5322) is the same in all tools; any other id says something only within its tool.
-        """
+    def _copy_key(self) -> str | None:
+        # The Message-ID of a mail (RFC 5322) is the same in all tools; any other id says something only within its tool.
         if self.message_id is None:
             return None
         bare = self.message_id.strip().removeprefix("<").removesuffix(">")
@@ -115,6 +123,34 @@ def united(copies: Iterable[Message]) -> Message:
         custom = copy.custom | custom
     updated = max(copy.updated_us for copy in ordered)
     return replace(ordered[0], place=ordered[0].id, id=min(copy.id for copy in ordered), custom=custom, updated_us=updated, **filled)
+
+
+def tells_of(told: Message, stored: Message) -> bool:
+    """Return whether a webhook tells of the sent message of the same contact and tool that a request stored.
+
+    Tools repeat the text, often with the quoted mail below it. One that repeats none tells of it at once.
+    """
+    if (told.channel, told.direction) != (stored.channel, stored.direction) or (
+        told.thread_id and stored.thread_id and told.thread_id != stored.thread_id
+    ):
+        return False
+    if told.copy_key and stored.copy_key:
+        return False  # the ids say that they are two, or that they are one already
+    apart = abs(told.occurred_us - stored.occurred_us)
+    text = told.text or (text_of_html(told.html[:INLINE_HTML]) if told.html else None)
+    if text is None:
+        return apart <= NEAR_WITHOUT_TEXT
+    return apart <= NEAR and _begins_with(text, stored.text or "")
+
+
+def _begins_with(text: str, beginning: str) -> bool:
+    """Return whether a text consists of the words of another, but for lines below them."""
+    words, read = beginning.split(), list[str]()
+    for line in text.splitlines():
+        read += line.split()
+        if len(read) >= len(words):
+            break
+    return bool(words) and read == words
 
 
 def direction_of(event: Event) -> str:

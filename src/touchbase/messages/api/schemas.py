@@ -15,7 +15,7 @@ from touchbase.common.timestamps import Micros, to_text
 from touchbase.errors import Fault, Invalid
 from touchbase.http.query_parameters import parse_time
 from touchbase.http.schemas import MaybeTime, PageOf, RecordId, Time, example, named_enum
-from touchbase.messages.models import API, CHANNELS, DIRECTIONS, MOST_CUSTOM_FIELDS, Message
+from touchbase.messages.models import API, CHANNELS, DIRECTIONS, INLINE_HTML, MOST_CUSTOM_FIELDS, Message
 from touchbase.sandbox.pool import Sandbox
 from touchbase.sandbox.task import Task, TaskStopped
 
@@ -118,8 +118,6 @@ class Interest(Struct, forbid_unknown_fields=True):
 example(Interest, {"interested": True})
 _TEXTS = ("tool", "mailbox", "subject", "text", "html", "campaign_id", "campaign_name", "step", "message_id", "thread_id", "category")
 _BODY = ("subject", "text", "html")
-INLINE_HTML = 16 * 1024
-"""Characters of HTML up to which its text is made on the event loop, in at most 10 ms."""
 TEXT_OF_HTML: Task[[str], str | None] = Task("touchbase.common.html_text:text_of_html", 2.0)
 
 

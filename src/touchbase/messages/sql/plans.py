@@ -19,7 +19,19 @@ from touchbase.event_log.sql.log import log_events
 from touchbase.history import sql as history_sql
 from touchbase.history.events import CONTACT, NO_AUTHOR, VIA_API, Author, StoredEvent
 from touchbase.history.sql import event_row
-from touchbase.messages.models import HANDLED_AGE, MADE_EVENTS, MOST_CUSTOM_FIELDS, RECEIVED, EventKey, Message, united
+from touchbase.messages.models import (
+    API,
+    HANDLED_AGE,
+    MADE_EVENTS,
+    MOST_CUSTOM_FIELDS,
+    NEAR,
+    RECEIVED,
+    SENT,
+    EventKey,
+    Message,
+    tells_of,
+    united,
+)
 from touchbase.records.sql.address_book import add_filters
 from touchbase.records.sql.statements import lock_existing
 from touchbase.sql.builders import RECORD, ROW_KEY, ROW_MATCH, find
@@ -39,10 +51,10 @@ MESSAGE: Columns = (
     ("label", "text"), ("reply_ref", "text"), ("thread_url", "text"),
 )  # fmt: skip
 _REFERENCE = MESSAGE[-2:]
-_SHOWN = (*MESSAGE[1:22], *_REFERENCE)
+_SHOWN = (*MESSAGE[1:22], *_REFERENCE, ("copy_key", "text"))
 LONG_COLUMNS = [place for place, (name, _) in enumerate(_SHOWN) if name in ("subject", "text", "html", "custom")]
 """Positions of the columns of a shown copy that can be long."""
-_CONTENT = (*MESSAGE[6:19], ("copy_key", "text"), ("has_body", "bigint"), *_REFERENCE)
+_CONTENT = (*MESSAGE[6:19], ("has_body", "bigint"), *_REFERENCE)
 """Columns that an earlier receipt of the same event replaces."""
 _INDEXED = "({0}.delivery_id IS NOT NULL OR {0}.event IN ('message.received', 'message.sent'))"
 """Must match the condition of the index `event_key` literally."""
@@ -64,7 +76,8 @@ INSERT_MESSAGE = Statement(
     MESSAGE,
     body=f"INSERT INTO message ({names(MESSAGE)}) SELECT {names(MESSAGE, 'p.')} FROM p WHERE EXISTS (SELECT 1 FROM event e "
     f"WHERE e.client = p.client AND e.key = p.event_key AND e.occurred_us = p.occurred_us AND {_INDEXED.format('e')}) "
-    f"ON CONFLICT (client, event_key, occurred_us) DO UPDATE SET {', '.join(f'{name} = excluded.{name}' for name, _ in _CONTENT)} "
+    f"ON CONFLICT (client, event_key, occurred_us) DO UPDATE SET {', '.join(f'{name} = excluded.{name}' for name, _ in _CONTENT)}, "
+    "copy_key = CASE WHEN message.message_id IS NULL AND excluded.message_id IS NULL THEN message.copy_key ELSE excluded.copy_key END "
     f"WHERE {_EARLIER} RETURNING id",
 )
 COPIES_BY_ID = Statement(
@@ -171,6 +184,30 @@ LOCK_CONTACT_OF = Statement(
     "JOIN contact c ON c.client = x.client AND c.id = x.record_id",
     lock=" FOR UPDATE OF c",
 )
+_NEAR = (
+    "e.client = p.client AND e.record_kind = p.record_kind AND e.record_id = p.record_id AND e.occurred_us >= p.since_us "
+    "AND e.occurred_us <= p.until_us AND CASE WHEN e.event = 'message.sent' THEN 1 ELSE 0 END = p.is_stored"
+)
+_SENT_COPY = (
+    "m.client = e.client AND m.occurred_us = e.occurred_us AND m.event_key = e.key AND m.direction = 'sent' AND m.tool = p.tool "
+    "AND m.deleted = 0 AND NOT EXISTS (SELECT 1 FROM message o WHERE o.client = m.client AND o.copy_key = m.copy_key "
+    "AND o.direction = m.direction AND (o.delivery_id IS NULL) <> (m.delivery_id IS NULL)"
+)
+NEAR_COPIES = Statement(
+    "near_copies",
+    (*RECORD, ("tool", "text"), ("is_stored", "bigint"), ("since_us", "bigint"), ("until_us", "bigint")),
+    sqlite_set=f"SELECT {names(_SHOWN, 'm.')}, e.record_id, NULL FROM p CROSS JOIN event e CROSS JOIN message m "
+    f"WHERE {_NEAR} AND {_SENT_COPY})",
+    body=f"SELECT {names(_SHOWN, 'x.')}, x.record_id, NULL FROM p CROSS JOIN LATERAL (SELECT * FROM event e WHERE {_NEAR} OFFSET 0) e "
+    f"CROSS JOIN LATERAL (SELECT m.*, e.record_id FROM message m WHERE {_SENT_COPY} OFFSET 0) OFFSET 0) x",
+)
+"""Sent messages of a contact that requests stored or that webhooks told of, and not both."""
+JOIN_COPIES = Statement(
+    "join_copies",
+    (*ROW_KEY, ("copy_key", "text")),
+    body="UPDATE message t SET copy_key = p.copy_key FROM p WHERE t.client = p.client AND t.id = p.id AND t.copy_key IS NULL",
+    by_row=True,
+)
 _SIBLING = "o.client = t.client AND o.copy_key = t.copy_key AND o.direction = t.direction AND o.id <> t.id"
 INHERIT_MARK = Statement(
     "inherit_mark_of_message",
@@ -217,7 +254,7 @@ def message_of(row: Row) -> Message:
     values: list[Any] = list(row[:21])
     values[18] = None if values[18] is None else bool(values[18])
     values[19] = decode_custom(values[19])
-    return _message(*values, reply_ref=row[21], thread_url=row[22], contact_id=row[23], contact_email=row[24])
+    return _message(*values, reply_ref=row[21], thread_url=row[22], copy_key=row[23], contact_id=row[24], contact_email=row[25])
 
 
 def message_row(client: int, message: Message) -> Row:
@@ -254,7 +291,7 @@ def insert_copies(client: int, copies: Sequence[Message], ids: Ids) -> Plan[list
     yield from _inherit_marks(client, inserted - {row[0] for row in owners})
     for number, contact in owners:
         by_id[number].contact_id = contact
-    return [by_id[number] for number, _ in sorted(owners)]
+    return (yield from _without_joined(client, [by_id[number] for number, _ in sorted(owners)]))
 
 
 def first_copies(client: int, events: Sequence[EventKey]) -> Plan[list[Message]]:
@@ -262,7 +299,32 @@ def first_copies(client: int, events: Sequence[EventKey]) -> Plan[list[Message]]
     rows = (yield Execute(COPIES_OF_EVENTS, [(client, *event) for event in events])) if events else []
     messages = yield from _by_ids(client, sorted(row[2] for row in rows))
     yield from _inherit_marks(client, {row[2] for row in rows} - {message.id for message in messages.values()})
-    return [message for number, message in messages.items() if message.id == number]
+    return (yield from _without_joined(client, [message for number, message in messages.items() if message.id == number]))
+
+
+def _without_joined(client: int, new: list[Message]) -> Plan[list[Message]]:
+    """Join sent messages that requests stored with those that webhooks tell of; return the ones that are new all the same."""
+    sent = [copy for copy in new if copy.direction == SENT and copy.tool != API]
+    wanted = {
+        (client, CONTACT, copy.contact_id, copy.tool, int(copy.delivery_id is not None), copy.occurred_us - NEAR, copy.occurred_us + NEAR)
+        for copy in sent
+    }
+    near = {row[0]: message_of(row) for row in (yield Execute(NEAR_COPIES, sorted(wanted)))} if wanted else {}
+    joined: dict[int, Message] = {}
+    for copy in sorted(sent, key=lambda copy: (copy.occurred_us, copy.id)):
+        matches = [other for other in near.values() if other.contact_id == copy.contact_id and _are_one(copy, other)]
+        if matches:
+            match = near.pop(min(matches, key=lambda other: (abs(other.occurred_us - copy.occurred_us), other.id)).id)
+            key = copy.copy_key or match.copy_key or f"= {min(copy.id, match.id)}"
+            yield Execute(JOIN_COPIES, [(client, number, key) for number in sorted((copy.id, match.id))])
+            joined[copy.id] = match
+    return [copy for copy in new if copy.id not in joined]
+
+
+def _are_one(copy: Message, other: Message) -> bool:
+    if copy.tool != other.tool or (copy.delivery_id is None) == (other.delivery_id is None):
+        return False
+    return tells_of(copy, other) if other.delivery_id is None else tells_of(other, copy)
 
 
 def _inherit_marks(client: int, numbers: Iterable[int]) -> Plan[None]:
