@@ -27,8 +27,10 @@ from touchbase.erasure.sql.persons import open_erasures
 from touchbase.errors import Overloaded
 from touchbase.history.events import CRM
 from touchbase.inbox.sql.queries import busy_clients, count_inbox, list_deliveries
+from touchbase.outgoing.line import PAUSE_AFTER
 from touchbase.outgoing.mail_client import recipients, why_not_mailed
 from touchbase.outgoing.models import ACTIVE as ACTIVE_ENDPOINT
+from touchbase.outgoing.models import Trouble
 from touchbase.outgoing.sql.dispatch import list_mail_endpoints, list_troubles
 from touchbase.projection.bin_rows import asked_erasures
 from touchbase.sql.store import Store
@@ -228,17 +230,34 @@ async def _inbox(store: Store, now: Micros) -> Results:
         yield OK, "no delivery failed or waits too long", None
 
 
+def _failing(trouble: Trouble, since: Micros, now: Micros) -> str:
+    """Describe an active endpoint that fails: since when, why, what waits, and what follows."""
+    answer = trouble.error or (f"the receiver answers {trouble.status}" if trouble.status else "no response")
+    waits = f"{_events(trouble.waiting)} waiting for another attempt" if trouble.waiting else "nothing waits for another attempt"
+    lost = f", {_events(trouble.failed)} with all attempts failed" if trouble.failed else ""
+    then = f"; if nothing succeeds it is paused at {_time(since + PAUSE_AFTER)}" if trouble.waiting and now - since >= MAX_FAILING else ""
+    return f"has failed since {_time(since)} ({duration(now, since)}), {answer}: {waits}{lost}{then}"
+
+
+def _events(count: int) -> str:
+    return f"{count} event{'s' * (count != 1)}"
+
+
 async def _webhooks(store: Store, now: Micros, mail_domains: Sequence[str] = ()) -> Results:
     fine = True
-    for trouble in await store.read(list_troubles(now - MAX_FAILING)):
+    for trouble in await store.read(list_troubles()):
         fine = False
         named, options = f"webhook endpoint {trouble.endpoint_id} of {trouble.client_id} ({trouble.url})", f"--client {trouble.client_id}"
-        if trouble.state == ACTIVE_ENDPOINT:
-            detail = f"{named} has failed since {_time(trouble.failing_since_us or now)}; its events wait"
-            yield PROBLEM, detail, f"`touchbase endpoints attempts {options} --endpoint {trouble.endpoint_id}` shows the responses"
-        else:
+        replay = f"`touchbase endpoints replay {options} {trouble.endpoint_id} --failed-since 30d` sends them again"
+        if trouble.state != ACTIVE_ENDPOINT:
             detail = f"{named} is {trouble.state} since {_time(trouble.state_us)}: {trouble.reason}"
             yield PROBLEM, detail, f"`touchbase endpoints test {options} {trouble.endpoint_id}`, then `resume`, or `remove`"
+        elif trouble.failing_since_us is None:
+            yield PROBLEM, f"{named} works, but {_events(trouble.failed)} failed in all attempts", replay
+        else:
+            shows = f"`touchbase endpoints attempts {options} --endpoint {trouble.endpoint_id}` shows the responses"
+            level = NOTE if now - trouble.failing_since_us < MAX_FAILING and not trouble.failed else PROBLEM
+            yield level, f"{named} {_failing(trouble, trouble.failing_since_us, now)}", f"{shows}; {replay}" if trouble.failed else shows
     for endpoint in await store.read(list_mail_endpoints()) if mail_domains else ():
         reasons = [why for address in recipients(endpoint.url) if (why := why_not_mailed(address, mail_domains)) is not None]
         if reasons:

@@ -41,7 +41,7 @@ FIRST = [
 PUSHES = f"/admin/v1/clients/{w.CLIENT_B}/connections/email_campaign/{w.PUSHED_TO}/pushes"
 OWN = [
     Request("GET", PUSHES),
-    Request("POST", f"{PUSHES}/retry", {"events": ["evt_1", "evt_2", "evt_3", "evt_4", "evt_5", "evt_6"]}),
+    *(Request("POST", f"{PUSHES}/retry", {"events": [f"evt_{number}"]}) for number in range(1, 7)),
     Request("POST", f"{PUSHES}/retry", {}),
     Request("GET", f"/admin/v1/clients/{w.CLIENT_B}"),
     Request("POST", HUBSPOT.removesuffix("/crm/hubspot"), {"channel": "crm", "tool": "hubspot", "access_token": "token-of-b"}),

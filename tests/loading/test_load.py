@@ -39,6 +39,8 @@ class Loads:
     answer: Answer = lambda request, query: {}
     failures: list[FakeResponse] = field(default_factory=list)
     """Responses before the usual ones."""
+    gone: set[str] = field(default_factory=set)
+    """Paths that answer 404."""
 
     async def connect(self, tool: str) -> None:
         body = {"channel": "email_campaign", "tool": tool, "access_token": TOKEN, "settings": {"api_base": self.api.base}}
@@ -95,6 +97,8 @@ async def loads(store: Store, make_client: MakeClient, clock: Clock) -> AsyncIte
         assert opened is not None
         if opened.failures:
             return opened.failures.pop(0)
+        if request.path in opened.gone:
+            return 404, b"Not found"
         query = {name: values[0] for name, values in parse_qs(urlsplit(request.path).query).items()}
         return 200, opened.answer(request, query)
 
@@ -137,7 +141,7 @@ async def test_load_of_instantly__brings_leads_mails_and_blocklist_at_their_own_
     job = await loads.load("instantly", instantly)
 
     assert (job["state"], job["error"]) == ("succeeded", None)
-    counts = {"requests": 4, "rows": 9, "webhooks": 6, "blocked": 2, "left_out": 1, "pages_left": 0}
+    counts = {"requests": 4, "rows": 9, "webhooks": 6, "blocked": 2, "left_out": 1, "unread": 0, "pages_left": 0}
     assert job["progress"] == {**counts, "percent": 100}
     ann = await loads.contact("ann@acme.example")
     assert ann["contact_status"] == "interested"
@@ -234,39 +238,88 @@ async def test_load_of_lemlist__reads_all_pages_of_activities(loads: Loads) -> N
 
 
 def heyreach(request: ReceivedRequest, query: dict[str, str]) -> object:
-    if request.path == "/campaign/GetAll":
-        return {"totalCount": 1, "items": [{"id": 9, "name": "LinkedIn"}]}
-    assert request.json() == {"campaignId": 9, "offset": 0, "limit": 100}
+    """A campaign with two pages of conversations: one whose messages are all in the list, one of 21 messages, one that was deleted."""
     profile = {"profileUrl": "https://www.linkedin.com/in/ann-acme", "firstName": "Ann", "emailAddress": "ann@acme.example"}
     states = {"leadCampaignStatus": "Failed", "leadConnectionStatus": "ConnectionAccepted", "leadMessageStatus": "MessageReply"}
-    return {"totalCount": 1, "items": [{"linkedInUserProfile": profile, "lastActionTime": "2026-03-03T09:30:00Z", **states}]}
+    ours = {"sender": "ME", "createdAt": "2026-03-02T09:00:00Z", "body": "Hi Ann"}
+    theirs = {"sender": "CORRESPONDENT", "createdAt": "2026-03-03T09:30:00Z", "body": "Tell me more"}
+    of_bob = {"correspondentProfile": {"profileUrl": "https://www.linkedin.com/in/bob-acme", "firstName": "Bob"}}
+    if request.path == "/campaign/GetAll":
+        return {"totalCount": 1, "items": [{"id": 9, "name": "Linked / In"}]}
+    if request.path == "/campaign/GetLeadsFromCampaign":
+        assert request.json() == {"campaignId": 9, "offset": 0, "limit": 100}
+        return {"totalCount": 1, "items": [{"linkedInUserProfile": profile, "lastActionTime": "2026-03-04T09:30:00Z", **states}]}
+    if request.path == "/inbox/GetConversationsV3":
+        asked = request.json()
+        assert (asked["limit"], asked["filters"]) == (100, {"campaignIds": [9]})
+        if asked["cursor"] is None:
+            short = {"id": "c1", "linkedInAccountId": 4, "totalMessages": 2, "messages": [ours, theirs]}
+            other = {"id": "c4", "linkedInAccountId": 4, "totalMessages": 1, "messages": [theirs], "campaignId": 8}
+            other |= {"correspondentProfile": {"profileUrl": "https://www.linkedin.com/in/cy-acme"}}
+            items = [{**short, "correspondentProfile": profile}, other]
+            return {"items": items, "nextCursor": "a/b=", "hasNextPage": True}
+        assert asked["cursor"] == "a/b="
+        long = {"id": "2-MTk/z==", "linkedInAccountId": "4", "totalMessages": 21, "messages": [theirs], **of_bob}
+        return {"items": [long, {**long, "id": "gone"}], "nextCursor": None, "hasNextPage": False}
+    if request.path == "/inbox/GetChatroom/4/2-MTk%2Fz%3D%3D":
+        return {"messages": [{**ours, "createdAt": f"2026-04-{day:02}T09:00:00Z"} for day in range(1, 21)] + [{**theirs, "body": "No"}, {}]}
+    if request.path == "/blacklist/GetLeads":
+        leads = [{"email": "gone@acme.example"}, {"profileUrl": "https://www.linkedin.com/in/di-acme"}, {"fullName": "Ed Acme"}]
+        return {"totalCount": "3", "items": leads}
+    raise AssertionError(request.path)
 
 
-async def test_load_of_heyreach__reads_the_states_of_a_failed_lead_too(loads: Loads) -> None:
+async def test_load_of_heyreach__brings_invitations_and_messages_with_text(loads: Loads) -> None:
+    loads.gone = {"/inbox/GetChatroom/4/gone"}
     job = await loads.load("heyreach", heyreach)
 
-    assert job["state"] == "succeeded"
-    events = await loads.timeline("ann@acme.example")
-    assert {("linkedin_invite_accepted", "2026-03-03T09:30:00Z"), ("linkedin_replied", "2026-03-03T09:30:00Z")} <= {*events}
+    assert (job["state"], job["error"]) == ("succeeded", None)
+    assert {name: job["progress"][name] for name in ("webhooks", "unread", "blocked", "left_out")} == {
+        "webhooks": 24, "unread": 1, "blocked": 2, "left_out": 1,
+    }  # fmt: skip
+    assert {*await loads.timeline("ann@acme.example")} >= {
+        ("linkedin_invite_accepted", "2026-03-04T09:30:00Z"), ("linkedin_sent", "2026-03-02T09:00:00Z"),
+        ("linkedin_replied", "2026-03-03T09:30:00Z"),
+    }  # fmt: skip
+    assert {*await loads.messages("ann@acme.example")} == {("sent", "Hi Ann"), ("received", "Tell me more")}
+    contacts = {contact["linkedin_url"]: contact for contact in await loads.house.listed(query="structure=FLAT")}
+    bob = next(contact for url, contact in contacts.items() if url.endswith("bob-acme"))
+    messages = (await loads.house.request("GET", f"/public/v2/messages?contact_id={bob['id']}&limit=200")).json()["data"]
+    assert (len(messages), [message["text"] for message in messages if message["direction"] == "received"]) == (21, ["No"])
+    assert not any(url.endswith("cy-acme") for url in contacts)
 
 
 def woodpecker(request: ReceivedRequest, query: dict[str, str]) -> object:
-    if urlsplit(request.path).path == "/rest/v2/blacklist/emails":
-        return {"emails": ["gone@acme.example"], "total": 1}
+    """A full page of prospects and the vendor's sentence after it, the responses of one of two who replied, and both blocklists."""
+    path = urlsplit(request.path).path
+    if path.startswith("/rest/v2/blacklist/"):
+        assert "page" not in query
+        return {"emails": ["gone@acme.example"], "total": 1} if path.endswith("emails") else {"domains": ["rival.example"], "total": 1}
+    if path == "/rest/v2/prospects/1/responses":
+        reply = {"response_id": 3, "campaign_id": 7, "subject": "Re:", "message": "Tell me more", "delivered": "2026-03-03T09:30:00+0000"}
+        return {"prospect_id": 1, "email": "ann@acme.example", "responses": [reply]}
+    if path == "/rest/v2/prospects/3/responses":
+        return {"prospect_id": 3, "email": "cy@acme.example", "responses": []}
+    if query["page"] == "2":
+        return {"message": "There are no prospects matching the given criteria."}
     return [
         {"id": 1, "email": "ann@acme.example", "first_name": "Ann", "status": "REPLIED", "interested": "INTERESTED",
          "last_contacted": "2026-03-02T09:00:00+0000", "last_replied": "2026-03-03T09:30:00+0000", "updated": "2026-03-04T09:30:00+0000"},
-        {"id": 2, "email": "bob@acme.example", "status": "BLACKLIST", "updated": "2026-03-04T09:30:00+0000"},
+        {"prospect": {"id": 2, "email": "bob@acme.example", "status": "BLACKLIST", "updated": "2026-03-04T09:30:00+0000"}},
+        {"id": 3, "email": "cy@acme.example", "status": "REPLIED", "last_replied": "2026-03-05T09:30:00+0000"},
+        *({} for _ in range(497)),
     ]  # fmt: skip
 
 
-async def test_load_of_woodpecker__brings_prospects_with_their_states(loads: Loads) -> None:
+async def test_load_of_woodpecker__brings_prospects_with_their_states_and_replies(loads: Loads) -> None:
     job = await loads.load("woodpecker", woodpecker)
 
-    assert job["state"] == "succeeded"
+    assert (job["state"], job["error"]) == ("succeeded", None)
     ann = await loads.contact("ann@acme.example")
     assert (ann["contact_status"], ann["last_reply_received"]) == ("interested", "2026-03-03T09:30:00Z")
-    assert {"gone@acme.example", "bob@acme.example"} <= await loads.listed()
+    assert await loads.messages("ann@acme.example") == [("received", "Tell me more")]
+    assert (await loads.contact("cy@acme.example"))["last_reply_received"] == "2026-03-05T09:30:00Z"
+    assert {"gone@acme.example", "bob@acme.example", "rival.example"} <= await loads.listed()
 
 
 def reply_io(request: ReceivedRequest, query: dict[str, str]) -> object:

@@ -247,7 +247,7 @@ async def test_push_that_the_tool_refused__is_listed_with_reason_and_advice_and_
     assert (await tools.house.request("GET", f"{path}?state=failed")).json()["data"] == []
 
     tools.answer = lambda request: (200, {"ok": True})
-    one = await tools.house.request("POST", f"{path}/retry", {"events": [listed[1]["event"], "evt_999"]})
+    one = await tools.house.request("POST", f"{path}/retry", {"events": [listed[1]["event"]]})
     assert (one.status, one.json()) == (202, {"events": 1})
     assert next(request.json() for request in await tools.deliver(2) if request.path == "/block-lists-entries") == {"bl_value": ANN[1]}
     assert (await tools.house.request("POST", f"{path}/retry", {})).status == 202
@@ -278,6 +278,19 @@ async def test_retry_of_no_event__is_refused_with_the_field(tools: Tools, body: 
     await tools.add("instantly")
     response = await tools.house.request("POST", f"{PUSHES.format(tools.house.client_id)}/retry", body)
     assert (response.status, response.json()["errors"][0]["pointer"]) == (422, pointer)
+
+
+async def test_retry_of_an_event_that_the_tool_was_never_sent__is_refused_and_sends_nothing(tools: Tools) -> None:
+    await tools.add("instantly")
+    await tools.suppress(ANN)
+    await tools.deliver(1)
+    of_instantly = (await tools.attempts())[0]["event"]
+
+    response = await tools.house.request("POST", f"{PUSHES.format(tools.house.client_id)}/retry", {"events": [of_instantly, "evt_99"]})
+
+    assert (response.status, [error["pointer"] for error in response.json()["errors"]]) == (422, ["/events/1"])
+    assert "no attempt to send evt_99 to this tool is stored" in response.json()["errors"][0]["detail"]
+    assert await tools.deliver(1) == []
 
 
 async def test_answer_that_nests_deeply__is_an_attempt_like_any_other(tools: Tools) -> None:

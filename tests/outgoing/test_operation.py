@@ -12,6 +12,7 @@ from tests.storage.test_store_copy import KEYS, content, silent
 from touchbase import doctor
 from touchbase.clients.sql.clients import ensure_client
 from touchbase.common.timestamps import DAY, SECOND
+from touchbase.outgoing.line import SCHEDULE
 from touchbase.outgoing.sql.backlog import count_outgoing
 from touchbase.outgoing.sql.endpoints import list_endpoints
 from touchbase.server.metrics import store_metrics
@@ -20,24 +21,48 @@ from touchbase.stores import copy_store, open_store
 
 async def test_doctor__names_endpoints_that_fail_or_are_paused_and_what_to_do(webhooks: Webhooks) -> None:
     made = await webhooks.add()
-    parts = webhooks.house.call.parts
+    store, began = webhooks.house.call.parts.store, webhooks.clock()
+    idle = [found async for found in doctor._webhooks(store, began + 9 * DAY)]
     webhooks.receivers.answer = lambda sent: 500
     await webhooks.house.contact(email="ada@example.com")
     await webhooks.deliver()
 
-    before = [found async for found in doctor._webhooks(parts.store, webhooks.clock())]
-    failing = [found async for found in doctor._webhooks(parts.store, webhooks.clock() + DAY)]
+    early = [found async for found in doctor._webhooks(store, began + 300 * SECOND)]
+    later = [found async for found in doctor._webhooks(store, began + 3_600 * SECOND)]
     webhooks.receivers.answer = lambda sent: 410
     await webhooks.deliver(120)
-    [disabled] = [found async for found in doctor._webhooks(parts.store, webhooks.clock())]
+    [disabled] = [found async for found in doctor._webhooks(store, webhooks.clock())]
 
-    assert [found[0] for found in before] == [doctor.OK]
-    assert [(found[0], "has failed since" in found[1], "endpoints attempts" in (found[2] or "")) for found in failing] == [
-        (doctor.PROBLEM, True, True)
+    assert [found[0] for found in idle] == [doctor.OK]
+    named = f"webhook endpoint {made['id']} of default ({made['url']}) has failed since "
+    assert [(found[0], found[1].startswith(named), found[2]) for found in (*early, *later)] == [
+        (level, True, f"`touchbase endpoints attempts --client default --endpoint {made['id']}` shows the responses")
+        for level in (doctor.NOTE, doctor.PROBLEM)
     ]
+    assert "(5 minutes), the receiver answers 500: 1 event waiting for another attempt" in early[0][1]
+    assert (
+        "(60 minutes), the receiver answers 500: 1 event waiting for another attempt; if nothing succeeds it is paused at " in later[0][1]
+    )
     assert f"webhook endpoint {made['id']} of default" in disabled[1]
     assert "410 Gone" in disabled[1]
     assert f"endpoints test --client default {made['id']}" in (disabled[2] or "")
+
+
+async def test_doctor__names_events_whose_attempts_have_all_failed_while_the_endpoint_works(webhooks: Webhooks) -> None:
+    made = await webhooks.add()
+    webhooks.receivers.answer = lambda sent: 400 if "ada@example.com" in str(sent.body) else 200
+    await webhooks.house.contact(email="ada@example.com")
+    for wait in SCHEDULE:
+        await webhooks.deliver(1.25 * wait / SECOND)
+    [failing] = [found async for found in doctor._webhooks(webhooks.house.call.parts.store, webhooks.clock())]
+    await webhooks.house.contact(email="bob@example.com")
+    await webhooks.deliver(61)
+    [works] = [found async for found in doctor._webhooks(webhooks.house.call.parts.store, webhooks.clock())]
+
+    replay = f"`touchbase endpoints replay --client default {made['id']} --failed-since 30d` sends them again"
+    assert (failing[0], works[0], works[2]) == (doctor.PROBLEM, doctor.PROBLEM, replay)
+    assert "the receiver answers 400: nothing waits for another attempt, 1 event with all attempts failed" in failing[1]
+    assert "works, but 1 event failed in all attempts" in works[1]
 
 
 async def test_doctor__names_endpoints_whose_recipients_are_outside_the_allowed_domains(webhooks: Webhooks) -> None:

@@ -50,6 +50,8 @@ HEADERS = json.dumps({"content-type": "application/json", "x-touchbase-loaded": 
 """Stored with each delivery: a person sees where it comes from."""
 TO_STOP = (401, 402, 403, 404, 405)
 """Answers after which a person must do something, as after a redirect, which is not followed."""
+GONE = (400, 404, 410)
+"""Answers to a request for one conversation that is not there any more; the load goes on with the next one."""
 
 
 class Position(msgspec.Struct):
@@ -80,6 +82,8 @@ class LoadProgress(msgspec.Struct):
     """Entries of the tool's blocklist that are on the do-not-contact list now."""
     left_out: int = 0
     """Entries of its blocklist that are no address."""
+    unread: int = 0
+    """Conversations that the tool lists and does not show: they were deleted meanwhile."""
     pages_left: int = 0
 
 
@@ -118,12 +122,13 @@ class LoadKind:
 async def _store(run: JobRun, connection: Connection, at: Position, todo: Sequence[Step], response: ApiResponse) -> None:
     """Store a page, and come back for the next one."""
     tool, (kind, start) = connection.tool, todo[0]
-    if not 200 <= response.status < 300:
+    is_gone = kind == "messages" and response.status in GONE
+    if not is_gone and not 200 <= response.status < 300:
         why = f"{BLOCKLISTS[tool].name} answered {response.status} to the page {kind}"
         retry = retry_after_of(response.headers, run.clock())
         await _wait(run, at, todo, why, retry, is_final=response.status in TO_STOP or 300 <= response.status < 400)
     try:
-        page = await run.sandbox.call(READ_PAGE, tool, kind, start, response.body)
+        page = await run.sandbox.call(READ_PAGE, tool, kind, start, b"[]" if is_gone else response.body)
     except (TaskStopped, RuntimeError):
         raise Conflict(
             f"the page {kind} of {BLOCKLISTS[tool].name} cannot be read: is the setting api_base of the connection its API?"
@@ -145,6 +150,7 @@ async def _store(run: JobRun, connection: Connection, at: Position, todo: Sequen
             progress.requests += 1
             progress.rows += page.rows
             progress.left_out += page.left_out
+            progress.unread += is_gone
 
         def checkpoint(results: list[Any], position: Position = position) -> Checkpoint:
             progress.webhooks += sum(getattr(result, "is_repeat", None) is False for result in results)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
+from urllib.parse import quote, unquote
 
 import msgspec
 
@@ -229,55 +230,111 @@ def _lemlist(page: Page, kind: str, start: str, value: Any) -> None:
 
 
 def _heyreach(page: Page, kind: str, start: str, value: Any) -> None:
-    rows = _rows(value, "items")
+    rows = _rows(value, "messages", "items") if kind == "messages" else _rows(value, "items")
     page.rows = len(rows)
     if kind == "campaigns":
-        page.following = [("leads", f"{number}/0/{_name(row)}") for row in rows if (number := _number(row))]
+        for row in rows:
+            if number := _number(row):
+                page.following += [("leads", f"{number}/0/{_name(row)}"), ("conversations", f"{number}//{_name(row)}")]
         _next(page, kind, len(rows), 100, str(int(start) + 100))
         return
-    campaign, offset, name = start.split("/", 2)
-    for row in rows:
-        _add(page, _lead_of_heyreach(row, {"id": campaign, "name": name}))
-    _next(page, kind, len(rows), 100, f"{campaign}/{int(offset) + 100}/{name}")
+    if kind == "blocklist":
+        names = ("email", "emailAddress", "profileUrl", "linkedInProfileUrl", "fullName")
+        page.blocked = [str(value) for row in rows if (value := next((row[name] for name in names if row.get(name)), None))]
+        _next(page, kind, len(rows), 100, str(int(start) + 100))
+        return
+    campaign, place, name = start.split("/", 2)
+    about = {"id": campaign, "name": name}
+    if kind == "leads":
+        for row in rows:
+            _add(page, _lead_of_heyreach(row, about))
+        _next(page, kind, len(rows), 100, f"{campaign}/{int(place) + 100}/{name}")
+    elif kind == "messages":
+        account, conversation, lead = map(unquote, place.split(","))
+        _add(page, _messages_of_heyreach(rows, account, conversation, {"profile_url": lead}, about))
+    else:
+        for row in rows:
+            _conversation_of_heyreach(page, row, campaign, name)
+        if value.get("hasNextPage") is not False and (after := value.get("nextCursor")):
+            page.following.append((kind, f"{campaign}/{quote(str(after), safe='')}/{name}"))
 
 
-def _lead_of_heyreach(row: Row, campaign: Row) -> Iterator[Row]:
-    profile = row.get("linkedInUserProfile")
+def _conversation_of_heyreach(page: Page, row: Row, campaign: str, name: str) -> None:
+    """Add a conversation's messages, or the page that has all of them. One of another campaign comes with that campaign."""
+    if str(row.get("campaignId") or campaign) != campaign:
+        return
+    account, conversation = _number({"id": row.get("linkedInAccountId")}), str(row.get("id") or "")
+    profile, total = _profile_of_heyreach(row, "correspondentProfile"), row.get("totalMessages")
+    messages = _rows(row.get("messages") or [])
+    if isinstance(total, int) and total <= len(messages):
+        _add(page, _messages_of_heyreach(messages, account, conversation, profile, {"id": campaign, "name": name}))
+    elif account and conversation and (url := profile["profile_url"]):
+        place = ",".join(quote(str(part), safe="") for part in (account, conversation, url))
+        page.following.append(("messages", f"{campaign}/{place}/{name}"))
+
+
+def _profile_of_heyreach(row: Row, name: str) -> Row:
+    profile = row.get(name)
     profile = profile if isinstance(profile, dict) else row
-    lead = {
+    return {
         "profile_url": profile.get("profileUrl"), "first_name": profile.get("firstName"), "last_name": profile.get("lastName"),
         "email_address": profile.get("emailAddress"),
     }  # fmt: skip
-    # The three states are independent: a failed lead may have been invited or written to.
-    names = {
-        "ConnectionSent": "CONNECTION_REQUEST_SENT", "ConnectionAccepted": "CONNECTION_REQUEST_ACCEPTED", "MessageSent": "MESSAGE_SENT",
-        "MessageReply": "MESSAGE_REPLY_RECEIVED",
-    }  # fmt: skip
-    for state in (row.get("leadConnectionStatus"), row.get("leadMessageStatus")):
-        if isinstance(state, str) and state in names:
-            yield {"event_type": names[state], "timestamp": row.get("lastActionTime"), "lead": lead, "campaign": campaign}
+
+
+def _lead_of_heyreach(row: Row, campaign: Row) -> Iterator[Row]:
+    """Yield a lead's invitation; its messages come with their conversation, at their own times."""
+    lead = _profile_of_heyreach(row, "linkedInUserProfile")
+    names = {"ConnectionSent": "CONNECTION_REQUEST_SENT", "ConnectionAccepted": "CONNECTION_REQUEST_ACCEPTED"}
+    if (name := names.get(str(row.get("leadConnectionStatus")))) is not None:
+        yield {"event_type": name, "timestamp": row.get("lastActionTime"), "lead": lead, "campaign": campaign}
+
+
+def _messages_of_heyreach(rows: Sequence[Row], account: str, conversation: str, lead: Row, campaign: Row) -> Iterator[Row]:
+    """Yield a conversation's messages; `sender` is "ME" for ours, else the lead's, and one without a time is left out."""
+    for row in rows:
+        at, of_reply = row.get("createdAt"), str(row.get("sender")).upper() != "ME"
+        if at:
+            yield {
+                "event_type": "MESSAGE_REPLY_RECEIVED" if of_reply else "MESSAGE_SENT", "timestamp": at, "lead": lead, "campaign": campaign,
+                "conversation_id": conversation, "sender": {"id": account},
+                "recent_messages": [{"creation_time": at, "message": row.get("body"), "is_reply": of_reply}],
+            }  # fmt: skip
 
 
 # Woodpecker
 
 _STATES = {
     "BOUNCED": ("prospect_bounced", "last_contacted"), "INVALID": ("prospect_invalid", "last_contacted"),
-    "REPLIED": ("prospect_replied", "last_replied"), "BLACKLIST": ("prospect_blacklisted", "updated"),
+    "BLACKLIST": ("prospect_blacklisted", "updated"),
 }  # fmt: skip
 _LEVELS = {"INTERESTED": "prospect_interested", "MAYBE-LATER": "prospect_maybe_later", "NOT-INTERESTED": "prospect_not_interested"}
 
 
 def _woodpecker(page: Page, kind: str, start: str, value: Any) -> None:
-    if kind == "blocklist":
-        emails = value.get("emails") if isinstance(value, dict) else None
-        if not isinstance(emails, list):
-            raise ValueError("the page has no list emails")
-        page.blocked, page.rows = [str(address) for address in emails], len(emails)
+    if kind in ("emails", "domains"):
+        blocked = value.get(kind) if isinstance(value, dict) else None
+        if not isinstance(blocked, list):
+            raise ValueError(f"the page has no list {kind}")
+        page.blocked, page.rows = [str(address) for address in blocked], len(blocked)
+    elif kind == "messages":
+        _, at, email = start.split("/", 2)
+        rows = _rows(value, "responses")
+        page.rows = len(rows)
+        # A reply by another channel has no response; the prospect's state has its time.
+        _add(page, (_reply_of_woodpecker(row, email) for row in rows or [{"delivered": unquote(at)}]))
+        return
     else:
-        rows = _rows(value, "content", "prospects")
+        # A page without a prospect is an object with a `message`.
+        rows = [] if isinstance(value, dict) and isinstance(value.get("message"), str) else _rows(value, "content", "prospects")
         page.rows = len(rows)
         for row in rows:
-            _add(page, _prospect(row))
+            prospect = row["prospect"] if isinstance(row.get("prospect"), dict) else row
+            _add(page, _prospect(prospect))
+            has_replied = prospect.get("status") == "REPLIED" or prospect.get("last_replied")
+            if has_replied and (number := _number(prospect)) and (address := prospect.get("email")):
+                replied = prospect.get("last_replied") or prospect.get("updated")
+                page.following.append(("messages", f"{number}/{quote(str(replied), safe='')}/{address}"))
     _next(page, kind, page.rows, 500, str(int(start) + 1))
 
 
@@ -289,6 +346,14 @@ def _prospect(row: Row) -> Iterator[Row]:
         yield {"method": state[0], "prospect": row, "timestamp": row.get(state[1]) or row.get("updated")}
     if (name := _LEVELS.get(str(row.get("interested")))) is not None:
         yield {"method": name, "prospect": row, "timestamp": row.get("updated")}
+
+
+def _reply_of_woodpecker(row: Row, email: str) -> Row:
+    at = row.get("delivered")
+    return {
+        "method": "prospect_replied", "timestamp": at, "prospect": {"email": email, "campaign_id": row.get("campaign_id")},
+        "email": {"id": row.get("response_id"), "date": at, "subject": row.get("subject"), "message": row.get("message")},
+    }  # fmt: skip
 
 
 # Reply.io

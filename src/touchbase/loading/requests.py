@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
-from urllib.parse import quote
+from urllib.parse import quote, unquote
 
 from touchbase.common.timestamps import SECOND, Micros
 from touchbase.connections.models import Connection
@@ -38,8 +38,8 @@ SOURCES: Mapping[str, Source] = {
     "instantly": Source((("leads", ""), ("emails", ""), ("blocklist", "")), {"emails": 4 * SECOND}, SECOND // 5),
     "smartlead": Source((("campaigns", ""), ("blocklist", "0")), {}, 2 * SECOND),
     "lemlist": Source((("activities", "0"), ("unsubscribes", "0")), {}, SECOND // 5),
-    "heyreach": Source((("campaigns", "0"),), {}, SECOND // 2),
-    "woodpecker": Source((("prospects", "1"), ("blocklist", "1")), {}, 2 * SECOND),
+    "heyreach": Source((("campaigns", "0"), ("blocklist", "0")), {}, SECOND // 2),
+    "woodpecker": Source((("prospects", "1"), ("emails", "1"), ("domains", "1")), {}, 2 * SECOND),
     "reply_io": Source((("contacts", "0"), ("sequences", "0"), ("blocklist", "Emails"), ("blocklist", "Domains")), {}, 3 * SECOND // 2),
 }
 """By tool."""
@@ -102,14 +102,25 @@ def _lemlist(kind: str, start: str) -> Parts:
 def _heyreach(kind: str, start: str) -> Parts:
     if kind == "campaigns":
         return "/campaign/GetAll", {"offset": int(start), "limit": 100}
+    if kind == "blocklist":
+        return "/blacklist/GetLeads", {"offset": int(start), "limit": 100}
     campaign, place, *_ = start.split("/")
+    if kind == "conversations":
+        # Of one campaign: an account's whole inbox has private conversations.
+        return "/inbox/GetConversationsV3", {"limit": 100, "cursor": unquote(place) or None, "filters": {"campaignIds": [int(campaign)]}}
+    if kind == "messages":
+        account, conversation, _ = place.split(",")
+        return f"/inbox/GetChatroom/{account}/{conversation}", None
     return "/campaign/GetLeadsFromCampaign", {"campaignId": int(campaign), "offset": int(place), "limit": 100}
 
 
 def _woodpecker(kind: str, start: str) -> Parts:
     if kind == "prospects":
         return f"/rest/v1/prospects?page={start}&per_page=500", None
-    return f"/rest/v2/blacklist/emails?page={start}&per_page=500", None
+    if kind == "messages":
+        return f"/rest/v2/prospects/{start.partition('/')[0]}/responses", None
+    # Whether the first page is 0 or 1 is not documented.
+    return f"/rest/v2/blacklist/{kind}?per_page=500{'' if start == '1' else f'&page={start}'}", None
 
 
 def _reply_io(kind: str, start: str) -> Parts:

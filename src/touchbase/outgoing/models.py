@@ -208,6 +208,13 @@ class Trouble:
     reason: str | None
     failing_since_us: Micros | None
     state_us: Micros
+    waiting: int
+    """Events that are tried again."""
+    failed: int
+    """Events of which all attempts failed."""
+    status: int | None
+    """Of the last attempt."""
+    error: str | None
 
 
 @dataclass(frozen=True, slots=True)

@@ -212,14 +212,19 @@ def read_served(cipher: Cipher, client: int, ids: list[int]) -> Plan[list[Served
 
 
 @query(scope=ALL_CLIENTS, merge=sorted_page(lambda trouble: (trouble.client_id, trouble.endpoint_id)))
-def list_troubles(failing_before_us: Micros, limit: int = 100) -> Plan[list[Trouble]]:
-    """Endpoints that are paused, were disabled because of a response, or have been failing since a time before `failing_before_us`."""
+def list_troubles(limit: int = 100) -> Plan[list[Trouble]]:
+    """Endpoints that fail, are paused, were disabled because of a response, or have events of which all attempts failed."""
+    pending = "FROM pending_webhook p WHERE p.client = e.client AND p.endpoint_id = e.id AND p.next_us IS"
     rows = yield Select(
-        "SELECT c.client_id, e.id, e.url, e.state, e.reason, s.failing_since_us, e.state_us FROM webhook_endpoint e "
+        f"SELECT c.client_id, e.id, e.url, e.state, e.reason, s.failing_since_us, e.state_us, (SELECT count(*) {pending} NOT NULL), "
+        f"(SELECT count(*) {pending} NULL), a.status, a.error FROM webhook_endpoint e "
         "JOIN webhook_position s ON s.client = e.client AND s.endpoint_id = e.id JOIN client c ON c.id = e.client "
-        "WHERE e.state = 'paused' OR (e.state = 'disabled' AND e.reason IS NOT NULL) OR (e.state = 'active' AND s.failing_since_us < ?) "
+        "LEFT JOIN webhook_attempt a ON a.client = e.client AND a.id = (SELECT max(n.id) FROM webhook_attempt n "
+        "WHERE n.client = e.client AND n.endpoint_id = e.id AND n.sequence > 0) "
+        "WHERE e.state = 'paused' OR (e.state = 'disabled' AND e.reason IS NOT NULL) "
+        f"OR (e.state = 'active' AND (s.failing_since_us IS NOT NULL OR EXISTS (SELECT 1 {pending} NULL))) "
         "ORDER BY c.client_id, e.id LIMIT ?",
-        (failing_before_us, limit),
+        (limit,),
     )
     return [Trouble(*row) for row in rows]
 

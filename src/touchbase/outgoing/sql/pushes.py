@@ -10,6 +10,8 @@ import msgspec
 
 from touchbase.common.cipher import Cipher
 from touchbase.common.timestamps import Micros
+from touchbase.errors import Fault, Invalid, TouchbaseError
+from touchbase.event_log.models import event_id
 from touchbase.outgoing.models import ACTIVE, PAUSED, SKIPPED, Attempt, Pending, order_key
 from touchbase.outgoing.sql.endpoints import locked_endpoint, save_endpoint
 from touchbase.outgoing.sql.statements import ATTEMPT, NO_FAILURE, RETRY_FAILED, SAVE_PENDING, attempt_of, pending_row
@@ -82,16 +84,18 @@ def _data(text: str | None) -> dict[str, Any]:
 
 
 @command(cipher=True)
-def retry_pushes(cipher: Cipher, client: int, url: str, at: Micros, sequences: Sequence[int] = ()) -> Plan[int]:
+def retry_pushes(cipher: Cipher, client: int, url: str, at: Micros, sequences: Sequence[int] = ()) -> Plan[int | TouchbaseError]:
     """Send what a tool has not taken again, and resume paused endpoints; return how many events.
 
-    `sequences`: Only these events, also skipped ones; empty: all that wait or failed.
+    `sequences`: Only these events, also skipped ones; empty: all that wait or failed. `Invalid` if one of them was never sent to the tool.
     """
     count = 0
+    unsent = {*sequences}
     for (number,) in (yield Select(f"{_OF_TOOL} ORDER BY id", (client, url))):
         key = (client, number)
         endpoint = yield from locked_endpoint(client, number, cipher)
         events = yield from _attempted(key, sequences, at)
+        unsent -= {event.sequence for event in events}
         if sequences and not events:
             continue
         yield Execute(SAVE_PENDING, [pending_row(*key, event) for event in events])
@@ -100,6 +104,10 @@ def retry_pushes(cipher: Cipher, client: int, url: str, at: Micros, sequences: S
             endpoint.state, endpoint.reason, endpoint.state_us = ACTIVE, None, at
             yield Execute(NO_FAILURE, [key])
         yield from save_endpoint(endpoint, cipher)
+    if unsent:
+        detail = "no attempt to send {} to this tool is stored: the list of its pushes has the ids"
+        indices = [(index, event) for index, event in enumerate(sequences) if event in unsent]
+        raise Invalid([Fault(f"/events/{index}", "unknown", detail.format(event_id(event))) for index, event in indices])
     return count
 
 

@@ -1,8 +1,8 @@
-"""Airtable: notifications of its webhooks, the changes behind them, and fetching records.
+"""Airtable: notifications of its webhooks, the changes behind them, and fetching records; rows that an automation's script sends.
 
 Reference: airtable.com, webhooks overview and list of payloads. A notification names a base and a webhook. The changes are a list that is
 read by a cursor; they name tables and records, and the values of fields by ids. So the records are fetched: then fields have names, and
-values of formulas and links are there too.
+values of formulas and links are there too. The script is in docs/how-to/move-from-airtable.md.
 """
 
 from __future__ import annotations
@@ -14,11 +14,11 @@ from urllib.parse import quote
 
 from touchbase.adapters.interface import ParsedWebhook
 from touchbase.adapters.kit.crm import COMPANY, CONTACT, CREATED, DELETED, UPDATED, CrmItem, other_event
-from touchbase.adapters.kit.crm_adapter import Body, CrmAdapter, chosen_kind
+from touchbase.adapters.kit.crm_adapter import Body, chosen_kind
 from touchbase.adapters.kit.crm_values import as_dict, as_list, query_parameter
 from touchbase.adapters.kit.extract import text
 from touchbase.adapters.kit.fetch import ApiFetcher, FetchTarget, build_path
-from touchbase.adapters.kit.open_tables import SHAPES, read_row
+from touchbase.adapters.kit.open_tables import SHAPES, OpenTable, RowChange, read_row
 from touchbase.adapters.kit.signatures import BASE64, Scheme, constant_time_equal, hmac_digest, unbase64
 from touchbase.adapters.kit.times import parse_time
 from touchbase.common.timestamps import Micros
@@ -58,27 +58,35 @@ def _listed(page: object) -> list[object]:
     return [page] if "payloads" not in body or body["payloads"] else []
 
 
-class Airtable(CrmAdapter):
-    """Reads Airtable's notifications, lists of changes, and records."""
+class Airtable(OpenTable):
+    """Reads Airtable's notifications, lists of changes, records, and a script's rows."""
 
     tool = "airtable"
-    detection_keys = frozenset({"base", _CONTENT_MAC})
+    detection_keys = frozenset({"base", "rows", _CONTENT_MAC})
     signature_schemes = (
         Scheme(f"header `{_CONTENT_MAC}`: HMAC-SHA256 of the body in hex, by the webhook's `macSecretBase64`", _is_genuine, form=BASE64),
     )
     fetcher: ClassVar[Fetcher | None] = ApiFetcher(
         "https://api.airtable.com", 1, 180, _make, _listed, list_type=CHANGES, page_end=_page_end
     )
-    status: ClassVar[tuple[str, ...]] = ("status",)
 
     def confidence(self, body: Body, webhook: ParsedWebhook) -> int:
-        """Return the confidence: by the ids of base and webhook."""
+        """Return the confidence: by the ids of base and webhook, or of a script's records."""
         base, hook = _ids(body)
-        return 95 if base.startswith("app") and hook.startswith("ach") else 0
+        return 95 if base.startswith("app") and hook.startswith("ach") else super().confidence(body, webhook)
+
+    def changes(self, body: Body, webhook: ParsedWebhook) -> RowChange | None:
+        """Return the rows that a script sends: their ids are Airtable's."""
+        table, rows = text(body.get("table_name")), as_list(body.get("rows"))
+        if table is None or not rows or not all(_RECORD.fullmatch(text(as_dict(row).get("id")) or "") for row in rows):
+            return None
+        return RowChange(UPDATED, table, table, rows, text(body.get("event")))
 
     def read(self, body: Body, webhook: ParsedWebhook) -> list[Event]:
-        """Return that the list of changes is to be read."""
+        """Return a script's rows; of a notification that the list of changes is to be read."""
         base, hook = _ids(body)
+        if not base:
+            return super().read(body, webhook)
         event = other_event("ignored", "notification", f"{CHANGES}{base}", hook)
         event.thin = True
         return [event]
