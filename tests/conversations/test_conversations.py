@@ -87,7 +87,7 @@ async def test_snooze__ends_with_its_time_or_with_a_reply_of_a_person(messages: 
     snoozed = (await change(messages, {"snoozed_until": until})).json()
     await messages.receive(mail("auto_replied", second=2))
     after_machine = await states(messages)
-    messages.call.clock.now += 2 * HOUR
+    messages.call.clock.move(7_200)
     after_time = await states(messages)
     await change(messages, {"snoozed_until": to_text(messages.call.clock() + HOUR)})
     messages.call.clock.now += 1
@@ -176,6 +176,32 @@ async def test_done__pages_newest_first(messages: Messages) -> None:
     assert [row["conversation"]["state"] for row in bulk.json()["data"]] == ["done"] * 5
     emails = [conversation["contact"]["email"] for conversation in first["data"] + second["data"]]
     assert emails == [f"p{n}@example.com" for n in (4, 3, 2, 1, 0)]
+
+
+async def test_search_and_filters__find_conversations_in_every_state(messages: Messages) -> None:
+    for second, (email, text) in enumerate(
+        [("ann@example.com", "Ärger, 100% off"), ("bob@example.com", "Where is the data?"), ("cy@example.com", "No")]
+    ):
+        await messages.receive(mail(second=second, email=email, content={"subject": "Re: night shift", "text": text}))
+    await messages.receive(mail(second=10, email="bob@example.com", content={"text": "Later, perhaps"}))
+    await change(messages, {"state": "done"}, contact=2)
+    await messages.call("PATCH", "/public/v2/contacts/3", {"contact_status": "interested"})
+
+    async def names(query: str) -> str:
+        return " ".join(conversation["contact"]["email"].split("@")[0] for conversation in await listed(messages, f"?{query}"))
+
+    assert await names("state=any") == "bob cy ann"
+    assert await names("state=any&q=SHIFT+night") == "bob cy ann"
+    assert await names("state=any&q=data") == await names("state=done&q=data") == "bob"
+    assert await names("state=any&q=%C3%A4rger+100%25") == await names("q=Ann@") == "ann"
+    assert await names("state=any&q=1%25o") == await names("state=any&q=night+_") == await names("q=data") == ""
+    assert await names("contact_status=interested") == "cy"
+    assert (await names("waiting_hours=1"), await names("state=any&waiting_hours=1")) == ("", "")
+    messages.call.clock.move(7_200)
+    assert await names("state=any&waiting_hours=1") == "cy ann"
+
+    page = (await messages.call.get(f"{PATH}?state=any&limit=2")).json()
+    assert await names(f"state=any&limit=2&cursor={page['next_cursor']}") == "ann"
 
 
 async def test_bulk__says_what_became_of_each(messages: Messages) -> None:

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from touchbase_client import Touchbase
 
 COLUMNS = ("client", "contact", "id", "state", "since", "label", Column("subject", SHORT), Column("text", NOTE))
-STATES = ("open", "snoozed", "automatic", "done")
+STATES = ("open", "snoozed", "automatic", "done", "any")
 
 
 @click.group(cls=Group)
@@ -29,6 +29,9 @@ def conversations() -> None:
 @click.option("--label", help="Only conversations with this label.")
 @click.option("--tool", help="Only conversations with a reply from this tool.")
 @click.option("--assignee", help="Only conversations of this user, by id; `nobody`: of no user.")
+@click.option("--contact-status", help="Only conversations with a contact in this status.")
+@click.option("--search", "q", help="Only conversations with these words in a name, an address, a subject or a text.")
+@click.option("--waiting-hours", type=click.IntRange(1, 8_760), help="Only conversations with a reply that waits for more hours.")
 @click.option("--limit", default=50, show_default=True, type=click.IntRange(1, 1000), help="Most conversations to list.")
 @json_option()
 def list_(tb: Touchbase, limit: int, as_json: bool, **filters: Any) -> None:

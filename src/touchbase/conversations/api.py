@@ -14,7 +14,7 @@ from touchbase.clients.models import ACTIVE, Client
 from touchbase.clients.sql.clients import list_clients
 from touchbase.common import field_limits as limits
 from touchbase.common.field_limits import clean, why_not_storable
-from touchbase.common.timestamps import Micros, to_text, to_text_or_none
+from touchbase.common.timestamps import SECOND, Micros, to_text, to_text_or_none
 from touchbase.connections.sql.connections import list_connections
 from touchbase.conversations import plans
 from touchbase.conversations.answer_bodies import (
@@ -27,7 +27,9 @@ from touchbase.conversations.answer_bodies import (
 )
 from touchbase.conversations.answers import Answer, answers_of_contact, capability_of, queue_answer, take_back_answer, why_not
 from touchbase.conversations.plans import (
+    ANY,
     DONE,
+    MOST_WORDS,
     NEWEST,
     OPEN,
     SORTS,
@@ -65,12 +67,14 @@ _STATE = named_enum("ConversationState", "How far a conversation is.", STATES)
 _ACT = named_enum("ConversationAct", "What a person does with a conversation.", ("done", "open"))
 _KIND = named_enum("ReplyKind", "What wrote a reply.", ("automatic", "human"))
 _LABEL = named_enum("ReplyLabel", "What the author of a reply wants.", LABELS)
+named_enum("ConversationStateFilter", "Which conversations a list has, by their state.", (*STATES, ANY))
 named_enum("ConversationSort", "The order of conversations.", SORTS)
 CLIENT = query.text("client_id", "Conversations of this client: its `client_id`, or its handle.")
-STATE = query.choice("state", STATES, "Conversations in this state; left out: open ones.")
+STATE = query.choice("state", (*STATES, ANY), "Conversations in this state, or in any, the newest first; left out: open ones.")
 SORT = query.choice("sort", SORTS, "The newest first, or the one that waits longest; left out: the newest.")
 LABEL = query.choice("label", LABELS, "Conversations with this label.", member="label")
 ASSIGNEE = query.text("assignee", "Conversations of a user: an id, `me` or `nobody`.")
+WAITING_HOURS = query.integer("waiting_hours", 1, 8_760, "Conversations with a reply of a person that waits for more hours.")
 DRY_RUN = query.flag("dry_run", "Only check the answer: nothing is queued.")
 FILTERS = (
     LABEL,
@@ -79,6 +83,12 @@ FILTERS = (
     query.text("campaign_id", "Conversations with a reply to this campaign, by the tool's id.", member="campaign_id"),
     query.flag("unread", "Conversations with a reply that the person who calls has not read.", member="unread"),
     query.text("mailbox", "Conversations with a reply to this own address or account.", member="mailbox"),
+    query.text("contact_status", "Conversations with a contact in this status.", member="contact_status"),
+    query.text(
+        "q",
+        f"Conversations with these words, up to {MOST_WORDS}, in the contact's name or address, or in the subjects and texts of replies.",
+        member="q",
+    ),
 )
 
 
@@ -241,7 +251,7 @@ async def list_team_conversations(call: Call) -> Response:
     """Handle `GET` of a page of conversations."""
     caller, parameters = await call.principal(of_several=True), call.parameters()
     state = parameters[STATE] or OPEN
-    sort = NEWEST if state == DONE else parameters[SORT] or NEWEST
+    sort = NEWEST if state in (DONE, ANY) else parameters[SORT] or NEWEST
     after: plans.Place | None = parameters.cursor(f"{PATH}/{sort}", tuple[int, int, int])
     assignee = parameters[ASSIGNEE]
     if assignee == ME and caller.user is None:
@@ -251,12 +261,18 @@ async def list_team_conversations(call: Call) -> Response:
     limit, page_bytes, now = min(parameters[LIMIT], LARGEST_PAGE), await call.page_bytes(), call.api.dependencies.clock()
     user_id = caller.user.id if assignee == ME and caller.user is not None else "" if assignee == NOBODY else assignee
     reader = _reader(caller)
-    filters, numbers = Filters(**parameters.filters, assignee=user_id), sorted(clients)
-    if state == DONE:
-        wanted = list_done_conversations(numbers, limit + 1, filters, after)
-    else:
-        wanted = list_conversations(numbers, state, now, limit + 1, filters, sort, after, reader)
-    listed = await call.api.dependencies.store.read(wanted)
+    hours = parameters[WAITING_HOURS]
+    open_before = None if hours is None else now - hours * 3_600 * SECOND
+    filters, numbers = Filters(**parameters.filters, assignee=user_id, open_before=open_before), sorted(clients)
+    listed: list[Conversation] = []
+    if state != DONE:
+        of_state = None if state == ANY else state
+        listed += await call.api.dependencies.store.read(
+            list_conversations(numbers, of_state, now, limit + 1, filters, sort, after, reader)
+        )
+    if state in (DONE, ANY):
+        listed += await call.api.dependencies.store.read(list_done_conversations(numbers, limit + 1, filters, after))
+        listed = plans.in_order(listed, NEWEST)
     page, has_more = page_of(listed, limit)
     data = fitting((_out(conversation, clients[conversation.client], now) for conversation in page), page_bytes)
     last = page[len(data) - 1] if has_more or len(data) < len(page) else None
@@ -513,7 +529,8 @@ ROUTES = [
         "GET", PATH, list_team_conversations, scope=READ, operation_id="list_conversations", tag=TAG, summary="List conversations",
         description="The contacts who wrote, in one state: open (a reply of a person is not handled), snoozed, automatic (only machines "
         "wrote) or done.",
-        query=(*PAGE, CLIENT, STATE, ASSIGNEE, SORT, *FILTERS), success=(Success(200, "A page.", ConversationPage),), problems=(404,),
+        query=(*PAGE, CLIENT, STATE, ASSIGNEE, SORT, WAITING_HOURS, *FILTERS), success=(Success(200, "A page.", ConversationPage),),
+        problems=(404,),
     ),
     Route(
         "POST", f"{PATH}/bulk", change_team_conversations, scope=WRITE, operation_id="change_conversations", tag=TAG,

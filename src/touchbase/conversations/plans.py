@@ -28,6 +28,8 @@ from touchbase.sql.statement import Execute, Plan, Row, Select, Statement
 
 OPEN, SNOOZED, AUTOMATIC, DONE = "open", "snoozed", "automatic", "done"
 STATES = (OPEN, SNOOZED, AUTOMATIC, DONE)
+ANY = "any"
+"""A list of conversations in all states."""
 NEWEST, WAITING = "newest", "waiting"
 SORTS = (NEWEST, WAITING)
 MOST_COUNTED = 999
@@ -230,9 +232,40 @@ class Filters:
     """The id of a user; empty: nobody."""
     unread: bool = False
     """Only those that the person who reads the list has not read."""
+    contact_status: str | None = None
+    open_before: Micros | None = None
+    """Only those whose oldest reply of a person that is not handled came before this time."""
+    q: str | None = None
+    """Words that the contact's name or address, or the subject or text of one of its messages must have, in any order."""
+
+    def add_to(self, where: Where, *, is_postgres: bool) -> None:
+        """Add the conditions on the contact `x` of client `m.client`, whatever the state of the conversation is."""
+        if self.contact_status is not None:
+            where.add(f"EXISTS (SELECT 1 FROM contact s WHERE {_CONTACT_OF} AND s.status = ?)", self.contact_status)
+        like = "ILIKE" if is_postgres else "LIKE"
+        for word in (self.q or "").split()[:MOST_WORDS]:
+            escaped = re.sub(r"([\\%_])", r"\\\1", word)
+            # SQLite knows upper and lower case of ASCII letters alone.
+            patterns = [f"%{text}%" for text in {escaped, *(() if word.isascii() else (escaped.lower(), escaped.upper(), escaped.title()))}]
+            matches = " OR ".join([f"{{0}} {like} ? ESCAPE '\\'"] * len(patterns))
+            where.add(
+                f"(EXISTS (SELECT 1 FROM contact s WHERE {_CONTACT_OF} AND ({matches.format(_NAMES)})) "
+                f"OR EXISTS (SELECT 1 FROM event f CROSS JOIN message o WHERE {_RECEIVED_OF} AND ({matches.format(_TEXTS)})))",
+                *patterns,
+                *patterns,
+            )
 
 
 _OF_MESSAGE = ("tool", "channel", "campaign_id", "mailbox")
+MOST_WORDS = 8
+"""Words of a search that count."""
+_CONTACT_OF = "s.client = m.client AND s.id = x.record_id"
+_NAMES = "(COALESCE(s.first_name, '') || ' ' || COALESCE(s.last_name, '') || ' ' || COALESCE(s.email, ''))"
+_TEXTS = "(COALESCE(o.subject, '') || ' ' || COALESCE(o.text, ''))"
+_RECEIVED_OF = (
+    "f.client = m.client AND f.record_kind = 1 AND f.record_id = x.record_id "
+    "AND o.client = f.client AND o.event_key = f.key AND o.occurred_us = f.occurred_us AND o.direction = 'received' AND o.deleted = 0"
+)
 
 
 def divide_clients(call: object, cell_of: CellOf) -> dict[int, object]:
@@ -245,10 +278,11 @@ def divide_clients(call: object, cell_of: CellOf) -> dict[int, object]:
 
 def _first_of_all(call: object, answers: Answers) -> list[Conversation]:
     conversations = [conversation for answer in answers.values() for conversation in answer]
-    return _in_order(conversations, getattr(call, "sort", NEWEST))[: call.limit]  # type: ignore[attr-defined]
+    return in_order(conversations, getattr(call, "sort", NEWEST))[: call.limit]  # type: ignore[attr-defined]
 
 
-def _in_order(conversations: Iterable[Conversation], sort: str) -> list[Conversation]:
+def in_order(conversations: Iterable[Conversation], sort: str) -> list[Conversation]:
+    """Return conversations in the order of a list."""
     return sorted(conversations, key=lambda conversation: place(conversation, sort), reverse=sort == NEWEST)
 
 
@@ -278,7 +312,7 @@ _STATE = (
 @query(clients=lambda call: call.clients, divide=Division(divide_clients, _first_of_all, partial=True))
 def list_conversations(
     clients: Sequence[int],
-    state: str,
+    state: str | None,
     now: Micros,
     limit: int,
     filters: Filters = Filters(),
@@ -288,11 +322,11 @@ def list_conversations(
 ) -> Plan[list[Conversation]]:
     """Conversations of these clients that are open, snoozed or automatic, newest first, or with `waiting` the longest waiting first.
 
-    `reader`: The user who reads the list; empty: a key, for which nothing is unread.
+    `state`: None for any of them. `reader`: the user who reads the list; empty: a key, for which nothing is unread.
     """
     if not clients:
         return []
-    having = Where(f"{_STATE} = ?", now, state)
+    having = Where() if state is None else Where(f"{_STATE} = ?", now, state)
     of_message = [(name, value) for name in _OF_MESSAGE if (value := getattr(filters, name)) is not None]
     if of_message:
         condition = " AND ".join(f"m.{name} = ?" for name, _ in of_message)
@@ -308,25 +342,29 @@ def list_conversations(
         having.add(f"{unread} = 1")
     oldest = f"COALESCE(min({_HUMAN.format('m.occurred_us')}), max(m.occurred_us))"
     by, direction, than = ("max(m.occurred_us)", "DESC", "<") if sort == NEWEST else (oldest, "ASC", ">")
+    having.less(f"min({_HUMAN.format('m.occurred_us')})", filters.open_before)
     if after is not None:
         having.add(f"({by}, m.client, x.record_id) {than} (?, ?, ?)", *after)
+    in_postgres = having.copy()
+    filters.add_to(having, is_postgres=False)
+    filters.add_to(in_postgres, is_postgres=True)
     condition, numbers = among(clients)
     of_clients = f"m.client {condition} AND {_OPEN}"
     columns = f"SELECT m.client, x.record_id, max(m.occurred_us), {_COUNTS}, {_V}, {unread}"
-    ends = (
-        f"GROUP BY m.client, x.record_id HAVING {having} ORDER BY {by} {direction}, m.client {direction}, x.record_id {direction} LIMIT ?"
+    groups, ends = (
+        "GROUP BY m.client, x.record_id HAVING",
+        f"ORDER BY {by} {direction}, m.client {direction}, x.record_id {direction} LIMIT ?",
     )
     rows = yield Select(
-        f"{columns} {_SQLITE} {_DECIDED} {_READ} WHERE {of_clients} AND {_SAME} {ends}",
+        f"{columns} {_SQLITE} {_DECIDED} {_READ} WHERE {of_clients} AND {_SAME} {groups} {having} {ends}",
         (reader, *numbers, *having.params, limit),
-        f"{columns} {_POSTGRES} {_DECIDED} {_READ} WHERE {of_clients} {ends}",
+        f"{columns} {_POSTGRES} {_DECIDED} {_READ} WHERE {of_clients} {groups} {in_postgres} {ends}",
     )
     return (yield from _with_details([_conversation(row) for row in rows]))
 
 
 _LATER = (
-    "SELECT 1 FROM event f CROSS JOIN message o WHERE f.client = m.client AND f.record_kind = 1 AND f.record_id = x.record_id "
-    "AND o.client = f.client AND o.event_key = f.key AND o.occurred_us = f.occurred_us AND o.direction = 'received' AND o.deleted = 0 "
+    f"SELECT 1 FROM event f CROSS JOIN message o WHERE {_RECEIVED_OF} "
     "AND (o.handled_us IS NULL OR (o.occurred_us, o.id) > (m.occurred_us, m.id))"
 )
 
@@ -344,10 +382,10 @@ def list_done_conversations(
     conversations: list[Conversation] = []
     if len(clients) > FEW_CLIENTS:
         clients = [row[0] for row in (yield Select(_WITH_MESSAGES, (str([*clients]),)))]
-    # What is done waits for no reader.
-    for client in [] if filters.unread else clients:
+    # What is done waits for no reader and no answer.
+    for client in [] if filters.unread or filters.open_before is not None else clients:
         conversations += yield from _done(client, limit, filters, after)
-    return (yield from _with_details(_in_order(conversations, NEWEST)[:limit]))
+    return (yield from _with_details(in_order(conversations, NEWEST)[:limit]))
 
 
 def _done(client: int, limit: int, filters: Filters, after: Place | None) -> Plan[list[Conversation]]:
@@ -360,13 +398,16 @@ def _done(client: int, limit: int, filters: Filters, after: Place | None) -> Pla
         where.add("COALESCE(v.assignee_id, '') = ?", filters.assignee)
     if after is not None:
         where.add("(m.occurred_us, m.client, x.record_id) < (?, ?, ?)", *after)
+    in_postgres = where.copy()
+    filters.add_to(where, is_postgres=False)
+    filters.add_to(in_postgres, is_postgres=True)
     columns = "SELECT m.client, x.record_id, m.occurred_us, 0, NULL, NULL, 0, 0, v.snoozed_us, v.snoozed_until_us, v.label, v.assignee_id, "
     columns += "COALESCE(v.updated_us, 0), 0"
     ends = f"NOT EXISTS ({_LATER}) ORDER BY m.occurred_us DESC, x.record_id DESC LIMIT ?"
     rows = yield Select(
         f"{columns} {_SQLITE} {_DECIDED} WHERE {where} AND {_SAME} AND {ends}",
         (*where.params, limit),
-        f"{columns} {_POSTGRES} {_DECIDED} WHERE {where} AND {ends}",
+        f"{columns} {_POSTGRES} {_DECIDED} WHERE {in_postgres} AND {ends}",
     )
     return [_conversation(row) for row in rows]
 

@@ -135,7 +135,8 @@ class Conversations(Struct, forbid_unknown_fields=True, kw_only=True):
     """Which conversations to list, of all clients that the key may see."""
 
     client_id: Annotated[str | None, Meta(description="Only of this client.")] = None
-    state: Annotated[Literal["open", "snoozed", "automatic", "done"], Meta(description="Only in this state.")] = "open"
+    state: Annotated[Literal["open", "snoozed", "automatic", "done", "any"], Meta(description="Only in this state.")] = "open"
+    q: Annotated[str | None, Meta(description="Only with these words in the contact's name or address, or in a reply.")] = None
     label: Annotated[str | None, Meta(description="Only with this label, as `interested`.")] = None
     sort: Annotated[Literal["newest", "waiting"], Meta(description="The newest first, or the one that waits longest.")] = "newest"
     limit: Limit = 20

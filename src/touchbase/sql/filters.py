@@ -31,6 +31,12 @@ class Where:
         """The parameters, in the order of their placeholders."""
         return tuple(self._params)
 
+    def copy(self) -> Where:
+        """Return the same conditions, to add others to."""
+        other = Where()
+        other._conditions, other._params = [*self._conditions], [*self._params]
+        return other
+
     def add(self, condition: str, *params: object) -> None:
         """Add a condition."""
         self._conditions.append(condition)
