@@ -59,7 +59,7 @@ class ClientOut(Struct):
     ]
     deletion: DeletionOut | None
     stored_bytes: Annotated[
-        int, Meta(description="Bytes that it stores, as of the last count, which is some minutes old; 0: not counted yet.")
+        int, Meta(description="Stored bytes at the last count, some minutes ago; 0: not counted yet.")
     ]
     settings: SettingsBody
 

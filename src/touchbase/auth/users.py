@@ -29,7 +29,7 @@ ROLE_SCOPES: Mapping[str, frozenset[str]] = {
     OPERATOR: frozenset((READ, WRITE)),
     ADMINISTRATOR: frozenset((READ, WRITE, ADMIN)),
 }
-"""What each role allows, from the least to the most."""
+"""Rights of each role, from the least to the most."""
 ROLES = tuple(ROLE_SCOPES)
 INVITED, ACTIVE, SUSPENDED = "invited", "active", "suspended"
 USER_STATES = (INVITED, ACTIVE, SUSPENDED)
@@ -45,7 +45,7 @@ USED_LINK = "this link was used, replaced or has expired; ask an administrator f
 
 @dataclass(frozen=True, slots=True)
 class User:
-    """A person. `role` is for all clients; None: only for those of `grants`, by their numbers."""
+    """A person. `role` is for all clients; None: only for the clients of `grants`, by their numbers."""
 
     id: str
     email: str
@@ -124,7 +124,7 @@ def new_link(user_id: str, kind: LinkKind, now: Micros) -> tuple[str, OneTimeLin
 
 
 def link_digest(secret: str) -> str:
-    """Return what the store has of a link's secret."""
+    """Return the stored form (hash) of a link's secret."""
     return sha256(secret.encode()).hexdigest()
 
 
@@ -405,7 +405,7 @@ def list_users(
 
 @query
 def list_invitations() -> Plan[list[tuple[OneTimeLink, User]]]:
-    """The newest invitations of people who have not joined, newest first; also those that have expired."""
+    """The latest invitations of people who have not joined, newest first; expired ones too."""
     rows = yield Select(
         f"SELECT {_LINK} FROM invitation WHERE kind = ? AND user_id IN (SELECT id FROM user_account WHERE state = ?) "
         "ORDER BY created_us DESC, id LIMIT ?",

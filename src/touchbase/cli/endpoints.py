@@ -239,7 +239,7 @@ def attempts(tb: Touchbase, endpoint_id: int | None, event: str | None, outcome:
 
 @endpoints.command()
 @one_endpoint
-@click.option("--event", help="One event, such as evt_1207, whatever became of it.")
+@click.option("--event", help="One event, such as evt_1207, in any state.")
 @click.option("--failed-since", callback=point_in_time, metavar="TIME", help="Events that began to fail since then.")
 @click.option("--missing-since", callback=point_in_time, metavar="TIME", help="Events since then that were never delivered.")
 @json_option()

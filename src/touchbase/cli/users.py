@@ -75,7 +75,7 @@ def reset(tb: Touchbase, email: str, as_json: bool) -> None:
 @EMAIL
 @json_option()
 def suspend(tb: Touchbase, email: str, as_json: bool) -> None:
-    """Let somebody sign in no more, and end all their sessions within a second."""
+    """Disable a person's sign-in and end all their sessions within a second."""
     user = tb.team.users.update(_id_of(tb, email), {"state": "suspended"})
     print_json(user) if as_json else click.echo(f"{email} is suspended")
 
@@ -92,7 +92,7 @@ def resume(tb: Touchbase, email: str, as_json: bool) -> None:
 
 @users.group("keys", cls=Group)
 def keys() -> None:
-    """Personal keys: API keys that act as their person, with no more than the person may do."""
+    """Personal keys: API keys that act as their person and are limited by that person's rights."""
 
 
 @keys.command("create")

@@ -68,7 +68,7 @@ _LABEL = named_enum("ReplyLabel", "What the author of a reply wants.", LABELS)
 named_enum("ConversationSort", "The order of conversations.", SORTS)
 CLIENT = query.text("client_id", "Conversations of this client: its `client_id`, or its handle.")
 STATE = query.choice("state", STATES, "Conversations in this state; left out: open ones.")
-SORT = query.choice("sort", SORTS, "The newest first, or the one that waits longest; left out: the newest.")
+SORT = query.choice("sort", SORTS, "The newest first, or the longest waiting; left out: the newest.")
 LABEL = query.choice("label", LABELS, "Conversations with this label.", member="label")
 ASSIGNEE = query.text("assignee", "Conversations of a user: an id, `me` or `nobody`.")
 DRY_RUN = query.flag("dry_run", "Only check the answer: nothing is queued.")
@@ -137,7 +137,7 @@ class ConversationWithMessages(ConversationOut, kw_only=True):
 
 
 class ChangeConversation(Struct, forbid_unknown_fields=True):
-    """What changes of a conversation; members that are left out stay."""
+    """Changes of a conversation; members that are left out stay."""
 
     state: Annotated[
         Annotated[Literal["open", "done"], Meta(extra_json_schema=_ACT)] | UnsetType,
@@ -172,7 +172,7 @@ class ChangeConversations(Struct, forbid_unknown_fields=True):
 
 
 class ChangedConversation(Struct):
-    """What became of one conversation."""
+    """Outcome for one conversation."""
 
     client_id: str
     contact_id: RecordId
@@ -181,7 +181,7 @@ class ChangedConversation(Struct):
 
 
 class ChangedConversations(Struct):
-    """What became of each conversation, in the order of the request."""
+    """Outcomes of the conversations, in the order of the request."""
 
     data: list[ChangedConversation]
 

@@ -311,7 +311,7 @@ COMMON = {
 """Meaning of a member of this name, in every type without an entry in `ONLY`."""
 
 FORMS = ("RFC 3339, UTC.", "White space around it is removed; blank means unset.")
-"""Descriptions of the form of a value; what the member means stands before it."""
+"""Descriptions of the form of a value, which follow the member's meaning."""
 
 
 def add_meanings(schemas: Json) -> None:

@@ -223,7 +223,7 @@ class Resolver:
         elif mine is not theirs:
             record = self.unite(mine, theirs)
         if is_absorbed:
-            record.stamps[SEVERAL] = NEVER  # its addresses are those of the object that absorbed the other
+            record.stamps[SEVERAL] = NEVER  # its addresses are the absorbing object's
 
     def _create(self, subject: EventSubject) -> Record:
         record: Record

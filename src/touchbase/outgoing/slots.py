@@ -1,7 +1,7 @@
 """Slots for requests in progress, shared by all endpoints of a process.
 
 A request holds a fast slot for at most `FAST_SECONDS`; then it counts as slow, and the slot is another endpoint's. So endpoints that do
-not respond delay others by no more than that, until there are `MAX_SLOW` slow requests.
+not respond delay others at most so long, until there are `MAX_SLOW` slow requests.
 """
 
 from __future__ import annotations

@@ -60,7 +60,7 @@ from touchbase.sql.rows import Columns, names
 from touchbase.sql.statement import Execute, Plan, Row, Statement
 
 SETTLE_DELAY: Micros = 2 * SECOND
-"""Delay before a fetch: often the next webhooks bring what is missing."""
+"""Delay before a fetch: often the next webhooks bring the missing values."""
 
 _SAME = "t.client = p.client AND t.tool = p.tool AND t.object_type = p.object_type AND t.object_id = p.object_id"
 _FETCH: Columns = (*REF, ("rank", "bigint"), ("thin", "bigint"), ("requested_us", "bigint"), ("next_us", "bigint"), ("attempts", "bigint"))
@@ -149,7 +149,7 @@ NOT_DELETED = (ACTIVE, SUSPENDED)
 ANY_STATE = (ACTIVE, SUSPENDED, DELETING)
 """States of a client in which its deliveries are applied: by the worker, for an erasure, and for a dry run."""
 LINKS_PER_EVENT = 12
-"""Links that one event may create: its own, and those of the records that it unites."""
+"""Links that one event may create, with links of the records that it unites."""
 
 
 def apply_needs(claimed: Sequence[NormalizedDelivery], attempt: int = 0) -> Mapping[str, int]:
@@ -451,7 +451,7 @@ def _status_values(record: Record) -> tuple[object, ...]:
 
 Named = list[tuple[EventSubject, Delivery]]
 MOST_ID = 1_000
-"""Characters of a message id or thread id: those of mails may be long."""
+"""Characters of a message id or thread id: ids of mails may be long."""
 
 
 def message_needs(events: Iterable[Event]) -> dict[str, int]:

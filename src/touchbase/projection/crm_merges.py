@@ -59,7 +59,7 @@ def note_merges(batch: ApplyBatch, subjects: Sequence[EventSubject]) -> Plan[Non
 
 
 def _histories(batch: ApplyBatch, subjects: Sequence[EventSubject]) -> Plan[list[StoredEvent]]:
-    """Return the events of the contacts that these are about, and of those that have or list their addresses."""
+    """Return the events about these contacts, and of contacts that have or list their addresses."""
     resolver = batch.resolvers[CONTACT]
     keys = {key for subject in subjects for key in _named(subject)}
     yield from load_owners(batch.client, CONTACT, resolver, "email", keys)

@@ -141,7 +141,7 @@ def _load(batch: ApplyBatch, kind: int, deleted: DeletedRecord[Any]) -> Plan[Non
 
 
 def _restore_links(batch: ApplyBatch, kind: int, rows: Sequence[Row]) -> Plan[None]:
-    """Let the record's object ids and former addresses lead to it again, except those of another record."""
+    """Link the record's object ids and former addresses to it again, except another record's."""
     links = batch.resolvers[kind].links
     refs = {(row[1], row[2], row[3]): row for row in rows}
     taken: dict[Ref, Row] = {}

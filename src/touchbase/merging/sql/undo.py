@@ -174,7 +174,7 @@ def _put_back(batch: ApplyBatch, kind: int, part: Part, survivor: int, history: 
 
 
 def _company_named(contact: Contact, history: Sequence[StoredEvent]) -> int | None:
-    """Return the company that the contact's last request named: the one that it had may have been its survivor."""
+    """Return the company that the contact's last request named: the record's company may be that one's survivor."""
     stamp = of_own_creation(current_stamp(contact, "company_id"), contact)
     writes = [event.detail.get("fields", {}) for event in history if event.via == VIA_API and event.effective_time == stamp[1:]]
     return next((fields["company_id"] for fields in writes if "company_id" in fields), contact.company_id)
@@ -191,7 +191,7 @@ def _wait_for_company(client: int, contact: int, company: int, survivor: int | N
 
 
 def _divide_opt_outs(batch: ApplyBatch, numbers: Sequence[int]) -> Plan[None]:
-    """Give contacts the entries of their own events and statuses back, and take away those of the others.
+    """Return to contacts the entries of their events and statuses, and remove the others' entries.
 
     What names an address is listed under that address, which is one contact's again; the rest was listed under the survivor's.
     """
@@ -372,7 +372,7 @@ def _set_cleared(record: Record, history: Sequence[StoredEvent]) -> None:
 
 
 def _set_field_ids(batch: ApplyBatch, kind: int, survivor: int, before: Part) -> Plan[None]:
-    """Give the survivor's custom fields their former ids: the merge may have replaced a field by that of another record."""
+    """Restore the former ids of the survivor's custom fields: the merge may have replaced a field by another record's."""
     ids_by_name = {custom_field.name: custom_field.id for custom_field in before.record.custom_fields}
     rows = yield Execute(records_sql.CUSTOM_FIELDS_OF, [(batch.client, kind, survivor)])
     if any(ids_by_name.get(row[3], row[4]) != row[4] for row in rows):
@@ -403,7 +403,7 @@ def _return_contacts(batch: ApplyBatch, part: Part, survivor: int, merged_us: Mi
 
 @command(background=True)
 def forget_merges(client: int, before_us: Micros, limit: int) -> Plan[int]:
-    """Remove what is stored to undo merges before a time, oldest first; the result is their number."""
+    """Remove merge records from before a time, oldest first; the result is their number."""
     yield Execute(CLIENT_BY_NUMBER, [(client,)])
     rows = yield Select(
         "SELECT id FROM record_merge WHERE client = ? AND merged_us < ? ORDER BY merged_us LIMIT ?",

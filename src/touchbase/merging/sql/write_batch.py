@@ -126,7 +126,7 @@ def _in_order(commands: Commands, ids: Ids, cipher: Cipher) -> Plan[list[object]
 
 
 def _likeness(command: Any) -> tuple[type, str | None]:
-    """Return what commands have in common that are executed as one set."""
+    """Return the batching key of commands that are executed as one set."""
     return type(command), command.upsert.match if command.operation in _UPSERTS else None
 
 

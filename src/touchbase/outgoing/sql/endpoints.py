@@ -167,7 +167,7 @@ def replay(
 ) -> Plan[int | TouchbaseError]:
     """Send events to an endpoint again; return how many. `NotFound`, and `Invalid` for more than `MAX_UNDONE`.
 
-    One of: an event, whatever became of it; events that began to fail since a time; events since a time that were never delivered, also
+    One of: an event, in any state; events that began to fail since a time; events since a time that were never delivered, also
     skipped ones and those from before the endpoint was made.
     """
     endpoint = yield from locked_endpoint(client, id, cipher)

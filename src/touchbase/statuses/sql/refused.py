@@ -96,7 +96,7 @@ def recheck_statuses(ids: Ids, client: int, kind: int, at: Micros, by: str | Non
 
 
 def recheck(client: int, kind: int, settings: ClientSettings, at: Micros, by: str | None, ids: Ids) -> Plan[Job | None]:
-    """Start a job if the declared set has a status now that was refused; `settings` are those of the locked client."""
+    """Start a job if the declared set now has a status that was refused; `settings` are the locked client's."""
     words, more = yield from _newest_words(client, kind)
     if not more and not any(_now(settings, kind, word) is not None for word in words):
         return None
