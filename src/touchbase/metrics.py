@@ -133,9 +133,7 @@ WEBHOOK_ENDPOINTS = Reading(
     "Endpoints by state: `active`, `paused`, `disabled`, and `failing` for active ones that fail.",
     ("state",),
 )
-STORED_BYTES = Reading(
-    "touchbase_stored_bytes", "Stored bytes of all clients together, each at its last count, some minutes ago.", ()
-)
+STORED_BYTES = Reading("touchbase_stored_bytes", "Stored bytes of all clients together, each at its last count, some minutes ago.", ())
 LARGEST_CLIENT_BYTES = Reading("touchbase_largest_client_stored_bytes", "Bytes that the client with the most stores.", ())
 CLIENTS_OVER_STORAGE = Reading(
     "touchbase_clients_over_storage_percent",
