@@ -72,7 +72,7 @@ class WebhookThrottle:
             self._tried.of(source, now).take(1, now)
 
     def succeeded(self, source: Hashable, subject: Hashable, now: Micros, *, verified: bool = True) -> None:
-        """Let later webhooks of this source and subject pass `check`, if this one was `verified`."""
+        """Admit later webhooks of this source and subject in `check`, if this one was `verified`."""
         if not self._most or (source, subject) in self._succeeded:
             return
         if verified:

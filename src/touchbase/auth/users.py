@@ -217,7 +217,7 @@ def save_user(user: User, password: str | None) -> Plan[None]:
 
 
 def lock_users() -> Plan[None]:
-    """Let one transaction at a time change people, so that two administrators cannot suspend each other at once."""
+    """Lock changes of people for this transaction, so that two administrators cannot suspend each other at once."""
     yield Execute(LOCK_FIRST_KEY, [("first_key",)])
 
 
@@ -263,7 +263,7 @@ def _made(call: Any, user: User) -> str | None:
 
 @command(follow_up=audited(_made, "user", lambda call, _: call.link.user_id))
 def store_link(link: OneTimeLink) -> Plan[User | TouchbaseError]:
-    """Store a link of a person; it replaces the earlier one of its kind. `NotFound`, and `WrongState` for somebody suspended."""
+    """Store a person's link; it replaces the earlier one of its kind. `NotFound`, and `WrongState` for a suspended person."""
     yield from lock_users()
     found = yield from user_where(Where("id = ?", link.user_id))
     if found is None:
@@ -356,7 +356,7 @@ def set_password(user_id: str, password: str, keep: str) -> Plan[User | NotFound
 
 @command(follow_up=audited("invitation.revoked", "user", lambda _, user_id: user_id))
 def revoke_invitation(link_id: str) -> Plan[str | NotFound]:
-    """Remove somebody who was invited and has not joined, with the link; return the id of the user. `NotFound`."""
+    """Remove an invited person who has not joined, with the link; return the id of the user. `NotFound`."""
     yield from lock_users()
     rows = yield Select(f"SELECT {_LINK} FROM invitation WHERE id = ? AND kind = ?", (link_id, INVITATION))
     if not rows:
@@ -421,5 +421,5 @@ def list_invitations() -> Plan[list[tuple[OneTimeLink, User]]]:
 
 @query(quick=True)
 def any_user() -> Plan[bool]:
-    """Whether anybody has joined."""
+    """Return whether a person has joined."""
     return bool((yield Select("SELECT 1 FROM user_account WHERE state = ? LIMIT 1", (ACTIVE,))))

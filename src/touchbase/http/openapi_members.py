@@ -315,7 +315,7 @@ FORMS = ("RFC 3339, UTC.", "White space around it is removed; blank means unset.
 
 
 def add_meanings(schemas: Json) -> None:
-    """Give every member a description."""
+    """Add a description to every member."""
     for name, member, schema in members(schemas):
         own = _own(schema)
         if own and own not in FORMS:

@@ -52,7 +52,7 @@ GARBAGE = 200_000
 
 
 def preload() -> None:
-    """Let the server go first, and collect garbage rarely: rows have no cycles. The modules are imported by then."""
+    """Lower this process's priority, and collect garbage rarely: rows have no cycles. The modules are imported by then."""
     os.nice(NICE)
     gc.set_threshold(GARBAGE)
 

@@ -245,7 +245,7 @@ def _import_pass(batch: _ImportBatch, ids: Ids) -> Plan[None]:
 
 
 def _join(batch: _ImportBatch, ids: Ids) -> Plan[bool]:
-    """Make the contacts one that a row names by several keys, if they may be one person; return whether any were joined."""
+    """Merge contacts that a row names by several keys, if they may be one person; return whether any were merged."""
     if batch.record != "contact" or batch.options.mode == "create":
         return False
     any_joined = False

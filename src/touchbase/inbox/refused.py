@@ -139,7 +139,7 @@ class RefusedWebhooks:
     def _keep(
         self, client: Client, channel: str, tool: str | None, headers: Iterable[tuple[bytes, bytes]], query: str, body: bytes, at: Micros
     ) -> str | None:
-        """Keep a body for the next flush; return its id, or None if there is no room for it."""
+        """Hold a body for the next flush; return its id, or None if there is no room for it."""
         content = content_of(headers, query, body)
         if content is None or (client.has_erased and "content-encoding" in content.headers):
             return None  # what it unpacks to is not searched for erased people, because it may be long

@@ -30,7 +30,7 @@ class Slots:
         self.slow = 0
 
     def offer(self, line: EndpointQueue) -> None:
-        """Let an endpoint have a turn as soon as a slot is free."""
+        """Queue an endpoint for the next free slot."""
         if not line.is_queued:
             line.is_queued = True
             self._waiting.append(line)

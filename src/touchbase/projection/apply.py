@@ -112,7 +112,7 @@ def _add(batch: ApplyBatch, outcome: DeliveryOutcome, needed: dict[Ref, tuple[in
 
 
 def rename_fields(batch: ApplyBatch, saved: Sequence[Saved], ids: Ids) -> Plan[None]:
-    """Give fields that records of the batch have under a former name the present one: of events that had waited, or of restored records.
+    """Rename fields that records of the batch have under a former name: of events that had waited, or of restored records.
 
     The log tells the values of the saved records under the present names alone.
     """

@@ -80,7 +80,7 @@ class ExplainedValue:
             self.cut()
 
     def cut(self) -> None:
-        """Leave the newest events, in their order."""
+        """Reduce to the newest events, in their order."""
         self.others.sort(key=lambda entry: entry.event.effective_time, reverse=True)
         del self.others[MOST_OTHERS:]
 

@@ -317,7 +317,7 @@ def query(
 @overload
 def query(*, batch: Batch | None = None, **options: Unpack[Options]) -> Callable[[Callable[P, Plan[T]]], QueryType[P, T]]: ...
 def query(plan: Any = None, *, cipher: bool = False, batch: Batch | None = None, **options: Unpack[Options]) -> Any:
-    """Make an operation that reads of a plan. With `cipher` the plan's first parameter is the store's cipher.
+    """Turn a plan into an operation that reads. With `cipher` the plan's first parameter is the store's cipher.
 
     With a `batch` that plan executes all calls of a batch; see `command`.
     """
@@ -354,7 +354,7 @@ def command(
     batch: Batch | None = None,
     **options: Unpack[Options],
 ) -> Any:
-    """Make an operation that writes of a plan, which returns its result, or returns or raises a `TouchbaseError`: then nothing stays of it.
+    """Turn a plan into an operation that writes. It returns its result, or returns or raises a `TouchbaseError`: then it is rolled back.
 
     `ids`: the block of which a call takes up to one id, or a function that counts the ids of calls; the plan's first parameter is then
     the source of ids. With `cipher` the next one is the store's cipher.

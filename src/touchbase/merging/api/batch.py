@@ -186,7 +186,7 @@ def _problem(error: TouchbaseError) -> BatchProblem:
 
 
 def _limit_faults(results: Sequence[Any]) -> None:
-    """Leave out faults of a response with very many; each invalid command has at least its first."""
+    """Shorten the faults of a long response; each invalid command has at least its first."""
     left = MOST_LISTED
     for result in results:
         errors = result.problem.errors if isinstance(result.problem, BatchProblem) else UNSET

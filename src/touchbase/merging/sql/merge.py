@@ -195,7 +195,7 @@ def entry(kind: int, record_id: int, at: Micros, key: str, by: Author) -> Stored
 
 
 def _write(written: StoredEvent, outcome: MergedRecord) -> None:
-    """Let the entry set the values that the policy chose in place of the last written ones."""
+    """Add the values that the policy chose in place of the last written ones to the entry."""
     if outcome.writes:
         written.detail["fields"] = outcome.writes
     if outcome.custom:
@@ -242,7 +242,7 @@ def _mark(event: StoredEvent, absorbed: Record) -> None:
 
 
 def _take_addresses(batch: ApplyBatch, kind: int, survivor: Record, outcome: MergedRecord, stamp: Stamp) -> None:
-    """Give the survivor the addresses and the company that the policy chose."""
+    """Set the survivor's addresses and company by the policy."""
     resolver = batch.resolvers[kind]
     for name in IDENTITY_FIELDS:
         if name not in outcome.writes:

@@ -181,7 +181,7 @@ def _company_named(contact: Contact, history: Sequence[StoredEvent]) -> int | No
 
 
 def _wait_for_company(client: int, contact: int, company: int, survivor: int | None) -> Plan[None]:
-    """Let a contact get its company back when the merges of that are undone."""
+    """Note a contact's company, to be linked again when that one's merges are undone."""
     for row in (yield Execute(STANDING_MERGES, [(client, COMPANY, survivor)])):
         before, parts = parts_of(COMPANY, row[6])
         for part in parts:
@@ -285,7 +285,7 @@ def _divide(
 
 
 def _move_links(batch: ApplyBatch, kind: int, event: StoredEvent, survivor: int, home: int) -> Plan[None]:
-    """Let the object and the addresses of an event lead to the record that it goes to."""
+    """Link the object and the addresses of an event to the event's new record."""
     links = batch.resolvers[kind].links
     if (ref := object_of(event)) is not None and links.record_id(ref) is None:
         yield from _load_link(batch, kind, ref)
@@ -381,7 +381,7 @@ def _set_field_ids(batch: ApplyBatch, kind: int, survivor: int, before: Part) ->
 
 
 def _return_all_contacts(batch: ApplyBatch, parts: Sequence[Part], survivor: int, merged_us: Micros) -> Plan[None]:
-    """Give companies back their contacts, unless a later write gave them another one."""
+    """Link contacts to their companies again, unless a later write linked them to another."""
     for part in parts:
         for start in range(0, len(part.contacts), CONTACTS):
             yield from _return_contacts(batch, part, survivor, merged_us, part.contacts[start : start + CONTACTS])

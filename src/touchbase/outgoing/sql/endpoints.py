@@ -116,7 +116,7 @@ def rotate_secret(cipher: Cipher, client: int, id: int, secret: Secret, until_us
 
 @command(cipher=True, follow_up=audited("endpoint.resumed", "endpoint", _endpoint_of))
 def resume_endpoint(cipher: Cipher, client: int, id: int, at: Micros) -> Plan[Endpoint | TouchbaseError]:
-    """Make an endpoint active; waiting events are sent, in order. `NotFound`."""
+    """Resume an endpoint; waiting events are sent, in order. `NotFound`."""
     current = yield from locked_endpoint(client, id, cipher)
     current.state, current.reason, current.state_us, current.updated_us = ACTIVE, None, at, at
     yield Execute(NO_FAILURE, [(client, id)])
