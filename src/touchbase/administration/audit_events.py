@@ -98,9 +98,9 @@ async def list_events(call: Call) -> Response:
     before: Any = parameters.cursor(PATH, tuple[int, str])
     listing = await _listing(call, parameters)
     limit = parameters[LIMIT]
-    found: list[AuditEvent] = await call.api.dependencies.store.read(listing.page(limit + 1, before))
-    page = found[:limit]
-    cursor = cursor_text(PATH, (page[-1].at_us, page[-1].id)) if len(found) > limit else None
+    events: list[AuditEvent] = await call.api.dependencies.store.read(listing.page(limit + 1, before))
+    page = events[:limit]
+    cursor = cursor_text(PATH, (page[-1].at_us, page[-1].id)) if len(events) > limit else None
     return Response(body=encode(AuditEventPage(await _out(call, page), cursor)))
 
 

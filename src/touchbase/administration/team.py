@@ -286,9 +286,9 @@ async def users(call: Call) -> Response:
     parameters.done()
     limit, is_limited = parameters[LIMIT], principal.client is not None or principal.clients is not None
     sharing, own = _clients_of(principal) if is_limited else None, "" if principal.user is None else principal.user.id
-    found = await call.api.dependencies.store.read(list_users(limit + 1, after or "", **parameters.filters, sharing=sharing, own=own))
-    shown = found[:limit]
-    cursor = cursor_text("users", shown[-1].email) if len(found) > limit else None
+    users = await call.api.dependencies.store.read(list_users(limit + 1, after or "", **parameters.filters, sharing=sharing, own=own))
+    shown = users[:limit]
+    cursor = cursor_text("users", shown[-1].email) if len(users) > limit else None
     return Response(body=encode(UserPage(await _user_out(call, shown, principal), cursor)))
 
 
@@ -499,10 +499,10 @@ def _clients_of(principal: Principal) -> frozenset[int]:
 
 
 async def _visible_user(call: Call, principal: Principal, user_id: str) -> User:
-    found = await call.api.dependencies.store.read(find_user(user_id))
-    if found is None or not _sees(principal, found):
+    user = await call.api.dependencies.store.read(find_user(user_id))
+    if user is None or not _sees(principal, user):
         raise no_such_user(user_id)
-    return found
+    return user
 
 
 async def owner_of(call: Call, no_person: str = "a key has no sessions; name a user") -> str:
@@ -599,18 +599,18 @@ def _unknown_zone(zone: str) -> Fault:
 
 async def _grants_of(call: Call, grants: Sequence[GrantBody]) -> dict[int, str]:
     """Return the roles by the numbers of their clients; raise `Invalid` with all faults."""
-    found: dict[int, str] = {}
+    roles: dict[int, str] = {}
     faults: list[Fault] = []
     for index, grant in enumerate(grants):
         client = await call.api.clients.find(grant.client_id)
         if client is None or client.state == DELETING:
             faults.append(Fault(f"/grants/{index}/client_id", "client_not_found", f"there is no client {grant.client_id[:100]!r}"))
-        elif client.number in found:
+        elif client.number in roles:
             faults.append(Fault(f"/grants/{index}/client_id", "repeated", "stands here twice; give one role for a client"))
         else:
-            found[client.number] = grant.role
+            roles[client.number] = grant.role
     raise_if_any(faults)
-    return found
+    return roles
 
 
 def _mail(call: Call, user: User, link: OneTimeLink, secret: str) -> None:

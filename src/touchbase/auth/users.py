@@ -196,8 +196,8 @@ def _user(row: Row, grants: Mapping[int, str]) -> User:
 
 def user_where(where: Where) -> Plan[tuple[User, str | None] | None]:
     """Read one person with the stored form of the password."""
-    found = yield from _users(where)
-    return found[0] if found else None
+    users = yield from _users(where)
+    return users[0] if users else None
 
 
 def _row(user: User, password: str | None) -> Row:
@@ -265,10 +265,10 @@ def _made(call: Any, user: User) -> str | None:
 def store_link(link: OneTimeLink) -> Plan[User | TouchbaseError]:
     """Store a person's link; it replaces the earlier one of its kind. `NotFound`, and `WrongState` for a suspended person."""
     yield from lock_users()
-    found = yield from user_where(Where("id = ?", link.user_id))
-    if found is None:
+    stored = yield from user_where(Where("id = ?", link.user_id))
+    if stored is None:
         return no_such_user(link.user_id)
-    user, _ = found
+    user, _ = stored
     if user.state == SUSPENDED:
         return WrongState(f"{user.email} is suspended: resume the user first")
     yield Execute(STORE_LINK, [_link_row(link)])
@@ -290,10 +290,10 @@ def change_user(user_id: str, change: UserChange, version: int | None = None) ->
     that somebody invited cannot have.
     """
     yield from lock_users()
-    found = yield from user_where(Where("id = ?", user_id))
-    if found is None:
+    stored = yield from user_where(Where("id = ?", user_id))
+    if stored is None:
         return no_such_user(user_id)
-    user, password = found
+    user, password = stored
     if version is not None and version != user.version:
         return PreconditionFailed("the user has changed since it was read; read it again, and send its ETag in If-Match")
     changed = replace(user, version=user.version + 1, **{
@@ -327,10 +327,10 @@ def use_link(digest: str, kinds: tuple[str, ...], at: Micros, password: str | No
     link = yield from live_link(digest, kinds, at)
     if link is None or not (yield Execute(DELETE_LINK, [(link.id,)])):
         return NotFound(USED_LINK)
-    found = yield from user_where(Where("id = ?", link.user_id))
-    if found is None or found[0].state == SUSPENDED:
+    stored = yield from user_where(Where("id = ?", link.user_id))
+    if stored is None or stored[0].state == SUSPENDED:
         return NotFound(USED_LINK)
-    user, former = found
+    user, former = stored
     if link.kind == SIGN_IN:
         return user
     if password is not None and former is not None:
@@ -345,10 +345,10 @@ def use_link(digest: str, kinds: tuple[str, ...], at: Micros, password: str | No
 def set_password(user_id: str, password: str, keep: str) -> Plan[User | NotFound]:
     """Store another password of a person; all sessions end but the one with the hash `keep`. `NotFound`."""
     yield from lock_users()
-    found = yield from user_where(Where("id = ?", user_id))
-    if found is None:
+    stored = yield from user_where(Where("id = ?", user_id))
+    if stored is None:
         return no_such_user(user_id)
-    changed = replace(found[0], version=found[0].version + 1, has_password=True)
+    changed = replace(stored[0], version=stored[0].version + 1, has_password=True)
     yield from save_user(changed, password)
     yield Select("DELETE FROM user_session WHERE user_id = ? AND id_hash <> ? RETURNING id_hash", (user_id, keep))
     return changed
@@ -378,8 +378,8 @@ def has_link(digest: str, kinds: Collection[str], at: Micros) -> Plan[bool]:
 @query(quick=True)
 def find_user(user_id: str) -> Plan[User | None]:
     """The person with this id."""
-    found = yield from user_where(Where("id = ?", user_id))
-    return None if found is None else found[0]
+    stored = yield from user_where(Where("id = ?", user_id))
+    return None if stored is None else stored[0]
 
 
 @query(quick=True)

@@ -153,10 +153,10 @@ class Resolver:
             return owner
         return self._owner_if_separate(subject, owner, linked) or self.unite(owner, linked)
 
-    def _note_other(self, subject: EventSubject, about: str, other: Record) -> None:
+    def _note_other(self, subject: EventSubject, about: str, second: Record) -> None:
         """Note that an event names another record too, for a person to decide whether they are one."""
         add_problem(subject.event.problems, OTHER_PERSON, about)
-        subject.detail["other"] = other.id
+        subject.detail["other"] = second.id
 
     def _owner_if_separate(self, subject: EventSubject, owner: Record, linked: Record) -> Record | None:
         """Return the record that the event belongs to, if the objects of the two records differ; else None."""

@@ -116,7 +116,7 @@ def rename_fields(batch: ApplyBatch, saved: Sequence[Saved], ids: Ids) -> Plan[N
 
     The log tells the values of the saved records under the present names alone.
     """
-    told = {(kind, record.id) for kind, old, new in saved for record in (*old, *new)}
+    logged = {(kind, record.id) for kind, old, new in saved for record in (*old, *new)}
     for kind, resolver in batch.resolvers.items():
         renamed = RECORD_TYPES[kind].field_names(batch.settings)
         numbers = {number for of, number in batch.folded if of == kind} | resolver.touched
@@ -132,7 +132,7 @@ def rename_fields(batch: ApplyBatch, saved: Sequence[Saved], ids: Ids) -> Plan[N
             for is_told in (True, False):
                 note, reused_us = batch.note_custom if is_told else None, batch.renamed_since.get((kind, name), 0)
                 what = renaming(name, renamed[name], batch.now_us, new_write_key(), reused_us, note=note)
-                of_log = [number for number in ids_of_name if ((kind, number) in told) is is_told]
+                of_log = [number for number in ids_of_name if ((kind, number) in logged) is is_told]
                 for number, updated_us in (yield from change_values(batch.client, kind, of_log, what, ids)).items():
                     resolver.by_id[number].updated_us = updated_us
 
