@@ -1,4 +1,4 @@
-"""Audit log: who did what to people, keys, clients, settings and exported data.
+"""Audit log: changes to people, keys, clients and settings, and exports of data, with their actors.
 
 An operation declares its action: `@command(follow_up=audited("key.revoked", "key", ...))`. The entry is written in the act's transaction,
 with ids in place of personal values, and belongs to the installation: it outlives the client that it is about.
@@ -71,22 +71,22 @@ ACTIONS: Mapping[str, str] = {
 }
 """All actions with their meanings."""
 JOB_REQUEST, MCP_REQUEST, CLI_REQUEST = "job:", "mcp:", "cli:"
-"""Beginnings of the request ids of what a job, an agent or the command line does."""
+"""Prefixes of the request ids of jobs, agents and the command line."""
 CONSOLE, API, MCP, CLI, WEBHOOK, JOB = "console", "api", "mcp", "cli", "webhook", "job"
-"""By what somebody acts."""
+"""Ways in which an actor reaches the service."""
 TOUCHBASE = "touchbase"
-"""The actor of what the server does by itself."""
+"""Actor of the server's own acts."""
 KEY_ID = "touchbase.key_id"
 """Key in a request's scope: the id of its API key or person, after authentication."""
 REQUEST: ContextVar[tuple[Scope, Clock] | None] = ContextVar("touchbase.request", default=None)
 """The scope of the request in which a call is made, and the server's clock; None: the server acts by itself."""
 _serials = UniqueIds()
 Target = tuple[str, str]
-"""Kind and id of what an act is about."""
+"""Kind and id of an act's target."""
 
 
 def via_of(actor_id: str | None, request_id: str | None) -> str:
-    """Return by what somebody acts: request ids of jobs, agents and the command line say so, and people act in the console."""
+    """Return the actor's way in: request ids of jobs, agents and the command line have a prefix; people act in the console."""
     for beginning, via in ((JOB_REQUEST, JOB), (MCP_REQUEST, MCP), (CLI_REQUEST, CLI)):
         if request_id is not None and request_id.startswith(beginning):
             return via

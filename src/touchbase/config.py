@@ -32,7 +32,7 @@ SIGN_UPS = ("invited", "viewer", "operator", "groups")
 
 
 class BadSettings(Exception):
-    """A setting has an invalid value; the text names the setting and what to do."""
+    """A setting has an invalid value; the text names the setting and the cure."""
 
 
 def _setting(
@@ -277,7 +277,7 @@ class Settings:
 
     @property
     def recipient_domains(self) -> tuple[str, ...]:
-        """Domains to which e-mails may be sent, in normal form: those in `mail_domains`, else the sender's."""
+        """Domains of mail recipients, in normal form: `mail_domains`, else the sender's."""
         domains = tuple(filter(None, map(_mail_domain, _listed(self.mail_domains))))
         return domains or tuple(filter(None, [sender_domain(self.smtp_from)]))
 

@@ -144,7 +144,7 @@ async def _keys(store: Store, clients: Sequence[Client], now: Micros, needed: bo
     elif needed and (without := [client for client in clients if client.number not in owners]):
         fine = False
         named = ", ".join(client.client_id for client in without[:3]) + (", ..." if len(without) > 3 else "")
-        yield NOTE, f"{len(without)} clients have no key of their own: {named}", "`touchbase keys create --client CLIENT --name NAME`"
+        yield NOTE, f"{len(without)} clients have no separate key: {named}", "`touchbase keys create --client CLIENT --name NAME`"
     if fine:
         yield OK, f"{len(keys)} keys are active" if keys or needed else "no key is needed", None
 

@@ -28,7 +28,7 @@ TouchbaseError
 │   └── BadAddress        the address of a store is not valid
 └── UnrecognisedPayload   a webhook body that no adapter recognises
 
-A class is the only definition of its error: `code` is stable and part of the interface, `status` is that of the response, the
+A class is the only definition of its error: `code` is stable and part of the interface, `status` is the response's, the
 first paragraph of the docstring says what it means and `remedy` what to do. Problem responses, the OpenAPI document and the
 page `docs/reference/errors.md` are made from them. Errors of HTTP alone are in `http/problems.py`.
 """
@@ -66,7 +66,7 @@ class TouchbaseError(Exception):
     code: ClassVar[str] = "error"
     status: ClassVar[int] = 500
     remedy: ClassVar[str] = ""
-    """What to do. Empty for an error that no response has."""
+    """Cure of the problem. Empty for an error that no response has."""
 
     def __init__(self, detail: str, *, data: dict[str, object] | None = None) -> None:
         super().__init__(detail)
@@ -251,7 +251,7 @@ class ClientSuspended(Forbidden):
 
 
 class StorageFull(TouchbaseError):
-    """The client stores more bytes than its limit: what creates or enlarges records, messages and imports is refused.
+    """The client stores more bytes than its limit: creating or enlarging records, messages and imports is refused.
 
     Deletions, merges, erasures, settings and entries of do-not-contact lists are carried out, and webhooks have some more room.
     """
@@ -308,13 +308,13 @@ class OutcomeUnknown(Overloaded):
 
 
 class UnusableStore(TouchbaseError):
-    """The store cannot be used as it is set up; the message says what to change. Raised only at start."""
+    """The store cannot be used as it is set up; the message has the cure. Raised only at start."""
 
     code = "unusable_store"
 
 
 class BadAddress(UnusableStore):
-    """The address of a store is not valid; the message says what to write, and quotes nothing that may contain a password."""
+    """The address of a store is not valid; the message has the cure, and quotes nothing that may contain a password."""
 
 
 class UnrecognisedPayload(TouchbaseError):

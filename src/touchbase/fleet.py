@@ -197,7 +197,7 @@ async def sharing(
 
 
 def _provider(settings: Settings, clock: Clock, ending: contextlib.AsyncExitStack) -> Provider | None:
-    """Return the OpenID provider of the settings, with an HTTP client of its own: it may be reached at a private address."""
+    """Return the OpenID provider of the settings; its HTTP client may reach private addresses."""
     if settings.oidc is None:
         return None
     issuer = urlsplit(settings.oidc.issuer)

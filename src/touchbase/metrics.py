@@ -71,7 +71,7 @@ SPOOL_WEBHOOKS = Reading(
 SPOOL_OLDEST_AGE = Reading("touchbase_spool_oldest_webhook_age_seconds", "How long the oldest waiting one is there; 0 without any.", ())
 DELIVERIES_REFUSED = Counter(
     "touchbase_deliveries_refused_total",
-    "Webhooks that were refused; no body was stored. The tool is the one that the content suggests, or empty.",
+    "Webhooks that were refused; no body was stored. The tool is guessed from the content, or empty.",
     ("channel", "tool", "cause"),
 )
 DELIVERIES_PROCESSED = Counter(
@@ -102,7 +102,7 @@ INBOX_OLDEST_DELIVERY_AGE = Reading(
 )
 SILENT_CONNECTIONS = Reading(
     "touchbase_silent_connections",
-    "Connections whose usual calls do not come, by channel and tool; without those of suspended clients. `touchbase doctor` names them.",
+    "Connections whose usual calls do not come, by channel and tool; not counting suspended clients'. `touchbase doctor` names them.",
     ("channel", "tool"),
 )
 ERASURES_OPEN = Reading(
@@ -133,9 +133,7 @@ WEBHOOK_ENDPOINTS = Reading(
     "Endpoints by state: `active`, `paused`, `disabled`, and `failing` for active ones that fail.",
     ("state",),
 )
-STORED_BYTES = Reading(
-    "touchbase_stored_bytes", "Bytes that all clients store together, as of the last count of each, which is some minutes old.", ()
-)
+STORED_BYTES = Reading("touchbase_stored_bytes", "Stored bytes of all clients together, each at its last count, some minutes ago.", ())
 LARGEST_CLIENT_BYTES = Reading("touchbase_largest_client_stored_bytes", "Bytes that the client with the most stores.", ())
 CLIENTS_OVER_STORAGE = Reading(
     "touchbase_clients_over_storage_percent",

@@ -131,7 +131,7 @@ def test_doctor__prints_findings_with_advice_in_80_columns(run: Run, sqlite_url:
 
     lines = result.stdout.splitlines()
     assert (result.exit_code, lines[-1]) == (1, "1 problem, 0 notes")
-    assert lines[0] == "ok      settings      valid, those of this shell"
+    assert lines[0] == "ok      settings      valid, as in this shell"
     assert any(line.startswith("problem store") for line in lines)
     assert [line for line in lines if "-> " in line and "again" in line]
     assert "9999_later" in result.stdout
@@ -278,7 +278,7 @@ def test_doctor__notes_a_missing_encryption_key_on_postgresql(run: Run, postgres
     [
         (lambda client: [key(now(), expires_us=now() + DAY)], "problem", "key a1b2c3d4e5f6 (export) ends at "),
         (lambda client: [key(now() - 40 * DAY)], "note", "key a1b2c3d4e5f6 (export) was never used since "),
-        (lambda client: [key(now())], "note", "1 clients have no key of their own: acme"),
+        (lambda client: [key(now())], "note", "1 clients have no separate key: acme"),
         (lambda client: [], "problem", "no key is active"),
         (lambda client: [key(1, expires_us=2)], "problem", "no key is active"),
     ],

@@ -409,7 +409,7 @@ async def test_entry_that_ended_before_a_late_attempt__is_not_sent(tools: Tools)
 
     assert await tools.deliver(600) == []
     assert {attempt["error"] for attempt in await tools.attempts() if attempt["outcome"] == "skipped"} == {
-        "the do-not-contact list has this entry no more",
+        "this entry has left the do-not-contact list",
         "no attempt says that this endpoint has put the address on the list of Instantly: if the person may be contacted again, take the "
         "address off there",
     }

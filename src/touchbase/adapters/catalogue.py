@@ -25,7 +25,7 @@ MARKS = {
     "I": "inferred by us",
 }
 SEEN = {"V": "documentation", "P": "running program", "C": "captured body", "T": "code of integrators", "I": "nothing but our guess"}
-"""What was seen of a tool, by mark."""
+"""Evidence for a tool's support, by mark."""
 _SUPPORTED = re.compile(r"^## What is (?:supported|understood)$\n(.*?)^## ", re.MULTILINE | re.DOTALL)
 _EVIDENCE = re.compile(r"^## How sure we are$\n\s*(\S.*?)\n\n", re.MULTILINE | re.DOTALL)
 
@@ -69,14 +69,14 @@ class CatalogueTool:
 
     @property
     def evidence(self) -> list[str]:
-        """What was seen of the tool; a guess only if nothing was."""
+        """Evidence for the tool; a guess only where there is none."""
         marks = self.marks.split()
         return [SEEN[mark] for mark in marks if mark != "I" or marks == ["I"]]
 
 
 @lru_cache(maxsize=500)
 def evidence_of(channel: str, tool: str) -> tuple[str, ...]:
-    """Return what was seen of a connected tool; nothing for one that is no longer known."""
+    """Return the evidence for a connected tool; nothing for a tool that the release no longer has."""
     is_known = tool.isidentifier() and (Path(__file__).parent / channel / tool).exists()
     return tuple(_tool(channel, tool).evidence) if is_known else ()
 

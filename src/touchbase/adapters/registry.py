@@ -215,7 +215,7 @@ class Adapters(SignatureSchemes):
         return best[0], best[2]
 
     def _candidates(self, webhook: ParsedWebhook) -> Sequence[_Candidate]:
-        """Return the candidates for a webhook, those with the highest possible confidence first."""
+        """Return the candidates for a webhook, the highest possible confidence first."""
         shown = objects(webhook.data)
         if len(shown) != 1 or len(webhook.request.body) > _MAX_CACHED_BODY:
             return self._indexed(webhook, shown)

@@ -43,7 +43,7 @@ FILTERS: tuple[Parameter[Any], ...] = (CLIENT, ACTOR, ACTION, SINCE, UNTIL)
 
 
 class AuditTarget(Struct):
-    """What an act is about."""
+    """Target of an act."""
 
     type: Annotated[str, Meta(description="Such as `user`, `key`, `endpoint`.")]
     id: Annotated[str, Meta(description="The id, or the name of a status or field.")]
@@ -51,7 +51,7 @@ class AuditTarget(Struct):
 
 
 class AuditEventOut(Struct):
-    """One act. It has no values: what changed stands in the histories of records."""
+    """One act, without values: they stand in the histories of records."""
 
     id: str
     at: Annotated[str, Meta(description="When it was done.", extra_json_schema={"format": "date-time"})]
@@ -98,9 +98,9 @@ async def list_events(call: Call) -> Response:
     before: Any = parameters.cursor(PATH, tuple[int, str])
     listing = await _listing(call, parameters)
     limit = parameters[LIMIT]
-    found: list[AuditEvent] = await call.api.dependencies.store.read(listing.page(limit + 1, before))
-    page = found[:limit]
-    cursor = cursor_text(PATH, (page[-1].at_us, page[-1].id)) if len(found) > limit else None
+    events: list[AuditEvent] = await call.api.dependencies.store.read(listing.page(limit + 1, before))
+    page = events[:limit]
+    cursor = cursor_text(PATH, (page[-1].at_us, page[-1].id)) if len(events) > limit else None
     return Response(body=encode(AuditEventPage(await _out(call, page), cursor)))
 
 
@@ -132,7 +132,7 @@ async def export_events(call: Call) -> Response:
 
 
 async def _listing(call: Call, parameters: Parameters) -> _Listing:
-    """Authenticate an administrator, of all clients or of some, and return which entries are wanted of those that may be seen."""
+    """Authenticate an administrator of all clients or of some; return the filter of the entries that this person may see."""
     principal = await call.principal(of_several=True)
     parameters.done()
     visible = principal.clients if principal.client is None else frozenset((principal.client,))

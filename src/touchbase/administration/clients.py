@@ -58,9 +58,7 @@ class ClientOut(Struct):
         Meta(description="administrator, or call: by the first request that named it. null: unknown, by an earlier version."),
     ]
     deletion: DeletionOut | None
-    stored_bytes: Annotated[
-        int, Meta(description="Bytes that it stores, as of the last count, which is some minutes old; 0: not counted yet.")
-    ]
+    stored_bytes: Annotated[int, Meta(description="Stored bytes at the last count, some minutes ago; 0: not counted yet.")]
     settings: SettingsBody
 
 

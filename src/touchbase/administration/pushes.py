@@ -1,4 +1,4 @@
-"""HTTP resources of the pushes to a connected tool that it has not taken: list them with what to do, and try them again."""
+"""HTTP resources of pushes that a connected tool has not taken: list them with their cure, and try them again."""
 
 from __future__ import annotations
 
@@ -69,11 +69,11 @@ example(PushRetry, {"events": ["evt_1207"]})
 
 
 def _advice(push: Push) -> str:
-    """Return what a person may do about a push."""
+    """Return the cure of a push."""
     attempt, status = push.attempt, push.attempt.status
     if push.endpoint_state != "active":
         then = "retry resumes it" if push.endpoint_state == PAUSED else "resume it to send what waits"
-        return f"Endpoint {attempt.endpoint_id} is {push.endpoint_state}: mend what the reason says; {then}."
+        return f"Endpoint {attempt.endpoint_id} is {push.endpoint_state}: correct the cause in the reason; {then}."
     if attempt.outcome == SKIPPED:
         return "Nothing, unless the reason says otherwise; retry sends it if that has changed."
     if status in (401, 402, 403):
@@ -146,7 +146,7 @@ async def retry(call: Call) -> Response:
     return response
 
 
-STATE = query.choice("state", STATES, "Pushes in this state; without it those that wait and those that failed.", member="state_is")
+STATE = query.choice("state", STATES, "Pushes in this state; left out: waiting and failed ones.", member="state_is")
 _PATH = f"{PATH}/{{channel}}/{{tool}}/pushes"
 ROUTES = [
     Route(

@@ -72,10 +72,10 @@ _CLOCK = {"pattern": "^([01][0-9]|2[0-3]):[0-5][0-9]$"}
 RoleName = Annotated[str, Meta(extra_json_schema=_ROLE)]
 Name = Annotated[str, Meta(max_length=limits.NAME, description="The person's name.")]
 Email = Annotated[str, Meta(max_length=limits.EMAIL, description="The person's e-mail address.")]
-Zone = Annotated[str, Meta(max_length=limits.NAME, description="IANA time zone in which times are shown; blank: that of the browser.")]
+Zone = Annotated[str, Meta(max_length=limits.NAME, description="IANA time zone in which times are shown; blank: the browser's.")]
 Secret = Annotated[str, Meta(max_length=200, description="What stands behind the # of the link.")]
 Password = Annotated[str, Meta(max_length=passwords.LONGEST, description=f"At least {passwords.SHORTEST} characters.")]
-_FOR_ALL = "The role for all clients; null: only for those of `grants`."
+_FOR_ALL = "The role for all clients; null: only for the clients of `grants`."
 _GRANTS = "Roles for single clients; they replace the former ones."
 Channels = list[Annotated[Channel, Meta(extra_json_schema=_CHANNEL)]]
 Hour = Annotated[str | None, Meta(extra_json_schema=_CLOCK, description="Such as 18:30, in the person's time zone; null: none.")]
@@ -89,7 +89,7 @@ class GrantBody(Struct, forbid_unknown_fields=True):
 
 
 class Notifications(Struct, forbid_unknown_fields=True):
-    """How a person is notified of what; nothing is sent in the quiet hours."""
+    """A person's notifications; nothing is sent in the quiet hours."""
 
     mention: Annotated[Channels, Meta(max_length=3, description="Somebody mentions the person in a note.")] = []
     assignment: Annotated[Channels, Meta(max_length=3, description="Something is assigned to the person.")] = []
@@ -108,11 +108,11 @@ class UserOut(Struct):
     id: str
     email: Annotated[str, Meta(description="In normal form.")]
     name: Annotated[str, Meta(description="The person's name; blank: not known yet.")]
-    role: Annotated[RoleName | None, Meta(description="The role for all clients; null: only for those of `grants`.")]
+    role: Annotated[RoleName | None, Meta(description="The role for all clients; null: only for the clients of `grants`.")]
     all_clients: Annotated[bool, Meta(description="Whether there is a role for all clients.")]
     grants: Annotated[list[GrantBody], Meta(description="Roles for single clients; the greater of the two roles counts.")]
     state: Annotated[str, Meta(extra_json_schema=_STATE, description="Whether the person has joined, and may sign in.")]
-    time_zone: Annotated[str, Meta(description="IANA time zone in which times are shown; blank: that of the browser.")]
+    time_zone: Annotated[str, Meta(description="IANA time zone in which times are shown; blank: the browser's.")]
     notifications: Annotated[Notifications, Meta(description="How the person is notified of what.")]
     has_password: Annotated[bool, Meta(description="Whether the person may sign in with a password.")]
     created_time: Annotated[str, Meta(description="When the person was invited.", extra_json_schema={"format": "date-time"})]
@@ -205,7 +205,7 @@ class ClientOfMe(Struct):
 
 
 class MeOut(Struct):
-    """Who calls, and what that person or key may do."""
+    """Caller of a request, with its rights."""
 
     type: Annotated[Literal["user", "key", "anyone"], Meta(extra_json_schema=_CALLER, description="`anyone`: this server needs no keys.")]
     scopes: Annotated[list[str], Meta(description="For all clients of the caller together.")]
@@ -286,9 +286,9 @@ async def users(call: Call) -> Response:
     parameters.done()
     limit, is_limited = parameters[LIMIT], principal.client is not None or principal.clients is not None
     sharing, own = _clients_of(principal) if is_limited else None, "" if principal.user is None else principal.user.id
-    found = await call.api.dependencies.store.read(list_users(limit + 1, after or "", **parameters.filters, sharing=sharing, own=own))
-    shown = found[:limit]
-    cursor = cursor_text("users", shown[-1].email) if len(found) > limit else None
+    users = await call.api.dependencies.store.read(list_users(limit + 1, after or "", **parameters.filters, sharing=sharing, own=own))
+    shown = users[:limit]
+    cursor = cursor_text("users", shown[-1].email) if len(users) > limit else None
     return Response(body=encode(UserPage(await _user_out(call, shown, principal), cursor)))
 
 
@@ -464,7 +464,7 @@ async def end_session(call: Call) -> Response:
 
 
 async def end_all_sessions(call: Call) -> Response:
-    """`DELETE` of all sessions of a person, but not of the one that asks."""
+    """`DELETE` of all sessions of a person except the requesting one."""
     user_id = await owner_of(call)
     await call.api.dependencies.store.write(end_sessions(user_id=user_id, keep=_current_session(call)))
     call.api.authenticator.forget_user(user_id)
@@ -499,10 +499,10 @@ def _clients_of(principal: Principal) -> frozenset[int]:
 
 
 async def _visible_user(call: Call, principal: Principal, user_id: str) -> User:
-    found = await call.api.dependencies.store.read(find_user(user_id))
-    if found is None or not _sees(principal, found):
+    user = await call.api.dependencies.store.read(find_user(user_id))
+    if user is None or not _sees(principal, user):
         raise no_such_user(user_id)
-    return found
+    return user
 
 
 async def owner_of(call: Call, no_person: str = "a key has no sessions; name a user") -> str:
@@ -534,7 +534,7 @@ def _session_out(session: Session, current: str) -> SessionOut:
 
 
 async def _user_out(call: Call, people: Sequence[User], principal: Principal | None = None) -> list[UserOut]:
-    """Return people as shown; of their grants those for clients that the caller may see, too."""
+    """Return people as shown; grants only for clients that the caller may see, too."""
     limited = principal is not None and (principal.client is not None or principal.clients is not None)
     visible = _clients_of(principal) if limited and principal is not None else None
     ids: dict[int, str] = {}
@@ -599,18 +599,18 @@ def _unknown_zone(zone: str) -> Fault:
 
 async def _grants_of(call: Call, grants: Sequence[GrantBody]) -> dict[int, str]:
     """Return the roles by the numbers of their clients; raise `Invalid` with all faults."""
-    found: dict[int, str] = {}
+    roles: dict[int, str] = {}
     faults: list[Fault] = []
     for index, grant in enumerate(grants):
         client = await call.api.clients.find(grant.client_id)
         if client is None or client.state == DELETING:
             faults.append(Fault(f"/grants/{index}/client_id", "client_not_found", f"there is no client {grant.client_id[:100]!r}"))
-        elif client.number in found:
+        elif client.number in roles:
             faults.append(Fault(f"/grants/{index}/client_id", "repeated", "stands here twice; give one role for a client"))
         else:
-            found[client.number] = grant.role
+            roles[client.number] = grant.role
     raise_if_any(faults)
-    return found
+    return roles
 
 
 def _mail(call: Call, user: User, link: OneTimeLink, secret: str) -> None:
@@ -624,7 +624,7 @@ _MANAGERS = " For administrators of all clients."
 ROUTES = [
     Route(
         "GET", "/team/v1/me", me, scope=READ, operation_id="get_me", tag=TEAM, summary="Get who calls",
-        description="The person or key of the request, what it may do, and the clients of a person who may not see all.",
+        description="The person or key of the request, its rights, and the clients of a person who may not see all.",
         success=(Success(200, "Who calls.", MeOut, ("ETag",)),),
     ),
     Route(

@@ -68,7 +68,7 @@ def request_to_answer(connection: Connection, message: Message, reference: Mappi
 
 
 def outcome_of(answer: Answer, response: ApiResponse, now: Micros) -> AnswerOutcome:
-    """Return what a response says became of an answer. Only a 429 leaves it queued: the tool has surely not sent it."""
+    """Return an answer's outcome by the response. Only a 429 leaves it queued: the tool has surely not sent it."""
     tool = TOOLS[answer.tool]
     name, status = tool.name, response.status
     if 200 <= status < 300:
@@ -86,7 +86,7 @@ def outcome_of(answer: Answer, response: ApiResponse, now: Micros) -> AnswerOutc
 
 
 def outcome_of_silence(tool: str, why: str, *, unsent: bool) -> AnswerOutcome:
-    """Return what became of an answer whose request got no response."""
+    """Return the outcome of an answer whose request got no response."""
     name = TOOLS[tool].name
     if unsent:
         return AnswerOutcome(FAILED, f"{why}: nothing was sent; send it again when {name} can be reached")

@@ -110,8 +110,8 @@ class AnswerWorker(Worker):
         outcome = await self._request(claimed)
         if outcome.reason:
             LOG.warning("an answer through %s is %s", claimed.answer.tool, outcome.state)
-        found = await self._store.read(find_client_by_number(client))
-        with_text = found is None or found.settings.store_message_bodies
+        owner = await self._store.read(find_client_by_number(client))
+        with_text = owner is None or owner.settings.store_message_bodies
         await self._settle(claimed, outcome, with_text=with_text)
 
     async def _settle(self, claimed: ClaimedAnswer, outcome: AnswerOutcome, *, with_text: bool) -> None:

@@ -1,1 +1,1 @@
-"""What needs a person, over all clients that somebody may see."""
+"""Attention list: problems that a person must solve, over all clients that a user may see."""

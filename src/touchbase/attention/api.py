@@ -1,4 +1,4 @@
-"""HTTP resource of what needs a person."""
+"""HTTP resource of the attention list."""
 
 from __future__ import annotations
 
@@ -119,7 +119,7 @@ _WORDS: dict[str, tuple[str, str]] = {
     plans.KEY: ("the key {about}", "rotate it"),
     plans.SERVER: ("{about}", "ask whoever runs the server"),
 }
-"""What is wrong and what to do about it, by kind."""
+"""Problem and cure, by kind."""
 
 
 def _words(item: Item, names: list[str]) -> tuple[str, str]:

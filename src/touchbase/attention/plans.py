@@ -1,4 +1,4 @@
-"""Find what needs a person in the present state of the store: an item is gone as soon as its cause is."""
+"""Find problems that a person must solve in the present state of the store: an item is gone as soon as its cause is."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def in_order(items: Iterable[Item]) -> list[Item]:
 
 @query(clients=lambda call: call.clients, divide=Division(divide_clients, _joined, partial=True))
 def list_items(clients: Sequence[int], now: Micros) -> Plan[list[Item]]:
-    """What needs a person for these clients; `NO_CLIENT` among them: webhooks for unknown clients too."""
+    """Return the attention items of these clients; with `NO_CLIENT`, webhooks for unknown clients too."""
     if not clients:
         return []
     condition, numbers = among(clients)

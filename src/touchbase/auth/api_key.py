@@ -45,7 +45,7 @@ class ApiKey:
     """The key of which this is the successor."""
     replaced_by: str | None = None
     user_id: str | None = None
-    """The person as whom a personal key acts, with no more than these scopes; None: a service's key."""
+    """Person of a personal key, whose rights limit these scopes; None: a service's key."""
     granted_client: int | None = None
     """Of a personal key: its only client; None: all clients of the person."""
 

@@ -16,7 +16,7 @@ WINDOW = 60
 
 
 class KeyThrottle:
-    """Limits failed keys to `most` in `window` seconds per address, or others of what `failures` names; 0: no limit."""
+    """Limits failed keys, or another kind of `failures`, to `most` in `window` seconds per address; 0: no limit."""
 
     def __init__(self, most: int = 0, window: int = WINDOW, *, failures: str = "keys from this address have failed; check the key") -> None:
         """`failures` follows "too many" in the error."""
@@ -72,7 +72,7 @@ class WebhookThrottle:
             self._tried.of(source, now).take(1, now)
 
     def succeeded(self, source: Hashable, subject: Hashable, now: Micros, *, verified: bool = True) -> None:
-        """Let later webhooks of this source and subject pass `check`, if this one was `verified`."""
+        """Admit later webhooks of this source and subject in `check`, if this one was `verified`."""
         if not self._most or (source, subject) in self._succeeded:
             return
         if verified:

@@ -64,7 +64,7 @@ OPERATOR_KEY = ApiKey("", b"", (ADMIN,), None, "operator")
 
 @dataclass(frozen=True, slots=True)
 class _CachedKey:
-    """A cached key, with all its scopes; a personal key has its person in their place, whom every request looks at."""
+    """A cached key, with all its scopes; a personal key has its person instead, whose rights every request reads."""
 
     key: ApiKey
     scopes: frozenset[str]

@@ -39,7 +39,7 @@ Refusal = Literal["bound", "link", "not_invited", "suspended", "taken", "unverif
 
 @dataclass(frozen=True, slots=True)
 class Identity:
-    """An account at a provider, with what the provider says about it now."""
+    """An account at a provider, with the provider's present claims."""
 
     issuer: str
     subject: str
@@ -53,7 +53,7 @@ class Identity:
 
 @dataclass(frozen=True, slots=True)
 class SignInOutcome:
-    """The person whom an account signs in, or why it signs nobody in."""
+    """The person of an account, or the reason of a refused sign-in."""
 
     user: User | None = None
     refusal: Refusal | None = None
@@ -73,7 +73,7 @@ DELETE_IDENTITIES = Statement(
 
 @command(hidden=("link",))
 def sign_in_identity(identity: Identity, at: Micros, newcomer: User | None, link: str | None = None) -> Plan[SignInOutcome]:
-    """Return the person of an account at a provider, whom its first use joins; or why there is none.
+    """Return the person of an account at a provider, who joins at its first use; or the reason of a refusal.
 
     The first use finds the person by the digest of a `link`, of an invitation or for another account, else by a verified address; else
     `newcomer` joins, if it is not None.
@@ -97,7 +97,7 @@ def sign_in_identity(identity: Identity, at: Micros, newcomer: User | None, link
 
 
 def _member(identity: Identity) -> Plan[User | None]:
-    """Return the person whom the account has signed in before."""
+    """Return the person who has signed in with the account before."""
     rows = yield Select("SELECT user_id FROM user_identity WHERE issuer = ? AND subject = ?", (identity.issuer, identity.subject))
     stored = (yield from user_where(Where("id = ?", rows[0][0]))) if rows else None
     return None if stored is None else stored[0]

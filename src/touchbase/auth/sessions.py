@@ -82,7 +82,7 @@ def new_session(holder: str, now: Micros, user_agent: str, address: str) -> tupl
 
 
 def session_hash(text: str) -> str:
-    """Return what the store has of a session's text."""
+    """Return the stored form (hash) of a session's text."""
     return sha256(text.encode()).hexdigest()
 
 
@@ -151,7 +151,7 @@ STORE_USER_USE = Statement(
     follow_up=audited("session.began", "session", lambda call, _: call.session.id_hash, actor=lambda call, _: call.session.holder),
 )
 def store_session(session: Session) -> Plan[None]:
-    """Store a new session; remove those whose time is over."""
+    """Store a new session; remove expired ones."""
     now = session.created_us
     yield Select("DELETE FROM user_session WHERE created_us <= ? OR last_seen_us <= ? RETURNING created_us", (now - LONGEST, now - IDLE))
     row = (session.id_hash, session.user_id, session.key_id, now, session.last_seen_us, session.user_agent, session.address)

@@ -29,7 +29,7 @@ ROLE_SCOPES: Mapping[str, frozenset[str]] = {
     OPERATOR: frozenset((READ, WRITE)),
     ADMINISTRATOR: frozenset((READ, WRITE, ADMIN)),
 }
-"""What each role allows, from the least to the most."""
+"""Rights of each role, from the least to the most."""
 ROLES = tuple(ROLE_SCOPES)
 INVITED, ACTIVE, SUSPENDED = "invited", "active", "suspended"
 USER_STATES = (INVITED, ACTIVE, SUSPENDED)
@@ -45,7 +45,7 @@ USED_LINK = "this link was used, replaced or has expired; ask an administrator f
 
 @dataclass(frozen=True, slots=True)
 class User:
-    """A person. `role` is for all clients; None: only for those of `grants`, by their numbers."""
+    """A person. `role` is for all clients; None: only for the clients of `grants`, by their numbers."""
 
     id: str
     email: str
@@ -124,7 +124,7 @@ def new_link(user_id: str, kind: LinkKind, now: Micros) -> tuple[str, OneTimeLin
 
 
 def link_digest(secret: str) -> str:
-    """Return what the store has of a link's secret."""
+    """Return the stored form (hash) of a link's secret."""
     return sha256(secret.encode()).hexdigest()
 
 
@@ -196,8 +196,8 @@ def _user(row: Row, grants: Mapping[int, str]) -> User:
 
 def user_where(where: Where) -> Plan[tuple[User, str | None] | None]:
     """Read one person with the stored form of the password."""
-    found = yield from _users(where)
-    return found[0] if found else None
+    users = yield from _users(where)
+    return users[0] if users else None
 
 
 def _row(user: User, password: str | None) -> Row:
@@ -217,7 +217,7 @@ def save_user(user: User, password: str | None) -> Plan[None]:
 
 
 def lock_users() -> Plan[None]:
-    """Let one transaction at a time change people, so that two administrators cannot suspend each other at once."""
+    """Lock changes of people for this transaction, so that two administrators cannot suspend each other at once."""
     yield Execute(LOCK_FIRST_KEY, [("first_key",)])
 
 
@@ -263,12 +263,12 @@ def _made(call: Any, user: User) -> str | None:
 
 @command(follow_up=audited(_made, "user", lambda call, _: call.link.user_id))
 def store_link(link: OneTimeLink) -> Plan[User | TouchbaseError]:
-    """Store a link of a person; it replaces the earlier one of its kind. `NotFound`, and `WrongState` for somebody suspended."""
+    """Store a person's link; it replaces the earlier one of its kind. `NotFound`, and `WrongState` for a suspended person."""
     yield from lock_users()
-    found = yield from user_where(Where("id = ?", link.user_id))
-    if found is None:
+    stored = yield from user_where(Where("id = ?", link.user_id))
+    if stored is None:
         return no_such_user(link.user_id)
-    user, _ = found
+    user, _ = stored
     if user.state == SUSPENDED:
         return WrongState(f"{user.email} is suspended: resume the user first")
     yield Execute(STORE_LINK, [_link_row(link)])
@@ -290,10 +290,10 @@ def change_user(user_id: str, change: UserChange, version: int | None = None) ->
     that somebody invited cannot have.
     """
     yield from lock_users()
-    found = yield from user_where(Where("id = ?", user_id))
-    if found is None:
+    stored = yield from user_where(Where("id = ?", user_id))
+    if stored is None:
         return no_such_user(user_id)
-    user, password = found
+    user, password = stored
     if version is not None and version != user.version:
         return PreconditionFailed("the user has changed since it was read; read it again, and send its ETag in If-Match")
     changed = replace(user, version=user.version + 1, **{
@@ -327,10 +327,10 @@ def use_link(digest: str, kinds: tuple[str, ...], at: Micros, password: str | No
     link = yield from live_link(digest, kinds, at)
     if link is None or not (yield Execute(DELETE_LINK, [(link.id,)])):
         return NotFound(USED_LINK)
-    found = yield from user_where(Where("id = ?", link.user_id))
-    if found is None or found[0].state == SUSPENDED:
+    stored = yield from user_where(Where("id = ?", link.user_id))
+    if stored is None or stored[0].state == SUSPENDED:
         return NotFound(USED_LINK)
-    user, former = found
+    user, former = stored
     if link.kind == SIGN_IN:
         return user
     if password is not None and former is not None:
@@ -345,10 +345,10 @@ def use_link(digest: str, kinds: tuple[str, ...], at: Micros, password: str | No
 def set_password(user_id: str, password: str, keep: str) -> Plan[User | NotFound]:
     """Store another password of a person; all sessions end but the one with the hash `keep`. `NotFound`."""
     yield from lock_users()
-    found = yield from user_where(Where("id = ?", user_id))
-    if found is None:
+    stored = yield from user_where(Where("id = ?", user_id))
+    if stored is None:
         return no_such_user(user_id)
-    changed = replace(found[0], version=found[0].version + 1, has_password=True)
+    changed = replace(stored[0], version=stored[0].version + 1, has_password=True)
     yield from save_user(changed, password)
     yield Select("DELETE FROM user_session WHERE user_id = ? AND id_hash <> ? RETURNING id_hash", (user_id, keep))
     return changed
@@ -356,7 +356,7 @@ def set_password(user_id: str, password: str, keep: str) -> Plan[User | NotFound
 
 @command(follow_up=audited("invitation.revoked", "user", lambda _, user_id: user_id))
 def revoke_invitation(link_id: str) -> Plan[str | NotFound]:
-    """Remove somebody who was invited and has not joined, with the link; return the id of the user. `NotFound`."""
+    """Remove an invited person who has not joined, with the link; return the id of the user. `NotFound`."""
     yield from lock_users()
     rows = yield Select(f"SELECT {_LINK} FROM invitation WHERE id = ? AND kind = ?", (link_id, INVITATION))
     if not rows:
@@ -378,8 +378,8 @@ def has_link(digest: str, kinds: Collection[str], at: Micros) -> Plan[bool]:
 @query(quick=True)
 def find_user(user_id: str) -> Plan[User | None]:
     """The person with this id."""
-    found = yield from user_where(Where("id = ?", user_id))
-    return None if found is None else found[0]
+    stored = yield from user_where(Where("id = ?", user_id))
+    return None if stored is None else stored[0]
 
 
 @query(quick=True)
@@ -405,7 +405,7 @@ def list_users(
 
 @query
 def list_invitations() -> Plan[list[tuple[OneTimeLink, User]]]:
-    """The newest invitations of people who have not joined, newest first; also those that have expired."""
+    """The latest invitations of people who have not joined, newest first; expired ones too."""
     rows = yield Select(
         f"SELECT {_LINK} FROM invitation WHERE kind = ? AND user_id IN (SELECT id FROM user_account WHERE state = ?) "
         "ORDER BY created_us DESC, id LIMIT ?",
@@ -421,5 +421,5 @@ def list_invitations() -> Plan[list[tuple[OneTimeLink, User]]]:
 
 @query(quick=True)
 def any_user() -> Plan[bool]:
-    """Whether anybody has joined."""
+    """Return whether a person has joined."""
     return bool((yield Select("SELECT 1 FROM user_account WHERE state = ? LIMIT 1", (ACTIVE,))))

@@ -24,7 +24,7 @@ from touchbase.sql.operation import Command, CommandPreview
 
 
 class BlockContact(Struct, forbid_unknown_fields=True):
-    """What is blocked, and why."""
+    """A blocked person or domain, and the reason."""
 
     company: Annotated[bool, Meta(description="Whether the domain of the company is listed too: nobody there is contacted.")] = False
     reason: Reason = "requested"
@@ -78,7 +78,7 @@ async def _begin(call: Call) -> tuple[Client, int, Micros, bool]:
 
 
 async def _try(call: Call, client: Client, command: Command[plans.BlockResult]) -> Response:
-    """Respond with what a command would do; nothing stays of it."""
+    """Respond with a command's outcome without storing it."""
     if call.recorder is not None:
         call.recorder.skip()
     [preview] = await call.api.dependencies.store.write(call.api[WRITE_BATCH](client.number, [command], dry_run=True))

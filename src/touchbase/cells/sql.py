@@ -143,7 +143,7 @@ def reserve_place(client_id: str, cell: int, number: int | None = None) -> Plan[
 
 @command
 def confirm_place(client_id: str, number: int) -> Plan[None]:
-    """Say which client was created under a reserved `client_id`."""
+    """Store the client that was created under a reserved `client_id`."""
     revision = yield from _next_revision()
     rows = yield Select("SELECT cell FROM client_place WHERE client_id = ? AND cell IS NOT NULL", (client_id,))
     if rows:
@@ -152,7 +152,7 @@ def confirm_place(client_id: str, number: int) -> Plan[None]:
 
 @command
 def release_place(client_id: str, number: int | None = None) -> Plan[None]:
-    """Give up a reservation; a client that exists keeps its place. With `number` a new id of that client is given up."""
+    """Remove a reservation; a client that exists keeps its place. With `number` a new id of that client is removed."""
     revision = yield from _next_revision()
     rows = yield Select("SELECT number FROM client_place WHERE client_id = ?", (client_id,))
     if rows == [(number,)]:
@@ -170,14 +170,14 @@ def forget_places(number: int) -> Plan[None]:
 
 @command
 def place_key(key_id: str, number: int) -> Plan[None]:
-    """Say which client a key belongs to."""
+    """Store a key's client."""
     revision = yield from _next_revision()
     yield Execute(STORE_KEY, [(key_id, number, revision)])
 
 
 @command
 def raise_ids(first: int) -> Plan[None]:
-    """Let a store give out no id below `first`; carried out by the cell itself, whenever it is opened."""
+    """Reserve the ids below `first` for other cells; the cell does it whenever it is opened."""
     yield Execute(RAISE, [(first,)])
 
 

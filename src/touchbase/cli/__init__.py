@@ -1,6 +1,6 @@
 """The command line: the root command, which imports a command's module when the command is used.
 
-A command is defined once, with its name, options, help and work, in the module that `COMMANDS` names. It imports what it needs when
+A command is defined once, with its name, options, help and work, in the module that `COMMANDS` names. It imports its needs when
 it runs: `touchbase --version` and `touchbase preview` never load the server or a database driver.
 """
 

@@ -38,7 +38,7 @@ MOST_PAGES = 100_000
 LONGEST_OFFSET = 200
 """Characters of the place where the next page begins."""
 SHOWN = 300
-"""Characters of what Airtable says that an error quotes."""
+"""Length of a quotation from Airtable in an error."""
 OK = 200
 RECORD_ID, CREATED = "Airtable id", "Airtable created"
 """Columns that every record has, next to the fields of its table."""
@@ -56,7 +56,7 @@ T = TypeVar("T")
 
 
 class AirtableRecord(TypedDict):
-    """A record of a table; `fields` has what is not empty, by name."""
+    """A record of a table; `fields` has its non-empty cells by name."""
 
     id: str
     fields: dict[str, Any]
@@ -87,7 +87,7 @@ class _TablePage(msgspec.Struct):
 
 
 class AirtableFailed(click.ClickException):
-    """Airtable refuses, or cannot be reached; the message says what to do."""
+    """Airtable refuses, or cannot be reached; the message has the cure."""
 
 
 class ListingExpired(Exception):
@@ -308,7 +308,7 @@ class _Columns:
         self.targets = {} if "external_id" in guessed.values() else {RECORD_ID: "external_id"}
 
     def row(self, entry: AirtableRecord) -> dict[str, str]:
-        """Return a record by column; a contact has one company, and further linked ones have a column of their own.
+        """Return a record by column; a contact has one company, and further linked companies have a separate column.
 
         An empty record is blank, without its id and what Airtable computes.
         """

@@ -1,4 +1,4 @@
-"""`touchbase attention`: what needs a person."""
+"""`touchbase attention`: problems that a person must solve."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ COLUMNS = ("severity", "client", "since", Column("what", NOTE), Column("what to 
 @click.option("--limit", default=100, show_default=True, type=click.IntRange(1, 1000), help="Most items to list.")
 @json_option()
 def attention(tb: Touchbase, kind: Any, limit: int, as_json: bool) -> None:
-    """List what needs a person, over all clients: refused webhooks, silent tools, endpoints that stand still, replies that wait."""
+    """List problems that a person must solve, of all clients: refused webhooks, silent tools, stopped endpoints, waiting replies."""
     items = [item for item, _ in zip(tb.attention.iterate(kind=kind), range(limit), strict=False)]
     print_list(items, COLUMNS, _row, as_json=as_json, empty="nothing needs a person")
 

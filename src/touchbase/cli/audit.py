@@ -1,4 +1,4 @@
-"""`touchbase audit`: who did what."""
+"""`touchbase audit`: the audit log."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ COLUMNS = ("at", Column("who", SHORT), "action", Column("target", SHORT), Column
 @click.option("--output", type=click.Path(path_type=Path), help="The file of --export; without it standard output.")
 @json_option()
 def audit(tb: Touchbase, limit: int, form: Any, output: Path | None, as_json: bool, **filters: Any) -> None:
-    """List who did what to people, keys, clients, settings and exported data, newest first.
+    """List changes to people, keys, clients and settings, and exports of data, with their actors, newest first.
 
     \b
     touchbase audit --action 'session.*' --since 2026-11-20T00:00:00Z

@@ -30,7 +30,7 @@ PG_RESTORE = "pg_restore --dbname=ADDRESS FILE"
 @json_option()
 @click.argument("file", type=click.Path(path_type=Path, dir_okay=False))
 def backup(database: str | None, force: bool, cell: str | None, as_json: bool, file: Path) -> None:
-    """Copy a store to FILE, also while a server runs. Each cell is a store of its own.
+    """Copy a store to FILE, also while a server runs. A cell is a store and needs its own copy.
 
     The copy is of one moment. It is checked and on disk before it gets its name; one that fails leaves nothing. The
     encryption key is not in it: store that elsewhere. Of a SQLite store the SHA-256 goes to FILE.sha256. Of a

@@ -109,7 +109,7 @@ Values = dict[str, object]
 @click.argument("name")
 @json_option()
 def rename(tb: Touchbase, client_id: str, name: str, as_json: bool) -> None:
-    """Give a client another name for people; its id and addresses stay."""
+    """Change a client's displayed name; its id and addresses stay."""
     changed = values_of(tb.admin.clients.rename(client_id, {"name": name.strip()}))
     _print_client(changed, f"client {client_id} is called {name.strip()!r}", as_json)
 
@@ -142,7 +142,7 @@ def resume(tb: Touchbase, client_id: str, as_json: bool) -> None:
 @keep_old_option("7d", "How long the old id is still honoured.")
 @json_option()
 def rotate_id(tb: Touchbase, client_id: str, new_id: str | None, keep_old: Micros, as_json: bool) -> None:
-    """Give a client another id and print it; change the webhook addresses in its tools before the old id ends."""
+    """Change a client's id and print it; change the webhook addresses in its tools before the old id ends."""
     body: Any = {"client_id": new_id, "keep_old_seconds": keep_old // SECOND}
     client, until = values_of(tb.admin.clients.rotate_id(client_id, body)), now_us() + keep_old
     _print_client(client, str(client["client_id"]), as_json)

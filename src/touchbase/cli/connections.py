@@ -111,7 +111,7 @@ def pushes(
     tb: Touchbase, client_id: str, channel: str | None, tool: str, state: Any, limit: int, retry: bool, events: tuple[str, ...],
     as_json: bool,
 ) -> None:  # fmt: skip
-    """List what a connected tool has not taken, with the reason and what to do, newest first.
+    """List pushes that a connected tool has not taken, with the reason and the cure, newest first.
 
     Entries of do-not-contact lists on their way to its blocklist, and statuses on their way to HubSpot.
 
@@ -286,7 +286,7 @@ def add(
 def _rehearse(
     tb: Touchbase, client_id: str, channel: str, tool: str, settings: tuple[str, ...], since: Micros, as_json: bool
 ) -> None:  # fmt: skip
-    """Print what stored deliveries would become under the connection's settings with these changes."""
+    """Print the outcome of stored deliveries under the connection's settings with these changes."""
     from touchbase_client import Problem
 
     _, body = _settings_after(tb, client_id, channel, tool, settings)

@@ -30,7 +30,7 @@ MINUTE = 60_000_000
 @setting_options("port")
 @json_option()
 def demo(database: str, contacts: int, serves: bool, port: int | None, as_json: bool) -> None:
-    """Make a store full of fictitious data: an agency with 12 clients, and three weeks of calls of eight tools, some of them wrong.
+    """Create a store full of fictitious data: an agency with 12 clients, and three weeks of calls of eight tools, some of them wrong.
 
     The store is touchbase-demo.db unless --database names another; TOUCHBASE_DATABASE does not count here. The data is the same each
     time, but for the date; all addresses end in .example, and nothing is sent anywhere. It takes a minute or two. A store that has

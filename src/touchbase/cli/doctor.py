@@ -85,7 +85,7 @@ def _findings(database: str | None, silent_after: Micros) -> Iterator[Finding]:
         yield Finding("settings", PROBLEM, str(error), "set a usable value (docs/reference/settings.md); nothing else was checked")
         return
     if not unknown:
-        yield Finding("settings", OK, "valid, those of this shell")
+        yield Finding("settings", OK, "valid, as in this shell")
     yield from _disk_findings(settings)
     yield from _spool_findings(settings)
     try:

@@ -239,14 +239,14 @@ def attempts(tb: Touchbase, endpoint_id: int | None, event: str | None, outcome:
 
 @endpoints.command()
 @one_endpoint
-@click.option("--event", help="One event, such as evt_1207, whatever became of it.")
+@click.option("--event", help="One event, such as evt_1207, in any state.")
 @click.option("--failed-since", callback=point_in_time, metavar="TIME", help="Events that began to fail since then.")
 @click.option("--missing-since", callback=point_in_time, metavar="TIME", help="Events since then that were never delivered.")
 @json_option()
 def replay(
     tb: Touchbase, endpoint_id: int, event: str | None, failed_since: Micros | None, missing_since: Micros | None, as_json: bool
 ) -> None:
-    """Let a running server send events to an endpoint again."""
+    """Send events to an endpoint again, by a running server."""
     times = {"failed_since": failed_since, "missing_since": missing_since}
     body: Any = {name: to_text(at) for name, at in times.items() if at is not None} | ({} if event is None else {"event": event})
     if len(body) != 1:
@@ -262,7 +262,7 @@ def replay(
 @one_endpoint
 @json_option()
 def resume(tb: Touchbase, endpoint_id: int, as_json: bool) -> None:
-    """Make a paused or disabled endpoint active: waiting events are sent, in order."""
+    """Resume a paused or disabled endpoint: waiting events are sent, in order."""
     tb.webhook_endpoints.resume(endpoint_id)
     _done(as_json, endpoint_id, "state", "is active", "active")
 
@@ -274,7 +274,7 @@ def resume(tb: Touchbase, endpoint_id: int, as_json: bool) -> None:
 )
 @json_option()
 def rotate_secret(tb: Touchbase, endpoint_id: int, hours: int, as_json: bool) -> None:
-    """Give an endpoint a new secret and print it once."""
+    """Replace an endpoint's secret and print the new one once."""
     secret = tb.webhook_endpoints.rotate_secret(endpoint_id, {"overlap_hours": hours})["secret"]
     _done(as_json, endpoint_id, "secret", f"has the new secret {secret}", secret)
 

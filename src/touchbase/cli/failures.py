@@ -41,7 +41,7 @@ _ADVICE = {
     "3D": "create the database, or correct its name in the address",
     "42501": "use a role that owns the database (docs/how-to/run-on-postgresql.md)",
     "53100": "free some space on the server's disk",
-    "53": "the server has no more of this: end other connections, or raise its limit",
+    "53": "the server has run out of this: end other connections, or raise its limit",
     "57": "the server starts, stops or cancelled this: try again",
 }
 """The next step by the beginning of PostgreSQL's SQLSTATE."""

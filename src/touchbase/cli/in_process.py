@@ -147,7 +147,7 @@ class InProcess:
             close_threads()
 
     async def _application(self) -> None:
-        """Keep the application ready for requests until `close`."""
+        """Serve requests to the application until `close`."""
         self._loop, self._stopping = asyncio.get_running_loop(), asyncio.Event()
         async with opened(self._settings["database"]) as self._store, application(self._store, self._settings) as (self._app, self._shared):
             with self._failures:

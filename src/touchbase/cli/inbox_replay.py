@@ -219,7 +219,7 @@ def _record_dry_run(result: DryRunResult, progress: _ReplayProgress) -> None:
 
 
 def _print_delivery(delivery: Mapping[str, Any]) -> None:
-    """Print what would become of one delivery of a dry run, and of its records."""
+    """Print the outcome of one delivery of a dry run, and of its records."""
     why = f": {escape_controls(delivery['error'])}" if delivery["error"] else ""
     click.echo(f"{delivery['id']}  {delivery['state']} -> {delivery['would_be']}, {delivery['events']} events{why}")
     for record in delivery["records"]:
@@ -300,7 +300,7 @@ def _replayed(tb: Touchbase, body: Any) -> dict[str, Any]:
 
 
 def rehearse(tb: Touchbase, filters: Mapping[str, Any], connection: Mapping[str, Any], as_json: bool) -> None:
-    """Print what a client's stored deliveries would become under proposed settings of a connection; those that stay the same only count."""
+    """Print the outcome of a client's stored deliveries under proposed settings of a connection; unchanged deliveries only count."""
     _print_replayed(_replayed(tb, {**filters, "dry_run": True, "connection": connection}), as_json, only_changes=True)
 
 

@@ -112,7 +112,7 @@ def erase(
 @click.option("--limit", type=click.IntRange(1, 10_000), default=50, show_default=True, help="Most requests to list.")
 @json_option("Print JSON, with all fields of the contacts.")
 def list_requests(tb: Touchbase, limit: int, as_json: bool) -> None:
-    """List people whom a CRM asked to erase, and about whom no person has decided.
+    """List people whom a CRM asked to erase and nobody has decided about.
 
     Each waits in the bin. `touchbase persons erase --id ID` confirms the request; `POST /public/v2/contacts/ID/restore` declines it.
 

@@ -300,7 +300,7 @@ def group_of(tb: Touchbase, record: str) -> Any:
 
 
 def _change(group: Any, record: Record, name: str, ids: tuple[int, ...], dry_run: bool) -> list[dict[str, Any]]:
-    """Delete or restore the records, one request each; return for each its id with the record, what would change, or a problem."""
+    """Delete or restore the records, one request each; return each id with its record, its would-be change, or a problem."""
     from touchbase_client import Problem
 
     results: list[dict[str, Any]] = []

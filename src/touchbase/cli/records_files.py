@@ -62,10 +62,10 @@ def add_import(group: click.Group, record: Record) -> None:
     @click.option("--header-row", type=click.IntRange(1, 1_000_000), help="The row with the names of the columns; default: detected.")
     @click.option("--encoding", help="Of a CSV file, such as windows-1252; default: detected.")
     @click.option("--delimiter", help="Of a CSV file: one character, or tab; default: detected.")
-    @click.option("--report", type=click.Path(path_type=Path, dir_okay=False), help="Write what became of every row to this file.")
+    @click.option("--report", type=click.Path(path_type=Path, dir_okay=False), help="Write the outcome of every row to this file.")
     @click.option("--bad-rows", type=click.Path(path_type=Path, dir_okay=False), help="Write the rows that were refused to this file.")
     @click.option("--preview", "only_preview", is_flag=True, help="Only print the columns and their fields.")
-    @click.option("--dry-run", is_flag=True, help="Count what the import would do, and write no record.")
+    @click.option("--dry-run", is_flag=True, help="Count the outcomes of the import, and write no record.")
     @json_option()
     def import_(tb: Touchbase, as_json: bool, **options: Any) -> None:
         """Import a file: CSV, XLSX, NDJSON or Parquet.
@@ -197,7 +197,7 @@ def _settings(record: Record, preview: FilePreview, options: Mapping[str, Any], 
 
 
 def _in_words(fault: Fault) -> str:
-    """Return a fault of a mapping with the option that it is about; that of a column names the column."""
+    """Return a mapping's fault after its option; a column's fault names the column itself."""
     place = fault.pointer.removeprefix("/").partition("/")[0]
     return fault.detail if place == "columns" else f"--{place.replace('_', '-')}: {fault.detail}"
 

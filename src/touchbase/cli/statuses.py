@@ -88,7 +88,7 @@ def rename(tb: Touchbase, many: str, name: str, new_name: str, dry_run: bool, no
 @click.argument("into")
 @json_option()
 def merge(tb: Touchbase, many: str, name: str, into: str, dry_run: bool, no_wait: bool, as_json: bool) -> None:
-    """Make a status one with another one, INTO. It cannot be undone.
+    """Merge a status into another one, INTO. It cannot be undone.
 
     NAME may be a word that the declared set refused.
     """

@@ -45,7 +45,7 @@ def through_api(*, client: Literal["", "needed", "own"] = "", settings: tuple[st
     """Add `--url`, `--key-file` and `--database` to a command, which gets the API as its first argument.
 
     `client`: "needed" adds `--client`, which only a key of one client makes needless; "own": the command has a `--client` itself.
-    `settings` of the application in this process get options; a server has settings of its own.
+    `settings` of the application in this process get options; a server has other settings.
     """
 
     def decorate(work: Work) -> Work:

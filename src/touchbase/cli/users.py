@@ -38,7 +38,7 @@ def users() -> None:
 @click.option("--grant", "grants", multiple=True, metavar="CLIENT:ROLE", help="A role for one client; may be given several times.")
 @json_option()
 def add(tb: Touchbase, email: str, name: str, role: str | None, grants: tuple[str, ...], as_json: bool) -> None:
-    """Invite somebody and print the link to join: it works once, for 7 days.
+    """Invite a person and print the link to join: it works once, for 7 days.
 
     \b
     touchbase users add mira@example.com --role admin
@@ -66,7 +66,7 @@ def list_(tb: Touchbase, state: Any, as_json: bool) -> None:
 @EMAIL
 @json_option()
 def reset(tb: Touchbase, email: str, as_json: bool) -> None:
-    """Print a link for another password: it works once, for a day. For somebody who has not joined it is a new invitation."""
+    """Print a link for another password: it works once, for a day. For a person who has not joined it is a new invitation."""
     _print_link(dict(tb.team.users.reset(_id_of(tb, email))), as_json)
 
 
@@ -75,7 +75,7 @@ def reset(tb: Touchbase, email: str, as_json: bool) -> None:
 @EMAIL
 @json_option()
 def suspend(tb: Touchbase, email: str, as_json: bool) -> None:
-    """Let somebody sign in no more, and end all their sessions within a second."""
+    """Disable a person's sign-in and end all their sessions within a second."""
     user = tb.team.users.update(_id_of(tb, email), {"state": "suspended"})
     print_json(user) if as_json else click.echo(f"{email} is suspended")
 
@@ -85,14 +85,14 @@ def suspend(tb: Touchbase, email: str, as_json: bool) -> None:
 @EMAIL
 @json_option()
 def resume(tb: Touchbase, email: str, as_json: bool) -> None:
-    """Let somebody who was suspended sign in again."""
+    """Enable a suspended person's sign-in again."""
     user = tb.team.users.update(_id_of(tb, email), {"state": "active"})
     print_json(user) if as_json else click.echo(f"{email} may sign in again")
 
 
 @users.group("keys", cls=Group)
 def keys() -> None:
-    """Personal keys: API keys that act as their person, with no more than the person may do."""
+    """Personal keys: API keys that act as their person and are limited by that person's rights."""
 
 
 @keys.command("create")
@@ -103,7 +103,7 @@ def keys() -> None:
 @click.option("--expires-in", callback=duration(), metavar="DURATION", help="Its lifetime, such as 90d; without it, no end.")
 @json_option()
 def create_key(tb: Touchbase, name: str, scopes: tuple[str, ...], client_id: str | None, expires_in: Micros | None, as_json: bool) -> None:
-    """Make another key for the person of the key that runs the command, and print it: it is shown only once.
+    """Create another key for the person of the key that runs the command, and print it: it is shown only once.
 
     The first one is made in the console. Without --scope it allows reading records.
 
@@ -121,7 +121,7 @@ def create_key(tb: Touchbase, name: str, scopes: tuple[str, ...], client_id: str
 @click.argument("email", required=False)
 @json_option()
 def list_keys(tb: Touchbase, email: str | None, as_json: bool) -> None:
-    """List the personal keys of somebody; without an address, of the person of the key that runs the command."""
+    """List a person's keys; without an address, of the person of the key that runs the command."""
     listed: list[dict[str, Any]] = [
         dict(key) for key in tb.team.keys.list(**({} if email is None else {"user_id": _id_of(tb, email)}))["data"]
     ]

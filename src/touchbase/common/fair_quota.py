@@ -21,7 +21,7 @@ class FairQuota:
         self._by_client: dict[int, int] = {}
 
     def acquire(self, client: int) -> bool:
-        """Give a unit to a client; return False if it has its share."""
+        """Take a unit for a client; return False if it has its share."""
         units = self._by_client.get(client, 0)
         if units >= SHARE * (self.capacity - self.used):
             return False
@@ -63,7 +63,7 @@ class FairTurns:
             raise
 
     def release(self, client: int) -> None:
-        """Give back a place of a client, and give it to the next work."""
+        """Return a client's place, and pass it to the next work."""
         self._quota.release(client)
         for waiting_client in list(self._waiting):
             queue = self._waiting.pop(waiting_client)

@@ -34,7 +34,7 @@ LARGEST_ID = 2**53 - 1
 
 
 class InvalidText(ValueError):
-    """A text that is not valid: `code` is stable, the message says what to do."""
+    """An invalid text: `code` is stable, the message has the cure."""
 
     def __init__(self, code: str, detail: str) -> None:
         super().__init__(detail)

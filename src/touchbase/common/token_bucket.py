@@ -35,7 +35,7 @@ class TokenBucket:
         self.burst = max(1.0, rate * window)
         self.quota = int(self.burst)
         self.tokens = self.burst
-        """As of the last `take`; negative after a cost above `burst`."""
+        """Tokens after the last `take`; negative after a cost above `burst`."""
         self._at = now
 
     def take(self, cost: float, now: Micros) -> bool:

@@ -108,7 +108,7 @@ class _ContactsToLink:
 
 
 def link_contacts(client: int, mode: str, numbers: Iterable[int], at: Micros, new: int, ids: Ids) -> Plan[Linked]:
-    """Give these contacts the companies of their domains, unless an event or a request decided their company."""
+    """Link these contacts to the companies of their domains, unless an event or a request decided their company."""
     contact_ids = sorted(set(numbers))
     if not contact_ids:
         return Linked()

@@ -56,7 +56,7 @@ DECLARED_EVENTS = (
     "linkedin_invite_sent", "linkedin_invite_accepted", "linkedin_other", "meeting_booked", "meeting_canceled", "meeting_rescheduled",
     "meeting_no_show", "other",
 )  # fmt: skip
-"""What the names in `events` may mean for a campaign tool."""
+"""Meanings that `events` may give to an event of a campaign tool."""
 DECLARED_CRM_EVENTS = (
     "contact.created", "contact.updated", "contact.deleted", "company.created", "company.updated", "company.deleted", "email_unsubscribed",
     "email_resubscribed", "email_bounced", "email_preferences_changed", "meeting_booked", "meeting_canceled", "meeting_rescheduled",
@@ -117,7 +117,7 @@ class ConnectionSettings:
         return _lookup(self.status_labels, labels)
 
     def declared_event(self, name: str | None) -> str | None:
-        """Return what `events` says that a name of an event means, or None."""
+        """Return the meaning that `events` gives to an event's name, or None."""
         return _lookup(self.events, (name,)) if self.events else None
 
     def status_for_deal(self, *stages: str | None) -> str | None:

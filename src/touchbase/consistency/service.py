@@ -70,7 +70,7 @@ def _count(so_far: Verified, kind: int, page: RecordPage) -> None:
 
 
 def _rename(so_far: Verified | None, page: RecordPage) -> None:
-    """Give records the new names of their statuses, as a job that is not done yet will."""
+    """Rename the records' statuses, as an unfinished job will."""
     if page.renaming is None:
         return
     for record, history in page.records:

@@ -102,7 +102,7 @@ _GZIP = re.compile(rb"(?:^|[\s,])gzip(?!\s*;\s*q=0(?:\.0*)?\s*(?:,|$))")
 
 
 class SignIn(Struct, forbid_unknown_fields=True):
-    """What to sign in with: a key, a password, or the secret of a link."""
+    """Means of a sign-in: a key, a password, or the secret of a link."""
 
     key: str = ""
     email: str = ""
@@ -127,7 +127,7 @@ class NamedClient(Struct, omit_defaults=True):
     handle: str
     name: str
     scopes: list[str] | None = None
-    """What the person may do there; null: what `ConsoleSession.scopes` has."""
+    """The person's scopes there; null: as `ConsoleSession.scopes`."""
 
 
 class NamedUser(Struct):
@@ -140,7 +140,7 @@ class NamedUser(Struct):
 
 
 class ConsoleSession(Struct):
-    """What the console may do."""
+    """Rights of the console's session."""
 
     keys_needed: bool
     signed_in: bool
@@ -154,7 +154,7 @@ class ConsoleSession(Struct):
     """The client that `?client=` names, by handle or id, if the key or person may see it."""
     user: NamedUser | None = None
     clients: list[NamedClient] | None = None
-    """Those that a person who is no administrator of all chooses among; null: all, or the key's."""
+    """Clients that a person with grants chooses among; null: all, or the key's."""
     passwords: bool = False
     """Whether people may sign in with passwords: whether anybody has joined. Only shown to who is not signed in."""
     links: bool = False
@@ -196,7 +196,7 @@ def _response(call: Call, static_file: File, caching: bytes) -> Response:
 
 
 async def session(call: Call) -> Response:
-    """`GET` of what this browser may do; without a session that is nothing, and no error."""
+    """`GET` of this browser's rights; without a session they are empty, and no error."""
     key = call.api.key(call.headers, call.scope)
     authenticator = call.api.authenticator
     if not authenticator.keys_needed or key is None:

@@ -262,7 +262,7 @@ class Provider:
         return self._discovery[0]
 
     async def _key_set(self, discovery: Discovery, *, again: bool = False) -> Any:
-        """Return the provider's keys; `again`: those of now, if the stored ones are not of the last seconds."""
+        """Return the provider's keys; `again`: fetch them unless they are a few seconds old."""
         from joserfc.errors import JoseError
         from joserfc.jwk import KeySet
 

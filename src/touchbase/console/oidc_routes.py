@@ -118,7 +118,7 @@ async def _user_of(call: Call, provider: Provider, identity: Identity, flow: Sig
 
 
 def _newcomer(provider: Provider, identity: Identity, now: Micros) -> User | None:
-    """Return the person whom an unknown account would become; None: only invited people join."""
+    """Return the person that an unknown account becomes; None: only invited people join."""
     sign_up = provider.settings.sign_up
     role = identity.role or (sign_up if sign_up in ROLE_SCOPES else "")
     if sign_up == "invited" or not role or identity.email is None or not identity.is_verified:

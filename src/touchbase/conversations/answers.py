@@ -1,4 +1,4 @@
-"""Answers: what a person writes to a reply, and the tool's API sends.
+"""Answers: a person's text in reply to a message, sent through the tool's API.
 
 An answer is *queued* for a moment, in which it can be taken back. Before its request the store notes *sending*, with a lease; after it
 *sent*, *failed* (the tool has not sent it) or *unknown*. A lease that ends without a result makes it *unknown*, so a process that dies
@@ -7,7 +7,7 @@ at any moment sends nothing twice: only a queued answer is sent, and no other st
 An answer that closes the conversation marks its replies as handled by it, at once; if it is taken back, fails or is unknown, exactly these
 are open again.
 
-An answer belongs to the contact of the message that it answers, so merges, undo and erasures need no rule of their own.
+An answer belongs to the contact of the message that it answers, so merges, undo and erasures need no further rule.
 """
 
 from __future__ import annotations
@@ -57,9 +57,9 @@ class AnswerTool:
     name: str
     """The tool as people write it."""
     needs: tuple[str, ...]
-    """What a reply's `reply_ref` must have."""
+    """Members that a reply's `reply_ref` must have."""
     has_own_base: bool = False
-    """Whether each customer has an API of its own, at the connection's `api_base`."""
+    """Whether the API's address differs by customer; then it is the connection's `api_base`."""
 
 
 TOOLS: Mapping[str, AnswerTool] = {
@@ -100,7 +100,7 @@ class ReplyCapability:
     reason: str | None = None
     """Why the API cannot."""
     advice: str | None = None
-    """What a person may do about it."""
+    """Cure for the person."""
 
 
 def capability_of(messages: Iterable[Message], connections: Iterable[Connection], recipient: str | None) -> ReplyCapability:
@@ -122,7 +122,7 @@ def capability_of(messages: Iterable[Message], connections: Iterable[Connection]
 
 
 def why_not(message: Message, connections: Iterable[Connection]) -> tuple[str, str] | None:
-    """Return why the API of its tool cannot answer a message, and what to do; None if it can."""
+    """Return why the API of its tool cannot answer a message, with the cure; None if it can."""
     by_hand = "Answer in the tool." if message.thread_url else "Answer from the mailbox, or in the tool."
     tool = TOOLS.get(message.tool)
     if tool is None:
@@ -290,7 +290,7 @@ def queue_answer(
 
 
 def _mark(answer: Answer) -> str:
-    """Return what messages say that handled them."""
+    """Return the handler to record in messages."""
     return encode({**answer.by._asdict(), "answer_id": answer.id})
 
 
@@ -340,7 +340,7 @@ def take_back_answer(client: int, contact_id: int, id: int, at: Micros) -> Plan[
 
 @query(scope=ALL_CLIENTS)
 def due_answers(now: Micros, limit: int) -> Plan[list[tuple[int, int, str]]]:
-    """Client, id and tool of answers to send, and of those whose lease has ended, the longest due first."""
+    """Client, id and tool of answers to send or with an expired lease, the longest due first."""
     rows = yield Select(
         "SELECT a.client, a.id, a.tool FROM answer a JOIN client k ON k.id = a.client WHERE a.state IN ('queued', 'sending') "
         "AND a.due_us <= ? AND k.state = 'active' ORDER BY a.due_us LIMIT ?",
@@ -351,7 +351,7 @@ def due_answers(now: Micros, limit: int) -> Plan[list[tuple[int, int, str]]]:
 
 @dataclass(slots=True)
 class ClaimedAnswer:
-    """An answer to send, with what its request needs."""
+    """An answer to send, with the parts of its request."""
 
     answer: Answer
     message: Message
@@ -404,7 +404,7 @@ def _locked_or_none(client: int, message_id: int) -> Plan[Message | None]:
 
 @dataclass(frozen=True, slots=True)
 class AnswerOutcome:
-    """What became of the request for an answer."""
+    """Outcome of an answer's request."""
 
     state: str
     """`sent`, `failed`, `unknown`; `queued` after a refusal for the rate limit."""
@@ -419,7 +419,7 @@ class AnswerOutcome:
 def settle_answer(
     ids: Ids, client: int, claimed: ClaimedAnswer, outcome: AnswerOutcome, at: Micros, key: str, with_text: bool = True
 ) -> Plan[bool]:
-    """Store what became of the request for a claimed answer; False if the answer is gone, as after an erasure.
+    """Store the outcome of a claimed answer's request; False if the answer is gone, as after an erasure.
 
     A sent one becomes a message of the contact; of another one the replies are open again.
     `key`: The key of its event in the history, from `new_write_key`. `with_text`: Whether the client stores texts of messages.

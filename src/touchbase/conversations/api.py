@@ -71,7 +71,7 @@ named_enum("ConversationStateFilter", "Which conversations a list has, by their 
 named_enum("ConversationSort", "The order of conversations.", SORTS)
 CLIENT = query.text("client_id", "Conversations of this client: its `client_id`, or its handle.")
 STATE = query.choice("state", (*STATES, ANY), "Conversations in this state, or in any, the newest first; left out: open ones.")
-SORT = query.choice("sort", SORTS, "The newest first, or the one that waits longest; left out: the newest.")
+SORT = query.choice("sort", SORTS, "The newest first, or the longest waiting; left out: the newest.")
 LABEL = query.choice("label", LABELS, "Conversations with this label.", member="label")
 ASSIGNEE = query.text("assignee", "Conversations of a user: an id, `me` or `nobody`.")
 WAITING_HOURS = query.integer("waiting_hours", 1, 8_760, "Conversations with a reply of a person that waits for more hours.")
@@ -147,7 +147,7 @@ class ConversationWithMessages(ConversationOut, kw_only=True):
 
 
 class ChangeConversation(Struct, forbid_unknown_fields=True):
-    """What changes of a conversation; members that are left out stay."""
+    """Changes of a conversation; members that are left out stay."""
 
     state: Annotated[
         Annotated[Literal["open", "done"], Meta(extra_json_schema=_ACT)] | UnsetType,
@@ -182,7 +182,7 @@ class ChangeConversations(Struct, forbid_unknown_fields=True):
 
 
 class ChangedConversation(Struct):
-    """What became of one conversation."""
+    """Outcome for one conversation."""
 
     client_id: str
     contact_id: RecordId
@@ -191,7 +191,7 @@ class ChangedConversation(Struct):
 
 
 class ChangedConversations(Struct):
-    """What became of each conversation, in the order of the request."""
+    """Outcomes of the conversations, in the order of the request."""
 
     data: list[ChangedConversation]
 

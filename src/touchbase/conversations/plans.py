@@ -1,6 +1,6 @@
 """Conversations: all messages with one contact of a client, whose state follows from the messages.
 
-A received message is handled or not, and every copy of it has the same mark, so that repeats, merges and undo need no rule of their own.
+A received message is handled or not, and every copy of it has the same mark, so that repeats, merges and undo need no further rule.
 Open: a reply of a person is not handled. Snoozed: open, until a time or the next reply of a person. Automatic: only replies of machines
 are not handled. Done: all are handled. The table `conversation` has what follows from no message: a snooze and a chosen label.
 """
@@ -231,10 +231,10 @@ class Filters:
     assignee: str | None = None
     """The id of a user; empty: nobody."""
     unread: bool = False
-    """Only those that the person who reads the list has not read."""
+    """Only conversations that the reading person has not read."""
     contact_status: str | None = None
     open_before: Micros | None = None
-    """Only those whose oldest reply of a person that is not handled came before this time."""
+    """Only conversations whose oldest reply of a person that is not handled came before this time."""
     q: str | None = None
     """Words that the contact's name or address, or the subject or text of one of its messages must have, in any order."""
 
@@ -370,7 +370,7 @@ _LATER = (
 
 
 FEW_CLIENTS = 50
-"""So many clients are asked for done conversations one by one, of more of them only those that have messages."""
+"""Most clients that are read one by one for done conversations; above it, only clients with messages are."""
 _WITH_MESSAGES = f"SELECT n.value FROM {NUMBERS} n WHERE EXISTS (SELECT 1 FROM message m WHERE m.client = n.value)"
 
 
@@ -451,7 +451,7 @@ def _sum(call: object, answers: Answers) -> ConversationCounts:
 
 @query(clients=lambda call: call.clients, divide=Division(divide_clients, _sum, partial=True))
 def count_conversations(clients: Sequence[int], now: Micros, user_id: str = "") -> Plan[ConversationCounts]:
-    """Count the conversations of these clients; `mine` and `unread` are those of a user."""
+    """Count the conversations of these clients; `mine` and `unread` are a user's."""
     counts = ConversationCounts()
     if not clients:
         return counts
@@ -496,7 +496,7 @@ def _of_contact(client: int, contact_id: int, contact: Row, reader: str) -> Plan
 
 @dataclass(frozen=True, slots=True)
 class ConversationChange:
-    """What a person decides; None changes nothing."""
+    """A person's changes; None changes nothing."""
 
     state: str | None = None
     """`open` or `done`."""
@@ -507,9 +507,9 @@ class ConversationChange:
     assignee_id: str | None = None
     """The id of a user; empty: nobody."""
     kind: str | None = None
-    """`human` or `automatic`: what wrote the replies that are not handled."""
+    """Author of the replies to handle: `human` or `automatic`."""
     reader: str = ""
-    """The user for whom the result says whether it is unread."""
+    """The user for whom the result states whether it is unread."""
 
 
 CHANGED = "the conversation changed since it was read: a reply came in, or somebody else changed it"

@@ -49,7 +49,7 @@ class Fields:
         return replace(self.client.settings, **changed)
 
     def lead(self, former: str, name: str) -> None:
-        """Let a former name lead to a field, with all names that led to it."""
+        """Resolve a former name to a field, with all names that resolved to it."""
         self.names = {old: name if to == former else to for old, to in self.names.items() if old != name}
         self.names[former] = name
 

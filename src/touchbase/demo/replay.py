@@ -102,7 +102,7 @@ class RecordingReplay:
     filled: Filled = field(default_factory=Filled)
 
     async def fill(self, contacts: int, say: Say) -> Filled:
-        """Make the demo; the clock says when now is, and stands there again at the end."""
+        """Replay the demo; it ends at the clock's present, which is set again at the end."""
         now, coming = self.clock.now, list[RecordedCall]()
         self.clock.now = now - WEEKS - 3 * DAY
         for call in setup_calls(now, has_secrets=self.has_secrets):
@@ -135,7 +135,7 @@ class RecordingReplay:
                 )
 
     async def _play(self, coming: Sequence[RecordedCall], now: Micros) -> AsyncIterator[float]:
-        """Let three weeks pass; yield the share that has passed, now and then."""
+        """Advance three weeks; yield the passed share now and then."""
         silences, said, at, end = SilenceCheck(self.store, self.clock), 0, 0, now - WEEKS - DAY
         while end < now:
             is_near = end >= now - SILENT - 4 * HOUR

@@ -116,7 +116,7 @@ def _write_part(path: Path, keys: Sequence[Key]) -> Path:
 
 
 def _set_store_owner(part: Path, path: Path) -> None:
-    """Give the file the store's owner: after a command of root the server's own user must still read the key."""
+    """Set the file's owner to the store's: after a command of root the server's user must still read the key."""
     store = path.with_suffix("")
     with contextlib.suppress(OSError):
         owner = store.stat()

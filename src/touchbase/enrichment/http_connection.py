@@ -10,7 +10,7 @@ from httptools import HttpParserError, HttpParserUpgrade, HttpResponseParser
 HEAD_BYTES = 16_384
 """Bytes of a response up to the end of its head, with the responses such as 100 Continue before it."""
 PIECE_BYTES = 64
-"""Bytes of the limit of a body for each of which one piece of it, such as a chunk, is read."""
+"""A body may have one piece, such as a chunk, per so many bytes of its limit."""
 PARSED_BYTES = 4_096
 """Bytes that are parsed before the limits are checked again."""
 FIRST_FINAL = 200

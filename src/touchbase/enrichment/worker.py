@@ -47,7 +47,7 @@ CLAIM: Micros = 120 * SECOND
 MAX_ATTEMPTS = 10
 """Failed requests for one record, after which it is not fetched until a webhook requests it again."""
 CONCURRENCY, MOST_OF_CLIENT = 24, 3
-"""Queues that one process works on at the same time, and those of one client: a tool may take `http_client.SECONDS` for each response."""
+"""Queues in progress in one process, and of one client: a tool may take `http_client.SECONDS` for each response."""
 MAX_WAIT: Micros = 3600 * SECOND
 FIRST_WAIT: Micros = 5 * SECOND
 BUSY_POLL_SECONDS = 0.1
@@ -234,7 +234,7 @@ class FetchWorker(Worker):
         if verdict == GONE:
             result.not_found = batch.requests
             if batch.fetcher.follows(batch.requests[0].object_type):
-                result.at, result.error = now, f"{tool} has the list of changes no more: make its webhook again, then load the table once"
+                result.at, result.error = now, f"{tool} has lost the list of changes: make its webhook again, then load the table once"
             return GONE, 0
         if verdict == SPLIT:
             self._retry(batch, now, f"{tool} answered {response.status} to a request; its records are fetched one by one")

@@ -48,7 +48,7 @@ SEARCH_SECONDS: Micros = 5 * SECOND
 
 
 class ErasureOut(Struct):
-    """What an erasure has removed: number of rows by kind, and of delivery bodies."""
+    """Rows that an erasure has removed, by kind, and delivery bodies."""
 
     erasure_id: int
     removed: Annotated[

@@ -96,7 +96,7 @@ EVENT_TYPES: dict[EventType, str] = {
     EventType.SUPPRESSION_REMOVED: "An address or domain may be contacted again, as far as this list goes.",
     EventType.INSTALLATION_SUPPRESSION_ADDED: "An entry of the installation's do-not-contact list that the blocklist endpoint "
     "`endpoint_id` puts on its tool's list; no other endpoint gets it.",
-    EventType.INSTALLATION_SUPPRESSION_REMOVED: "An entry that the installation's do-not-contact list has no more, for the blocklist "
+    EventType.INSTALLATION_SUPPRESSION_REMOVED: "An entry that has left the installation's do-not-contact list, for the blocklist "
     "endpoint `endpoint_id`.",
     EventType.DELIVERY_FAILED: "A received webhook could not be applied: `object` has its id, tool and error.",
     EventType.DELIVERY_UNRECOGNISED: "A received webhook was not recognised: `object` has its id, tool and error.",

@@ -98,7 +98,7 @@ def encoder(
 
 
 def parquet_columns(record: str, form: ExportFormat, custom_fields: Sequence[str]) -> Columns:
-    """Return the columns of an export as Parquet, the same as of CSV."""
+    """Return the columns of an export as Parquet, as in CSV."""
     return Columns(_TYPES[record].kind, *_columns(record, form, custom_fields))
 
 

@@ -1,6 +1,6 @@
 """Events in the shared vocabulary of all tools, and the authors of API writes.
 
-The vocabulary is that of the reference pages on campaign tools and CRMs. An adapter translates one webhook
+The vocabulary is from the reference pages on campaign tools and CRMs. An adapter translates one webhook
 into a list of `Event`s; applying an event adds a `StoredEvent` to a record's history.
 """
 
@@ -91,7 +91,7 @@ class MessageContent:
     thread_id: str | None = None
     """The conversation, where the tool has an id for it."""
     message_id: str | None = None
-    """An id of exactly this message, where the tool sends one: of a reply never the conversation's, nor that of the mail it answers."""
+    """The message's id, where the tool sends one: never its conversation's, or the answered mail's."""
     category: str | None = None
     """The tool's label of a reply, such as its sentiment, in its own words."""
     reply_ref: str | None = None
@@ -193,7 +193,7 @@ class Translation:
 
 
 Detail = dict[str, Any]
-"""The values of an event without a column of their own, only those present:
+"""The values of an event that are not a column, only present ones:
 `source` the tool's own name, `kind` of a bounce, `changed` as [property, value, previous] lists,
 `identity` the address or domain of a CRM's record, `time_unsure` where the receipt replaces its time,
 `merged_into` the object that the event's was merged into, `absorbed` where that one's values win,

@@ -50,7 +50,7 @@ SENTENCES = {
         "tool, or change the field's type"
     ),
 }
-"""By code: what happened and what to do; these codes are listed, counted and shown."""
+"""By code: the problem and its cure; these codes are listed, counted and shown."""
 
 
 def add_problem(problems: MutableMapping[str, str], code: str, about: str = "") -> None:

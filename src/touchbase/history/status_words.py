@@ -199,7 +199,7 @@ class WordsWalk:
 
 
 def rename_status(record: HasWords, rename: StatusRename) -> None:
-    """Give a record the new name of its status."""
+    """Rename a record's status."""
     if record.status == rename.before:
         record.status = rename.after
     if record.previous_status == rename.before:

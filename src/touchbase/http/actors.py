@@ -29,7 +29,7 @@ _TYPE = named_enum(
 )
 _VIA = named_enum(
     "ActorVia",
-    "By what it acted: the console, a request of the API, an agent by MCP, the command line, a webhook, a job.",
+    "Way in: the console, a request of the API, an agent by MCP, the command line, a webhook, a job.",
     (CONSOLE, API, MCP, CLI, WEBHOOK, JOB),
 )
 
@@ -40,7 +40,7 @@ class Actor(Struct, frozen=True):
     type: Annotated[str, Meta(extra_json_schema=_TYPE, description="What acted.")]
     id: Annotated[str | None, Meta(description="Of the person or key; null: a tool, or a request without a key.")]
     name: Annotated[str, Meta(description="Of the person, key or tool now; blank: it is gone, or there is none.")]
-    via: Annotated[str, Meta(extra_json_schema=_VIA, description="By what it acted.")]
+    via: Annotated[str, Meta(extra_json_schema=_VIA, description="Way in.")]
 
 
 class ActorNames:

@@ -74,7 +74,7 @@ def no_maintenance() -> None:
 
 
 def new_sandbox() -> Sandbox:
-    """Return the sandbox of a server's requests and jobs; translations have one of their own."""
+    """Return the sandbox of a server's requests and jobs; translations have a second one."""
     return Sandbox("sandbox", processes=2)
 
 

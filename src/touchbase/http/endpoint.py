@@ -325,7 +325,7 @@ class Call:
         return read_struct(raw, decoder, wanted, rules)
 
     async def record(self, action: str, kind: str, target: object, client: int | None = None, *, actor_id: str | None = None) -> None:
-        """Write an act into the audit log that writes nothing else; `kind` and `target`: what it is about, by id."""
+        """Log an act for the audit that writes nothing else; `kind` and `target` are its target and that one's id."""
         about = None if target is None else (kind, str(target))
         await self.api.dependencies.store.write(record_act(current_act(), action, about, client, actor_id))
 

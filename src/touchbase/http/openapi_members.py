@@ -311,11 +311,11 @@ COMMON = {
 """Meaning of a member of this name, in every type without an entry in `ONLY`."""
 
 FORMS = ("RFC 3339, UTC.", "White space around it is removed; blank means unset.")
-"""Descriptions of the form of a value; what the member means stands before it."""
+"""Descriptions of the form of a value, which follow the member's meaning."""
 
 
 def add_meanings(schemas: Json) -> None:
-    """Give every member a description."""
+    """Add a description to every member."""
     for name, member, schema in members(schemas):
         own = _own(schema)
         if own and own not in FORMS:

@@ -45,7 +45,7 @@ class PageTurns:
         return size
 
     def release(self, client: int, size: int, is_full_page: bool = False) -> None:
-        """Give back the place of a page that is encoded, or was given up."""
+        """Return the place of a page that is encoded or abandoned."""
         self._bytes -= size
         self._turns[is_full_page].release(client)
 

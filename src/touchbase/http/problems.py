@@ -83,7 +83,7 @@ class FaultOut(msgspec.Struct):
 
 
 class Problem(msgspec.Struct, omit_defaults=False):
-    """What went wrong. `code` is stable; `errors` lists the faults of an invalid request, at most 50."""
+    """A problem response. `code` is stable; `errors` lists the faults of an invalid request, at most 50."""
 
     type: str
     title: str

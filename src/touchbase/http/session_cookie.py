@@ -42,7 +42,7 @@ async def begin_session(call: Call, holder: str) -> tuple[str, Session]:
 
 
 async def record_refused(call: Call, user_id: str | None = None) -> None:
-    """Write a refused sign-in into the audit log, unless many were recorded just now; `user_id`: of the person whom it names."""
+    """Log a refused sign-in for the audit, unless many were logged just now; `user_id`: the named person."""
     if call.api.refused_sign_ins.take(1, call.api.dependencies.clock()):
         await call.record("session.refused", "user", user_id)
 

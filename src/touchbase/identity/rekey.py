@@ -45,7 +45,7 @@ def leave_written_email(resolver: Resolver, record: Record) -> None:
 
 
 def assign(resolver: Resolver, record: Record, name: str, value: str | None, stamp: Stamp) -> None:
-    """Give a record an address or none. An address of another record stays there; a company always has an address."""
+    """Set or unset a record's address. An address of another record stays there; a company always has an address."""
     key = None if value is None else ADDRESS_KEYS[name](value)
     owners = _owners(resolver, name)
     if key is not None and owners.get(key, record) is not record:

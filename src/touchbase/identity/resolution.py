@@ -153,10 +153,10 @@ class Resolver:
             return owner
         return self._owner_if_separate(subject, owner, linked) or self.unite(owner, linked)
 
-    def _note_other(self, subject: EventSubject, about: str, other: Record) -> None:
+    def _note_other(self, subject: EventSubject, about: str, second: Record) -> None:
         """Note that an event names another record too, for a person to decide whether they are one."""
         add_problem(subject.event.problems, OTHER_PERSON, about)
-        subject.detail["other"] = other.id
+        subject.detail["other"] = second.id
 
     def _owner_if_separate(self, subject: EventSubject, owner: Record, linked: Record) -> Record | None:
         """Return the record that the event belongs to, if the objects of the two records differ; else None."""
@@ -210,7 +210,7 @@ class Resolver:
         return self._linked(ref) if former is None else self.by_id.get(former[1])
 
     def _merge(self, ref: Ref, merged_ref: Ref, *, is_absorbed: bool) -> None:
-        """Give two merged objects one record, or one link under which their events wait."""
+        """Unite two merged objects in one record, or in one link under which their events wait."""
         mine, theirs = self._linked(ref), self._linked(merged_ref)
         self.claims.merge(ref, merged_ref, is_absorbed=is_absorbed)
         if mine is None and theirs is None:
@@ -223,7 +223,7 @@ class Resolver:
         elif mine is not theirs:
             record = self.unite(mine, theirs)
         if is_absorbed:
-            record.stamps[SEVERAL] = NEVER  # its addresses are those of the object that absorbed the other
+            record.stamps[SEVERAL] = NEVER  # its addresses are the absorbing object's
 
     def _create(self, subject: EventSubject) -> Record:
         record: Record
@@ -253,7 +253,7 @@ class Resolver:
         return record
 
     def _set_primary(self, record: Record, subject: EventSubject) -> None:
-        """Give a record a primary key without an owner; the losing key becomes a former key."""
+        """Set a record's primary key, which has no owner; the losing key becomes a former key."""
         assert subject.primary is not None
         field_name = self._primary_field
         old = primary_key(record)
@@ -285,7 +285,7 @@ class Resolver:
             self.rekeyed[record.id] = record
 
     def _claim_linkedin(self, record: Record, subject: EventSubject) -> Record:
-        """Give a record a LinkedIn key; unite it with the present owner if both can be the same person."""
+        """Set a record's LinkedIn key; unite it with the present owner if both can be the same person."""
         assert isinstance(record, Contact)
         assert subject.linkedin is not None
         owner = self._linkedin_owner(subject.linkedin, subject.stamp[1])

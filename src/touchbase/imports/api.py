@@ -56,7 +56,7 @@ named_enum("RepeatedRows", "Which value counts where rows are about one record."
 
 
 class MappingBody(Struct, forbid_unknown_fields=True):
-    """What an import does with the columns of a file."""
+    """Roles of a file's columns in an import."""
 
     columns: Annotated[
         dict[str, str],
@@ -94,7 +94,7 @@ class MappingBody(Struct, forbid_unknown_fields=True):
 
 
 class StartImport(Struct, forbid_unknown_fields=True):
-    """How an uploaded file is imported. What is left out is as in the preview."""
+    """Import of an uploaded file. Members that are left out are as in the preview."""
 
     mapping: MappingBody | UnsetType = UNSET
     mapping_name: Annotated[str, Meta(description="A stored mapping, in place of `mapping`.")] = ""
@@ -102,7 +102,7 @@ class StartImport(Struct, forbid_unknown_fields=True):
     match: (
         Annotated[str, Meta(description="The only field by which existing records are found; blank: all that identify one.")] | UnsetType
     ) = UNSET
-    dry_run: Annotated[bool, Meta(description="Count what the import would do, and write nothing.")] | UnsetType = UNSET
+    dry_run: Annotated[bool, Meta(description="Count the outcomes of the import, and write nothing.")] | UnsetType = UNSET
     save_as: Annotated[str, Meta(description="Store the mapping under this name.", max_length=NAME)] = ""
 
 
@@ -135,7 +135,7 @@ HEADER_ROW = query.integer(
     "header_row", 1, 1_000_000, "The row with the names of the columns, as a spreadsheet counts; left out: detected."
 )
 START = query.flag("start", "Import at once, without a second request.")
-DRY_RUN = query.flag("dry_run", "Count what the import would do, and write nothing.")
+DRY_RUN = query.flag("dry_run", "Count the outcomes of the import, and write nothing.")
 MODE = query.choice("mode", MODES, "What becomes of rows whose record exists, or does not. Default: `upsert`.")
 MATCH: Parameter[str | None] = query.text(
     "match", "The only field by which records are found: `email`, `linkedin_url`, `domain` or `external_id`."
@@ -245,7 +245,7 @@ def _shown(preview: FilePreview) -> dict[str, Any]:
 
 
 class ReadAgain(Struct, forbid_unknown_fields=True):
-    """How an uploaded file is read; what is left out is detected or guessed."""
+    """Format of an uploaded file; members that are left out are detected or guessed."""
 
     delimiter: Annotated[str, Meta(description="Of a CSV file: one character, or `tab`.")] = ""
     encoding: Annotated[str, Meta(description="Of a CSV file, such as `windows-1252`.")] = ""

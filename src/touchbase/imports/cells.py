@@ -46,7 +46,7 @@ _FOOTER = re.compile(
     r"|-{2,}.*|={2,}.*|\*{2,}.*|#\s.*|(?:summe|gesamt)(?:[: ]+[\d.,]+)?",
     re.IGNORECASE | re.DOTALL,
 )
-"""What the lines below an exported table say; a whole cell."""
+"""Texts below an exported table; a whole cell."""
 
 
 def is_opt_out_header(name: str) -> bool:

@@ -38,7 +38,7 @@ _KEYS = {"contact": MATCHES["contact"], "company": ("domain", "name")}
 
 
 class Mapping(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """What an import does with the columns of a file; one can be stored for each source."""
+    """Roles of a file's columns in an import; one mapping can be stored for each source."""
 
     record: Literal["contact", "company"]
     columns: dict[str, str] = {}

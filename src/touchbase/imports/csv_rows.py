@@ -87,7 +87,7 @@ def _separator_line(file: BinaryIO, encoding: str) -> str | None:
 
 
 def _detect_delimiter(file: BinaryIO, encoding: str, limits: TableLimits) -> str:
-    """Return the delimiter that is in the header; of several, the one that divides the first rows most evenly.
+    """Return the header's delimiter; of several, the one that divides the first rows most evenly.
 
     A header without any is one column.
     """
@@ -124,7 +124,7 @@ def _below_title(rows: list[Row]) -> list[Row]:
 
 
 class _Lines:
-    """The lines of a text, with those of the present row: it has several if a cell has line breaks."""
+    """The lines of a text, with the present row's: it has several if a cell has line breaks."""
 
     def __init__(self, text: io.TextIOWrapper, limits: TableLimits) -> None:
         self._next = iter(partial(text.readline, limits.row_characters + 1), "")

@@ -39,7 +39,7 @@ _MILLIS = range(10**11, 10**13)
 
 
 class BadDate(ValueError):
-    """A text that is no date; the message says why and what to do."""
+    """A text that is no date; the message has the reason and the cure."""
 
 
 def parse_date(text: str, day_order: str = "", zone: tzinfo = UTC) -> Micros:

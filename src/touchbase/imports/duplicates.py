@@ -87,5 +87,5 @@ def keys_of(creation: Creation[Any]) -> list[str]:
 
 
 def fold_name(name: str) -> str:
-    """Return what spellings of one company's name have in common: letters' case and white space do not count."""
+    """Return the comparison key of a company's name: without case and white space."""
     return " ".join(name.casefold().split())

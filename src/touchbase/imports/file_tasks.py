@@ -1,4 +1,4 @@
-"""Tasks of imports, which run in sandbox processes: only they, and what they import, parse files."""
+"""Tasks of imports, which run in sandbox processes: only they and their imports parse files."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ GARBAGE = 200_000
 
 
 def preload() -> None:
-    """Let the server go first, and collect garbage rarely: rows have no cycles. The modules are imported by then."""
+    """Lower this process's priority, and collect garbage rarely: rows have no cycles. The modules are imported by then."""
     os.nice(NICE)
     gc.set_threshold(GARBAGE)
 
@@ -112,7 +112,7 @@ def _shown(cell: str) -> str:
 
 
 def read_batches(file: BinaryIO, settings: ImportSettings, client: Client, at: Micros, skipped: int, limit: int) -> Iterator[Batch]:
-    """Yield an empty batch with the header, then one for each `limit` rows; those of the first `skipped` rows are empty."""
+    """Yield an empty batch with the header, then one for each `limit` rows; batches of the first `skipped` rows are empty."""
     source = RowSource(file, settings, client, at)
     yield Batch(header=source.header)
     while skipped > 0 and (rows := source.next(min(skipped, limit)).rows):

@@ -109,7 +109,7 @@ _WORDS: dict[str, dict[str, tuple[str, ...]]] = {
 }
 """Target -> headers, the best first: if a file has several of them, the others become custom fields."""
 _IN_ADDRESS = {field.name: field.mark for field in CONTACT_TYPE.members if field.mark}
-"""What each value of a column contains if they are addresses."""
+"""Target -> mark that every value of a column of addresses contains."""
 _CUSTOM_PREFIXES = (CUSTOM, "contact_custom_fields.", "company_custom_fields.", "contact_custom_fields_input.", "custom_fields.")
 _BLANK = NOTHING | {""}
 _LONGEST = NAME - 10

@@ -53,7 +53,7 @@ BATCH = 500
 
 
 class ImportSettings(msgspec.Struct):
-    """What an import does, as its job stores it."""
+    """Options of an import, as its job stores them."""
 
     mapping: Mapping
     mode: Mode = "upsert"
@@ -90,7 +90,7 @@ class Batch:
     valid: list[ValidRow] = field(default_factory=list)
     """Without the cells of their rows."""
     cells: bytes = b""
-    """The cells of the valid rows, marshalled, which are needed for those that the store refuses."""
+    """The cells of the valid rows, marshalled, needed for rows that the store refuses."""
     invalid: list[InvalidRow] = field(default_factory=list)
     repeated: list[tuple[int, int]] = field(default_factory=list)
     """Rows that add nothing to an earlier row about the same record, each with the number of that one."""
@@ -150,7 +150,7 @@ class ImportKind:
             await asyncio.wait([reading])
 
     async def _join_companies(self, run: JobRun) -> None:
-        """Merge companies of which only the name was known into the one that has this name and a domain; the merges can be undone."""
+        """Merge companies with only a name into the company with this name and a domain; the merges can be undone."""
         client, by = run.job.client, Author(run.job.made_by, f"job:{run.job.id}")
         for named, owner in await run.store.read(named_twins(client)):
             merge = merge_records(client, COMPANY, owner, [named], Policy(IF_EMPTY), run.clock(), new_write_key(), by)
@@ -177,7 +177,7 @@ async def _next(session: SandboxSession[Batch]) -> Batch | None:
 
 
 class _Reached:
-    """What a batch adds to the counts and files of its job."""
+    """A batch's additions to the counts and files of its job."""
 
     def __init__(self, record: str, header: Sequence[str], columns: dict[str, str], batch: Batch) -> None:
         self._record, self._header, self._columns, self._batch = record, header, columns, batch

@@ -1,4 +1,4 @@
-"""NDJSON: a JSON object per line; members are columns, those of inner objects `outer.inner`."""
+"""NDJSON: a JSON object per line; members are columns, inner ones `outer.inner`."""
 
 from __future__ import annotations
 

@@ -37,7 +37,7 @@ RETRY_SECONDS = 5
 
 
 class ReadOptions(msgspec.Struct, frozen=True):
-    """How a file is read; what is left out is detected."""
+    """Format of a file; members that are left out are detected."""
 
     delimiter: str = ""
     """Of a CSV file."""
@@ -118,7 +118,7 @@ class CheckedRows(msgspec.Struct):
 
 
 class FilePreview(msgspec.Struct):
-    """What a file looks like, and what an import would make of it."""
+    """First rows of a file, with its format and its mapping."""
 
     format: str
     header: list[str]
@@ -145,7 +145,7 @@ class FilePreview(msgspec.Struct):
 
 
 class PreviewRequest(msgspec.Struct, frozen=True):
-    """What is read from a file for a preview, and for whom."""
+    """Options of a preview, and its client."""
 
     record: Literal["contact", "company"]
     reading: ReadOptions = ReadOptions()
@@ -226,5 +226,5 @@ class Previews:
 
 
 def too_costly(stopped: TaskStopped) -> str:
-    """Return the text for a person whose file exceeds what reading may take."""
+    """Return the text for a person whose file exceeds the limits of reading."""
     return f"{stopped.why}; split the file into smaller ones, or save the table as CSV without what does not belong to it"

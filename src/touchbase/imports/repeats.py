@@ -15,7 +15,7 @@ _MOST_SETS = 65_536
 
 
 class Repeats:
-    """Rows of a file about the record of an earlier row: what they add to it, and which of their values stay out.
+    """Rows of a file about the record of an earlier row: values added to it, and values left out.
 
     `names` are by column the targets that it fills. Of each row two bytes are stored, for one of few sets of filled columns.
     """

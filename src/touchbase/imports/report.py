@@ -1,4 +1,4 @@
-"""Report of an import: counts, the file of the rows that were not imported, and the file that lists what became of every row."""
+"""Report of an import: counts, the file of rows that were not imported, and the file with every row's outcome."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from touchbase.imports.table import Row
 BYTE_ORDER_MARK = "\ufeff"
 """Spreadsheets recognise UTF-8 by it."""
 ROW, REASON = "row", "reason"
-"""The columns that the file of bad rows has after those of the imported file."""
+"""The columns that the file of bad rows has after the imported file's."""
 
 
 def is_of_bad_rows(header: Sequence[str]) -> bool:
@@ -42,9 +42,9 @@ class Report(msgspec.Struct):
     cells_left_out: int = 0
     """Cells of imported rows that could not be imported."""
     opt_outs_taken: int = 0
-    """People whom the file's columns of opt-outs put on the do-not-contact list."""
+    """People that columns of opt-outs put on the do-not-contact list."""
     kept_opt_outs: int = 0
-    """People who opted out, of whom the file has another status."""
+    """People who opted out and have another status in the file."""
     joined: int = 0
     """Rows that have the keys of two contacts, and make them one."""
     suppressed: int = 0
@@ -87,7 +87,7 @@ class BadRows:
 
 
 LINE = ("row", "outcome", "id", "column", "value", "reason")
-"""The columns of the report. An outcome is the name of a count, and `id` that of the record."""
+"""The columns of the report. An outcome is the name of a count, and `id` the record's."""
 
 
 def report_lines(lines: Iterable[tuple[int, str]], *, with_header: bool) -> str:
@@ -119,12 +119,12 @@ CELLS_LEFT_OUT, OPT_OUTS_TAKEN, KEPT_OPT_OUTS = "cells_left_out", "opt_outs_take
 
 
 class RowOutcome(NamedTuple):
-    """What became of a row: one of the counts of `Report`, and the reason of a row that was not imported."""
+    """Outcome of a row: one of the counts of `Report`, and the reason if the row was not imported."""
 
     word: str
     reason: str = ""
     faults: tuple[tuple[str, str], ...] = ()
-    """Fields and what is wrong with them, of a row that was not imported."""
+    """Faults by field, of a row that was not imported."""
     cells: tuple[tuple[str, str, str], ...] = ()
     """Field, value and reason of cells that were left out."""
     id: int = 0
@@ -144,7 +144,7 @@ def same_as(record: str, row: int) -> str:
 
 @dataclass(frozen=True, slots=True)
 class ImportOptions:
-    """What an import does with rows and the records that exist."""
+    """Treatment of rows and existing records in an import."""
 
     mode: Mode = "upsert"
     match: str = ""

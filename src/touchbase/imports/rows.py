@@ -55,7 +55,7 @@ _LENGTHS |= {FULL_NAME: 2 * limits.NAME + 1, "email": limits.VALUE, "emails": li
 
 
 class RowFault(NamedTuple):
-    """A fault of a row: the column, blank for the row as a whole; a stable code; what is wrong and what to do."""
+    """A fault of a row: the column, blank for the row as a whole; a stable code; the fault and its cure."""
 
     column: str
     code: str
@@ -109,7 +109,7 @@ class ValidRow:
     dates: dict[str, Micros] = field(default_factory=dict)
     """Dates of a contact (`columns.DATES`), for events of its history."""
     notice: str = ""
-    """Code of what was changed; blank for nothing."""
+    """Code of the change; blank for none."""
     opt_out: str = ""
     """Why the person must not be contacted (`do_not_contact.models.REASONS`), as the file says; blank: it does not."""
     same_as: int = 0
@@ -486,7 +486,7 @@ def opt_out_columns(mapping: Mapping, header: Sequence[str]) -> list[tuple[int, 
 
 
 def _spellings(client: Client, kind: int, used: Sequence[str]) -> dict[str, str]:
-    """Return by folded status how the client spells it: its declared set, former names, the service's words, then those in use."""
+    """Return the client's spelling by folded status: its declared set, former names, the service's words, then statuses in use."""
     settings = client.settings
     declared, words = settings.declared(kind), settings.words(kind)
     spelled: dict[str, str] = {}
@@ -496,7 +496,7 @@ def _spellings(client: Client, kind: int, used: Sequence[str]) -> dict[str, str]
 
 
 def fold_status(status: str) -> str:
-    """Return what spellings of one status have in common: letters' case, underscores and spaces do not count."""
+    """Return the comparison key of a status: without case, underscores and spaces."""
     return " ".join(status.casefold().replace("_", " ").split())
 
 

@@ -73,7 +73,7 @@ class Scan:
             counted[text] += 1
 
     def finish(self, preview: FilePreview) -> None:
-        """Set what the preview asks, and the order that most dates have unless the mapping states one."""
+        """Set the preview's questions, and the order of most dates unless the mapping states one."""
         orders = sum((self._dates[index].orders for index in self._of_history), Counter[str]())
         if not self._mapping.day_order and orders[DAY_FIRST] != orders[MONTH_FIRST]:
             order = DAY_FIRST if orders[DAY_FIRST] > orders[MONTH_FIRST] else MONTH_FIRST

@@ -130,7 +130,7 @@ class _ImportBatch:
     by: Author
     outcomes: list[RowOutcome | None]
     pending: Sequence[int] = ()
-    """The rows of this pass: of several about one record each has a pass of its own."""
+    """The rows of this pass: several rows about one record come in as many passes."""
     later: list[int] = field(default_factory=list)
     first: dict[int, int] = field(default_factory=dict)
     """Row -> the earlier row of the batch about the same record."""
@@ -245,7 +245,7 @@ def _import_pass(batch: _ImportBatch, ids: Ids) -> Plan[None]:
 
 
 def _join(batch: _ImportBatch, ids: Ids) -> Plan[bool]:
-    """Make the contacts one that a row names by several keys, if they may be one person; return whether any were joined."""
+    """Merge contacts that a row names by several keys, if they may be one person; return whether any were merged."""
     if batch.record != "contact" or batch.options.mode == "create":
         return False
     any_joined = False
@@ -573,7 +573,7 @@ def _imported(batch: _ImportBatch) -> dict[int, RowOutcome]:
 
 
 def _take_opt_outs(batch: _ImportBatch, ids: Ids) -> Plan[None]:
-    """Put the people on the do-not-contact list whom the file's columns say to have opted out, unless they are on it."""
+    """Put people who opted out by the file's columns on the do-not-contact list, unless they are on it."""
     wanted: dict[int, Addresses] = {}
     for index in _imported(batch) if any(row.opt_out for row in batch.rows) else ():
         record, existing = batch.rows[index].creation.record, batch.records.get(batch.ids.get(index, 0))

@@ -1,4 +1,4 @@
-"""Tables: what every file format is read as, and the limits of a file."""
+"""Tables: the common form of every file format, and the limits of a file."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""XLSX: a sheet of a workbook as text, with bounds on what a workbook may unfold to.
+"""XLSX: a sheet of a workbook as text, with bounds on its unfolded size.
 
 python-calamine holds the whole sheet in memory, from A1 to the last row and column that have a value: two cells in
 opposite corners would take 400 GB. So the parts are decompressed here first, counted, and never stored.

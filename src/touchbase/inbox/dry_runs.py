@@ -59,7 +59,7 @@ def load_deliveries(client: int, ids: Sequence[int]) -> Plan[list[Delivery]]:
 def dry_run(client: int, batch: InboxBatch, now_us: Micros) -> Plan[DryRun]:
     """Apply deliveries again, in any state, and read the changes; the engine must not commit the transaction."""
     if sum(normalized.cost for normalized in batch.claimed) > MAX_DRY_RUN_EVENTS:
-        raise TooManyEvents(f"more than {MAX_DRY_RUN_EVENTS} events, the limit of a dry run; replay the delivery to see what it changes")
+        raise TooManyEvents(f"more than {MAX_DRY_RUN_EVENTS} events, the limit of a dry run; replay the delivery to see its changes")
     ids = Ids()
     for name in apply_needs(batch.claimed):
         ids.fill(name, LARGEST_ID - IDS_PER_KIND, IDS_PER_KIND)  # never stored, so they need no reservation

@@ -116,7 +116,7 @@ class RefusedWebhooks:
         """Count and record one refused webhook in memory. Fast; raises for no input; `flush` stores it.
 
         `client`: the client, or the id in the URL if it was not looked up. `cause`: one of `CAUSES`. `size`: bytes of the body
-        that were received. `tool`: the one that the webhook resembles. `body`: to be stored, if there is room.
+        that were received. `tool`: guessed from the webhook. `body`: to be stored, if there is room.
         """
         assert cause in CAUSES
         self._metrics.count(DELIVERIES_REFUSED, channel, tool or "", cause)
@@ -139,7 +139,7 @@ class RefusedWebhooks:
     def _keep(
         self, client: Client, channel: str, tool: str | None, headers: Iterable[tuple[bytes, bytes]], query: str, body: bytes, at: Micros
     ) -> str | None:
-        """Keep a body for the next flush; return its id, or None if there is no room for it."""
+        """Hold a body for the next flush; return its id, or None if there is no room for it."""
         content = content_of(headers, query, body)
         if content is None or (client.has_erased and "content-encoding" in content.headers):
             return None  # what it unpacks to is not searched for erased people, because it may be long
@@ -218,7 +218,7 @@ class RefusedWebhooks:
 async def page_of_refusals(
     store: Store, limit: int, client: int | None = None, **filters: Any
 ) -> tuple[list[RefusedWebhook], tuple[Micros, int] | None]:
-    """Return a page of refused webhooks, newest first, and the cursor of the next page; `filters` as of `list_refusals`."""
+    """Return a page of refused webhooks, newest first, and the cursor of the next page; `filters` as in `list_refusals`."""
     refusals = await store.read(list_refusals(limit + 1, client, **filters))
     page = refusals[:limit]
     return page, place_of(page[-1]) if len(refusals) > limit else None

@@ -43,7 +43,7 @@ UNREADABLE = "unreadable"
 """Why a body cannot be searched: it is too large, cannot be decompressed, or takes too long. Else as in `Delivery.body_removed`."""
 IN_HISTORY = "history"
 IN_BODY = "body"
-"""Where a delivery was found: in the person's history, or by what its body contains."""
+"""Place of a match: the person's history, or the body."""
 Place = tuple[int, int]
 """Below which ids a search goes on, in the person's history and in the inbox; 0: all were examined."""
 START: Place = (LARGEST_ID, LARGEST_ID)

@@ -34,7 +34,7 @@ _STATE = named_enum("JobState", "What a job waits for, or how it ended.", STATES
 
 
 class JobOut(Struct):
-    """A job. `progress` has the counts of its kind; an import's are those of `ImportProgress`."""
+    """A job. `progress` has the counts of its kind; an import's are `ImportProgress`."""
 
     id: int
     kind: Annotated[str, Meta(description="Such as `contacts.import`.")]
@@ -228,7 +228,7 @@ ROUTES = [
     ),
     Route(
         "GET", f"{PATH}/{{id}}/report", _file(REPORT), scope=READ, operation_id="get_job_report", tag=TAG,
-        summary="Get what became of every row of an import, and of the cells that were left out",
+        summary="Get the outcome of every row of an import, and the cells that were left out",
         description="CSV with `row`, `outcome`, `id`, `column`, `value` and `reason`. An outcome is the name of a count in `progress`, "
         "such as `created`, `duplicate_in_file` or `cells_left_out`; a row has a line for each that it is in.", query=(OUTCOME,),
         success=(Success(200, "The lines.", media=("text/csv",)),), problems=(409,),

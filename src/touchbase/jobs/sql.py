@@ -49,7 +49,7 @@ EXPIRE_JOB_FILES = Statement(
     body="UPDATE job t SET files_until_us = p.at FROM p WHERE t.client = p.client",
     by_row=True,
 )
-"""Let all files of a client's jobs end: an erased person may be in them."""
+"""Expire all files of a client's jobs: an erased person may be in them."""
 _build_job: Callable[..., Job] = Job
 _json = msgspec.json.Decoder(dict[str, Any]).decode
 

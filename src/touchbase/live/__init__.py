@@ -1,1 +1,1 @@
-"""Live changes: notices of what changed, for the pages that people look at."""
+"""Live changes: notices for open pages."""

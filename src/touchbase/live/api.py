@@ -79,7 +79,7 @@ class Reader:
                 return
 
     async def look_at_clients(self) -> list[Notice]:
-        """Look for clients that the reader may see from now on, or no more."""
+        """Read the clients that the reader may see; return a notice if they have changed."""
         clients = await visible_clients(self._call, self._principal)
         has_changed = clients.keys() != self._clients.keys()
         self._clients = clients
@@ -89,7 +89,7 @@ class Reader:
         return [Notice(type=ACCESS)] if has_changed else []
 
     async def look_at_attention(self) -> list[Notice]:
-        """Look for things that need a person, or do so no more."""
+        """Read the attention list; return a notice if it has changed."""
         is_wide = self._principal.client is None and self._principal.clients is None
         items = await self._parts.store.read(
             list_items(sorted([*self._clients, NO_CLIENT] if is_wide else self._clients), self._parts.clock())
@@ -98,7 +98,7 @@ class Reader:
         return [Notice(type=ATTENTION)] if before != self._attention else []
 
     async def changes(self) -> list[Notice]:
-        """Return what was logged since the last look."""
+        """Return the events logged since the last look."""
         newest = await self._parts.store.read(find_new_events(self._positions)) if self._positions else {}
         since = {client: (self._positions[client], last) for client, last in newest.items() if last - self._positions[client] <= MOST}
         notices = [Notice(type=MANY, client_id=self._clients[client].client_id) for client in sorted(newest.keys() - since.keys())]
@@ -121,7 +121,7 @@ class Reader:
 
 
 def _sight(principal: Principal) -> tuple[object, ...]:
-    """Return what decides which clients somebody may see."""
+    """Return the rights that decide which clients a caller may see."""
     return principal.client, principal.clients, principal.scopes
 
 

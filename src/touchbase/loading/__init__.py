@@ -1,1 +1,1 @@
-"""First loads: what a campaign tool knows from before it was connected, through its API."""
+"""First loads: a campaign tool's history from before its connection, through its API."""

@@ -29,7 +29,7 @@ LONGEST_ID = 18
 
 
 class Page(msgspec.Struct):
-    """What a page has."""
+    """Content of a page."""
 
     webhooks: list[bytes]
     """Bodies of webhooks of the tool."""
@@ -45,7 +45,7 @@ class Page(msgspec.Struct):
 
 
 def read_page(tool: str, kind: str, start: str, body: bytes) -> Page:
-    """Return what a page has. Raises `ValueError` if it is no page of this kind, and `Conflict` for one that is too large or has no end."""
+    """Return the content of a page. Raises `ValueError` for another kind, `Conflict` for one that is too large or endless."""
     value = msgspec.json.decode(body)
     page = Page([], [], [], 0)
     _READERS[tool](page, kind, start, value)

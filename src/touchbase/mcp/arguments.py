@@ -37,7 +37,7 @@ class OfClient(Struct, forbid_unknown_fields=True, kw_only=True):
 
 
 class Describe(OfClient, kw_only=True):
-    """What to describe."""
+    """Topic to describe."""
 
     kind: Kind = "contacts"
 
@@ -68,7 +68,7 @@ class Which(OfClient, kw_only=True):
 
 
 class Get(Which, kw_only=True):
-    """One record, and what belongs to it."""
+    """One record with its related data."""
 
     include: Annotated[list[Literal["timeline", "messages", "suppression"]], Meta(description=_INCLUDE)] = []
     as_of: Annotated[str | None, Meta(description="The record as it was at this time.")] = None
@@ -127,7 +127,7 @@ class ChangeStatus(OfClient, kw_only=True):
 
     kind: Kind = "contacts"
     id: Annotated[int, Meta(ge=1, description="The id of the record.")]
-    status: Annotated[str, Meta(min_length=1, max_length=200, description="The new status; `describe` lists those of the client.")]
+    status: Annotated[str, Meta(min_length=1, max_length=200, description="The new status; `describe` lists the client's statuses.")]
     dry_run: DryRun = True
 
 
@@ -138,7 +138,7 @@ class Conversations(Struct, forbid_unknown_fields=True, kw_only=True):
     state: Annotated[Literal["open", "snoozed", "automatic", "done", "any"], Meta(description="Only in this state.")] = "open"
     q: Annotated[str | None, Meta(description="Only with these words in the contact's name or address, or in a reply.")] = None
     label: Annotated[str | None, Meta(description="Only with this label, as `interested`.")] = None
-    sort: Annotated[Literal["newest", "waiting"], Meta(description="The newest first, or the one that waits longest.")] = "newest"
+    sort: Annotated[Literal["newest", "waiting"], Meta(description="The newest first, or the longest waiting.")] = "newest"
     limit: Limit = 20
     cursor: Cursor = None
 

@@ -74,7 +74,7 @@ def _text(value: Any) -> str:
 NEXT: Mapping[int, str] = {
     400: "Correct the request; `describe` has the names of fields, statuses and operators.",
     401: "Ask the person for a key that is valid; `touchbase keys create` makes one.",
-    403: "Call `whoami` to see what the key allows, and ask the person for a key with the scope that is named.",
+    403: "Call `whoami` to see the key's scopes, and ask the person for a key with the named scope.",
     404: "Call `find` or `match` to see what there is.",
     409: "Call `get` with the id that is named, and decide what is right.",
     412: "Call `get` again: the record has changed.",

@@ -212,7 +212,7 @@ _MATCH = """Which of up to 200 people or companies exist, with status, last mail
 this before anybody is mailed."""
 _EXPLAIN = """Why a record has its status or another value: the webhook or write that set it, and the others that came, with the
 reason."""
-_MESSAGES = """Sent and received mails and LinkedIn messages with their texts, newest first: who replied and what they wrote."""
+_MESSAGES = """Sent and received mails and LinkedIn messages with their texts and authors, newest first."""
 _SUMMARY = """Mailed, replied, bounced and unsubscribed by campaign, tool or day, and contacts by status."""
 _UPSERT = """Creates the record, or changes the members that are given. A dry run first."""
 _CHANGE = """Sets the status of one record, as a person does by hand. A dry run first."""
@@ -220,7 +220,7 @@ _CONVERSATIONS = """Contacts who replied and wait for the team, over all clients
 the whole texts."""
 _ANSWER = """Answers a reply through the tool that brought it: the contact gets the text. A dry run first shows tool, mailbox and
 recipient. It is queued for 10 seconds, and never sent twice."""
-_DELIVERIES = """The webhooks that tools sent, newest first, with what became of each. For "why does a reply not show?" give the person's
+_DELIVERIES = """The webhooks that tools sent, newest first, with their outcomes. For "why does a reply not show?" give the person's
 email."""
 _REPLAY = """Applies stored webhooks again after a cause was mended; what is known changes nothing. A dry run first."""
 _HEALTH = """Whether the store can write, and for administrators its warnings and the webhooks by tool and state."""

@@ -1,4 +1,4 @@
-"""Merges by request: policies, and what the store remembers so that a merge can be undone."""
+"""Merges by request: policies, and the stored record from which a merge is undone."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ IF_EMPTY = "if_empty"
 KEEP = "keep"
 MOST_COMPLETE = "most_complete"
 SURVIVORSHIPS = (NEWEST, IF_EMPTY, KEEP, MOST_COMPLETE)
-"""Which value the survivor has: the last written one; its own, else another's; its own only; that of the record with the most values."""
+"""Rule for the survivor's value: the last written one; its own, else another's; its own only; the fullest record's."""
 MOST_RECORDS = 20
 """Records that one merge may merge into another."""
 

@@ -1,4 +1,4 @@
-"""Survivorship: which record each value of a merged record is from, and what the merge has to write for that.
+"""Survivorship: the source record of each value of a merged record, and the merge's writes.
 
 Without a write each field has its last written value, as when webhooks prove two records to be one. A policy that chooses another
 value writes it, at the time of the merge.
@@ -28,7 +28,7 @@ Value = str | int | None
 
 @dataclass(slots=True)
 class MergedRecord:
-    """What a merge gives: the survivor as it will be, the origin of its values, and the values that the merge writes."""
+    """Outcome of a merge: the future survivor, the origin of its values, and the values to write."""
 
     record: Record
     fields: list[MergedField]
@@ -160,7 +160,7 @@ def _custom(custom_field: CustomField | None, record: Record, survivor: Record) 
 
 
 def _stamp(record: Record, stamp: Stamp, survivor: Record) -> Stamp:
-    """Return a stamp as it will be in the survivor: that of another record's creation names the record (`own_creation`)."""
+    """Return a stamp as in the survivor: a stamp of another record's creation names that record (`own_creation`)."""
     return stamp if record is survivor else of_own_creation(stamp, record)
 
 

@@ -1,4 +1,4 @@
-"""Labels of replies: what the author wants, by the category that a campaign tool gives to the reply.
+"""Labels of replies: the author's intent, by the category that a campaign tool gives to the reply.
 
 Categories are those that the tools document or show in their bodies (docs/reference/tools.md); a word that is not listed is no label.
 """

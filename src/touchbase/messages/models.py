@@ -65,7 +65,7 @@ class Message:
     campaign_name: str | None = None
     step: str | None = None
     message_id: str | None = None
-    """The message's own id: never that of its conversation, or of a mail that it answers."""
+    """The message's id: never its conversation's, or the answered mail's."""
     thread_id: str | None = None
     category: str | None = None
     """The tool's own label of a reply."""
@@ -76,7 +76,7 @@ class Message:
     automatic: bool = False
     """Whether a machine wrote it."""
     label: str | None = None
-    """What its author wants, by its category."""
+    """The author's intent, by category."""
     reply_ref: str | None = None
     """As JSON, the ids by which the tool's API answers it; None: it cannot."""
     thread_url: str | None = None

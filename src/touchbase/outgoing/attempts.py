@@ -89,7 +89,7 @@ def judged(answer: Answer, now: Micros, kind: str = WEBHOOK) -> FailedAttempt | 
     if 200 <= answer.status < 300:
         return None
     if answer.status == GONE and kind == WEBHOOK:  # Slack's word for a channel that is archived, perhaps not for ever
-        reason = "the receiver answered 410 Gone: it wants no more events; resume the endpoint if that is not so"
+        reason = "the receiver answered 410 Gone: it refuses further events; resume the endpoint if that is wrong"
         return FailedAttempt(stop=(DISABLED, reason))
     wait = min(LONGEST_RETRY_AFTER, int((retry_after_of(answer.headers, now) or 0) * SECOND))
     if answer.status in _SLOW_DOWN:
@@ -150,7 +150,7 @@ def warn_of_trimmed(endpoint: Endpoint, read: int, oldest: int) -> None:
     """Log which events an endpoint will not get because the log was trimmed while it was disabled."""
     if oldest > read + 1:
         LOG.warning(
-            "webhook endpoint %d of client %d does not get evt_%d to evt_%d: it was disabled until the log had them no more; "
+            "webhook endpoint %d of client %d does not get evt_%d to evt_%d: it was disabled until they had left the log; "
             "let its receiver read the records again",
             endpoint.id, endpoint.client, read + 1, oldest - 1,
         )  # fmt: skip

@@ -44,14 +44,14 @@ SHARED = (EventType.INSTALLATION_SUPPRESSION_ADDED.value, EventType.INSTALLATION
 TYPES = (EventType.SUPPRESSION_ADDED.value, EventType.SUPPRESSION_REMOVED.value, *SHARED)
 SAMPLE = ("email", "ann@example.com")
 NOT_PUSHED = f"only {' and '.join(TYPES)} go to a blocklist"
-ENDED = "the do-not-contact list has this entry no more"
+ENDED = "this entry has left the do-not-contact list"
 LISTED_AGAIN = "the client's do-not-contact list or the installation's has this address"
 REMOVE = "remove"
 ERASED = "the person was erased; the address is not stored any more"
 
 
 def url_of(tool: str) -> str:
-    """Return the URL of an endpoint: it says what is filled, and nothing is sent to it."""
+    """Return the URL of an endpoint, which names its list; nothing is sent to it."""
     return f"{SCHEME}{tool}"
 
 

@@ -96,7 +96,7 @@ class Dispatcher(SignalledWorker):
         super().wake()
 
     def stop(self) -> None:
-        """Begin no request; `run` gives those in progress some time, stores their results, and returns."""
+        """Begin no request; `run` waits a while for requests in progress, stores their results, and returns."""
         super().stop()
         self._results.stop()
 
@@ -183,7 +183,7 @@ class Dispatcher(SignalledWorker):
                 self._results.of(line)
 
     async def _announce(self) -> None:
-        """Log what the installation's do-not-contact list has for blocklists, if it has changed, or if entries may have ended."""
+        """Log the installation's do-not-contact list for blocklists, if it has changed, or if entries may have ended."""
         lines = {key: line for key, line in self._lines.items() if line.endpoint.kind == BLOCKLIST and not line.has_backlog}
         if not lines:
             return

@@ -152,9 +152,9 @@ class EndpointQueue:
             waiting.is_stored = True
             if pending.next_us is not None and (waiting.next_us is None or pending.next_us < waiting.next_us):
                 waiting.attempts, waiting.next_us = pending.attempts, pending.next_us
-        for known in self._items.values():
-            if known.sequence not in self.in_flight:
-                self._offer(known)  # the ordering may have changed
+        for item in self._items.values():
+            if item.sequence not in self.in_flight:
+                self._offer(item)  # the ordering may have changed
 
     @property
     def undone(self) -> int:

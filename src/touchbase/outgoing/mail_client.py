@@ -71,7 +71,7 @@ class MailClient:
         return await asyncio.get_running_loop().run_in_executor(self._threads, self._answer, self._server, to, source)
 
     def close(self) -> None:
-        """Stop beginning mails, and end those in progress: the process must not wait for a server that is silent."""
+        """Stop beginning mails, and end mails in progress: the process must not wait for a server that is silent."""
         self._threads.shutdown(wait=False, cancel_futures=True)
         for smtp in [*self._open]:
             with suppress(OSError, AttributeError):

@@ -51,7 +51,7 @@ SUPPRESSION = 3
 
 
 def order_key(record_kind: int | None, record_id: int | None, data: Mapping[str, Any]) -> Record | None:
-    """Return what an event is about, among the events of which it keeps its order; None: nothing."""
+    """Return an event's subject, among whose events it keeps its order; None: nothing."""
     if record_kind is not None and record_id is not None:
         return record_kind, record_id
     return (SUPPRESSION, data["suppression_id"]) if "suppression_id" in data else None
@@ -176,7 +176,7 @@ class Served:
     client_id: str
     progress: EndpointProgress
     pending: list[Pending]
-    """Those with an attempt to come."""
+    """Deliveries with a further attempt."""
 
 
 @dataclass(frozen=True, slots=True)

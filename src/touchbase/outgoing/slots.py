@@ -1,7 +1,7 @@
 """Slots for requests in progress, shared by all endpoints of a process.
 
 A request holds a fast slot for at most `FAST_SECONDS`; then it counts as slow, and the slot is another endpoint's. So endpoints that do
-not respond delay others by no more than that, until there are `MAX_SLOW` slow requests.
+not respond delay others at most so long, until there are `MAX_SLOW` slow requests.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ class Slots:
         self.slow = 0
 
     def offer(self, line: EndpointQueue) -> None:
-        """Let an endpoint have a turn as soon as a slot is free."""
+        """Queue an endpoint for the next free slot."""
         if not line.is_queued:
             line.is_queued = True
             self._waiting.append(line)

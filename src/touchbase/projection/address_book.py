@@ -114,7 +114,7 @@ class _Named:
     """The last addresses of each source."""
     sources: dict[str, set[Source]] = field(default_factory=dict)
     texts: dict[str, tuple[bool, EffectiveTime, str]] = field(default_factory=dict)
-    """The last written form of each address: that of a source counts more than a campaign tool's."""
+    """The last written form of each address: a source's counts more than a campaign tool's."""
     requests: set[Micros] = field(default_factory=set)
     """Times of the requests."""
     replaced: dict[str, EffectiveTime] = field(default_factory=dict)

@@ -60,7 +60,7 @@ from touchbase.sql.rows import Columns, names
 from touchbase.sql.statement import Execute, Plan, Row, Statement
 
 SETTLE_DELAY: Micros = 2 * SECOND
-"""Delay before a fetch: often the next webhooks bring what is missing."""
+"""Delay before a fetch: often the next webhooks bring the missing values."""
 
 _SAME = "t.client = p.client AND t.tool = p.tool AND t.object_type = p.object_type AND t.object_id = p.object_id"
 _FETCH: Columns = (*REF, ("rank", "bigint"), ("thin", "bigint"), ("requested_us", "bigint"), ("next_us", "bigint"), ("attempts", "bigint"))
@@ -112,11 +112,11 @@ def _add(batch: ApplyBatch, outcome: DeliveryOutcome, needed: dict[Ref, tuple[in
 
 
 def rename_fields(batch: ApplyBatch, saved: Sequence[Saved], ids: Ids) -> Plan[None]:
-    """Give fields that records of the batch have under a former name the present one: of events that had waited, or of restored records.
+    """Rename fields that records of the batch have under a former name: of events that had waited, or of restored records.
 
     The log tells the values of the saved records under the present names alone.
     """
-    told = {(kind, record.id) for kind, old, new in saved for record in (*old, *new)}
+    logged = {(kind, record.id) for kind, old, new in saved for record in (*old, *new)}
     for kind, resolver in batch.resolvers.items():
         renamed = RECORD_TYPES[kind].field_names(batch.settings)
         numbers = {number for of, number in batch.folded if of == kind} | resolver.touched
@@ -132,7 +132,7 @@ def rename_fields(batch: ApplyBatch, saved: Sequence[Saved], ids: Ids) -> Plan[N
             for is_told in (True, False):
                 note, reused_us = batch.note_custom if is_told else None, batch.renamed_since.get((kind, name), 0)
                 what = renaming(name, renamed[name], batch.now_us, new_write_key(), reused_us, note=note)
-                of_log = [number for number in ids_of_name if ((kind, number) in told) is is_told]
+                of_log = [number for number in ids_of_name if ((kind, number) in logged) is is_told]
                 for number, updated_us in (yield from change_values(batch.client, kind, of_log, what, ids)).items():
                     resolver.by_id[number].updated_us = updated_us
 
@@ -149,7 +149,7 @@ NOT_DELETED = (ACTIVE, SUSPENDED)
 ANY_STATE = (ACTIVE, SUSPENDED, DELETING)
 """States of a client in which its deliveries are applied: by the worker, for an erasure, and for a dry run."""
 LINKS_PER_EVENT = 12
-"""Links that one event may create: its own, and those of the records that it unites."""
+"""Links that one event may create, with links of the records that it unites."""
 
 
 def apply_needs(claimed: Sequence[NormalizedDelivery], attempt: int = 0) -> Mapping[str, int]:
@@ -451,7 +451,7 @@ def _status_values(record: Record) -> tuple[object, ...]:
 
 Named = list[tuple[EventSubject, Delivery]]
 MOST_ID = 1_000
-"""Characters of a message id or thread id: those of mails may be long."""
+"""Characters of a message id or thread id: ids of mails may be long."""
 
 
 def message_needs(events: Iterable[Event]) -> dict[str, int]:

@@ -64,7 +64,7 @@ class ApplyBatch:
     claimed: list[tuple[Contact, list[str]]] = field(default_factory=list)
     """Addresses that nobody had and that are contacts' further ones now."""
     logged_as: dict[Target, str] = field(default_factory=dict)
-    """What the log says of a record in place of created or updated."""
+    """Event of a record that the log has in place of created or updated."""
 
     def note_custom(self, target: Target, name: str, before: str | None, after: str | None) -> None:
         """Note the change of a custom field, for the log."""

@@ -35,7 +35,7 @@ def listing_ref(listed: Listed) -> Ref:
 
 
 def note_merges(batch: ApplyBatch, subjects: Sequence[EventSubject]) -> Plan[None]:
-    """Make deletions of objects whose addresses another object of their type lists merges into that one."""
+    """Turn deletions of objects whose addresses another object of their type lists into merges with that one."""
     named = [subject for subject in subjects if subject.kind == CONTACT and subject.ref is not None]
     deletions = [subject for subject in named if subject.event.event == _DELETED and subject.merged is None]
     deletions = [subject for subject in deletions if not subject.event.asks_erasure]
@@ -59,7 +59,7 @@ def note_merges(batch: ApplyBatch, subjects: Sequence[EventSubject]) -> Plan[Non
 
 
 def _histories(batch: ApplyBatch, subjects: Sequence[EventSubject]) -> Plan[list[StoredEvent]]:
-    """Return the events of the contacts that these are about, and of those that have or list their addresses."""
+    """Return the events about these contacts, and of contacts that have or list their addresses."""
     resolver = batch.resolvers[CONTACT]
     keys = {key for subject in subjects for key in _named(subject)}
     yield from load_owners(batch.client, CONTACT, resolver, "email", keys)
@@ -123,7 +123,7 @@ class _Objects:
 
 
 def _merge(batch: ApplyBatch, absorbed: Ref, survivor: Ref, subjects: Sequence[EventSubject], stored: Sequence[StoredEvent]) -> Plan[None]:
-    """Make the deletion of an object its merge into the survivor, be it one of the batch's subjects or stored."""
+    """Turn an object's deletion, stored or in the batch, into its merge with the survivor."""
     detail = {"merged_into": survivor[2], "absorbed": True}
     deletions = [event for event in stored if event.event == _DELETED and object_of(event) == absorbed]
     for event in deletions:

@@ -57,7 +57,7 @@ from touchbase.sql.statement import Execute, Plan, Row, Select
 HISTORIES = 200
 """Contacts of a deleted company whose histories are read at once."""
 FOR_GOOD = {"for_good": True}
-"""What the log says of a record that can no longer be restored."""
+"""Logged event of a record that can no longer be restored."""
 GONE = "its record was deleted, and removed for good"
 
 
@@ -157,7 +157,7 @@ def _identities(place: tuple[int, int, int], record: Record, links: Iterable[Row
 
 
 def _unlink_contacts(client: int, company: int, at: Micros, by: Author) -> Plan[list[int]]:
-    """Unset the company of its contacts; return those whose company the API or their e-mail address had set.
+    """Unset the company of its contacts; return the contacts whose company came from the API or the e-mail address.
 
     The others name an object of the company in an event: they wait for the company of this object, as contacts do whose company is not
     known yet.

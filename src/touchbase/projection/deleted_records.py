@@ -66,7 +66,7 @@ FORGET_FORMER_OWNERS = Statement(
     body=f"DELETE FROM former_owner t USING p CROSS JOIN LATERAL (SELECT p.record_id AS id UNION ALL {_MERGED_IDS}) r "
     "WHERE t.client = p.client AND t.record_kind = p.record_kind AND t.record_id = r.id",
 )
-"""Delete the rows of a record and of those that were merged into it, before its links are."""
+"""Delete the rows of a record and of records merged into it, before its links are deleted."""
 _ERASURE_REQUEST: Columns = (*RECORD, ("asked_us", "bigint"))
 ASK_ERASURE = Statement(
     "ask_erasure",

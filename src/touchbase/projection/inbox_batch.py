@@ -107,7 +107,7 @@ def read_delivery(delivery: Delivery, translate: Translate) -> ReadResult:
 
 
 def pack_result(result: ReadResult) -> ReadResult:
-    """Prepare a result for another process: without what only reading needs, and pickled in parts if it is too much for one transaction."""
+    """Prepare a result for another process: without parts of reading, in several pickles if it is too much for one transaction."""
     if (normalized := result.normalized) is not None:
         normalized.delivery, normalized.own_ids, normalized.positions = _NO_DELIVERY, {}, {}
         if normalized.cost > MAX_EVENTS:

@@ -101,7 +101,7 @@ def _merged(batch: ApplyBatch, kind: int) -> dict[int, list[int]]:
 
 
 def cause_of(batch: ApplyBatch, target: Target) -> Mapping[str, Any]:
-    """Return the cause of a record's change: the request, else the deliveries of its new events, else those of the batch."""
+    """Return the cause of a record's change: the request, else the deliveries of its new events, else the batch's."""
     if batch.cause is not None:
         return batch.cause
     events = [event for event in batch.triggers.get(target, ()) if event.delivery_id is not None]

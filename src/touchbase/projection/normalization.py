@@ -205,7 +205,7 @@ def _add_subject(normalized: NormalizedDelivery, event: Event, may_create: bool 
 
 
 def _add_text(normalized: NormalizedDelivery, event: Event, content: MessageContent) -> None:
-    """Make the text of a message that has only HTML: here, because no transaction is open yet."""
+    """Extract the text of a message that has only HTML: here, because no transaction is open yet."""
     if not content.html or (content.text and content.text.strip()):
         return
     source = storable(content.html, MESSAGE_TEXT) or ""

@@ -67,7 +67,7 @@ def _unite(batch: ApplyBatch, kind: int, pairs: Sequence[tuple[int, int]]) -> Pl
 
 
 def _settle(batch: ApplyBatch, kind: int, numbers: set[int], histories: Histories) -> Plan[None]:
-    """Give unseparated records the addresses in their whole histories.
+    """Set the addresses of unseparated records from their whole histories.
 
     Records that stayed separate are united first, if the events of a parked merge make their objects one.
     """
@@ -168,7 +168,7 @@ def _load_links(client: int, resolver: Resolver, refs: Iterable[Ref]) -> Plan[No
 
 
 def _move_addresses(batch: ApplyBatch, kind: int, separation: Separation, histories: Histories) -> Plan[None]:
-    """Give each record the addresses that its own history names."""
+    """Set each record's addresses from its history."""
     resolver = batch.resolvers[kind]
     records = {resolver.by_id[share.record_id or 0].id: share for share in separation.shares}
     yield from set_addresses(batch, kind, records, histories)
@@ -177,7 +177,7 @@ def _move_addresses(batch: ApplyBatch, kind: int, separation: Separation, histor
 
 
 def set_addresses(batch: ApplyBatch, kind: int, numbers: Iterable[int], histories: Histories) -> Plan[None]:
-    """Give these records the addresses that their own histories name."""
+    """Set these records' addresses from their histories."""
     resolver = batch.resolvers[kind]
     records = [resolver.by_id[number] for number in numbers]
     for name in RECORD_TYPES[kind].identities:
@@ -206,7 +206,7 @@ def _keeps_address(batch: ApplyBatch, kind: int, record: Record, name: str, best
 
 
 def _assign_linkedin_keys(batch: ApplyBatch, resolver: Resolver, writes: dict[int, list[Written]]) -> Plan[None]:
-    """Leave each record its own LinkedIn addresses, and point the links of addresses that are not shown to it."""
+    """Reduce each record to its LinkedIn addresses, and point the links of addresses that are not shown to it."""
     in_order = sorted(writes, key=lambda number: primary_key(resolver.by_id[number]) or "")
     owners = linkedin_owners({number: writes[number] for number in in_order})
     refs = {key: former_key_of("linkedin_url", key) for key in owners}

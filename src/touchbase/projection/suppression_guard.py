@@ -160,7 +160,7 @@ def _mark(withheld: Withheld, subject: EventSubject) -> Mark | None:
 
 
 def _mark_objects(withheld: Withheld, now_us: Micros) -> Plan[None]:
-    """Mark the objects that appear with an erased person, except those of an existing record; erase the events that wait under them."""
+    """Mark the objects that appear with an erased person, except an existing record's; erase the events that wait under them."""
     assert withheld.key is not None
     fresh, withheld.fresh = withheld.fresh, {}
     erased = yield from erase_parked_events(withheld.client, fresh)

@@ -52,6 +52,6 @@ def promote(contact: Contact, emails: Mapping[str, str]) -> None:
 
 
 def demote(contact: Contact) -> None:
-    """Leave a contact only the e-mail address that a write has set, if any."""
+    """Unset a contact's e-mail address that was promoted from its further ones."""
     if is_promoted(contact):
         contact.email = contact.email_key = None

@@ -116,12 +116,12 @@ class _Values:
         """The values before the present event, of the names that it may have changed."""
 
     def set(self, name: str, write: Written) -> Iterator[TimelineChange]:
-        """Make this write the present one."""
+        """Set the present write."""
         self._best[name] = write
         yield from self.show(name, write.value)
 
     def write(self, name: str, write: Written) -> Iterator[TimelineChange]:
-        """Make the winner of all writes so far the present one."""
+        """Set the winner of all writes so far as present."""
         if self._objects is not None:
             writes = self._all.setdefault(name, FieldWrites())
             writes.add(write)

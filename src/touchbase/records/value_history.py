@@ -80,7 +80,7 @@ class ExplainedValue:
             self.cut()
 
     def cut(self) -> None:
-        """Leave the newest events, in their order."""
+        """Reduce to the newest events, in their order."""
         self.others.sort(key=lambda entry: entry.event.effective_time, reverse=True)
         del self.others[MOST_OTHERS:]
 
@@ -128,7 +128,7 @@ async def record_as_of(store: Store, record: R, at: Micros, words: StatusWords) 
     if not past:
         name = type_of(record).name
         first = f"its first event was at {to_text(history[0].effective_time[0])}" if history else "it has no events"
-        raise NotFound(f"{name} {record.id} has no values as of {to_text(at)}: {first}")
+        raise NotFound(f"{name} {record.id} has no values at {to_text(at)}: {first}")
     updated_us = past[0].effective_time[0]
     async for event in in_slices(past):
         if walk.step(event) or not is_rename(event):
@@ -194,7 +194,7 @@ def _explain(
     explained: ExplainedValue, event: StoredEvent, before: str | None, after: str | None, named: tuple[str | None, bool] | None,
     renamed: tuple[str, str] | None,
 ) -> None:  # fmt: skip
-    """Add one event to what is known of a value; `named` is the value that it names, and whether the write is deliberate.
+    """Add one event to a value's history; `named` is the value that it names, and whether the write is deliberate.
 
     `renamed`: the former and the present name of the custom field that the event renames.
     """

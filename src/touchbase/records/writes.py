@@ -94,7 +94,7 @@ class RecordUpdate(Generic[R]):
     by_key: bool = False
     """The record was found by one of its keys: a key among `changes` that it has as a further one does not become its first."""
     is_person: bool = False
-    """With `by_key`: the caller has compared the record's keys with those of the write (`records/sql/same_person.py`)."""
+    """With `by_key`: the caller has compared the record's keys with the write's (`records/sql/same_person.py`)."""
     further: dict[str, str] | None = None
     """Of a contact, the further e-mail addresses by their normal forms; None: they stay."""
     adds: bool = False

@@ -73,7 +73,7 @@ class NatsSink:
         try:
             return position_of(msgspec.json.decode(last.data))
         except (msgspec.DecodeError, ValueError):
-            raise RelayStopped(f"the last message under {self._subject}.> is no event: give the relay a subject of its own") from None
+            raise RelayStopped(f"the last message under {self._subject}.> is no event: name another subject, for the relay alone") from None
 
     async def send(self, events: Sequence[Event]) -> None:
         """Publish each event once the previous one is stored; the stream drops repeats within its window of duplicates."""

@@ -58,7 +58,7 @@ class CheckpointFile:
         self._new.replace(self._path)
 
     def close(self) -> None:
-        """Let another process use the checkpoint."""
+        """Unlock the checkpoint for another process."""
         os.close(self._lock)
 
 

@@ -66,7 +66,7 @@ class OutputSink:
         self._output.flush()
 
     async def close(self) -> None:
-        """Leave the output open."""
+        """Do nothing: the output stays open."""
 
 
 class FileSink:
@@ -137,7 +137,7 @@ class FileSink:
             raise SinkFailed(f"{self._path} cannot be written: {error.strerror}", 0) from None
 
     async def close(self) -> None:
-        """Let another process write."""
+        """Unlock the file for another process."""
         self._file.close()
 
 

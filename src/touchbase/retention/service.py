@@ -190,7 +190,7 @@ class Retention(Worker):
             self._clean_interval = LARGE_INTERVAL if cleaned is Vacuumed.TOO_LARGE else 0
 
     async def _search(self, erasures: Sequence[Erasure]) -> None:
-        """Search for the people of a client's erasures; those that this search does not cover follow in the next run."""
+        """Search for the people of a client's erasures; erasures that this search does not cover follow in the next run."""
         erasure = self._eraser.next_search(erasures)
         while erasure.searched_us is None and not erasure.waits_for and not self._stopping.is_set():
             erasure = await self._eraser.step(erasure)

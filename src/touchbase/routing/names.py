@@ -208,7 +208,7 @@ async def route_ensure_client(cells: ClientCells, command: Command[Any], inner: 
 
 
 async def route_rotate_client_id(cells: ClientCells, command: Command[Any], inner: Any) -> Any:
-    """Give a client another id, unless another cell has a client of this id."""
+    """Change a client's id, unless another cell has a client of this id."""
     cell = cells.placement.cell_of(inner.client)
     place = await place_of(cells, inner.client_id)
     await cells.home.write(reserve_place(inner.client_id, cell, inner.client))

@@ -20,7 +20,7 @@ from touchbase.search.tree import ORDERED, All, Any, Condition, Node, Not, Op, V
 
 MOST_CONDITIONS = 50
 MOST_PARTS = 500
-"""Members and items of all objects and arrays of a filter; each of 50 conditions may stand in `all`, `any` and `not` of its own."""
+"""Members and items of all objects and arrays of a filter: 50 conditions, of which each may stand in `all`, `any` and `not`."""
 DEEPEST = 8
 """Levels of `all`, `any` and `not`."""
 MOST_VALUES = 200

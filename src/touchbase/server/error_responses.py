@@ -26,7 +26,7 @@ DEFAULT_HEADERS = {b"cache-control": b"no-store", b"content-security-policy": b"
 
 @dataclass(frozen=True, slots=True)
 class ErrorResponse:
-    """A refusal of a request: the status, a stable code, and what the HTTP client can do."""
+    """A refusal of a request: the status, a stable code, and the cure."""
 
     status: int
     code: str

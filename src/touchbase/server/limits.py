@@ -115,7 +115,7 @@ class ServerLimits:
     observe: Callable[[Any], None]
     """Called with the `request_cycle.Cycle` of every request that ends, once."""
     max_connections_per_address: int = 0
-    """0: no limit of its own."""
+    """0: no separate limit."""
     addresses: dict[str, int] = field(default_factory=dict)
     """Open connections of each peer."""
     bodies: BodyMemory = field(default_factory=BodyMemory)

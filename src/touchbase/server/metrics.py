@@ -226,7 +226,7 @@ def store_metrics(
     outgoing: Backlog | None = None,
     erasures: Mapping[str, int] | None = None,
 ) -> list[PrometheusMetric]:
-    """Build the metrics of the store; what could not be read (None) leaves its metrics without values."""
+    """Build the metrics of the store; a part that could not be read (None) leaves its metrics without values."""
     warned, waiting, oldest = _family(STORE_WARNINGS), _family(INBOX_DELIVERIES), _family(INBOX_OLDEST_DELIVERY_AGE)
     warned.add_metric((), warnings)
     for state, count in inbox.by_state.items() if inbox else ():

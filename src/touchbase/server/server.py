@@ -123,7 +123,7 @@ class Server(uvicorn.Server):
                     await self._stop_event.wait()
 
     def stop(self) -> None:
-        """Stop accepting requests, finish those in progress, and return from `serve`."""
+        """Stop accepting requests, finish requests in progress, and return from `serve`."""
         self.should_exit = True
         self._stop_event.set()
 

@@ -217,7 +217,7 @@ class TakenFile:
         return place
 
     def release(self) -> None:
-        """Let another process, or a later attempt, take the file."""
+        """Release the file for another process or a later attempt."""
         os.close(self._descriptor)
 
 

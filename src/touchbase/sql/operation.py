@@ -81,11 +81,11 @@ class FollowUp(Protocol):
     """Further statements in the transaction of each call that succeeds."""
 
     def capture(self) -> Any:
-        """Return what the statements need of the moment in which a call is made."""
+        """Return the values of a call's moment, such as its time, for its statements."""
         ...
 
     def plan(self, call: Any, result: Any, captured: Any) -> Plan[None]:
-        """Execute the statements of a call, with its result and what was captured."""
+        """Execute the statements of a call; `captured` is from `capture`."""
         ...
 
 
@@ -125,7 +125,7 @@ class Options(TypedDict, total=False):
     weight: Callable[[Any], Weight]
     """Returns the weight of a command that has a body or custom fields, or consists of others."""
     follow_up: FollowUp
-    """What each call that succeeds writes besides. Plans that use the operation's `plan` do without it."""
+    """Further writes of each call that succeeds. Plans that use the operation's `plan` do without them."""
 
 
 def no_client(call: Any) -> None:
@@ -240,7 +240,7 @@ def outcome_of(plan: Plan[T]) -> Plan[T | TouchbaseError]:
 
 
 def or_nothing(plan: Plan[T | TouchbaseError]) -> Plan[T | TouchbaseError]:
-    """Execute a plan; of one that returns or raises an error nothing stays, but what the transaction did before."""
+    """Execute a plan; one that returns or raises an error is rolled back, but not the transaction's earlier writes."""
     yield SAVE
     result: T | TouchbaseError
     try:
@@ -317,7 +317,7 @@ def query(
 @overload
 def query(*, batch: Batch | None = None, **options: Unpack[Options]) -> Callable[[Callable[P, Plan[T]]], QueryType[P, T]]: ...
 def query(plan: Any = None, *, cipher: bool = False, batch: Batch | None = None, **options: Unpack[Options]) -> Any:
-    """Make an operation that reads of a plan. With `cipher` the plan's first parameter is the store's cipher.
+    """Turn a plan into an operation that reads. With `cipher` the plan's first parameter is the store's cipher.
 
     With a `batch` that plan executes all calls of a batch; see `command`.
     """
@@ -354,7 +354,7 @@ def command(
     batch: Batch | None = None,
     **options: Unpack[Options],
 ) -> Any:
-    """Make an operation that writes of a plan, which returns its result, or returns or raises a `TouchbaseError`: then nothing stays of it.
+    """Turn a plan into an operation that writes. It returns its result, or returns or raises a `TouchbaseError`: then it is rolled back.
 
     `ids`: the block of which a call takes up to one id, or a function that counts the ids of calls; the plan's first parameter is then
     the source of ids. With `cipher` the next one is the store's cipher.

@@ -20,7 +20,7 @@ from touchbase.sql.rows import Columns
 Row = tuple[Any, ...]
 T = TypeVar("T")
 _WRITE = re.compile(r"\b(?:INSERT INTO|DELETE FROM|UPDATE \w+ )(?<!UPDATE OF )(?<!UPDATE SKIP )")
-"""What a text that writes has; `FOR UPDATE OF` and `FOR UPDATE SKIP LOCKED` only lock."""
+"""Keywords of a text that writes; `FOR UPDATE OF` and `FOR UPDATE SKIP LOCKED` only lock."""
 
 
 @dataclass(frozen=True, slots=True)

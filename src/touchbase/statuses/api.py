@@ -66,7 +66,7 @@ class FormerName(Struct):
 
     name: str
     renamed_at: Time
-    merged: Annotated[bool, Meta(description="Whether it was a status of its own, that was merged into another one.")]
+    merged: Annotated[bool, Meta(description="Whether it was a separate status that was merged into another.")]
     by: Annotated[str | None, Meta(description="Id of the API key; null: the command line.")]
 
 
@@ -94,7 +94,7 @@ class StatusPage(PageOf[RecordStatus]):
 
 
 class RenamePreviewOut(Struct):
-    """What a rename or a merge would do."""
+    """Preview of a rename or a merge."""
 
     name: str
     new_name: str
@@ -280,7 +280,7 @@ def _routes(kind: int) -> list[Route]:
     return [
         Route(
             "GET", at.path, at.list, scope=READ, operation_id=f"list_{noun}_statuses", tag=TAG, summary=f"List the statuses of {many}",
-            description="The declared statuses, those of records, and the words that Touchbase sets, with the number of records and "
+            description="The declared statuses, the records' statuses, and the words that Touchbase sets, with the number of records and "
             "the former names of each.",
             query=(*PAGE, NAME, IN_USE), success=(Success(200, "A page.", StatusPage),),
         ),

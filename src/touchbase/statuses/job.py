@@ -40,7 +40,7 @@ class RenameKind:
         self._kind = RECORD_KINDS[name.partition(".")[0]]
 
     async def run(self, run: JobRun) -> None:
-        """Give all records the present names of their statuses, from the last checkpoint on."""
+        """Rename the statuses of all records, from the last checkpoint on."""
         at = msgspec.convert(run.job.position, RenamePosition)
         if at.total is None:
             at.total = await run.store.read(count_records(run.job.client, self._kind))

@@ -27,7 +27,7 @@ def check_address(url: str) -> None:
 
 
 def part_of_database(url: str) -> str | None:
-    """Return what an address names that is less than a PostgreSQL database, so no cell can live there; None for a database.
+    """Return the kind of an address that is no whole PostgreSQL database, so no cell can live there; None for a database.
 
     Raises `BadAddress`.
     """
@@ -45,7 +45,7 @@ def refuse_missing(url: str) -> None:
 
 
 def keys_of(url: str, encryption_keys: EncryptionKeys) -> KeySource:
-    """Return the keys of the store at this address: those given, and for a SQLite file those of its key file."""
+    """Return the keys of the store at this address: the argument's, and for a SQLite file also its key file's."""
     keys = encryption_keys.read()
     if scheme_of(url) != "sqlite":
         return StaticKeys(keys)

@@ -92,7 +92,7 @@ class FairQueue(Generic[W]):
         return commands, waiters
 
     def _remove(self, taken: Mapping[int | None, int]) -> None:
-        """Remove as many commands of each client; those that have more are last in the next batch."""
+        """Remove as many commands of each client; clients with more commands are last in the next batch."""
         for client, number in taken.items():
             queue = self._by_client[client]
             for _ in range(number):
@@ -126,10 +126,10 @@ Committed = Callable[[], None]
 
 
 class Around(Protocol):
-    """What the capabilities above an engine add to a plan that writes."""
+    """Additions of the rooms above the engine to a plan that writes."""
 
     def __call__(self, plan: Plan[T]) -> tuple[Plan[T], Committed]:
-        """Return the plan to execute in place of this one, and what to call after its commit."""
+        """Return the plan to execute in place of this one, and the callback after its commit."""
         ...
 
 

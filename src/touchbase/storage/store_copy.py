@@ -95,7 +95,7 @@ class Reader(Protocol):
 
 
 class CopyTarget(Reader, Protocol):
-    """Fills a store, and reads it again. Its methods that write are transactions of their own."""
+    """Fills a store, and reads it again. A writing method is one transaction."""
 
     async def progress(self) -> tuple[str, dict[str, TableProgress]] | None:
         """Return the source and the progress of an unfinished copy; None if there is none."""
@@ -115,7 +115,7 @@ class CopyTarget(Reader, Protocol):
 
 
 Report = Callable[[str, str, int, int], None]
-"""Receives what is done (`copy` or `compare`), the table, and the number of its rows so far and in all."""
+"""Receives the step (`copy` or `compare`), the table, and the number of its rows so far and in all."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,7 +131,7 @@ class StoreCopy:
     report: Report
 
     async def run(self) -> list[CopiedTable]:
-        """Copy what is not copied yet, compare all of it, and return the tables.
+        """Copy missing rows, compare all rows, and return the tables.
 
         Raises `UnusableStore` when the target has other data, or when the stores differ at the end because the source has changed.
         """

@@ -95,7 +95,7 @@ class BatchProcessor:
         return report
 
     async def dry_run(self, ids: Sequence[int], translate: Translate) -> DryRunResult:
-        """Return what applying these deliveries again would change: apply them and roll back."""
+        """Return the changes that applying these deliveries again would make: apply them and roll back."""
         scope = scope_for(self.client)
         deliveries = await read(self.connection, load_deliveries(self.client, ids), scope)
         batch = await translate_in_slices(deliveries, translate)
@@ -113,7 +113,7 @@ class BatchProcessor:
         return await run(self.connection, with_log(with_event_hours(apply_batch(self.client, claimed, ids, self.now_us, self.states))))
 
     async def _apply_later(self, group: Sequence[NormalizedDelivery]) -> WorkReport:
-        """Apply deliveries whose claiming transaction has ended; what another worker has applied since then does not change."""
+        """Apply deliveries whose claiming transaction has ended; deliveries that another worker has applied since then do not change."""
         tries = count()
         try:
             report: WorkReport = await self._write(
@@ -210,7 +210,7 @@ class PostgresStore(PostgresEngine):
         return await retry(attempt)
 
     async def dry_run(self, client: int, ids: Sequence[int], translate: Translate, now_us: int) -> DryRunResult:
-        """Return what applying these deliveries again would change; nothing is stored."""
+        """Return the changes that applying these deliveries again would make; nothing is stored."""
 
         async def attempt() -> DryRunResult:
             async with self._pool.acquire() as connection:

@@ -1,4 +1,4 @@
-"""The store on SQLite: applies a batch of deliveries on the connection that writes, in a transaction of its own."""
+"""The store on SQLite: applies a batch of deliveries on the connection that writes, in one transaction."""
 
 from __future__ import annotations
 
@@ -106,7 +106,7 @@ class SqliteStore(SqliteEngine):
         return report
 
     async def dry_run(self, client: int, ids: Sequence[int], translate: Translate, now_us: int) -> DryRunResult:
-        """Return what applying these deliveries again would change; nothing is stored."""
+        """Return the changes that applying these deliveries again would make; nothing is stored."""
         deliveries = await self._read_on_thread(load_deliveries(client, ids))
         batch = await self._read_batch(deliveries, translate)
         result: DryRunResult = await self._writer.submit_job(partial(dry_run_batch, client=client, batch=batch, now_us=now_us))
@@ -130,7 +130,7 @@ def apply_inbox_batch(writer: SqliteWriter, client: int, batch: InboxBatch, now_
 
 
 def dry_run_batch(writer: SqliteWriter, client: int, batch: InboxBatch, now_us: int) -> DryRunResult:
-    """Return what applying a batch again would change: apply it and roll back."""
+    """Return the changes that applying a batch again would make: apply it and roll back."""
     applied = roll_back(writer.cursor, with_log(dry_run(client, batch, now_us), keep=False))
     return compare(batch, applied, run(writer.cursor, snapshot(client, applied.after)))
 

@@ -243,7 +243,7 @@ def declared_row(body: Mapping[str, object], fields: Mapping[str, str], element:
 
 
 def declared_custom(row: Mapping[str, object], *names: str) -> dict[str, str | None]:
-    """Return the custom fields of a declared row: those with these names, and those with the prefix, without it; only present values."""
+    """Return the custom fields of a declared row, by name or by prefix (which is cut off); only present values."""
     named = {name.removeprefix(CUSTOM_PREFIX): value for name, value in row.items() if name in names or name.startswith(CUSTOM_PREFIX)}
     return {name: shown for name, value in named.items() if (shown := display_text(value)) is not None and len(shown) <= VALUE}
 

@@ -177,7 +177,7 @@ class TableAdapter:
         return events_of(self.items(webhook.data), lambda item: self.event_of(item, webhook))
 
     def items(self, data: object) -> object:
-        """Return the items of a body, each of which is one event: by default its list, or its one object, opened at `lists`."""
+        """Return the items of a body, one event each: by default its list, or its one object, opened at `lists`."""
         items = data
         for key in self.lists.split():
             items = [inner for item in batch(items) for inner in _inner(item, key)]
@@ -316,7 +316,7 @@ _PLACES = (
 
 
 def meeting_changes(start: Micros | None, more: Mapping[str, str | None] | None = None) -> list[PropertyChange]:
-    """Return a meeting's start, and what else is known of it, which the timeline shows with the event."""
+    """Return a meeting's start and its other details, which the timeline shows with the event."""
     values = {MEETING_START: to_text_or_none(start), **(more or {})}
     return [PropertyChange(name, value) for name, value in values.items() if value is not None]
 

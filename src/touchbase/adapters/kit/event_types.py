@@ -232,5 +232,5 @@ def _match(plain: str) -> Meaning:
 
 
 def _singular(plain: str) -> str:
-    """Return a name without the plural of its last word: `Blocks` means what `block` means."""
+    """Return a name without the plural of its last word: `Blocks` and `block` are one type."""
     return f"{plain[:-3]}y" if plain.endswith("ies") else plain.removesuffix("s")

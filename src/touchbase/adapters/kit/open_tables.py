@@ -50,7 +50,7 @@ class RowChange(NamedTuple):
     what: str
     """Created, updated or deleted."""
     table: str | None
-    """The table's id, by which a client says what it holds; its name where no id is sent; None if neither is."""
+    """The table's id, under which a client declares its type; its name where no id is sent; None if neither is."""
     name: str
     """The table's name, or nothing."""
     rows: Sequence[object]
@@ -60,7 +60,7 @@ class RowChange(NamedTuple):
 
 
 class OpenTable(CrmAdapter):
-    """Reads webhooks that carry rows: each is a contact or a company by what the client, the table's name or the columns say."""
+    """Reads webhooks that carry rows; the client, the table's name or the columns decide between contact and company."""
 
     status: ClassVar[tuple[str, ...]] = ("status",)
     row_id: ClassVar[str | None] = "id"
@@ -144,7 +144,7 @@ def _linked_row(value: object) -> str | None:
 
 
 def _kind(row: Body, change: RowChange, webhook: ParsedWebhook) -> str | None:
-    """Return what a row is: the client's choice, else what the address, the table's name or the columns say."""
+    """Return a row's record type: the client's choice, else by the address, the table's name or the columns."""
     query = webhook.request.query
     words = (change.name, query_parameter(query, "object"), query_parameter(query, "event"))
     return (

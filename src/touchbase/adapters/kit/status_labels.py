@@ -104,7 +104,7 @@ _ANSWERS = paths(
 )
 """Paths of a mail server's answer."""
 _NOTICES = paths("reply_text reply_text_snippet text_body text body snippet message.text message.body reply.text data.text data.body")
-"""Paths of a bounce notice's text. Only a code counts there: its words may be those of the mail that bounced."""
+"""Paths of a bounce notice's text. Only a code counts there: the words may be quoted from the mail that bounced."""
 _ENHANCED_CODE = re.compile(r"(?<![\d.])[45]\.\d{1,3}\.\d{1,3}\b")
 _LONGEST_NOTICE = 20_000
 

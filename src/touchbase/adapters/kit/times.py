@@ -39,7 +39,7 @@ class Unzoned(int):
 
 
 def in_zone(at: Micros, zone: str) -> Micros | None:
-    """Return the time at which clocks in this zone show what `at` shows in UTC; None if the system does not know the zone.
+    """Return the time at which clocks in this zone show the wall time that `at` has in UTC; None if the system does not know the zone.
 
     In the repeated hour when clocks go back, the first occurrence is meant.
     """

@@ -26,7 +26,7 @@ class ClientTable:
     key: tuple[str, ...]
     """The columns that identify a row within the client; an index begins with the client and these."""
     children: tuple[str, ...] = ()
-    """Tables with a row of the same (client, id) for each row here, removed with it; they need no index of their own."""
+    """Tables with a row of the same (client, id) for each row here, removed with it; they need no further index."""
     words: int | None = None
     """For a table of records: its rows' numbers in the full-text index are twice their ids plus this."""
     weight: str = ""

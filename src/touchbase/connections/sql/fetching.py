@@ -148,7 +148,7 @@ def due_fetches(now_us: Micros) -> Plan[list[tuple[int, str]]]:
 
 @query
 def list_fetching(client: int) -> Plan[list[FetchState]]:
-    """List the state of each fetch queue of a client; without tools from which no record was ever requested."""
+    """List the state of a client's fetch queues, without tools that were never requested."""
     rows = yield Select("SELECT tool, next_us, failures, stopped, error, error_us, fetched_us FROM fetch_state WHERE client = ?", (client,))
     states = {row[0]: FetchState(row[0], row[1], row[2], bool(row[3]), row[4], row[5], row[6]) for row in rows}
     counted = yield Select(

@@ -231,7 +231,7 @@ def _changes(of: FieldResource) -> list[Route]:
         Route(
             "POST", f"{by_name}/merge", of.merge, scope=WRITE, operation_id=f"merge_{type_name}_custom_field", tag=TAG,
             summary=f"Merge a custom field of {of.many} into another",
-            description="A job. A record that has a value of both keeps that of the other field. The name of this field leads to the other "
+            description="A job. A record that has a value of both keeps the other field's. The name of this field leads to the other "
             "one from then on.",
             query=(DRY_RUN,), body=CustomFieldMerge, success=(_preview, _job), problems=(409,),
         ),

@@ -76,7 +76,7 @@ class CustomFieldMerge(Struct, forbid_unknown_fields=True):
 
 
 class ValueMerge(Struct, forbid_unknown_fields=True):
-    """Values of a field, and the one that replaces them."""
+    """Values of a field, with their replacement."""
 
     values: Annotated[list[Option], Meta(min_length=1, max_length=MOST_VALUES)]
     into: Option
@@ -109,7 +109,7 @@ class FieldChangeSample(Struct):
 
 
 class FieldChangePreview(Struct):
-    """What a change of a custom field would do: the number of records, and up to 20 of them."""
+    """Preview of a change of a custom field: the number of records, and up to 20 of them."""
 
     dry_run: bool
     records: int

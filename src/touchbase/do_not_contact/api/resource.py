@@ -41,7 +41,7 @@ from touchbase.http.routing import Route, Success, Tag
 from touchbase.http.schemas import encode, named_enum
 from touchbase.sql.operation import Command, CommandPreview
 
-SUPPRESSIONS = Tag("Suppressions", "Addresses that must not be contacted: the client's list, and that of the installation.")
+SUPPRESSIONS = Tag("Suppressions", "Addresses that must not be contacted: the client's list, and the installation's.")
 EXPORT_PAGE = 2_000
 """Entries read at once for an export."""
 EntryPosition = tuple[Micros, int]
@@ -295,7 +295,7 @@ def _routes(at: SuppressionResource, read: str, write: str, prefix: str, whose: 
 OF_CLIENT = SuppressionResource("/public/v2/suppressions", _of_client)
 OF_INSTALLATION = SuppressionResource("/admin/v1/suppressions", _of_installation)
 ROUTES = [
-    *_routes(OF_CLIENT, READ, WRITE, "", "the client's", "The entries of this client; those of the installation are not shown."),
+    *_routes(OF_CLIENT, READ, WRITE, "", "the client's", "The entries of this client, without the installation's."),
     *_routes(
         OF_INSTALLATION, ADMIN, ADMIN, "installation_", "the installation's", "The entries for all clients. Needs a key without a client."
     ),

@@ -39,7 +39,7 @@ OUTCOMES = ("created", "updated", "unchanged", "invalid")
 KIND_NAMES = named_enum("SuppressionKind", "The kind of a listed address.", KINDS)
 _REASON = named_enum("SuppressionReason", "Why an address must not be contacted.", REASONS)
 _SOURCE = named_enum("SuppressionSource", "Who put an address on the list.", SOURCES)
-_LIST = named_enum("SuppressionList", "The client's own list, or that of the installation.", LISTS)
+_LIST = named_enum("SuppressionList", "The client's list, or the installation's.", LISTS)
 _OUTCOME = named_enum("SuppressionOutcome", "What became of one entry of a request.", OUTCOMES)
 named_enum("WrittenSource", "The sources that a request may name.", WRITTEN_SOURCES)
 Kind = Literal["email", "domain", "linkedin_url"]
@@ -135,7 +135,7 @@ class SuppressionPage(PageOf[SuppressionOut]):
 
 
 class SuppressionFault(Struct):
-    """What is wrong with one address."""
+    """A fault of one address."""
 
     code: str
     pointer: Annotated[str, Meta(description="JSON pointer into the request.")]
@@ -143,7 +143,7 @@ class SuppressionFault(Struct):
 
 
 class SavedSuppression(Struct):
-    """What became of one entry of the request; `invalid` ones have `errors` and no `entry`."""
+    """Outcome of one entry of the request; `invalid` ones have `errors` and no `entry`."""
 
     outcome: Annotated[str, Meta(extra_json_schema=_OUTCOME)]
     entry: SuppressionOut | None
@@ -151,7 +151,7 @@ class SavedSuppression(Struct):
 
 
 class SavedSuppressions(Struct):
-    """What became of the entries, in the order of the request, and how many had each outcome."""
+    """Outcomes of the entries, in the order of the request, and their counts."""
 
     data: list[SavedSuppression]
     created: int

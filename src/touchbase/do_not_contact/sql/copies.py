@@ -77,7 +77,7 @@ def copy_installation_list(copied: InstallationList) -> Plan[int]:
 
 @command
 def raise_list_revision(revision: int) -> Plan[None]:
-    """Give the list a later revision than `revision`, if it has an earlier one, so that every cell gets it again.
+    """Raise the list's revision above `revision`, so that every cell copies it again.
 
     A cell has a later one than the home store after that was restored from a backup.
     """

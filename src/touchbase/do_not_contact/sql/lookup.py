@@ -283,7 +283,7 @@ def _entry(client: int, row: Row) -> Entry:
 
 @query
 def find_entries(client: int, addresses: list[tuple[str, str]]) -> Plan[list[Entry]]:
-    """The entries of these addresses (kind and normal form), also of those whose hash alone is stored; for a person's export."""
+    """The entries of these addresses (kind and normal form), with hashed ones; for a person's export."""
     stored = yield from hashing.stored_addresses(client, addresses)
     keys = sorted({(client, *place) for place, _ in stored.values()})
     if not keys:

@@ -186,7 +186,7 @@ def _strike_events(client: int, rows: Iterable[Row], addresses: set[str]) -> Pla
 
 
 def _strike_merges(client: int, contact: int, addresses: Container[str]) -> Plan[None]:
-    """Remove the links of lists that have these addresses from what merges into a contact would give back."""
+    """Remove the list entries of these addresses from the merge records that would restore them."""
     for number, content in (yield Execute(MERGES_INTO, [(client, contact)])):
         survivor, absorbed = parts_of(CONTACT, content)
         for part in (survivor, *absorbed):

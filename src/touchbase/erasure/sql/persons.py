@@ -31,7 +31,7 @@ _ERASURE = "SELECT client, id, requested_us, done_us, swept_to, sweep_until, rem
 
 
 def find_contacts(client: int, contact_id: int | None, refs: Iterable[Ref]) -> Plan[list[int]]:
-    """Return the contacts with this id or one of these identities, also those in the bin."""
+    """Return the contacts with this id or one of these identities, in the bin too."""
     contacts: set[int] = set()
     if contact_id is not None:
         rows = yield Select("SELECT id FROM contact WHERE client = ? AND id = ?", (client, contact_id))

@@ -18,7 +18,7 @@ from touchbase.sql.statement import Plan, Select
 
 @dataclass(frozen=True, slots=True)
 class TextTable:
-    """A table: the columns of its key without the client, and those with texts."""
+    """A table: its key columns without the client, and its text columns."""
 
     table: str
     key: tuple[str, ...]

@@ -59,7 +59,7 @@ class DeliveryRow(DeliveryOut):
 
     people: Annotated[list[PersonOut], Meta(description="The contacts of its events.")]
     events: Annotated[list[str], Meta(description="The different events that it made; empty while it changed nothing.")]
-    more_events: Annotated[bool, Meta(description="Whether it made more than 100 events: `people` and `events` are those of 100.")]
+    more_events: Annotated[bool, Meta(description="Whether it made more than 100 events: `people` and `events` count 100 of them.")]
     found_in: Annotated[str, Meta(extra_json_schema=_FOUND_IN, description="null without a search for a person or a text.")] | None
 
 

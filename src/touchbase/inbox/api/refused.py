@@ -76,7 +76,7 @@ class RefusalPage(PageOf[RefusalOut]):
 
 
 async def refusals(call: Call) -> Response:
-    """Handle `GET` of a page of refused webhooks; only administrators of all clients see those to unknown clients."""
+    """Handle `GET` of a page of refused webhooks; webhooks to unknown clients only for administrators of all clients."""
     limited = await call.administrator()
     parameters = call.parameters()
     before: Any = parameters.cursor(LISTING, tuple[int, int])

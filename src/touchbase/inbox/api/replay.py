@@ -40,7 +40,7 @@ Name = Annotated[str, Meta(min_length=1, max_length=limits.NAME)]
 
 
 class DeliveryGroupOut(Struct):
-    """Similar deliveries in one state; `reason` is that of the newest one, `example_id`."""
+    """Similar deliveries in one state; `reason` is of the newest one, `example_id`."""
 
     client_id: str
     channel: ChannelOut
@@ -107,7 +107,7 @@ class DryRunRecordOut(Struct):
 
 
 class DryRunDeliveryOut(Struct):
-    """What would become of one delivery."""
+    """Would-be outcome of one delivery."""
 
     id: int
     state: Annotated[str, Meta(description="The present state; empty: it could not be tried.")]
@@ -118,7 +118,7 @@ class DryRunDeliveryOut(Struct):
 
 
 class DryRunOut(Struct):
-    """What a replay would change. Deliveries are tried in groups of 100 that do not see each other's changes."""
+    """Preview of a replay. Deliveries are tried in groups of 100 that do not see each other's changes."""
 
     outcomes: Annotated[dict[str, int], Meta(description="Deliveries by the state that they would get.")]
     records_made: int

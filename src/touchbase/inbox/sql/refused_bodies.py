@@ -50,7 +50,7 @@ DELETE_BODY = delete("delete_refused_body", "refused_body", _KEY, "digest")
 
 
 def store_bodies(bodies: Sequence[RefusedBody], cipher: Cipher) -> Plan[None]:
-    """Store refused bodies, but none without an encryption key, and none that names a person whom its client has erased."""
+    """Store refused bodies, except without an encryption key, and except bodies about a person whom its client has erased."""
     if not bodies or not cipher.can_encrypt:
         return
     rows: dict[tuple[int, str], Row] = {}

@@ -43,7 +43,7 @@ RETURN, REPRESENTATION = "return", "representation"
 MOST_LISTED = 1_000
 """Faults in the response to a batch; of further invalid commands it has the first fault of each."""
 NOT_STORED = "the values were in the first response"
-"""What a stored response says in place of the details of an invalid command, which may quote personal data."""
+"""Text of a stored response in place of an invalid command's details, which may quote personal data."""
 PREFER = described(
     "`return=representation`: results contain the records. `handling=strict`: unknown members of a body are faults, read-only ones aside."
 )
@@ -68,7 +68,7 @@ _decoder = msgspec.json.Decoder(_BatchBody)
 
 @dataclass(frozen=True, slots=True)
 class _Options:
-    """What the response contains."""
+    """Content of the response."""
 
     client: Client
     flat: bool
@@ -186,7 +186,7 @@ def _problem(error: TouchbaseError) -> BatchProblem:
 
 
 def _limit_faults(results: Sequence[Any]) -> None:
-    """Leave out faults of a response with very many; each invalid command has at least its first."""
+    """Shorten the faults of a long response; each invalid command has at least its first."""
     left = MOST_LISTED
     for result in results:
         errors = result.problem.errors if isinstance(result.problem, BatchProblem) else UNSET

@@ -38,7 +38,7 @@ CompanyMatch = Annotated[str, Meta(description=_MATCH.format("domain"), extra_js
 
 
 class ContactBatchCommand(Struct):
-    """One command of a batch. `body` is that of the single request: null is allowed where the operation allows it."""
+    """One command of a batch. `body` is as in the single request: null is allowed where the operation allows it."""
 
     op: Op
     body: Annotated[ContactChange, _BODY] | UnsetType = UNSET
@@ -48,7 +48,7 @@ class ContactBatchCommand(Struct):
 
 
 class CompanyBatchCommand(Struct):
-    """One command of a batch. `body` is that of the single request: null is allowed where the operation allows it."""
+    """One command of a batch. `body` is as in the single request: null is allowed where the operation allows it."""
 
     op: Op
     body: Annotated[CompanyChange, _BODY] | UnsetType = UNSET
@@ -75,7 +75,7 @@ class CompanyBatch(Struct):
 
 
 class BatchProblem(Struct):
-    """Why one command of a batch was not carried out; the members are those of a problem response."""
+    """Reason of a command that was not carried out; the members are a problem response's."""
 
     code: str
     detail: str

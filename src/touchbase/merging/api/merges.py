@@ -58,7 +58,7 @@ class MergeRequest(Struct, forbid_unknown_fields=True):
     )
     survivorship: Annotated[Literal["newest", "if_empty", "keep", "most_complete"], Meta(description=SURVIVORSHIP_HELP)] = "if_empty"
     from_ids: Annotated[dict[FieldName, RecordId], Meta(max_length=MAX_CUSTOM_FIELDS, description=FROM_IDS_HELP)] = {}
-    dry_run: Annotated[bool, Meta(description="Only show what the record would have, as `?dry_run=true` does.")] = False
+    dry_run: Annotated[bool, Meta(description="Only preview the record, as with `?dry_run=true`.")] = False
 
 
 class MergedFieldOut(Struct):
@@ -91,13 +91,13 @@ class CompanyMerge(_MergeOut):
 
 
 class UndoneContacts(Struct):
-    """The contacts of a merge that was undone, as they are now; the one that they had been merged into comes first."""
+    """The contacts after a merge was undone; the former survivor comes first."""
 
     data: list[ContactResponse]
 
 
 class UndoneCompanies(Struct):
-    """The companies of a merge that was undone, as they are now; the one that they had been merged into comes first."""
+    """The companies after a merge was undone; the former survivor comes first."""
 
     data: list[CompanyResponse]
 
@@ -120,7 +120,7 @@ class MergeResource:
         self._kind = kind
 
     async def merge(self, call: Call) -> Response:
-        """`POST` that merges records into one, or shows what that would give."""
+        """`POST` that merges records into one, or previews it."""
         client, kind, parts = await call.client(), self._kind.type, call.api.dependencies
         query, number = call.parameters(), call.id(kind.name)
         query.done()
@@ -194,7 +194,7 @@ class MergeResource:
 
 
 async def _undone(call: Call, client: Client, command: Command[Undone]) -> Undone:
-    """Return what undoing a merge would give, without storing it; raises its error."""
+    """Return the outcome of undoing a merge, without storing it; raises its error."""
     if call.recorder is not None:
         call.recorder.skip()
     [preview] = await call.api.dependencies.store.write(write_batch(client.number, [command], dry_run=True))
@@ -206,7 +206,7 @@ async def _undone(call: Call, client: Client, command: Command[Undone]) -> Undon
 
 
 def _check(request: MergeRequest, kind: RecordType[Any], number: int) -> None:
-    """Raise `Invalid` for records that cannot be merged, and for choices of what they do not have."""
+    """Raise `Invalid` for records that cannot be merged, and for choices of values that they do not have."""
     records: list[Any] = request.records if isinstance(request.records, list) else []
     faults = [Fault(f"/with/{index}", "itself", "is the record itself") for index, number_ in enumerate(records) if number_ == number]
     faults += [Fault(f"/with/{index}", "repeated", "is given twice") for index, number_ in enumerate(records) if number_ in records[:index]]

@@ -111,6 +111,6 @@ def _pair(number: int, detail: str) -> tuple[int, int] | None:
 
 @query
 def custom_fields_of(client: int, kind: int, ids: Sequence[int], page_bytes: int) -> Plan[list[list[CustomField]]]:
-    """The custom fields of each of these records, in their order, until they have so many bytes; at least those of the first."""
+    """The custom fields of these records, in their order, until they have so many bytes; at least the first record's."""
     records = [Contact(client, number, 0, 0) for number in ids]  # of companies too: only their ids matter
     return [record.custom_fields for record in (yield from with_custom_fields_within(kind, records, page_bytes))]

@@ -44,7 +44,7 @@ def can_join(named: Contact) -> bool:
 
 
 def join_owners(ids: Ids, client: int, named: Contact, at: Micros, by: Author, match: str | None = None) -> Plan[bool]:
-    """Make the contacts that have the keys of `named` one; return whether the keys are one contact's now.
+    """Merge the contacts that have the keys of `named`; return whether the keys are one contact's now.
 
     With `match`, the key column that decides, a single owner counts if it has no key there: the write gives it one.
     """
@@ -74,7 +74,7 @@ def joined(upsert: RecordUpsert[Contact]) -> RecordUpsert[Contact]:
 
 
 def join_of(ids: Ids, upsert: RecordUpsert[Contact]) -> Plan[bool]:
-    """Make the contacts that have the keys of an upsert one, as `join_owners`."""
+    """Merge the contacts that have the keys of an upsert, as `join_owners`."""
     create = upsert.create
     return join_owners(ids, upsert.client, create.record, create.record.created_us, create.by, upsert.match)
 
@@ -88,7 +88,7 @@ def _needs(calls: Any) -> Mapping[str, int]:
 
 @command(ids=_needs, client="upsert.client", large=True)
 def join_and_upsert(ids: Ids, upsert: RecordUpsert[Contact]) -> Plan[Created[Contact] | TouchbaseError]:
-    """Make the contacts that have the keys of an upsert one, then change it; for an upsert that was refused for these keys."""
+    """Merge the contacts that have the keys of an upsert, then change the survivor; for an upsert that was refused for these keys."""
     yield Execute(CLIENT_BY_NUMBER, [(upsert.client,)])  # before any record is locked, as inbox batches do
     outcome = yield from or_nothing(_join_and_upsert(ids, upsert))
     return Conflict(outcome.detail, data=outcome.data) if isinstance(outcome, Conflict) else outcome

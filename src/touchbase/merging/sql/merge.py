@@ -157,7 +157,7 @@ def _opted_out(records: Sequence[Record], parts: Sequence[Part], words: StatusWo
 
 
 def _list_opt_outs(opted_out: Sequence[StatusOptOut], survivor: Record, at: Micros) -> Plan[None]:
-    """Put these contacts on the list, those without an address under that of the survivor."""
+    """Put these contacts on the list, under the survivor's address if they have none."""
     assert isinstance(survivor, Contact)
     yield from list_opt_outs(
         [person if person.addresses else replace(person, addresses=addresses_of(survivor)) for person in opted_out], at
@@ -166,7 +166,7 @@ def _list_opt_outs(opted_out: Sequence[StatusOptOut], survivor: Record, at: Micr
 
 @query
 def preview_merge(client: int, kind: int, id: int, absorbed: list[int], policy: Policy, at: Micros) -> Plan[Merge | None]:
-    """What `merge_records` would do; None if one of the records does not exist."""
+    """Preview of `merge_records`; None if one of the records does not exist."""
     numbers = [id, *absorbed]
     rows = yield Execute(TABLES[kind].to_show, [(client, number) for number in sorted(numbers)])
     by_id: dict[int, Record] = {row[1]: TABLES[kind].record_of(row) for row in rows}
@@ -195,7 +195,7 @@ def entry(kind: int, record_id: int, at: Micros, key: str, by: Author) -> Stored
 
 
 def _write(written: StoredEvent, outcome: MergedRecord) -> None:
-    """Let the entry set the values that the policy chose in place of the last written ones."""
+    """Add the values that the policy chose in place of the last written ones to the entry."""
     if outcome.writes:
         written.detail["fields"] = outcome.writes
     if outcome.custom:
@@ -242,7 +242,7 @@ def _mark(event: StoredEvent, absorbed: Record) -> None:
 
 
 def _take_addresses(batch: ApplyBatch, kind: int, survivor: Record, outcome: MergedRecord, stamp: Stamp) -> None:
-    """Give the survivor the addresses and the company that the policy chose."""
+    """Set the survivor's addresses and company by the policy."""
     resolver = batch.resolvers[kind]
     for name in IDENTITY_FIELDS:
         if name not in outcome.writes:

@@ -141,7 +141,7 @@ def _load(batch: ApplyBatch, kind: int, deleted: DeletedRecord[Any]) -> Plan[Non
 
 
 def _restore_links(batch: ApplyBatch, kind: int, rows: Sequence[Row]) -> Plan[None]:
-    """Let the record's object ids and former addresses lead to it again, except those of another record."""
+    """Link the record's object ids and former addresses to it again, except another record's."""
     links = batch.resolvers[kind].links
     refs = {(row[1], row[2], row[3]): row for row in rows}
     taken: dict[Ref, Row] = {}
@@ -189,7 +189,7 @@ def _project(batch: ApplyBatch, kind: int, deleted: DeletedRecord[Any], ids: Ids
 
 
 def _set_late_addresses(batch: ApplyBatch, kind: int, record: Record, history: list[StoredEvent]) -> Plan[None]:
-    """Give the record the addresses that events named while it was in the bin."""
+    """Add the addresses to the record that events named while it was in the bin."""
     resolver = batch.resolvers[kind]
     leave_written_email(resolver, record)
     old = primary_key(record)
@@ -213,7 +213,7 @@ def _set_company(batch: ApplyBatch, contact: Contact, history: list[StoredEvent]
 
 
 def _wait_for_company(client: int, contact: int, named: int) -> Plan[None]:
-    """Let a contact get its company when that is restored."""
+    """Note a contact's company, to be linked when that is restored."""
     ref = ("", "company", str(named))
     merged = yield from deleted_having(client, COMPANY, [ref])  # the company that it was merged into
     company = next((merge.record_id for merge in merged.get(ref, ())), named)
@@ -225,7 +225,7 @@ def _wait_for_company(client: int, contact: int, named: int) -> Plan[None]:
 
 
 def _restore_contacts(batch: ApplyBatch, deleted: DeletedRecord[Any], numbers: Sequence[int]) -> Plan[None]:
-    """Give the company back to contacts from which the deletion took it, unless a later write set or unset theirs."""
+    """Link contacts again that the company's deletion unlinked, unless a later write set or unset theirs."""
     rows = yield from lock_records(batch.client, CONTACT, numbers)
     contacts = [contact for contact in map(contact_of, rows) if _is_waiting(contact, deleted.deleted_us)]
     for contact in contacts:

@@ -174,14 +174,14 @@ def _put_back(batch: ApplyBatch, kind: int, part: Part, survivor: int, history: 
 
 
 def _company_named(contact: Contact, history: Sequence[StoredEvent]) -> int | None:
-    """Return the company that the contact's last request named: the one that it had may have been its survivor."""
+    """Return the company that the contact's last request named: the record's company may be that one's survivor."""
     stamp = of_own_creation(current_stamp(contact, "company_id"), contact)
     writes = [event.detail.get("fields", {}) for event in history if event.via == VIA_API and event.effective_time == stamp[1:]]
     return next((fields["company_id"] for fields in writes if "company_id" in fields), contact.company_id)
 
 
 def _wait_for_company(client: int, contact: int, company: int, survivor: int | None) -> Plan[None]:
-    """Let a contact get its company back when the merges of that are undone."""
+    """Note a contact's company, to be linked again when that one's merges are undone."""
     for row in (yield Execute(STANDING_MERGES, [(client, COMPANY, survivor)])):
         before, parts = parts_of(COMPANY, row[6])
         for part in parts:
@@ -191,7 +191,7 @@ def _wait_for_company(client: int, contact: int, company: int, survivor: int | N
 
 
 def _divide_opt_outs(batch: ApplyBatch, numbers: Sequence[int]) -> Plan[None]:
-    """Give contacts the entries of their own events and statuses back, and take away those of the others.
+    """Return to contacts the entries of their events and statuses, and remove the others' entries.
 
     What names an address is listed under that address, which is one contact's again; the rest was listed under the survivor's.
     """
@@ -285,7 +285,7 @@ def _divide(
 
 
 def _move_links(batch: ApplyBatch, kind: int, event: StoredEvent, survivor: int, home: int) -> Plan[None]:
-    """Let the object and the addresses of an event lead to the record that it goes to."""
+    """Link the object and the addresses of an event to the event's new record."""
     links = batch.resolvers[kind].links
     if (ref := object_of(event)) is not None and links.record_id(ref) is None:
         yield from _load_link(batch, kind, ref)
@@ -372,7 +372,7 @@ def _set_cleared(record: Record, history: Sequence[StoredEvent]) -> None:
 
 
 def _set_field_ids(batch: ApplyBatch, kind: int, survivor: int, before: Part) -> Plan[None]:
-    """Give the survivor's custom fields their former ids: the merge may have replaced a field by that of another record."""
+    """Restore the former ids of the survivor's custom fields: the merge may have replaced a field by another record's."""
     ids_by_name = {custom_field.name: custom_field.id for custom_field in before.record.custom_fields}
     rows = yield Execute(records_sql.CUSTOM_FIELDS_OF, [(batch.client, kind, survivor)])
     if any(ids_by_name.get(row[3], row[4]) != row[4] for row in rows):
@@ -381,7 +381,7 @@ def _set_field_ids(batch: ApplyBatch, kind: int, survivor: int, before: Part) ->
 
 
 def _return_all_contacts(batch: ApplyBatch, parts: Sequence[Part], survivor: int, merged_us: Micros) -> Plan[None]:
-    """Give companies back their contacts, unless a later write gave them another one."""
+    """Link contacts to their companies again, unless a later write linked them to another."""
     for part in parts:
         for start in range(0, len(part.contacts), CONTACTS):
             yield from _return_contacts(batch, part, survivor, merged_us, part.contacts[start : start + CONTACTS])
@@ -403,7 +403,7 @@ def _return_contacts(batch: ApplyBatch, part: Part, survivor: int, merged_us: Mi
 
 @command(background=True)
 def forget_merges(client: int, before_us: Micros, limit: int) -> Plan[int]:
-    """Remove what is stored to undo merges before a time, oldest first; the result is their number."""
+    """Remove merge records from before a time, oldest first; the result is their number."""
     yield Execute(CLIENT_BY_NUMBER, [(client,)])
     rows = yield Select(
         "SELECT id FROM record_merge WHERE client = ? AND merged_us < ? ORDER BY merged_us LIMIT ?",

@@ -126,7 +126,7 @@ def _in_order(commands: Commands, ids: Ids, cipher: Cipher) -> Plan[list[object]
 
 
 def _likeness(command: Any) -> tuple[type, str | None]:
-    """Return what commands have in common that are executed as one set."""
+    """Return the batching key of commands that are executed as one set."""
     return type(command), command.upsert.match if command.operation in _UPSERTS else None
 
 
@@ -168,7 +168,7 @@ def _may_join(command: Any, outcome: object) -> bool:
 
 
 def _join(command: Any, outcome: object, ids: Ids, cipher: Cipher, budget: _ReadBudget) -> Plan[object]:
-    """Make the contacts one that a command names by several keys, and execute it again; return its outcome."""
+    """Merge the contacts that a command names by several keys, and execute it again; return its outcome."""
     if not _may_join(command, outcome) or budget.joins <= 0:
         return outcome
     upsert: RecordUpsert[Contact] = command.upsert

@@ -20,7 +20,7 @@ from touchbase.records.read_records import get_record
 from touchbase.records.timelines import timeline
 
 MADE = frozenset(MADE_EVENTS.values())
-"""Events of messages that requests stored, such as sent answers: a webhook that tells of the message has an entry of its own."""
+"""Events of messages that requests stored, such as sent answers: the tool's webhook about the message has a second entry."""
 
 
 class TimelineResource:

@@ -61,7 +61,7 @@ _INDEXED = "({0}.delivery_id IS NOT NULL OR {0}.event IN ('message.received', 'm
 
 
 def event_of_copy(event: str, copy: str) -> str:
-    """Return the condition by which an alias of `event` is the event, of a contact, of an alias of `message`."""
+    """Return the condition that an alias of `event` is the event, of a contact, of an alias of `message`."""
     same = f"{event}.client = {copy}.client AND {event}.key = {copy}.event_key AND {event}.occurred_us = {copy}.occurred_us"
     return f"{same} AND {event}.record_kind = 1 AND {_INDEXED.format(event)}"
 

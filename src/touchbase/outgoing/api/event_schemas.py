@@ -26,7 +26,7 @@ Origin = Annotated[
 
 
 class EventCause(Struct):
-    """What caused an event."""
+    """Cause of an event."""
 
     origin: Origin
     key_id: str | UnsetType = UNSET
@@ -47,7 +47,7 @@ class EventMeeting(Struct):
 
 
 class EventData(Struct):
-    """What an event says."""
+    """Content of an event."""
 
     id: Annotated[str, Meta(description="Unique within the client, and a cursor: the events after it follow.", examples=["evt_4711"])]
     client_id: str
@@ -55,7 +55,7 @@ class EventData(Struct):
         dict[str, Any] | None,
         Meta(
             description="The contact or company as its own address shows it now, which may be later than the event; null if it is gone. "
-            "For an event about no record, what the event is about."
+            "For an event about no record, its subject."
         ),
     ]
     changed: Annotated[

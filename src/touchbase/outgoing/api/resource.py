@@ -301,7 +301,7 @@ ROUTES = [
     Route(
         "POST", f"{_ID}/replay", replay, scope=ADMIN, operation_id="replay_webhooks", tag=TAG,
         summary="Send events to one webhook endpoint again",
-        description="One event, whatever became of it; or events that failed since a time; or all since a time that were never delivered. "
+        description="One event, in any state; or events that failed since a time; or all since a time that were never delivered. "
         "A repeated event has the same `webhook-id`.",
         body=WebhookReplay, success=(Success(202, "How many events will be sent.", WebhooksReplayed),),
     ),

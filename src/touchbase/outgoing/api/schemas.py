@@ -120,7 +120,7 @@ class WebhookEndpointRequest(Struct, forbid_unknown_fields=True):
 
 
 class WebhookEndpointChange(Struct, forbid_unknown_fields=True):
-    """Changes of an endpoint; what is left out stays."""
+    """Changes of an endpoint; members that are left out stay."""
 
     url: Url | UnsetType = UNSET
     to: To | UnsetType = UNSET
@@ -155,7 +155,7 @@ class WebhookPreviewRequest(Struct, forbid_unknown_fields=True):
 
 
 class WebhookPreviewOut(Struct):
-    """What would be sent."""
+    """Preview of a message."""
 
     kind: Annotated[str, Meta(extra_json_schema=_KIND)]
     type: Annotated[str, Meta(description="Of the event.")]
@@ -173,9 +173,9 @@ class WebhookSecretRotation(Struct, forbid_unknown_fields=True):
 
 
 class WebhookReplay(Struct, forbid_unknown_fields=True):
-    """What to send again: exactly one member."""
+    """Events to send again: exactly one member."""
 
-    event: Annotated[str, Meta(max_length=40, description="The id of one event, whatever became of it.")] | UnsetType = UNSET
+    event: Annotated[str, Meta(max_length=40, description="The id of one event, in any state.")] | UnsetType = UNSET
     failed_since: Annotated[Time, Meta(description="Events that began to fail since then and are not delivered.")] | UnsetType = UNSET
     missing_since: (
         Annotated[

@@ -22,7 +22,7 @@ _ACTIVE = "(s.until_us IS NULL OR s.until_us > ?)"
 
 @command(background=True)
 def announce_installation_list(client: int, endpoint_id: int, at: Micros) -> Plan[int]:
-    """Log events for entries that an endpoint does not know, and for known ones that the list has no more; return how many."""
+    """Log events for entries that an endpoint does not know, and for known ones that have left the list; return how many."""
     if not (yield Execute(LOCK_ENDPOINT, [(client, endpoint_id)])):
         return 0
     key = (client, endpoint_id)

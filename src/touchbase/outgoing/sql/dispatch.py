@@ -265,7 +265,7 @@ def lowest_needed(client: int) -> Plan[int | None]:
 
 @query
 def find_write_back(client: int, contact: int, tool: str, object_type: str) -> Plan[WriteBack]:
-    """The objects that a CRM has of a contact, and whether its status came from there.
+    """A contact's objects in a CRM, and whether its status came from there.
 
     `object_type`: The tool's word for contacts.
     """

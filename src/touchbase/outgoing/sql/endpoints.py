@@ -116,7 +116,7 @@ def rotate_secret(cipher: Cipher, client: int, id: int, secret: Secret, until_us
 
 @command(cipher=True, follow_up=audited("endpoint.resumed", "endpoint", _endpoint_of))
 def resume_endpoint(cipher: Cipher, client: int, id: int, at: Micros) -> Plan[Endpoint | TouchbaseError]:
-    """Make an endpoint active; waiting events are sent, in order. `NotFound`."""
+    """Resume an endpoint; waiting events are sent, in order. `NotFound`."""
     current = yield from locked_endpoint(client, id, cipher)
     current.state, current.reason, current.state_us, current.updated_us = ACTIVE, None, at, at
     yield Execute(NO_FAILURE, [(client, id)])
@@ -167,7 +167,7 @@ def replay(
 ) -> Plan[int | TouchbaseError]:
     """Send events to an endpoint again; return how many. `NotFound`, and `Invalid` for more than `MAX_UNDONE`.
 
-    One of: an event, whatever became of it; events that began to fail since a time; events since a time that were never delivered, also
+    One of: an event, in any state; events that began to fail since a time; events since a time that were never delivered, also
     skipped ones and those from before the endpoint was made.
     """
     endpoint = yield from locked_endpoint(client, id, cipher)

@@ -29,7 +29,7 @@ MAX_EVENTS = 100
 
 @dataclass(frozen=True, slots=True)
 class Push:
-    """The last attempt of an event that a tool has not taken, and what follows."""
+    """The last attempt of an event that a tool has not taken, and its follow-up."""
 
     attempt: Attempt
     data: dict[str, Any]
@@ -63,7 +63,7 @@ _CONDITIONS = {
 def list_pushes(client: int, url: str, limit: int, before: int | None = None, state_is: str | None = None) -> Plan[list[Push]]:
     """Pushes to a tool that it has not taken, newest first.
 
-    `url`: The URL of the endpoints for the tool. `before`: Id of an attempt. `state_is`: None: those that wait and those that failed.
+    `url`: The URL of the endpoints for the tool. `before`: Id of an attempt. `state_is`: None: waiting and failed ones.
     """
     where = Where("a.client = ?", client)
     where.add("w.url = ? AND a.sequence > 0", url)
@@ -79,13 +79,13 @@ def list_pushes(client: int, url: str, limit: int, before: int | None = None, st
 
 
 def _data(text: str | None) -> dict[str, Any]:
-    """Return the data of an event; empty if the log has it no more."""
+    """Return the data of an event; empty if it has left the log."""
     return {} if text is None else msgspec.json.decode(text, type=dict[str, Any])
 
 
 @command(cipher=True)
 def retry_pushes(cipher: Cipher, client: int, url: str, at: Micros, sequences: Sequence[int] = ()) -> Plan[int | TouchbaseError]:
-    """Send what a tool has not taken again, and resume paused endpoints; return how many events.
+    """Send pushes that a tool has not taken again, and resume paused endpoints; return how many events.
 
     `sequences`: Only these events, also skipped ones; empty: all that wait or failed. `Invalid` if one of them was never sent to the tool.
     """

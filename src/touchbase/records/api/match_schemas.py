@@ -50,7 +50,7 @@ class MatchError(Struct):
 
 
 class ContactMatch(Struct):
-    """What is known about one item; `id` is null if there is no such contact."""
+    """Match of one item; `id` is null if there is no such contact."""
 
     id: int | None = None
     contact_status: Annotated[str | None, _NULL] = None
@@ -61,7 +61,7 @@ class ContactMatch(Struct):
 
 
 class CompanyMatch(Struct):
-    """What is known about one item; `id` is null if there is no such company."""
+    """Match of one item; `id` is null if there is no such company."""
 
     id: int | None = None
     company_status: Annotated[str | None, _NULL] = None

@@ -38,7 +38,7 @@ class FieldPreview(Struct):
 
 
 class DryRunResponse(Struct):
-    """What a write would do. `status` is that of the real response; `id` is null for a record that would be new."""
+    """Preview of a write. `status` is as in the real response; `id` is null for a record that would be new."""
 
     dry_run: bool
     status: int

@@ -51,14 +51,14 @@ ROUTES = [
         "GET", "/public/v2/contacts/{id}/suppression", contact, scope=READ, operation_id="get_contact_suppression", tag=CONTACT_TAG,
         summary="Look up whether a contact must not be contacted",
         description="A contact is suppressed by any of its e-mail and LinkedIn addresses (former ones, and those of contacts merged into "
-        "it, too), the domain of its e-mail address, or the domain of its company, on the client's list or that of the installation; or "
+        "it, too), the domain of its e-mail address, or the domain of its company, on the client's list or the installation's; or "
         "by a status that opts out.",
         success=_SUCCESS,
     ),
     Route(
         "GET", "/public/v2/companies/{id}/suppression", company, scope=READ, operation_id="get_company_suppression", tag=COMPANY_TAG,
         summary="Look up whether a company must not be contacted",
-        description="A company is suppressed by its domain or a parent domain, on the client's list or that of the installation.",
+        description="A company is suppressed by its domain or a parent domain, on the client's list or the installation's.",
         success=_SUCCESS,
     ),
 ]  # fmt: skip

@@ -48,7 +48,7 @@ class ChangeOfValues:
     """Distinguishes this change from others, in the keys of its entries."""
     by: Author = NO_AUTHOR
     reused: str = ""
-    """A name that another field had before: the change follows what was received about that one before `reused_us`, its removal too."""
+    """A former name of another field: the change also follows that field's events (with its removal) from before `reused_us`."""
     reused_us: Micros = 0
     is_newer: bool = False
     """Whether the change takes effect at `at`: a decision of now, which older facts that arrive later cannot undo."""

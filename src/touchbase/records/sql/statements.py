@@ -186,7 +186,7 @@ TABLES: dict[int, RecordTable[Any]] = {CONTACT_KIND: CONTACTS, COMPANY_KIND: COM
 
 
 def lock_records(client: int, kind: int, numbers: Iterable[int]) -> Plan[list[Row]]:
-    """Lock records until the transaction ends, in the order of their ids; return the rows of those that exist.
+    """Lock records until the transaction ends, in the order of their ids; return the rows of existing ones.
 
     Plans lock in one order, so that two that share records wait instead of deadlocking: the client (`records/sql/create.lock_clients`), if
     they rely on more than their own record, then the records, then what belongs to them.

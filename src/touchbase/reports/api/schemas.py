@@ -35,7 +35,7 @@ class StatusReport(Struct):
 
 
 class CampaignRow(Struct, kw_only=True):
-    """What happened in one group. People are contacts, each counted once in the row."""
+    """Events in one group. People are contacts, each counted once in the row."""
 
     client_id: ClientId | UnsetType = UNSET
     begins_at: Time
@@ -58,7 +58,7 @@ class CampaignRow(Struct, kw_only=True):
 
 
 class CampaignReport(Struct):
-    """Mails and what came of them, a row for each group in which something happened."""
+    """Mails and their results, a row for each group with an event."""
 
     group_by: list[str]
     time_zone: str

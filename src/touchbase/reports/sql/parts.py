@@ -126,7 +126,7 @@ def _versions(client: int, spans: Sequence[Span]) -> Plan[list[int]]:
 
 
 def _current_parts(client: int, counted: Mapping[Stretch, CountedPart], versions: dict[Stretch, int]) -> Plan[dict[Stretch, ReportPart]]:
-    """Return the parts that need not be counted: counted ones, and those in the store."""
+    """Return the parts that need no counting: counted ones, and stored ones."""
     parts = {at: counted_part.part for at, counted_part in counted.items() if versions.get(at) == counted_part.version}
     keys = [(client, *stretch) for stretch in sorted(versions.keys() - parts.keys())]
     for begin, end, version, content in (yield Execute(PARTS, keys)):

@@ -123,7 +123,7 @@ def _custom_field_routes(kind: ResourceType[Any, Any, Any], created: int) -> lis
         _route(
             "PATCH", f"{path}/{{field_id}}", handlers.change, scope=WRITE, operation_id=f"v1_update_{singular}_custom_field",
             summary=f"Change a custom field of one {singular}",
-            description="Sets the value. The id is that of the field in the NESTED structure.",
+            description="Sets the value. The id is the field's in the NESTED structure.",
             body=CustomFieldValue, success=(field(200, "The field as it is now."),),
         ),
         _route(

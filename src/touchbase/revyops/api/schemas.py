@@ -77,7 +77,7 @@ _NAMES = {
     "mailbox": "agent_email", "text": "body_text", "html": "body_html", "tool": "origin", "occurred_at": "email_timestamp",
     "direction": "email_type",
 }  # fmt: skip
-"""Members of a message -> those of an e-mail, where they differ."""
+"""Members of a message -> an e-mail's, where they differ."""
 _SAME = ("subject", "campaign_id", "campaign_name")
 DISPOSITION = "disposition"
 """The custom field that has the disposition of an interested contact."""

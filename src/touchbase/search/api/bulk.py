@@ -50,7 +50,7 @@ class BulkFailure(Struct):
 
 
 class BulkChange(Struct):
-    """What became of the records that match."""
+    """Outcome for the matching records."""
 
     matched: int
     changed: Annotated[int, Meta(description="Records whose values differ now; others had these values already. In a dry run 0.")]
@@ -139,7 +139,7 @@ def bulk_route(kind: ResourceType[Any, Any, Any], tag: Tag) -> Route:
     return Route(
         "PATCH", kind.path, handlers.patch, scope=WRITE, operation_id=f"update_{many}", tag=tag,
         summary=f"Change all {many} that match",
-        description="The filters are those of the list, with its operators and `q`; at least one is required. The body is that of the "
+        description="The filters are the list's, with its operators and `q`; at least one is required. The body is as in the "
         f"change of one record, without the addresses that identify it. Up to {MAX_AFFECTED:,} records; with `Prefer: {PREFERENCE}=N` up "
         "to N. If more match, nothing is changed and the response is a 409 `too_many_affected` with their number. Records are changed in "
         "transactions of some hundreds: after a 503 send the request again.",

@@ -169,7 +169,7 @@ def list_route(kind: ResourceType[Any, Any, Any], tag: Tag) -> Route:
     return Route(
         "GET", kind.path, SearchResource(kind).list, scope=READ, operation_id=f"list_{many}", tag=tag, summary=f"List {many}, newest last",
         description="A page has `limit` records; send `next_cursor` back as `cursor` until it is null. A record must match all "
-        "filters. The order is that of creation; with `updated_since` it is that of the last change. Any other filter, `sort`, `q`, "
+        "filters. The order is by creation; with `updated_since` by the last change. Any other filter, `sort`, `q`, "
         "`fields` or `Prefer` makes the request a search, which ignores the case of letters. A field that does not exist is a 422 "
         "with the nearest name.",
         query=(FLAT, *PAGE, *kind.filters, *SEARCH, FILTERS), headers=(COUNT, IF_NONE_MATCH),

@@ -279,7 +279,7 @@ class Candidates:
 
 
 def _cost(node: Node) -> float:
-    """Order nodes so that those with the fewest candidates, as a rule, come first."""
+    """Order nodes so that usually the fewest candidates come first."""
     if not isinstance(node, Condition):
         return len(_COSTS)
     if node.field.through_company:

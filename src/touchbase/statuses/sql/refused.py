@@ -96,7 +96,7 @@ def recheck_statuses(ids: Ids, client: int, kind: int, at: Micros, by: str | Non
 
 
 def recheck(client: int, kind: int, settings: ClientSettings, at: Micros, by: str | None, ids: Ids) -> Plan[Job | None]:
-    """Start a job if the declared set has a status now that was refused; `settings` are those of the locked client."""
+    """Start a job if the declared set now has a status that was refused; `settings` are the locked client's."""
     words, more = yield from _newest_words(client, kind)
     if not more and not any(_now(settings, kind, word) is not None for word in words):
         return None
@@ -112,7 +112,7 @@ def _now(settings: ClientSettings, kind: int, word: str) -> str | None:
 
 @command
 def apply_refused(client: int, kind: int, after: int, limit: int, at: Micros) -> Plan[Rechecked]:
-    """Give events of the next deliveries with refused statuses their status, if the declared set has it now, and fold their records."""
+    """Restore refused statuses of the next deliveries' events, if the declared set has them now, and fold their records."""
     current_client = yield from locked(client)
     if current_client is None:
         return Rechecked(0, 0, 0, None)
@@ -140,7 +140,7 @@ def _list_opt_outs(client: int, events: Sequence[StoredEvent], at: Micros) -> Pl
 
 
 def _apply(event: StoredEvent, settings: ClientSettings, kind: int) -> bool:
-    """Give an event the status that it asked for; return whether the declared set has it."""
+    """Restore an event's refused status; return whether the declared set has it."""
     word = _word(event, kind)
     status = None if word is None else _now(settings, kind, word)
     if status is None:

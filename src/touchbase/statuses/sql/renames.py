@@ -147,7 +147,7 @@ def _with_set(settings: ClientSettings, kind: int, statuses: StatusSet) -> Clien
 def rename_status(
     ids: Ids, client: int, kind: int, before: str, after: str, merge: bool, at: Micros, by: str | None = None
 ) -> Plan[Changed | TouchbaseError]:
-    """Give a status another name, or with `merge` make it one with a status that exists; the job rewrites the records.
+    """Rename a status, or with `merge` merge it into an existing one; the job rewrites the records.
 
     A rename that was made already only gets a new job. `NotFound`, and `Conflict` as `RenamePreview` says.
     """
@@ -267,7 +267,7 @@ def count_records(client: int, kind: int) -> Plan[int]:
 
 @command
 def rewrite_statuses(client: int, kind: int, ids: Sequence[int], at: Micros) -> Plan[int]:
-    """Give these records the present names of their statuses; return how many changed."""
+    """Rename these records' statuses; return how many changed."""
     current_client: Client | None = yield from locked(client)
     if current_client is None or not ids:
         return 0
@@ -298,7 +298,7 @@ def must_be_folded(record: Record, words: StatusWords) -> bool:
 
 
 def follow_renames(record: Record, words: StatusWords) -> None:
-    """Give a record the present names of its statuses."""
+    """Rename a record's statuses."""
     record.status, record.previous_status = words.of(record.status), words.of(record.previous_status)
 
 

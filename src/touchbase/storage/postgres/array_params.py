@@ -19,7 +19,7 @@ _ODD = re.compile(r"\\[bfnrtu]")
 
 
 def column_params(step: Execute) -> list[object]:
-    """Return the rows as columns: those of p, then those of q and r."""
+    """Return the rows as columns: first p's, then q's and r's."""
     return (
         _columns(step.rows, step.statement.columns)
         + _columns(step.more, step.statement.more_columns)

@@ -48,7 +48,7 @@ _LIBPQ = {
 
 @dataclass(frozen=True, slots=True)
 class Dump:
-    """What a dump has."""
+    """Content of a dump."""
 
     rows: Mapping[str, int]
     """The number of rows of each table that has any."""

@@ -26,7 +26,7 @@ async def run_batch(batch: Sequence[T], attempt: Callable[[Sequence[T]], Awaitab
 
 
 def _copy(error: Overloaded) -> Overloaded:
-    """Copy the error with its cause: each waiter raises an exception of its own."""
+    """Copy the error with its cause: several waiters must not raise the same exception."""
     copy = type(error)(error.detail, retry_after=error.retry_after)
     copy.__cause__ = error.__cause__
     return copy

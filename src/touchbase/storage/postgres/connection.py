@@ -328,7 +328,7 @@ async def retry(attempt: Callable[[], Awaitable[T]]) -> T:
 
 
 async def write(connection: Connection, plan: Plan[T], scope: Scope, around: Around = unchanged) -> T:
-    """Run a plan in a transaction of its own, atomically; it is on disk when this returns."""
+    """Run a plan in one transaction, atomically; it is on disk when this returns."""
     try:
         await connection.execute(begin(scope))
         plan, committed = around(plan)

@@ -99,7 +99,7 @@ class PostgresEngine:
 
     @staticmethod
     def transaction(plan: Plan[T]) -> tuple[Plan[T], Committed]:
-        """Return the plan of a transaction that writes, with what the capabilities of the store add, and what to call after its commit."""
+        """Return the plan of a transaction that writes, with additions of the store's rooms, and the callback after its commit."""
         return plan, lambda: None
 
     @staticmethod
@@ -144,7 +144,7 @@ class PostgresEngine:
                 await connection.close()
 
     async def vacuum(self, *, full: bool = False) -> Vacuumed:
-        """Vacuum all tables with `full`; else those that an erasure deletes from. `BLOCKED` while the server cannot, as on a full disk."""
+        """Vacuum all tables with `full`, else tables of an erasure's deletions. `BLOCKED` while the server cannot, as on a full disk."""
         try:
             await vacuum(self._url, () if full else self.erased_tables)
         except Exception as error:

@@ -50,7 +50,7 @@ class SharedIds:
             raise
 
     async def close(self) -> None:
-        """Return what is left of the blocks, and close the connection."""
+        """Return unused parts of the blocks, and close the connection."""
         try:
             async with asyncio.timeout(RETURN_SECONDS):
                 for name in self._left.names():

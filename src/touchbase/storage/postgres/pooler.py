@@ -22,14 +22,14 @@ ROUNDS = 3
 _SESSION = "SELECT pg_backend_pid()"
 _ADVICE = (
     "the pooler at this address gives each transaction another session (PgBouncer's transaction or statement mode), and Touchbase needs "
-    "a session of its own for each connection: set pool_mode = session for this database, or connect to PostgreSQL directly"
+    "a separate session for each connection: set pool_mode = session for this database, or connect to PostgreSQL directly"
 )
 
 
 _FOREIGN_SESSION = (
     asyncpg.InvalidSQLStatementNameError, asyncpg.DuplicatePreparedStatementError, asyncpg.ProtocolViolationError
 )  # fmt: skip
-"""What a connection sees when its prepared statement is in another session."""
+"""Errors of a connection whose prepared statement is in another session."""
 _NO_TRANSACTIONS = "statement pooling mode"
 """PgBouncer's reason when it closes a connection that began a transaction in statement mode."""
 

@@ -30,7 +30,7 @@ READERS = 2
 RECORDS_PER_BATCH = 64
 """Queries for single records in one transaction: it has as many statements as for one query."""
 PAGES_PER_BATCH = 8
-"""Pages in one transaction: each is a statement of its own."""
+"""Pages in one transaction, one statement each."""
 
 Queries = Sequence[Query[Any]]
 

@@ -41,7 +41,7 @@ class ServingConnection(_Connection):
 
     @contextmanager
     def limit(self) -> Iterator[None]:
-        """Close the connection if what happens within does not end in time."""
+        """Close the connection if the body does not end in time."""
         closing = asyncio.get_running_loop().call_later(ANSWER_SECONDS, self.terminate)
         try:
             yield

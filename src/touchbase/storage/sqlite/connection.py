@@ -123,7 +123,7 @@ def batch_failed(error: BaseException, count: int) -> list[object]:
 
 
 def advice(error: BaseException) -> str:
-    """Return what to do about an error of SQLite; without advice, SQLite's own message."""
+    """Return the cure of an error of SQLite, else SQLite's own message."""
     return next((text for kind, text in _WHAT_TO_DO.items() if isinstance(error, kind)), str(error))
 
 
@@ -134,7 +134,7 @@ def write(
     around: Around = unchanged,
     most_rows: int | None = None,
 ) -> T:
-    """Run a plan in a transaction of its own, atomically; it is on disk when this returns.
+    """Run a plan in one transaction, atomically; it is on disk when this returns.
 
     `flushed` receives the duration of the flush in seconds. `most_rows` as in `run`.
     """

@@ -100,7 +100,7 @@ class SqliteEngine:
 
     @staticmethod
     def transaction(plan: Plan[T]) -> tuple[Plan[T], Committed]:
-        """Return the plan of a transaction that writes, with what the capabilities of the store add, and what to call after its commit."""
+        """Return the plan of a transaction that writes, with additions of the store's rooms, and the callback after its commit."""
         return plan, lambda: None
 
     async def write(self, command: Command[T]) -> T:

@@ -64,7 +64,7 @@ def migrate(cursor: apsw.Cursor, migrations: Sequence[Migration], before: Callab
 
 @dataclass(frozen=True, slots=True)
 class UpgradePolicy:
-    """What may change in a store when it is opened."""
+    """Changes allowed in a store when it is opened."""
 
     cipher: Cipher
     upgrade: bool

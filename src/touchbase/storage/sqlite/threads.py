@@ -67,5 +67,5 @@ class LoopThreads:
                 return
 
     def shutdown(self) -> None:
-        """Accept no more work, and let the threads end."""
+        """Refuse further work, and end the threads."""
         self._pool.shutdown(wait=False)

@@ -276,7 +276,7 @@ class SqliteWriter:
         await asyncio.shield(self._closing)
 
     def write(self, plan: Callable[[], Plan[T]], needs: Callable[[], Mapping[str, int]]) -> T:
-        """Run a plan in a transaction of its own; retry it after a conflict with another write."""
+        """Run a plan in one transaction; retry it after a conflict with another write."""
         for attempt in range(1, TRIES + 1):
             for name, count in self.ids.missing(needs()).items():
                 # In a transaction of its own: a rollback of the batch must not free the ids again.

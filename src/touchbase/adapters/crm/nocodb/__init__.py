@@ -20,7 +20,7 @@ _VERBS = {"insert": CREATED, "update": UPDATED, "delete": DELETED, "trigger": UP
 
 
 class NocoDb(OpenTable):
-    """Reads records of `records.after.insert`, `…update` and `…delete`, and those of a webhook that a button starts."""
+    """Reads records of `records.after.insert`, `…update`, `…delete` and of webhooks that a button starts."""
 
     tool = "nocodb"
     detection_keys = frozenset({"data"})

@@ -58,7 +58,7 @@ class Notion(CrmAdapter):
         return 95 if _page(body) is not None else 70 if "x-notion-signature" in webhook.headers else 0
 
     def read(self, body: Body, webhook: ParsedWebhook) -> list[Event]:
-        """Return the event of a row, whose values are still to be fetched, or those of a whole page."""
+        """Return the event of a row, whose values are fetched later, or of a whole page."""
         if "verification_token" in body:
             return [other_event("handshake", "verification_token")]
         if (page := _page(body)) is not None:
@@ -87,7 +87,7 @@ class Notion(CrmAdapter):
 
 
 def _page(body: Body) -> Body | None:
-    """Return the whole page in a body: the body itself, or what an automation sends beside its `source`."""
+    """Return the whole page in a body: the body itself, or the properties beside an automation's `source`."""
     pages = (page for page in (body, as_dict(body.get("data"))) if page.get("object") == _PAGE and isinstance(page.get("properties"), dict))
     return next(pages, None)
 

@@ -37,7 +37,7 @@ class AmazonSes(TableAdapter):
         return [item for body in batch(data) for item in _by_recipient(_opened(body))]
 
     def meaning(self, name: str, item: Item) -> Meaning:
-        """Return the meaning from the table, for bounces, complaints and subscriptions by what they say."""
+        """Return the meaning from the table; bounces, complaints and subscriptions have a further type in their body."""
         event = normalize_event_name(name)
         if event == "bounce":
             return _BOUNCES.get(str(dig(item, "bounce", "bounceType")).lower(), m.BOUNCED)

@@ -96,7 +96,7 @@ class _EventReader:
         return [person for person in people if not is_own(person, self.own_ids)]
 
     def _less_certain_people(self, meaning: Meaning) -> list[Item]:
-        """Return whom a body may mean that names nobody under a person's usual keys."""
+        """Return candidates for the person of a body that has none of the usual keys."""
         writers = self._people(WRITERS) if meaning.event in _INCOMING else []
         stripped = person_of(with_stripped_role(self.item))
         return [*writers, *people_in_lists(self.item, self.own_ids)[:1], *self._people(("user",)), stripped]

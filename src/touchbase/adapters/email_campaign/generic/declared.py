@@ -17,7 +17,7 @@ _STATUS = "lead_status_changed"
 _VAGUE = frozenset({"unknown", "other", "campaign_completed", "account_event", _STATUS})
 """Events that a name's words may give although the body is about a status: they change no record."""
 _CUSTOM = ("company", "phone", "title")
-"""Declared fields that are custom fields under their own names, as those of CRMs are."""
+"""Declared fields that are custom fields under their names, as for CRMs."""
 
 
 def declared_values(fields: Mapping[str, str], item: Item, outer: Item, body: object) -> dict[str, object]:
