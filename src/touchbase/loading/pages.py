@@ -259,8 +259,8 @@ def _heyreach(page: Page, kind: str, start: str, value: Any) -> None:
             _add(page, _lead_of_heyreach(row, lead, about), lead["profile_url"], lead["email_address"])
         _next(page, kind, len(rows), 100, f"{campaign}/{int(place) + 100}/{name}")
     elif kind == "messages":
-        account, conversation, lead = map(unquote, place.split(","))
-        _add(page, _messages_of_heyreach(rows, account, conversation, {"profile_url": lead}, about), lead)
+        account, conversation, url = map(unquote, place.split(","))
+        _add(page, _messages_of_heyreach(rows, account, conversation, {"profile_url": url}, about), url)
     else:
         for row in rows:
             _conversation_of_heyreach(page, row, campaign, name)
