@@ -141,7 +141,7 @@ async def test_load_of_instantly__brings_leads_mails_and_blocklist_at_their_own_
     job = await loads.load("instantly", instantly)
 
     assert (job["state"], job["error"]) == ("succeeded", None)
-    counts = {"requests": 4, "rows": 9, "webhooks": 6, "blocked": 2, "left_out": 1, "unread": 0, "pages_left": 0}
+    counts = {"requests": 4, "rows": 9, "webhooks": 6, "blocked": 2, "left_out": 1, "without_address": 0, "unread": 0, "pages_left": 0}
     assert job["progress"] == {**counts, "percent": 100}
     ann = await loads.contact("ann@acme.example")
     assert ann["contact_status"] == "interested"
@@ -361,6 +361,50 @@ async def test_load_of_reply_io__brings_messages_states_and_the_blocklist(loads:
     assert await loads.listed() == {"gone@acme.example", "firm.example", "cy@acme.example", "di@acme.example"}
 
 
+AT = "2026-03-02T09:00:00Z"
+NAMELESS: dict[str, dict[str, object]] = {
+    "instantly": {
+        "/leads/list": {"items": [{"id": "l1", "email": None, "status": -1, "lt_interest_status": 1, "timestamp_updated": AT}]},
+        "/emails": {"items": [{"id": "e1", "ue_type": 2, "lead": None, "timestamp_email": AT}, {"id": "e2", "ue_type": 4}]},
+        "/block-lists-entries": {"items": []},
+    },
+    "smartlead": {
+        "/campaigns/": [{"id": 7}],
+        "/campaigns/7/statistics": {"data": [{"stats_id": "s", "lead_email": None, "sent_time": AT, "is_bounced": True}]},
+        "/campaigns/7/leads": {"data": [{"lead_category_id": 1, "lead": {"id": 5, "email": ""}}]},
+        "/leads/get-domain-block-list": [],
+    },
+    "lemlist": {"/activities": [{"_id": "act_1", "type": "emailsSent", "createdAt": AT}], "/v2/unsubscribes/variables": []},
+    "heyreach": {
+        "/campaign/GetAll": {"items": [{"id": 9}]},
+        "/campaign/GetLeadsFromCampaign": {"items": [{"leadConnectionStatus": "ConnectionSent", "lastActionTime": AT}]},
+        "/inbox/GetConversationsV3": {"items": [{"id": "c", "linkedInAccountId": 1, "messages": [{"createdAt": AT}]}]},
+        "/blacklist/GetLeads": {"items": []},
+    },
+    "woodpecker": {
+        "/rest/v1/prospects": [{"id": 1, "email": None, "status": "BOUNCED", "last_contacted": AT}],
+        "/rest/v2/blacklist/emails": {"emails": []},
+        "/rest/v2/blacklist/domains": {"domains": []},
+    },
+    "reply_io": {
+        "/v3/contacts/filter": {"items": [{"id": 5, "optedOut": True}]},
+        "/v3/sequences": {"items": [{"id": 3}]},
+        "/v3/sequences/3/contacts": {"items": [{"statusInSequence": "Bounced"}]},
+        "/v3/inbox/threads/filter": {"items": []},
+        "/v1/Blacklist": [],
+    },
+}
+"""By tool and path, pages whose rows name nobody."""
+
+
+@pytest.mark.parametrize("tool", SOURCES)
+async def test_rows_without_an_address__are_counted_and_store_nothing(loads: Loads, tool: str) -> None:
+    job = await loads.load(tool, lambda request, query: NAMELESS[tool][urlsplit(request.path).path])
+
+    assert (job["state"], job["progress"]["webhooks"]) == ("succeeded", 0)
+    assert job["progress"]["without_address"] == (1 if tool in ("lemlist", "woodpecker") else 2)
+
+
 def test_every_tool_with_a_load__has_a_test() -> None:
     assert {*SOURCES} == {"instantly", "smartlead", "lemlist", "heyreach", "woodpecker", "reply_io"}
     assert {*SOURCES} <= {*BLOCKLISTS}
@@ -372,6 +416,22 @@ async def test_load__goes_on_after_failures_as_the_tool_says(loads: Loads) -> No
     job = await loads.load("instantly", instantly)
 
     assert (job["state"], job["progress"]["webhooks"]) == ("succeeded", 6)
+
+
+async def test_token_that_is_revoked_in_the_middle__keeps_what_was_read(loads: Loads) -> None:
+    loads.answer = lambda request, query: {"items": []} if "block" in request.path else instantly(request, query)
+    await loads.connect("instantly")
+    job = await loads.start("instantly")
+    for _ in range(2):
+        await loads.jobs.drain()
+        loads.house.call.clock.move(5)
+    loads.failures = [(401, b"Invalid API key")]
+
+    ended = await loads.run(job["id"])
+
+    assert (ended["state"], ended["progress"]["webhooks"]) == ("failed", 4)
+    assert ended["error"].startswith("Instantly answered 401 to the page emails; the load stopped with 2 pages left.")
+    assert (await loads.contact("ann@acme.example"))["contact_status"] == "interested"
 
 
 async def test_load__fails_with_the_reason_when_the_tool_stays_away(loads: Loads) -> None:

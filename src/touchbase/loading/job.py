@@ -82,6 +82,8 @@ class LoadProgress(msgspec.Struct):
     """Entries of the tool's blocklist that are on the do-not-contact list now."""
     left_out: int = 0
     """Entries of its blocklist that are no address."""
+    without_address: int = 0
+    """Rows that name no person: without an address, a profile or an id of the tool."""
     unread: int = 0
     """Conversations that the tool lists and does not show: they were deleted meanwhile."""
     pages_left: int = 0
@@ -150,6 +152,7 @@ async def _store(run: JobRun, connection: Connection, at: Position, todo: Sequen
             progress.requests += 1
             progress.rows += page.rows
             progress.left_out += page.left_out
+            progress.without_address += page.without_address
             progress.unread += is_gone
 
         def checkpoint(results: list[Any], position: Position = position) -> Checkpoint:

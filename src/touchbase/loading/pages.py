@@ -42,6 +42,8 @@ class Page(msgspec.Struct):
     """Kinds and normal forms of the blocked ones."""
     left_out: int = 0
     """Blocked ones that are no address."""
+    without_address: int = 0
+    """Rows that name no person."""
 
 
 def read_page(tool: str, kind: str, start: str, body: bytes) -> Page:
@@ -84,7 +86,11 @@ def _rows(value: object, *names: str) -> list[Row]:
     return [row for row in rows if isinstance(row, dict)]
 
 
-def _add(page: Page, bodies: Iterator[Row]) -> None:
+def _add(page: Page, bodies: Iterator[Row], *addresses: object) -> None:
+    """Add the webhooks of a row; of one that has none of a person's addresses the count alone."""
+    if not any(addresses):
+        page.without_address += 1
+        return
     page.webhooks += [msgspec.json.encode({name: value for name, value in body.items() if value is not None}) for body in bodies]
 
 
@@ -122,7 +128,10 @@ def _instantly(page: Page, kind: str, start: str, value: Any) -> None:
         page.blocked = [str(row["bl_value"]) for row in rows if row.get("bl_value")]
     else:
         for row in rows:
-            _add(page, _lead_of_instantly(row) if kind == "leads" else _email_of_instantly(row))
+            if kind == "leads":
+                _add(page, _lead_of_instantly(row), row.get("email"))
+            elif row.get("ue_type") in (1, 2, 3):  # not a scheduled one
+                _add(page, _email_of_instantly(row), row.get("lead"))
     if after := value.get("next_starting_after"):
         page.following.append((kind, str(after)))
 
@@ -137,8 +146,6 @@ def _lead_of_instantly(row: Row) -> Iterator[Row]:
 def _email_of_instantly(row: Row) -> Iterator[Row]:
     body, of_reply = row.get("body"), row.get("ue_type") == 2
     body = body if isinstance(body, dict) else {}
-    if row.get("ue_type") not in (1, 2, 3) or not row.get("lead"):
-        return  # a scheduled one, or one that no campaign sent
     name = ("auto_reply_received" if row.get("is_auto_reply") else "reply_received") if of_reply else "email_sent"
     prefix = "reply" if of_reply else "email"
     yield {
@@ -155,7 +162,7 @@ def _smartlead(page: Page, kind: str, start: str, value: Any) -> None:
     if kind == "messages":
         campaign, _, email, name = start.split("/", 3)
         rows = _rows(value, "history")
-        _add(page, (_reply_of_smartlead(row, campaign, email, name) for row in rows if row.get("type") == "REPLY"))
+        _add(page, (_reply_of_smartlead(row, campaign, email, name) for row in rows if row.get("type") == "REPLY"), email)
     elif kind == "campaigns":
         rows = _rows(value, "data")
         for row in rows:
@@ -173,9 +180,9 @@ def _smartlead(page: Page, kind: str, start: str, value: Any) -> None:
         for row in rows:
             lead: Any = row.get("lead") if isinstance(row.get("lead"), dict) else {}
             if kind == "statistics":
-                _add(page, _sent_by_smartlead(row, campaign, name))
+                _add(page, _sent_by_smartlead(row, campaign, name), row.get("lead_email"))
             elif kind == "leads":
-                _add(page, _lead_of_smartlead(row, lead, campaign, name))
+                _add(page, _lead_of_smartlead(row, lead, campaign, name), lead.get("email"))
             elif (number := _number(lead)) and lead.get("email"):
                 page.following.append(("messages", f"{campaign}/{number}/{lead['email']}/{name}"))
         _next(page, kind, len(rows), most, f"{campaign}/{int(offset) + most}/{name}")
@@ -219,7 +226,8 @@ def _lemlist(page: Page, kind: str, start: str, value: Any) -> None:
     rows = _rows(value, "activities", "unsubscribes", "data")
     page.rows = len(rows)
     if kind == "activities":
-        _add(page, iter(rows))
+        for row in rows:
+            _add(page, iter([row]), row.get("leadEmail"), row.get("leadId"), row.get("linkedinUrl"))
     else:
         values = (row.get("value") or row.get("email") or row.get("_id") for row in rows)
         page.blocked = [str(address) for address in values if address]
@@ -247,11 +255,12 @@ def _heyreach(page: Page, kind: str, start: str, value: Any) -> None:
     about = {"id": campaign, "name": name}
     if kind == "leads":
         for row in rows:
-            _add(page, _lead_of_heyreach(row, about))
+            lead = _profile_of_heyreach(row, "linkedInUserProfile")
+            _add(page, _lead_of_heyreach(row, lead, about), lead["profile_url"], lead["email_address"])
         _next(page, kind, len(rows), 100, f"{campaign}/{int(place) + 100}/{name}")
     elif kind == "messages":
-        account, conversation, lead = map(unquote, place.split(","))
-        _add(page, _messages_of_heyreach(rows, account, conversation, {"profile_url": lead}, about))
+        account, conversation, url = map(unquote, place.split(","))
+        _add(page, _messages_of_heyreach(rows, account, conversation, {"profile_url": url}, about), url)
     else:
         for row in rows:
             _conversation_of_heyreach(page, row, campaign, name)
@@ -266,9 +275,10 @@ def _conversation_of_heyreach(page: Page, row: Row, campaign: str, name: str) ->
     account, conversation = _number({"id": row.get("linkedInAccountId")}), str(row.get("id") or "")
     profile, total = _profile_of_heyreach(row, "correspondentProfile"), row.get("totalMessages")
     messages = _rows(row.get("messages") or [])
-    if isinstance(total, int) and total <= len(messages):
-        _add(page, _messages_of_heyreach(messages, account, conversation, profile, {"id": campaign, "name": name}))
-    elif account and conversation and (url := profile["profile_url"]):
+    url = profile["profile_url"]
+    if (isinstance(total, int) and total <= len(messages)) or not (account and conversation and url):
+        _add(page, _messages_of_heyreach(messages, account, conversation, profile, {"id": campaign, "name": name}), url)
+    else:
         place = ",".join(quote(str(part), safe="") for part in (account, conversation, url))
         page.following.append(("messages", f"{campaign}/{place}/{name}"))
 
@@ -282,9 +292,8 @@ def _profile_of_heyreach(row: Row, name: str) -> Row:
     }  # fmt: skip
 
 
-def _lead_of_heyreach(row: Row, campaign: Row) -> Iterator[Row]:
+def _lead_of_heyreach(row: Row, lead: Row, campaign: Row) -> Iterator[Row]:
     """Yield a lead's invitation; its messages come with their conversation, at their own times."""
-    lead = _profile_of_heyreach(row, "linkedInUserProfile")
     names = {"ConnectionSent": "CONNECTION_REQUEST_SENT", "ConnectionAccepted": "CONNECTION_REQUEST_ACCEPTED"}
     if (name := names.get(str(row.get("leadConnectionStatus")))) is not None:
         yield {"event_type": name, "timestamp": row.get("lastActionTime"), "lead": lead, "campaign": campaign}
@@ -322,7 +331,7 @@ def _woodpecker(page: Page, kind: str, start: str, value: Any) -> None:
         rows = _rows(value, "responses")
         page.rows = len(rows)
         # A reply by another channel has no response; the prospect's state has its time.
-        _add(page, (_reply_of_woodpecker(row, email) for row in rows or [{"delivered": unquote(at)}]))
+        _add(page, (_reply_of_woodpecker(row, email) for row in rows or [{"delivered": unquote(at)}]), email)
         return
     else:
         # A page without a prospect is an object with a `message`.
@@ -330,7 +339,7 @@ def _woodpecker(page: Page, kind: str, start: str, value: Any) -> None:
         page.rows = len(rows)
         for row in rows:
             prospect = row["prospect"] if isinstance(row.get("prospect"), dict) else row
-            _add(page, _prospect(prospect))
+            _add(page, _prospect(prospect), prospect.get("email"), prospect.get("linkedin_url"))
             has_replied = prospect.get("status") == "REPLIED" or prospect.get("last_replied")
             if has_replied and (number := _number(prospect)) and (address := prospect.get("email")):
                 replied = prospect.get("last_replied") or prospect.get("updated")
@@ -376,18 +385,19 @@ def _reply_io(page: Page, kind: str, start: str, value: Any) -> None:
     place, _, around = around.partition("/")
     if kind == "contacts":
         for row in rows:
-            _add(page, _contact_of_reply_io(row))
+            _add(page, _contact_of_reply_io(row), _email_of(row))
     elif kind == "sequences":
         sequences = [(number, _name(row)) for row in rows if (number := _number(row))]
         page.following += [(pages, f"{number}/0/{name}") for number, name in sequences for pages in ("states", "inbox", "sent")]
     elif kind == "states":
-        _add(page, (event for row in rows if (event := _place_of_contact(row, around)) is not None))
+        for row in rows:
+            _add(page, _place_of_contact(row, around), _email_of(row))
     elif kind == "messages":
         email, _, name = around.partition("/")
-        _add(page, (_message_of_reply_io(row, email, name) for row in rows if row.get("date")))
+        _add(page, (_message_of_reply_io(row, email, name) for row in rows if row.get("date")), email)
     else:
         for row in rows:
-            _add(page, _category_of_thread(row, around))
+            _add(page, _category_of_thread(row, around), _email_of(row))
             if (thread := _number(row)) and (email := _email_of(row)):
                 page.following.append(("messages", f"{thread}/0/{email}/{around}"))
     if value.get("hasMore") if isinstance(value, dict) else False:
@@ -418,23 +428,23 @@ def _contact_of_reply_io(row: Row) -> Iterator[Row]:
     about: dict[str, Any] = {
         "first_name": row.get("firstName"), "last_name": row.get("lastName"), "linkedin_profile": row.get("linkedInProfile"),
     }  # fmt: skip
-    if email := _email_of(row):
-        yield _event_of_reply_io("contact_created", row.get("addingDate"), email, "", **about)
-        if row.get("optedOut") or row.get("isOptedOut"):
-            yield _event_of_reply_io("contact_opted_out", None, email, "")
+    yield _event_of_reply_io("contact_created", row.get("addingDate"), _email_of(row), "", **about)
+    if row.get("optedOut") or row.get("isOptedOut"):
+        yield _event_of_reply_io("contact_opted_out", None, _email_of(row), "")
 
 
-def _place_of_contact(row: Row, sequence: str) -> Row | None:
-    """Return a contact's bounce or opt-out in a sequence: a reply comes with its message, and the others say nothing new."""
+def _place_of_contact(row: Row, sequence: str) -> Iterator[Row]:
+    """Yield a contact's bounce or opt-out in a sequence: a reply comes with its message, and the others say nothing new."""
     state = "".join(letter for letter in str(row.get("statusInSequence") or row.get("status")).lower() if letter.isalpha())
-    name, email = _PLACE_IN_SEQUENCE.get(state), _email_of(row)
-    return None if name is None or not email else _event_of_reply_io(name, None, email, sequence)
+    if (name := _PLACE_IN_SEQUENCE.get(state)) is not None:
+        yield _event_of_reply_io(name, None, _email_of(row), sequence)
 
 
 def _category_of_thread(row: Row, sequence: str) -> Iterator[Row]:
     category = row.get("category")
-    if isinstance(category, dict) and (name := category.get("name")) and (email := _email_of(row)):
-        yield _event_of_reply_io("reply_categorized", row.get("lastActivityDate"), email, sequence, reply_fields={"category": name})
+    if isinstance(category, dict) and (name := category.get("name")):
+        at = row.get("lastActivityDate")
+        yield _event_of_reply_io("reply_categorized", at, _email_of(row), sequence, reply_fields={"category": name})
 
 
 def _message_of_reply_io(row: Row, email: str, sequence: str) -> Row:

@@ -36,7 +36,7 @@ class Source:
 
 SOURCES: Mapping[str, Source] = {
     "instantly": Source((("leads", ""), ("emails", ""), ("blocklist", "")), {"emails": 4 * SECOND}, SECOND // 5),
-    "smartlead": Source((("campaigns", ""), ("blocklist", "0")), {}, 2 * SECOND),
+    "smartlead": Source((("campaigns", ""), ("blocklist", "0")), {}, 5 * SECOND),  # the smallest plan allows 1,000 an hour
     "lemlist": Source((("activities", "0"), ("unsubscribes", "0")), {}, SECOND // 5),
     "heyreach": Source((("campaigns", "0"), ("blocklist", "0")), {}, SECOND // 2),
     "woodpecker": Source((("prospects", "1"), ("emails", "1"), ("domains", "1")), {}, 2 * SECOND),

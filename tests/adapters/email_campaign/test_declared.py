@@ -26,7 +26,7 @@ def read(body: object, **settings: Any) -> list[Event]:
 
 
 def test_fields_setting__reads_a_status_from_a_body_whose_event_says_nothing_else() -> None:
-    assert [(each.event, each.email) for each in read(BODY)] == [("unknown", None)]
+    assert [(each.event, each.email) for each in read(BODY)] == [("unknown", "ann@example.com")]
 
     (event,) = read(BODY, fields=FIELDS)
 

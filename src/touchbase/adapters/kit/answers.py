@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 from touchbase.adapters.interface import ParsedWebhook
+from touchbase.adapters.kit.body_shapes import usual_label
 from touchbase.adapters.kit.crm import CONTACT, UPDATED, CrmItem, RecordShape, other_event
 from touchbase.adapters.kit.crm_adapter import Body, CrmAdapter
 from touchbase.adapters.kit.crm_values import linkedin_from
@@ -20,15 +21,6 @@ _PERSON = RecordShape(
     CONTACT, email=("email",), first_name=("first_name",), last_name=("last_name",), full_name=("full_name",), linkedin=("linkedin_url",),
     useful=None,
 )  # fmt: skip
-_LABELS = {
-    "first_name": "first name|firstname|given name|forename|vorname|prénom|prenom",
-    "last_name": "last name|lastname|surname|family name|nachname|nom de famille",
-    "full_name": "name|full name|fullname|your name|your full name|contact name|vollständiger name|nom",
-    "phone": "phone|phone number|telephone|mobile|mobile number|cell phone|tel|telefon",
-    "company": "company|company name|organization|organisation|business name|firma|unternehmen|société|entreprise",
-    "title": "job title|title|position|role|your role|job role",
-}
-_BY_LABEL = {label: name for name, labels in _LABELS.items() for label in labels.split("|")}
 _BY_KIND = {"email": "email", "phone": "phone", "phonenumber": "phone"}
 _MAIL = re.compile(r"\be ?mail\b|\bmail\b")
 _OF_OTHERS = re.compile(r"\b(referr?(er|ed|al)|colleague|friend|manager|assistant|partner|spouse|boss|other|second|alternative)\b")
@@ -92,7 +84,7 @@ def _parts(label: str, value: object, kind: str) -> Iterator[tuple[str, object]]
         if "linkedin" in plain.replace(" ", "") and linkedin_from(shown) is not None:
             yield "linkedin_url", shown
             return
-        if (field := _BY_LABEL.get(plain) or _BY_KIND.get(type_of)) is not None and field != "email":
+        if (field := usual_label(label) or _BY_KIND.get(type_of)) is not None and field not in ("email", "linkedin_url"):
             yield field, shown
             return
     yield label, shown

@@ -9,6 +9,7 @@ import re
 from collections.abc import Iterator
 
 from touchbase.adapters.kit.extract import address, text
+from touchbase.adapters.kit.languages import in_english
 from touchbase.adapters.kit.status_labels import words
 
 Item = dict[str, object]
@@ -36,14 +37,20 @@ _MOST_FIELDS = 500
 _DEPTH = 3
 _USUAL_LABEL = re.compile(
     r"(?:(?:your|my|the|work|business|corporate|contact|best|primary|main) ){0,3}(?:"
-    r"(?P<email>e ?mail(?: ?address| ?adresse| id)?|mail(?: address| adresse)?)"
-    r"|(?P<first_name>first ?name|given name|forename|vorname|prenom)"
-    r"|(?P<last_name>last ?name|surname|family name|nachname|nom)|(?P<full_name>(?:full |complete )?name|name and surname)"
-    r"|(?P<company>company(?: name)?|organi[sz]ation(?: name)?|employer|firma)"
-    r"|(?P<phone>(?:tele|mobile |cell )?phone(?: number)?|mobile(?: number)?|telefon)|(?P<title>(?:job )?title|position|role)"
+    r"(?P<email>(?:address )?e ?mail(?: ?address| id)?|mail(?: address)?|address mail)"
+    r"|(?P<first_name>first ?name|given name|forename)"
+    r"|(?P<last_name>last ?name(?: de famille)?|surname|family name)|(?P<full_name>(?:full |complete )?name|name and surname)"
+    r"|(?P<company>company(?: name)?|organi[sz]ation(?: name)?|business name|employer)"
+    r"|(?P<phone>(?:tele|mobile |cell )?phone(?: number)?|mobile(?: number)?|tel)|(?P<title>(?:job )?(?:title|role)|position)"
     r"|(?P<linkedin_url>linked ?in(?: url| profile| profile url| address)?))"
 )
-"""Labels of a person's fields, in words; the group is the field."""
+"""Labels of a person's fields, in English words; the group is the field."""
+
+
+def usual_label(label: str) -> str | None:
+    """Return the field of a person that a form's label asks for, in any language of `kit/languages.py`."""
+    match = _USUAL_LABEL.fullmatch(in_english(label))
+    return None if match is None else match.lastgroup
 
 
 def split_named_members(body: Item) -> list[Item]:
@@ -129,14 +136,14 @@ def answers(listed: list[object]) -> Item:
             continue
         label = next((named for name in _LABELS if (named := text(answer.get(name)))), None)
         value = next((answer[name] for name in _VALUES if answer.get(name) not in (None, "", [])), None)
+        value = value[0] if isinstance(value, list) and len(value) == 1 else value
         if value is None or isinstance(value, dict):
             continue
-        plain = words(label or "")
         if label is not None:
             by_label.setdefault(label, value)
-        if (match := _USUAL_LABEL.fullmatch(plain)) is not None and match.lastgroup is not None:
-            usual.setdefault(match.lastgroup, value)
-        elif typed is None and _says_email(answer) and address(value) is not None and _OF_ANOTHER.search(plain) is None:
+        if (field := usual_label(label or "")) is not None:
+            usual.setdefault(field, value)
+        elif typed is None and _says_email(answer) and address(value) is not None and _OF_ANOTHER.search(words(label or "")) is None:
             typed = value
     if typed is not None:
         usual.setdefault("email", typed)

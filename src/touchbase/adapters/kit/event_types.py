@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from touchbase.adapters.kit.ignored_names import reason_to_ignore
+from touchbase.adapters.kit.languages import in_english
 from touchbase.adapters.kit.status_labels import words
 
 
@@ -224,7 +225,9 @@ def _meaning(name: str) -> Meaning:
         match = _match(plain)
     if match is UNKNOWN and reason_to_ignore(name):
         return OTHER
-    return _match(_singular(plain)) if match is UNKNOWN else match
+    match = _match(_singular(plain)) if match is UNKNOWN else match
+    english = in_english(name) if match is UNKNOWN else plain
+    return match if english == plain else _match(english)
 
 
 def _match(plain: str) -> Meaning:

@@ -99,7 +99,9 @@ def unflattened(data: dict[str, object]) -> dict[str, object] | None:
     for separator in _SEPARATORS:
         if separator not in names:
             continue
-        levels = {name: path for name in data if separator in name and (path := _levels(name, separator))}
+        # What a relay has flattened has no objects left: a name above objects is an event's, `lead.replied`.
+        plain = (name for name, value in data.items() if separator in name and not _has_objects(value))
+        levels = {name: path for name in plain if (path := _levels(name, separator))}
         if not levels:
             continue
         tops = Counter(path[0] for path in levels.values())
@@ -108,6 +110,10 @@ def unflattened(data: dict[str, object]) -> dict[str, object] | None:
         if (is_list or max(tops.values()) > 1 or tops.keys() & _OFTEN_LEVELS) and not data.keys() & tops.keys():
             return nested((_bracketed(levels.get(name, (name,))), value) for name, value in data.items())
     return None
+
+
+def _has_objects(value: object) -> bool:
+    return isinstance(value, dict) or (isinstance(value, list) and any(isinstance(item, dict) for item in value))
 
 
 def _levels(name: str, separator: str) -> tuple[str, ...]:

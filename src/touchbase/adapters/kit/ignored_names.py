@@ -54,6 +54,13 @@ _RULES = (
         fillers="subscriber subscribers",
     ),
     _rule(
+        "a campaign of the tool itself",
+        keys="campaign campaigns sequence sequences cadence cadences template templates broadcast broadcasts",
+        verbs="created create updated update edited changed renamed launched started paused resumed stopped archived unarchived activated "
+        "deactivated deleted duplicated published scheduled",
+        fillers="draft email",
+    ),
+    _rule(
         "an order of a shop",
         keys="order orders cart carts checkout checkouts product products invoice invoices payment payments refund refunds fulfillment "
         "fulfillments inventory coupon coupons discount discounts shipment shipments transaction transactions purchase purchases variant "
@@ -84,7 +91,7 @@ def reason_to_ignore(name: str) -> str | None:
 
 def is_ping(data: object) -> bool:
     """Return whether a body is the call of a test button or of a set-up: it is empty, or has the hook's own id alone."""
-    return data in ({}, []) or (isinstance(data, dict) and data.keys() <= {"webhook_id", "hook_id"})
+    return data in ({}, []) or (isinstance(data, dict) and (data.keys() <= {"webhook_id", "hook_id"} or [*data] in (["ping"], ["test"])))
 
 
 @lru_cache(maxsize=2_048)

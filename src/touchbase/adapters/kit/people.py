@@ -16,7 +16,7 @@ Item = dict[str, object]
 
 ROLES = (
     "invitee", "attendee", "lead", "prospect", "contact", "target", "recipient", "receiver", "person", "subscriber", "customer", "user",
-    "guest", "participant", "member", "profile",
+    "guest", "participant", "member", "profile", "booker",
 )  # fmt: skip
 """Words for the person, as a member's name, before a member's name (`attendee_name`), and in the plural."""
 LISTS = (*(f"{role}s" for role in ROLES), "people", "endUsers")
@@ -25,10 +25,13 @@ WRITERS = ("sender", "author", "from", "from_attendee", "replied_by")
 _OF_US = re.compile(
     r"\b(?:organi[sz]ers?|hosts?|owners?|accounts?|mailbox(?:es)?|inbox|assignees?|assigned|creators?|created|updated|modified|agents?"
     r"|reps?|teams?|memberships?|admins?|workspaces?|organi[sz]ations?|compan(?:y|ies)|referrers?|managers?|bcc|cc|reply"
+    r"|providers?|staff|consultants?|closers?|advisors?|sellers?|sdrs?|bdrs?|\w+ by\b"
     r"|senders?|from|integrations?|installations?|webhooks?|hook|settings|old|previous|before|original|changes)\b|^users?$"
 )
 """Words of members that hold the client's own people, others of the person's company, or an earlier state."""
 _IS_OURS = ("is_organizer", "isOrganizer", "organizer", "is_host", "isHost", "is_self", "isSelf", "self", "is_me", "is_own", "isOwn")
+_ROLE_OF = ("role", "participant_role", "participantRole", "participant_type", "participantType", "attendee_type", "attendeeType")
+"""Members of a person that say which part it has in an event."""
 _OWN_IDS = (
     "account_id", "accountId", "account_urn", "accountUrn", "account", "account_info", "accountInfo", "li_account", "linkedin_account_id",
     "own_id", "self_id",
@@ -69,7 +72,7 @@ def own_ids(item: Item) -> frozenset[str]:
 
 def is_own(person: Item, ids: frozenset[str]) -> bool:
     """Return whether a person is the client's own: it says so, or has an id of the account."""
-    if any(flag(person.get(name)) for name in _IS_OURS):
+    if any(flag(person.get(name)) for name in _IS_OURS) or any(is_of_us(text(person.get(name)) or "") for name in _ROLE_OF):
         return True
     return bool(ids) and any(_ID.search(name) and text(value) in ids for name, value in person.items())
 

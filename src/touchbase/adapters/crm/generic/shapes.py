@@ -9,6 +9,7 @@ from touchbase.adapters.kit.body_shapes import with_plain_fields
 from touchbase.adapters.kit.crm import COMPANY, CONTACT, RecordShape
 from touchbase.adapters.kit.crm_adapter import Body
 from touchbase.adapters.kit.extract import first, items, text
+from touchbase.adapters.kit.languages import FOREIGN, english_key
 from touchbase.adapters.kit.linkedin import LINKEDIN
 
 EVENT_KEYS = (
@@ -118,10 +119,12 @@ def usual(body: Body) -> Body:
     """Return the body with normalized names added, and with flattened names (`contact__email`, `data.id`) expanded."""
     names = "".join(body)
     body = with_plain_fields(body)
-    if names.islower() and "." not in names and "__" not in names and " " not in names:
+    if names.islower() and "." not in names and "__" not in names and " " not in names and FOREIGN.isdisjoint(body):
         return body
     usual: Body = {}
     for name, value in body.items():
+        if (english := english_key(name)) is not None:
+            usual.setdefault(english, value)
         usual.setdefault(name.lower(), value)
         if " " in name:
             usual.setdefault(name.strip().lower().replace(" ", "_"), value)

@@ -8,6 +8,7 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from touchbase.adapters.kit.crm import COMPANY, CONTACT, CREATED, DELETED, NOUNS, UPDATED
+from touchbase.adapters.kit.languages import in_english
 
 ERASURES = ("erased", "erase", "erasure", "redacted", "redact")
 """Verbs of a deletion that is a legal request to erase the person."""
@@ -105,7 +106,8 @@ def words_of(name: str | None) -> tuple[str, ...]:
 
 
 def _words(name: str) -> tuple[str, ...]:
-    return tuple(part for word in _WORDS.findall(name) for part in _parts_of_run(word.lower()))
+    parts = tuple(part for word in _WORDS.findall(name) for part in _parts_of_run(word.lower()))
+    return parts if _verb_at(parts) is not None else tuple(_WORDS.findall(in_english(name))) or parts
 
 
 def _parts_of_run(word: str) -> list[str]:

@@ -45,9 +45,14 @@ T = TypeVar("T")
 _MESSAGES = MessageReader(USUAL_SENT, USUAL_RECEIVED.before(MessagePaths(text="content message")))
 _NO_NAMES = frozenset({"GET", "POST", "PUT", "PATCH", "DELETE", "HEAD", "EVENT", "WEBHOOK", "NOTIFICATION"})
 _NAMING = ("-event", "-event-type")
+_ID = "id"
 _NO_ZONE = re.compile(r"\d{4}-\d\d-\d\d(?:[T ][\d:.,]*)?")
 _INCOMING = frozenset({"email_replied", "email_auto_replied"})
 _OUTGOING = frozenset({"email_sent", "manual_email_sent", "email_delivered", "email_deferred", "email_opened", "email_clicked"})
+_OF_MEETING = {"meeting_booked": m.MEETING_BOOKED, "no_show": m.MEETING_MISSED}
+"""Statuses of a lead that are a meeting's event next to its start."""
+_MESSAGES_OF_BOTH = frozenset({"message", "new message", "message new", "message created", "chat message"})
+"""Names of events about a message of either side."""
 _FATES = (_OUTGOING - {"manual_email_sent"}) | {"email_bounced", "email_send_failed", "email_unsubscribed", "email_spam_complaint"}
 
 
@@ -195,6 +200,8 @@ class _EventReader:
         if (declared := declared_meaning(self.call.settings, name)) is not None:
             return declared
         meaning = meaning_of(name)
+        if words(name) in _MESSAGES_OF_BOTH and self.own_ids and any(_ID in writer for writer in self._writers()):
+            meaning = m.REPLIED
         if meaning.event in _INCOMING and self._went_out():
             return m.MANUAL
         if meaning.event == "email_replied" and self._is_automated():
@@ -206,8 +213,8 @@ class _EventReader:
         if meaning is m.OTHER and words(name).endswith("status"):
             fate = meaning_of(text(self.item.get("status")) or "")
             return fate if fate.event in _FATES else meaning
-        if meaning.status == "meeting_booked" and self._meeting_start() is not None:
-            return m.MEETING_BOOKED
+        if (of_meeting := _OF_MEETING.get(meaning.status or "")) is not None and self._meeting_start() is not None:
+            return of_meeting
         if meaning is m.PREFERENCES:
             return meaning_of_preferences(self.item)
         if meaning.event == "email_send_failed":
@@ -234,7 +241,10 @@ class _EventReader:
         direction = pick(self.item, field_paths.DIRECTION, text) or ""
         if direction.lower().startswith("out") or any(flag(at(self.item, path)) for path in field_paths.FROM_US):
             return True
-        return any(isinstance(writer := self.item.get(role), dict) and is_own(writer, self.own_ids) for role in WRITERS)
+        return any(is_own(writer, self.own_ids) for writer in self._writers())
+
+    def _writers(self) -> list[Item]:
+        return [writer for role in WRITERS if isinstance(writer := self.item.get(role), dict)]
 
     def _is_automated(self) -> bool:
         if any(flag(at(self.item, path)) for path in field_paths.AUTOMATED):

@@ -15,7 +15,8 @@ EVENT_NAME = tuple(path for path in NAME if any("event" in str(key).lower() for 
 
 PEOPLE = (
     "lead", "leadProfile", "sequence_lead", "prospect", "contact", "contact_fields", "outreach_target", "recipient", "receiver",
-    "person", "subscriber", "customer", "contactIdentity", "identifiers", "object", "profileInfo", "invitee", "attendee", "target",
+    "person", "subscriber", "customer", "contactIdentity", "identifiers", "object", "profileInfo", "contactInfo", "invitee", "attendee",
+    "booker", "target",
 )  # fmt: skip
 """Objects that represent the person; a person's fields are searched for at the top level and then in these."""
 
@@ -24,7 +25,7 @@ LEAD = paths(
     "contact_email_address subscriber_email person_email customer_email invitee_email guest_email attendee_email work_email lead "
     "prospect contact subscriber"
 )
-ADDRESS = ("email", "email_address", "emailAddress", "enriched_email")
+ADDRESS = ("email", "email_address", "emailAddress", "enriched_email", "mail")
 NOTICE_TO = paths("to_email to.0 to.0.email to.0.address to.email to.address to")
 """Recipient of a mail server's notice, which is the client's own address."""
 RECIPIENT = paths(
@@ -42,12 +43,12 @@ TO = paths(
     "to.0 to.0.email to.0.address to.email to.address to message.to original_message.to event_data.to recipients.0.email recipients.0 "
     "mail.destination.0 envelope.to.0 object.to event_message.0.email_info.to.0.email_address.address"
 )
-PLAIN = paths("email email_address e_mail address")
+PLAIN = paths("email email_address e_mail address mail")
 MEETING_START = paths(
     "start_time startTime start_at startAt starts_at start start.dateTime start_date meeting_start meeting_start_time meeting_time "
     "appointment_time appointment_start booking_start scheduled_for scheduled_event.start_time event.start_time meeting.start_time "
     "meeting.startTime meeting.start booking.start_time booking.startTime booking.start appointment.start_time appointment.startTime "
-    "appointment.start"
+    "appointment.start time.start"
 )
 SENDER_NAME, TO_NAME = paths("from_name reply.from_name"), paths("to_name")
 """The name next to the person's address, if `from_email` and `to_email` are both present on a reply."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import lru_cache
 
 from touchbase.adapters.kit.declarative import Item
+from touchbase.adapters.kit.languages import FOREIGN, english_key
 from touchbase.adapters.kit.status_labels import words
 
 _BLANKS = str.maketrans(" -", "__")
@@ -13,7 +14,7 @@ _MAX_KNOWN_LENGTH = 100
 
 def with_normalized_keys(item: Item) -> Item:
     """Return the item with keys such as `Lead Email`, `LEAD_EMAIL` and `LeadEmail` also as `lead_email`."""
-    if _is_plain("".join(item)):
+    if _is_plain("".join(item)) and FOREIGN.isdisjoint(item):
         return item
     more: Item = {}
     for name, value in item.items():
@@ -28,7 +29,9 @@ def spellings(name: str) -> tuple[str, ...]:
 
 
 def _spellings(name: str) -> tuple[str, ...]:
-    return () if _is_plain(name) else (name.strip().lower().translate(_BLANKS), words(name).replace(" ", "_"))
+    english = english_key(name)
+    plain = () if _is_plain(name) else (name.strip().lower().translate(_BLANKS), words(name).replace(" ", "_"))
+    return plain if english is None else (*plain, english)
 
 
 # Cached: a tool repeats the same names. Long names of unknown senders are not cached.

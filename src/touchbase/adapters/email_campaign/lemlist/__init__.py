@@ -130,7 +130,7 @@ ADAPTER = Lemlist(
     sent=MessagePaths(mailbox="sendUserEmail", message_id="messageId emailId"),
     received=MessagePaths(
         subject="subject",
-        text="text",
+        text="text message messagePreview",
         mailbox="sendUserEmail",
         reply_ref={
             "contact_id": "contactId",

@@ -1,0 +1,94 @@
+"""Bodies of tools that nobody named: the person below a role, lists and fields, LinkedIn, other languages, what says nothing."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+from urllib.parse import urlencode
+
+import pytest
+
+from touchbase.adapters.interface import WebhookRequest
+from touchbase.adapters.registry import load_adapters
+from touchbase.history.events import CRM, EMAIL_CAMPAIGN
+
+ADAPTERS = load_adapters()
+ANN, HOST, PROFILE = "ann@p.example", "sam@us.example", "https://www.linkedin.com/in/ann-p"
+START = "2026-12-01T10:00:00Z"
+CAMPAIGN: dict[str, tuple[Any, str, str | None]] = {
+    "participant with a part": (
+        {"event": "meeting.booked", "participants": [{"email": HOST, "role": "host"}, {"email": ANN, "role": "guest"}], "start": START},
+        "meeting_booked", ANN,
+    ),
+    "provider": (
+        {"event": "appointment_booked", "provider": {"email": HOST}, "client": {"email": ANN}, "starts_at": START}, "meeting_booked", ANN,
+    ),
+    "canceled by": (
+        {"event": "booking_canceled", "canceledBy": {"email": HOST}, "guest": {"email": ANN}, "startTime": START}, "meeting_canceled", ANN,
+    ),
+    "booker": ({"event": "demo_booked", "payload": {"booker": {"email": ANN}, "time": {"start": START}}}, "meeting_booked", ANN),
+    "no show": ({"event": "attendee.no_show", "data": {"attendee": {"email": ANN}, "start": START}}, "meeting_no_show", ANN),
+    "mail": ({"eventType": "EmailReplied", "contactInfo": {"mail": ANN}, "senderInfo": {"mail": HOST}}, "email_replied", ANN),
+    "event as a member's name": ({"lead.replied": [{"email": ANN, "text": "Yes"}]}, "email_replied", ANN),
+    "own message": (
+        {"event": "message", "account": {"id": "7"}, "sender": {"id": "7"}, "recipient": {"id": "9", "profile_url": PROFILE}},
+        "linkedin_sent", PROFILE,
+    ),
+    "their message": (
+        {"event": "message", "account": {"id": "7"}, "sender": {"id": "9", "profile_url": PROFILE}}, "linkedin_replied", PROFILE,
+    ),
+    "campaign": ({"event": "campaign.created", "campaign": {"name": "Spring"}}, "other", None),
+    "German": (
+        {"ereignis": "termin_gebucht", "termin": {"beginn": START, "kunde": {"email": ANN, "vorname": "Ann"}}}, "meeting_booked", ANN,
+    ),
+    "German sentence": ({"event": "Antwort erhalten", "email": ANN}, "email_replied", ANN),
+    "Spanish": ({"evento": "correo_abierto", "correo": ANN}, "email_opened", ANN),
+    "Dutch": ({"event": "afgemeld", "email": ANN}, "email_unsubscribed", ANN),
+    "Portuguese": ({"evento": "Email clicado", "contato": {"email": ANN}}, "email_clicked", ANN),
+}  # fmt: skip
+CONTACTS: dict[str, tuple[Any, str, str | None]] = {
+    "German": ({"ereignis": "kontakt.erstellt", "kontakt": {"email": ANN, "vorname": "Ann"}}, "contact.created", "Ann"),
+    "French": ({"evenement": "contact.modifie", "contact": {"courriel": ANN, "prenom": "Ann"}}, "contact.updated", "Ann"),
+    "French with accents": ({"événement": "contact modifié", "contact": {"courriel": ANN, "prénom": "Ann"}}, "contact.updated", "Ann"),
+    "labels": (
+        {"fields": [{"label": "Adresse e-mail", "value": ANN}, {"label": "Prénom", "value": "Ann"}]}, "contact.updated", "Ann",
+    ),
+    "lists of one value": (
+        {"answers": [{"name": "email", "values": [ANN]}, {"name": "firstname", "values": ["Ann"]}]}, "contact.updated", "Ann",
+    ),
+}  # fmt: skip
+
+
+def _translate(channel: str, body: bytes) -> Any:
+    return ADAPTERS.translate(WebhookRequest(channel, {"content-type": "application/json"}, "", body))
+
+
+@pytest.mark.parametrize("name", CAMPAIGN)
+def test_body_of_an_unknown_campaign_tool__has_one_event_about_its_person(name: str) -> None:
+    body, event, person = CAMPAIGN[name]
+
+    (read,) = _translate(EMAIL_CAMPAIGN, json.dumps(body).encode()).events
+
+    assert (read.event, read.email or read.linkedin_url) == (event, person)
+
+
+@pytest.mark.parametrize("name", CONTACTS)
+def test_body_of_an_unknown_crm__has_the_contact_in_any_language(name: str) -> None:
+    body, event, first_name = CONTACTS[name]
+
+    (read,) = _translate(CRM, json.dumps(body).encode()).events
+
+    assert (read.event, read.email, read.fields.get("first_name")) == (event, ANN, first_name)
+
+
+def test_form_with_dots_in_names__is_still_an_object() -> None:
+    form = urlencode({"event": "contact.updated", "contact.email": ANN, "contact.first_name": "Ann"}).encode()
+
+    (read,) = ADAPTERS.translate(WebhookRequest(CRM, {"content-type": "application/x-www-form-urlencoded"}, "", form)).events
+
+    assert (read.event, read.email) == ("contact.updated", ANN)
+
+
+@pytest.mark.parametrize("body", [{"ping": True}, {"test": 1}])
+def test_ping__has_no_event(body: object) -> None:
+    assert _translate(EMAIL_CAMPAIGN, json.dumps(body).encode()).events == []
