@@ -24,6 +24,7 @@ import time
 from collections import Counter
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from itertools import islice
 from pathlib import Path
 from types import FrameType
@@ -38,6 +39,7 @@ from bench.files_of_request import InProcess
 from bench.requests import shapes
 from touchbase import app, fleet
 from touchbase.config import Settings
+from touchbase.inbox import translation
 from touchbase.inbox.translator_pool import TranslatorPool
 from touchbase.server.server import Server
 from touchbase.storage.sqlite import writer
@@ -124,6 +126,8 @@ def requests(name: str) -> Iterator[bytes]:
     if name in ("receive", "apply"):
         return (_message("POST", b"/public/emailcampaign-webhook/default", body) for body in _webhooks())
     shape = shapes(KNOWN)[name]
+    if name == "list":
+        shape = replace(shape, path=shape.path.replace("replied", "new"))  # a full page
     return (_message(shape.method, path, body) for path, body in shape.requests(new_run()))
 
 
@@ -282,6 +286,7 @@ def without_background() -> None:
     """Start no worker, indexer or maintenance: what they do between two requests depends on the time."""
     fleet.TranslatorPool = lambda: TranslatorPool(InProcess("translator"))  # type: ignore[misc, assignment]
     app.running = _not_running  # type: ignore[assignment]
+    translation.load()  # before calls are counted
     app.run_all = _none_started  # type: ignore[assignment]
     # A batch that takes long would start again on a thread: its calls count twice, and its ids are skipped.
     writer.MAX_INLINE_SECONDS = writer.SLOW_FLUSH = math.inf
