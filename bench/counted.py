@@ -1,7 +1,8 @@
 """Count what one operation costs, by what noise does not move: `python -m bench.counted`.
 
 A server without sockets runs on a SQLite store in memory; requests come on 32 connections at once. For one request of each kind it counts
-the Python calls, and on the store the statements, changed rows and transactions; with `--instructions` those of the processor too.
+the calls of Python and C functions, and on the store the statements, changed rows and transactions; with `--instructions` also the
+processor's instructions.
 The committed table `counted.json` has the counts of today: more than 5 % more is an error, and `--write` replaces the table.
 """
 
@@ -11,6 +12,7 @@ import argparse
 import asyncio
 import json
 import logging
+import math
 import os
 import re
 import shutil
@@ -22,6 +24,7 @@ import time
 from collections import Counter
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from itertools import islice
 from pathlib import Path
 from types import FrameType
@@ -36,13 +39,17 @@ from bench.files_of_request import InProcess
 from bench.requests import shapes
 from touchbase import app, fleet
 from touchbase.config import Settings
+from touchbase.inbox import translation
 from touchbase.inbox.translator_pool import TranslatorPool
 from touchbase.server.server import Server
+from touchbase.storage.sqlite import writer
 
 TABLE = Path(__file__).parent / "counted.json"
 TOLERANCE = 0.05
 CONNECTIONS = 32
 ROUNDS = 8
+TRIES = 3
+"""Runs whose smallest counts are compared: now and then a group of commands is divided into two transactions."""
 KNOWN = 1_000
 """Contacts of the store before the first operation."""
 OPERATIONS = ("create", "update", "patch", "get", "list", "receive", "apply")
@@ -82,6 +89,7 @@ class Served:
     def __init__(self, application: app.Application, server: Server) -> None:
         self.application = application
         self._answered = asyncio.Event()
+        self._refused = b""
         self._left = 0
         self._connections = []
         for _ in range(CONNECTIONS):
@@ -91,9 +99,9 @@ class Served:
 
     def _on_response(self, data: bytes) -> None:
         if not data.startswith(b"HTTP/1.1 2"):
-            raise RuntimeError(data[:300])
+            self._refused = data
         self._left -= 1
-        if not self._left:
+        if self._refused or not self._left:
             self._answered.set()
 
     async def ask(self, requests: Iterator[bytes], rounds: int = ROUNDS) -> None:
@@ -104,6 +112,8 @@ class Served:
             for connection in self._connections:
                 connection.data_received(next(requests))
             await self._answered.wait()
+            if self._refused:
+                raise RuntimeError(self._refused.decode())
 
     async def apply(self) -> None:
         """Apply all webhooks that wait."""
@@ -116,6 +126,8 @@ def requests(name: str) -> Iterator[bytes]:
     if name in ("receive", "apply"):
         return (_message("POST", b"/public/emailcampaign-webhook/default", body) for body in _webhooks())
     shape = shapes(KNOWN)[name]
+    if name == "list":
+        shape = replace(shape, path=shape.path.replace("replied", "new"))  # a full page
     return (_message(shape.method, path, body) for path, body in shape.requests(new_run()))
 
 
@@ -132,14 +144,17 @@ def _message(method: str, path: bytes, body: bytes) -> bytes:
 
 
 class Calls:
-    """Counts Python calls in all threads."""
+    """Counts calls of Python functions and of C functions, in all threads."""
 
     def __init__(self) -> None:
-        self.count = 0
-        threading.setprofile(self._count)
+        self.seen = {"calls": 0, "c_calls": 0}
+        threading.setprofile(self.note)
 
-    def _count(self, frame: FrameType, event: str, argument: object) -> None:
-        self.count += event == "call"
+    def note(self, frame: FrameType, event: str, argument: object) -> None:
+        if event == "call":
+            self.seen["calls"] += 1
+        elif event == "c_call":
+            self.seen["c_calls"] += 1
 
 
 class Statements:
@@ -149,6 +164,10 @@ class Statements:
         self.seen: Counter[str] = Counter()
         self._connections: list[apsw.Connection] = []
         apsw.connection_hooks.append(self._watch)
+
+    def close(self) -> None:
+        """Watch no further connections."""
+        apsw.connection_hooks.remove(self._watch)
 
     def _watch(self, connection: apsw.Connection) -> None:
         self._connections.append(connection)
@@ -193,23 +212,28 @@ async def measure(mark: Callable[[str], Awaitable[None]]) -> None:
 
 async def count() -> dict[str, dict[str, float]]:
     """Count calls, statements, rows and transactions of one operation each."""
-    statements, found = Statements(), {}
+    statements, counts = Statements(), {}
     calls = Calls()
 
     async def mark(name: str) -> None:
         if name:
             sys.setprofile(None)
             number = CONNECTIONS * (ROUNDS + 2 if name == "apply" else ROUNDS)
-            seen = {"calls": calls.count, **statements.seen, "rows": statements.rows - before[0]}
-            found[name] = {key: round(value / number, 2) for key, value in sorted(seen.items())}
+            seen = {**calls.seen, **statements.seen, "rows": statements.rows - before[0]}
+            counts[name] = {key: round(value / number, 2) for key, value in sorted(seen.items())}
             return
-        calls.count, before[0] = 0, statements.rows
+        before[0] = statements.rows
+        calls.seen.update(calls=0, c_calls=0)
         statements.seen.clear()
-        sys.setprofile(calls._count)
+        sys.setprofile(calls.note)
 
     before = [0]
-    await measure(mark)
-    return found
+    try:
+        await measure(mark)
+    finally:
+        threading.setprofile(None)
+        statements.close()
+    return counts
 
 
 def instructions() -> dict[str, int]:
@@ -222,7 +246,7 @@ def instructions() -> dict[str, int]:
         environment = {**os.environ, "PYTHONHASHSEED": "0", "PYTHONMALLOC": "malloc"}
         pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.DEVNULL}
         child: subprocess.Popen[str] = subprocess.Popen(command, text=True, env=environment, **pipes)
-        found = {}
+        thousands = {}
         assert child.stdin is not None
         assert child.stdout is not None
         for line in child.stdout:
@@ -232,11 +256,11 @@ def instructions() -> dict[str, int]:
                 newest = max(Path(folder).glob("out.*"), key=lambda file: int(file.suffix[1:]))
                 total = re.search(r"^(?:totals|summary): (\d+)", newest.read_text(), re.MULTILINE)
                 assert total is not None
-                found[name] = round(int(total[1]) / 1000 / CONNECTIONS / (ROUNDS + 2 if name == "apply" else ROUNDS))
+                thousands[name] = round(int(total[1]) / 1000 / CONNECTIONS / (ROUNDS + 2 if name == "apply" else ROUNDS))
             child.stdin.write("\n")
             child.stdin.flush()
         child.wait()
-    return found
+    return thousands
 
 
 async def _marks() -> None:
@@ -262,7 +286,10 @@ def without_background() -> None:
     """Start no worker, indexer or maintenance: what they do between two requests depends on the time."""
     fleet.TranslatorPool = lambda: TranslatorPool(InProcess("translator"))  # type: ignore[misc, assignment]
     app.running = _not_running  # type: ignore[assignment]
+    translation.load()  # before calls are counted
     app.run_all = _none_started  # type: ignore[assignment]
+    # A batch that takes long would start again on a thread: its calls count twice, and its ids are skipped.
+    writer.MAX_INLINE_SECONDS = writer.SLOW_FLUSH = math.inf
 
 
 def main() -> int:
@@ -276,20 +303,33 @@ def main() -> int:
     if options.marks:
         uvloop.run(_marks())
         return 0
-    found = uvloop.run(count())
+    table = json.loads(TABLE.read_text()) if TABLE.exists() else {}
+    counts: dict[str, dict[str, float]] = {}
+    for _ in range(TRIES):
+        for name, figures in uvloop.run(count()).items():
+            smallest = counts.setdefault(name, figures)
+            smallest.update((key, min(value, smallest.get(key, value))) for key, value in figures.items())
+        if not options.write and not _worse(counts, table):
+            break
     for name, thousands in (instructions() if options.instructions else {}).items():
-        found[name]["instructions"] = thousands
-    before = json.loads(TABLE.read_text()) if TABLE.exists() else {}
+        counts[name]["instructions"] = thousands
+    for name, figures in counts.items():
+        print(f"{name:8} " + "  ".join(f"{key} {value:g} ({table.get(name, {}).get(key, 0):g})" for key, value in figures.items()))
     if options.write:
-        TABLE.write_text(json.dumps(found, indent=1) + "\n")
-    worse = []
-    for name, counts in found.items():
-        known = before.get(name, {})
-        print(f"{name:8} " + "  ".join(f"{key} {value:g} ({known.get(key, 0):g})" for key, value in counts.items()))
-        worse += [f"{name}: {key}" for key, value in counts.items() if key in known and value > known[key] * (1 + TOLERANCE) + 0.3]
-    if worse and not options.write:
+        TABLE.write_text(json.dumps(counts, indent=1) + "\n")
+    elif worse := _worse(counts, table):
         print(f"more than in {TABLE.name}: {', '.join(worse)}; python -m bench.counted --write takes it over", file=sys.stderr)
-    return 1 if worse and not options.write else 0
+        return 1
+    return 0
+
+
+def _worse(counts: dict[str, dict[str, float]], table: dict[str, dict[str, float]]) -> list[str]:
+    return [
+        f"{name}: {key}"
+        for name, figures in counts.items()
+        for key, value in figures.items()
+        if key in table.get(name, {}) and value > table[name][key] * (1 + TOLERANCE) + 0.3
+    ]
 
 
 if __name__ == "__main__":

@@ -97,7 +97,8 @@ def mark(batch: ApplyBatch, outcomes: list[DeliveryOutcome], report: WorkReport)
         if delivery.id in had or outcome.repeated:
             delivery_problems = delivery.problems | delivery_problems  # a replay finds no new problems in stored events
         problems = problems_text(delivery_problems)
-        new_problems.update(delivery_problems.keys() - delivery.problems.keys())
+        if delivery_problems:
+            new_problems.update(delivery_problems.keys() - delivery.problems.keys())
         if state == APPLIED:
             applied.append((batch.client, delivery.id, normalized.tool, batch.now_us, int(normalized.is_dated), problems))
             continue

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 from collections import OrderedDict, deque
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
 from itertools import islice
 from typing import Any, Generic, Protocol, TypeVar
 
@@ -112,13 +111,15 @@ def settle(waiters: Sequence[Waiter], outcomes: Sequence[object]) -> None:
         for _ in range(MEMORY_TRIES):
             if waiter.done():
                 break
-            with suppress(MemoryError):  # one that cannot be settled must not affect the others
+            try:
                 if isinstance(outcome, StopIteration):  # a future does not take it
                     waiter.set_exception(RuntimeError("a command raised StopIteration"))
                 elif isinstance(outcome, BaseException):
                     waiter.set_exception(outcome)
                 else:
                     waiter.set_result(outcome)
+            except MemoryError:  # one that cannot be settled must not affect the others
+                continue
 
 
 Committed = Callable[[], None]

@@ -174,11 +174,12 @@ class MessageReader:
     def _reply_ref(self, item: object) -> str | None:
         """Return the ids of an answer that the body has; an id is a text or a number."""
         values = {name: value for name, places in self._reference.items() if (value := pick(item, places, text)) is not None}
-        reference = json.dumps(values, separators=(",", ":")) if values else ""
+        reference = _COMPACT.encode(values) if values else ""
         return reference if 0 < len(reference) <= MOST_REF else None
 
 
 _NOTHING = MessageContent()
+_COMPACT = json.JSONEncoder(separators=(",", ":"))
 
 
 def _compiled(written: MessagePaths) -> dict[str, tuple[Path, ...]]:
@@ -203,7 +204,7 @@ def _bodies(item: object, places: dict[str, tuple[Path, ...]]) -> tuple[str | No
 def _url(value: object) -> str | None:
     """Return an https URL without a user, which a person may open; None for any other text."""
     string = text(value)
-    if string is None or len(string) > MOST_REF or not string.isascii() or any(character <= " " for character in string):
+    if string is None or len(string) > MOST_REF or not string.isascii() or not string.isprintable() or " " in string:
         return None
     try:
         parts = urlsplit(string)

@@ -10,7 +10,6 @@ ignored without a word, so that a response can be sent back.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache, lru_cache
 from itertools import islice
@@ -123,8 +122,10 @@ class MemberCheck:
         """Decode a body as `read_struct` does, and return the names of its ignored members; typing errors are faults too."""
         if not strict and NUL not in body:
             # Most bodies are right and have known members only: they are decoded once.
-            with suppress(msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+            try:
                 return _without_unknown(wanted).decode(body), ()
+            except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+                pass  # decoded again for its faults
         unknown = self.unknown(body, strict=strict, thorough=thorough)
         if not unknown.faults:
             return read_struct(body, decoder, wanted, rules, thorough=thorough), unknown.ignored

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from operator import itemgetter
 from typing import Any, Generic, TypeVar
 
 from touchbase.event_log.sql.log import CREATION as CREATION_LOG
@@ -203,12 +204,16 @@ def lock_existing(client: int, kind: int, numbers: Sequence[int]) -> Plan[list[R
     return [rows[number] for number in numbers]
 
 
+_BY_CREATION = itemgetter(10, 4)
+"""Of a `CUSTOM_FIELD` row: its time of creation, then its id."""
+
+
 def with_custom_fields(kind: int, records: Sequence[R]) -> Plan[list[R]]:
     """Load all custom fields of these records, also the removed ones, oldest first; return the records."""
     if records:
         by_record = {(record.client, record.id): record for record in records}
         rows = yield Execute(CUSTOM_FIELDS_OF, [(client, kind, number) for client, number in by_record])
-        for row in sorted(rows, key=lambda row: (row[10], row[4])):
+        for row in sorted(rows, key=_BY_CREATION):
             by_record[row[0], row[2]].custom_fields.append(custom_field_of(row))
     return list(records)
 
@@ -231,7 +236,7 @@ def with_custom_fields_within(kind: int, records: Sequence[R], page_bytes: int) 
             return Cut((yield from with_custom_fields(kind, records[:1])))
         rows = [row for row in rows if row[:3] != last]
         records = Cut(records[:complete])
-    for row in sorted(rows, key=lambda row: (row[10], row[4])):
+    for row in sorted(rows, key=_BY_CREATION):
         by_record[row[0], row[2]].custom_fields.append(custom_field_of(row))
     return records
 

@@ -113,14 +113,14 @@ class SearchResource:
         order = f"{self._kind.type.plural} by {'creation' if parameters[UPDATED_SINCE] is None else 'time'}"
         after = parameters.cursor(order, tuple[int, int])
         parameters.done()
-        limit, page_bytes = parameters[LIMIT], await call.page_bytes()
+        limit, flat, page_bytes = parameters[LIMIT], parameters[FLAT], await call.page_bytes()
         listing = Listing(self._kind.type, client.number, limit + 1, after, page_bytes=page_bytes, **parameters.filters)
         page, has_more = page_of(await parts.store.read(list_records(listing)), limit)
 
         def cursor_after(count: int) -> str | None:
             return cursor_text(order, place_in_list(listing, page[count - 1])) if has_more or count < len(page) else None
 
-        data = [self._kind.out(record, parameters[FLAT], client.settings) for record in page]
+        data = [self._kind.out(record, flat, client.settings) for record in page]
         return unless_known(call, tagged(page_body(data, cursor_after, page_bytes)))
 
     async def search(self, call: Call) -> Response:
