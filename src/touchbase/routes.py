@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from touchbase.administration import audit_events, clients, connections, keys, personal_keys, pushes, status, team
+from touchbase.administration import audit_events, clients, connections, keys, personal_keys, pushes, snippets, status, team
 from touchbase.attention import api as attention
 from touchbase.blocking import api as blocking
 from touchbase.console import api as console
@@ -73,6 +73,7 @@ ROUTES: tuple[Route, ...] = (
     *keys.ROUTES,
     *team.ROUTES,
     *personal_keys.ROUTES,
+    *snippets.ROUTES,
     *audit_events.ROUTES,
     *status.ROUTES,
     *docs_page.ROUTES,
