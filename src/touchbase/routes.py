@@ -34,6 +34,7 @@ from touchbase.revyops.api import lists
 from touchbase.revyops.api import routes as revyops
 from touchbase.search.api import resource as search
 from touchbase.statuses import api as statuses
+from touchbase.statuses import looks
 
 ROUTES: tuple[Route, ...] = (
     *lists.LIST_ROUTES,
@@ -58,6 +59,7 @@ ROUTES: tuple[Route, ...] = (
     *exports.ROUTES,
     *reports.ROUTES,
     *statuses.ROUTES,
+    *looks.ROUTES,
     *jobs.ROUTES,
     *outgoing.ROUTES,
     *events.ROUTES,

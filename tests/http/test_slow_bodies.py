@@ -80,6 +80,7 @@ BODIES: dict[str, Any] = {
     "BlockContact": {},
     "ChangeConversation": {"label": "later"},
     "NewAnswer": {"message_id": 1, "text": "Late"},
+    "TeamStatuses": {"data": [{"name": "replied"}]},
     "NewDraft": {"text": "Late"},
     "NewSnippet": {"name": "late", "text": "Late"},
     "SnippetChange": {"text": "Late"},

@@ -195,6 +195,7 @@ def bodies(known: Known) -> dict[str, list[Any]]:
         "BlockContact": [{}, {"company": True}],
         "ChangeConversation": [{"state": "done"}, {"label": "later"}],
         "NewAnswer": [{"message_id": 1, "text": "of B"}],
+        "TeamStatuses": [{"data": [{"name": w.STATUS}]}],
         "NewDraft": [{"text": "of B"}],
         "NewSnippet": [{"name": "of B", "text": "of B"}],
         "SnippetChange": [{"text": "of B"}],

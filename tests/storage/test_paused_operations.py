@@ -318,6 +318,7 @@ NAME_NO_RECORD = {
     "auth.sessions": "end_sessions store_session store_session_uses",
     "auth.sql": "revoke_key rotate_key store_first_key store_key store_key_uses",
     "administration.snippets": "add_snippet change_snippet remove_snippet",
+    "statuses.looks": "set_team_statuses",
     "auth.users": "change_user invite_user revoke_invitation set_password store_link use_link",
     "cells.sql": "add_cell adopt_erasure_key confirm_place forget_places place_key raise_ids release_place remove_cell reserve_place "
     "set_cell_state share_erasure_key",

@@ -170,6 +170,7 @@ from touchbase.sql.migrations import packaged
 from touchbase.sql.operation import Command, needs_of, no_client, plan_of, plan_of_query, scope_of
 from touchbase.sql.scope import ALL_CLIENTS, CLIENT_LIST, NO_CLIENT
 from touchbase.sql.statement import Plan, Select
+from touchbase.statuses.looks import TeamStatus, list_team_statuses, set_team_statuses
 from touchbase.statuses.sql.refused import apply_refused
 from touchbase.statuses.sql.renames import define_status, remove_status
 from touchbase.storage.batch import probe
@@ -235,10 +236,10 @@ OF_INSTALLATION = {
     any_user, change_user, end_sessions, find_password, find_session, find_user, has_link, invite_user, list_invitations, list_sessions,
     list_users, revoke_invitation, set_password, sign_in_identity, store_link, store_session, store_session_uses, use_link,
     list_servers, note_presence, probe, forget_acts, list_audit_events, record_act,
-    add_snippet, change_snippet, list_snippets, remove_snippet,
+    add_snippet, change_snippet, list_snippets, remove_snippet, list_team_statuses, set_team_statuses,
 }  # fmt: skip
-"""The directory of cells, the list of the installation, people of the team and their snippets, the audit log, and the servers that run:
-tables that have nothing of a client: reviewed."""
+"""The directory of cells, the list of the installation, people of the team, their snippets and statuses, the audit log, and the
+servers that run: tables that have nothing of a client: reviewed."""
 LOOKING_FURTHER: dict[type, str] = {
     rotate_client_id: "must see whether the new id is, or was, somebody else's",
     add_erasures: "as above: the secret that it brings is the store's, and there is one only",
@@ -499,6 +500,7 @@ ASKING: list[Any] = [
     change_page(1, Listing(CONTACT_TYPE, 1, 5, status="a"), RecordUpdate(1, 0, {}, {}, 5, "k")),
     follow_changes(1, 9, 5, 9), link_page(1, 1, 0, 9, 5, 9),
     prune_messages(1, 2**40, 5), prune_answers(1, 2**40, 5), find_draft(1, 1, "u"),
+    set_team_statuses([TeamStatus(name="replied")], "v"), set_team_statuses([TeamStatus(name="replied")]),
     add_snippet(Snippet("s", "price", "Dear", 5)), change_snippet("s", "cost", None, 5), remove_snippet("s"),
     add_endpoint(Endpoint(1, 0, "https://a.example", 5, 5)), replay(1, 1, 5, missing_since_us=0), lead_shards("t", 5, 6),
     store_progress(1, 1, "t", 5, 1), forget_attempts(1, 10),

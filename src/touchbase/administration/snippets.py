@@ -12,6 +12,7 @@ from typing import Annotated
 from msgspec import UNSET, Meta, Struct, UnsetType
 
 from touchbase.auth.authentication import READ, WRITE
+from touchbase.auth.users import lock_users
 from touchbase.common.field_limits import why_not_storable
 from touchbase.common.misspelt import suggest
 from touchbase.common.timestamps import Micros, to_text
@@ -43,12 +44,11 @@ class Snippet:
 
 _SNIPPET: Columns = (("id", "text"), ("name", "text"), ("text", "text"), ("updated_us", "bigint"), ("version", "bigint"))
 _NAMES = names(_SNIPPET)
-INSERT_SNIPPET = Statement("insert_snippet", _SNIPPET, body=f"INSERT INTO snippet ({_NAMES}) SELECT * FROM p WHERE true RETURNING id")
+INSERT_SNIPPET = Statement("insert_snippet", _SNIPPET, body=f"INSERT INTO snippet ({_NAMES}) SELECT * FROM p WHERE true")
 UPDATE_SNIPPET = Statement(
     "update_snippet",
     _SNIPPET,
-    body="UPDATE snippet t SET name = p.name, text = p.text, updated_us = p.updated_us, version = p.version FROM p "
-    "WHERE t.id = p.id AND t.version = p.version - 1 RETURNING t.id",
+    body="UPDATE snippet t SET name = p.name, text = p.text, updated_us = p.updated_us, version = p.version FROM p WHERE t.id = p.id",
     by_row=True,
 )
 
@@ -69,6 +69,7 @@ def _taken(snippet: Snippet) -> Plan[Conflict | None]:
 @command
 def add_snippet(snippet: Snippet) -> Plan[Snippet | Conflict]:
     """Store a snippet. `Conflict` for a name that another one has."""
+    yield from lock_users()
     if (refused := (yield from _taken(snippet))) is not None:
         return refused
     yield Execute(INSERT_SNIPPET, [(snippet.id, snippet.name, snippet.text, snippet.updated_us, snippet.version)])
@@ -78,6 +79,7 @@ def add_snippet(snippet: Snippet) -> Plan[Snippet | Conflict]:
 @command
 def change_snippet(id: str, name: str | None, text: str | None, at: Micros) -> Plan[Snippet | TouchbaseError]:
     """Change a snippet; None leaves a value. `NotFound`, and `Conflict` for a name that another one has."""
+    yield from lock_users()
     present: Snippet | None = next((snippet for snippet in (yield from list_snippets.plan()) if snippet.id == id), None)
     if present is None:
         return _no_such_snippet(id)
@@ -88,8 +90,7 @@ def change_snippet(id: str, name: str | None, text: str | None, at: Micros) -> P
     if (refused := (yield from _taken(changed))) is not None:
         return refused
     row = (changed.id, changed.name, changed.text, changed.updated_us, changed.version)
-    if not (yield Execute(UPDATE_SNIPPET, [row])):
-        return Conflict("somebody else changed the snippet just now; read it again and repeat the change")
+    yield Execute(UPDATE_SNIPPET, [row])
     return changed
 
 
