@@ -55,7 +55,7 @@ GROUPS: dict[str, dict[str, str]] = {
     "conversations": {
         "list": "list_conversations", "get": "get_conversation", "change": "change_conversation", "change_many": "change_conversations",
         "count": "get_counters", "answer": "answer_conversation", "take_back_answer": "take_back_answer",
-        "mark_read": "mark_conversation_read", "mark_unread": "mark_conversation_unread",
+        "put_draft": "put_answer_draft", "mark_read": "mark_conversation_read", "mark_unread": "mark_conversation_unread",
     },
     "events": {"list": "list_events", "samples": "list_event_samples"},
     "suppressions": _suppressions(""),
@@ -105,6 +105,8 @@ GROUPS: dict[str, dict[str, str]] = {
     "team.invitations": {"list": "list_invitations", "create": "invite_user", "revoke": "revoke_invitation"},
     "team.sessions": {"list": "list_sessions", "end": "end_session", "end_all": "end_sessions"},
     "team.keys": {"list": "list_personal_keys", "create": "create_personal_key", "revoke": "revoke_personal_key"},
+    "team.statuses": {"list": "list_team_statuses", "replace": "set_team_statuses"},
+    "team.snippets": {"list": "list_snippets", "create": "create_snippet", "update": "update_snippet", "delete": "delete_snippet"},
     "audit_events": {"list": "list_audit_events", "export": "export_audit_events"},
     "admin.contacts": {"list": "list_contacts_of_all_clients", "match": "match_contacts_of_all_clients"},
     "admin.companies": {"list": "list_companies_of_all_clients", "match": "match_companies_of_all_clients"},
@@ -131,7 +133,9 @@ ABOUT = {
     "admin.connections": "Tools of a client, their secrets and settings.",
     "team": "Who calls, and people.", "team.users": "People, their roles and clients.",
     "team.invitations": "Invitations of people who have not joined.", "team.sessions": "Where people are signed in to the console.",
-    "team.keys": "Keys that people have made for themselves.", "audit_events": "Who did what.",
+    "team.keys": "Keys that people have made for themselves.", "team.snippets": "Texts for answers.",
+    "team.statuses": "How the team works with statuses.",
+    "audit_events": "Who did what.",
     "admin.contacts": "Contacts of all clients.", "admin.companies": "Companies of all clients.",
     "admin.suppressions": "Who no client may contact.", "admin.reports": "Reports of each client.",
 }  # fmt: skip

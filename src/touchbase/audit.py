@@ -53,6 +53,7 @@ ACTIONS: Mapping[str, str] = {
     "endpoint.removed": "An endpoint was removed.",
     "status.defined": "A status was declared.",
     "status.renamed": "A status was renamed, or merged into another one.",
+    "status.looks_changed": "The team's list of statuses was changed: their labels, colours and keys.",
     "status.removed": "A status was removed.",
     "custom_field.defined": "A custom field was declared, or its type changed.",
     "custom_field.changed": "A custom field or its values were renamed, merged or removed.",

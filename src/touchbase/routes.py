@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from touchbase.administration import audit_events, clients, connections, keys, personal_keys, pushes, status, team
+from touchbase.administration import audit_events, clients, connections, keys, personal_keys, pushes, snippets, status, team
 from touchbase.attention import api as attention
 from touchbase.blocking import api as blocking
 from touchbase.console import api as console
@@ -34,6 +34,7 @@ from touchbase.revyops.api import lists
 from touchbase.revyops.api import routes as revyops
 from touchbase.search.api import resource as search
 from touchbase.statuses import api as statuses
+from touchbase.statuses import looks
 
 ROUTES: tuple[Route, ...] = (
     *lists.LIST_ROUTES,
@@ -58,6 +59,7 @@ ROUTES: tuple[Route, ...] = (
     *exports.ROUTES,
     *reports.ROUTES,
     *statuses.ROUTES,
+    *looks.ROUTES,
     *jobs.ROUTES,
     *outgoing.ROUTES,
     *events.ROUTES,
@@ -73,6 +75,7 @@ ROUTES: tuple[Route, ...] = (
     *keys.ROUTES,
     *team.ROUTES,
     *personal_keys.ROUTES,
+    *snippets.ROUTES,
     *audit_events.ROUTES,
     *status.ROUTES,
     *docs_page.ROUTES,

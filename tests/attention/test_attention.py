@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import pytest
+from tests.answering.test_answers import Answers, answers, smartlead
 from tests.messages.conftest import Messages, mail, messages
 
 from touchbase.adapters.interface import WebhookRequest
@@ -30,7 +31,7 @@ from touchbase.inbox.sql.refused import store_refusals
 from touchbase.inbox.worker import InboxWorker
 from touchbase.sql.operation import Query
 
-__all__ = ["messages"]
+__all__ = ["answers", "messages"]
 PATH = "/team/v1/attention"
 
 
@@ -182,3 +183,27 @@ async def test_more_clients_than_an_engine_takes_parameters__are_read_as_one_is(
         assert one
         assert await store.read(query([*range(1, 40_001)])) == one
         assert await store.read(query([*range(2, 40_002)])) != one
+
+
+async def test_answer_that_was_not_sent__is_an_item_until_it_is_removed_or_repeated(answers: Answers) -> None:
+    async def found() -> list[tuple[int, int]]:
+        reply = await answers.house.call.get(f"{PATH}?kind=unsent_answer")
+        return [(item["count"], item["target_id"]) for item in reply.json()["data"]]
+
+    await answers.connect("smartlead")
+    await answers.receive(smartlead())
+    answers.responses += [(401, {"message": "no"}), (401, {"message": "no"})]
+    before = await found()
+
+    first = await answers.queue()
+    await answers.pass_time()
+    assert (before, await answers.states(), await found()) == ([], ["failed"], [(1, 1)])
+
+    second = await answers.queue()
+    assert await found() == []
+    await answers.pass_time()
+    assert await found() == [(1, 1)]
+
+    await answers.take_back(second)
+    await answers.take_back(first)
+    assert await found() == []

@@ -244,7 +244,7 @@ def test_cells__are_listed_without_their_addresses(run: Run, served: Served, cli
     assert "works on the store itself" in " ".join(run("cells", "drain", "eu", status=2).stderr.split())
 
 
-@pytest.mark.parametrize("command", sorted({*COMMANDS} - {*GROUPS} - {"attention", "mcp", "relay"}))
+@pytest.mark.parametrize("command", sorted({*COMMANDS} - {*GROUPS} - {"mcp", "relay"}))
 def test_command_without_server__says_where_to_run_it(run: Run, command: str) -> None:
     before = run(command, status=2)
     behind = CliRunner().invoke(cli, [command, "--url", "http://127.0.0.1:1"], prog_name="touchbase")

@@ -10,7 +10,9 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
-from tests.console.conftest import CLIENT, NARROW, Console, axe_faults, look_faults
+from playwright.sync_api import expect
+from tests.console.conftest import CLIENT, NARROW, Console, axe_faults, first_key, look_faults, press
+from tests.console.test_people import PASSWORD, email_field, invite
 
 pytestmark = pytest.mark.slow
 OF = f"?client={CLIENT}"
@@ -57,14 +59,18 @@ def smartlead() -> Iterator[Smartlead]:
     server.server_close()
 
 
+def connect(smartlead: Smartlead) -> dict[str, Any]:
+    """The body that connects the fake tool."""
+    settings = {"api_base": smartlead.base}
+    return {"channel": "email_campaign", "tool": "smartlead", "access_token": "a-token-of-smartlead", "settings": settings}
+
+
 @pytest.fixture
 def replies(start: Callable[..., Console], smartlead: Smartlead) -> Console:
     """A client with replies of Ada and Bo through Smartlead, which is connected, and one of Cy through a tool that takes no answers."""
     console = start("--fetch-allowed-origins", smartlead.base)
     console.send("PUT", f"/admin/v1/clients/{CLIENT}", {"settings": {}})
-    settings = {"api_base": smartlead.base}
-    connection = {"channel": "email_campaign", "tool": "smartlead", "access_token": "a-token-of-smartlead", "settings": settings}
-    console.send("POST", f"/admin/v1/clients/{CLIENT}/connections", connection)
+    console.send("POST", f"/admin/v1/clients/{CLIENT}/connections", connect(smartlead))
     for number, name in enumerate(("Bo", "Ada")):
         receive(console, name, f"st-{number}")
     message = {"direction": "received", "contact_id": 1, "text": "Hello", "tool": "reachinbox", "subject": "Re: Hi"}
@@ -77,14 +83,18 @@ def receive(console: Console, name: str, stats_id: str) -> None:
     """Receive a reply as a webhook of Smartlead."""
     email = f"{name.lower()}@people.example"
     console.send("POST", "/public/v2/contacts", {"email": email, "first_name": name})
-    body = {
+    console.send("POST", f"/public/emailcampaign-webhook/{CLIENT}", reply_of(email, stats_id, name))
+    while not any(each["contact"]["email"] == email for each in console.send("GET", "/team/v1/conversations")["data"]):
+        time.sleep(0.05)  # until it is applied: the list does not move by itself
+
+
+def reply_of(email: str, stats_id: str, name: str) -> dict[str, Any]:
+    """A reply, as Smartlead sends it."""
+    return {
         "event_type": "EMAIL_REPLY", "sl_email_lead_map_id": stats_id, "sl_lead_email": email, "to_email": email, "stats_id": stats_id,
         "from_email": "sam@agency.example", "campaign_id": 77, "subject": "Roofs", "app_url": "https://app.smartlead.ai/app/master-inbox",
         "reply_message": {"message_id": f"<{stats_id}@people.example>", "text": f"Tell me more. {name}"},
     }  # fmt: skip
-    console.send("POST", f"/public/emailcampaign-webhook/{CLIENT}", body)
-    while not any(each["contact"]["email"] == email for each in console.send("GET", "/team/v1/conversations")["data"]):
-        time.sleep(0.05)  # until it is applied: the list does not move by itself
 
 
 def open_ada(replies: Console, **more: Any) -> Any:
@@ -166,3 +176,44 @@ def test_composer__keeps_its_draft_and_fits_a_phone(replies: Console) -> None:
     page.reload()
     page.locator(".pane .answer-open").click()
     page.wait_for_function("document.querySelector('.composer textarea')?.value === 'Thursday at ten suits me.'")
+
+
+def test_draft_and_snippet__are_in_any_browser_of_their_writer(start: Callable[..., Console], smartlead: Smartlead) -> None:
+    console = start("--auth", "api-key", "--fetch-allowed-origins", smartlead.base)
+    server, admin = console.server, {"Authorization": f"Bearer {first_key(console.server)}"}
+    server.post("/admin/v1/clients", {"client_id": "ours", "name": "Ours"}, **admin)
+    server.post("/admin/v1/clients/ours/connections", connect(smartlead), **admin)
+    ada = {"email": "ada@people.example", "first_name": "Ada"}
+    server.post("/public/v2/contacts", ada, **admin, **{"X-Client-Id": "ours"})
+    server.post("/public/emailcampaign-webhook/ours", reply_of("ada@people.example", "st-1", "Ada"))
+    server.post("/team/v1/snippets", {"name": "when", "text": "Dear {{first_name}}, does Thursday suit you?\n{{my_name}}"}, **admin)
+    page = console.open(invite(console, admin, "mira@example.com", name="Mira", role="operator"))
+    page.get_by_label("Password").fill(PASSWORD)
+    press(page, "Enter")
+    page.get_by_label("Sign out (Mira)").wait_for()
+
+    compose(console, page)
+    page.get_by_label("Your answer, as plain text").press_sequentially("/wh")
+    page.get_by_role("group", name="Snippets").get_by_role("button", name="/when").wait_for()
+    press(page, "Tab")
+    field = page.get_by_label("Your answer, as plain text")
+    expect(field).to_have_value("Dear Ada, does Thursday suit you?\nMira")
+    with page.expect_response("**/draft"):
+        press(page, "Escape")
+    other = console.open("/replies")
+    email_field(other).fill("mira@example.com")
+    other.get_by_label("Password").fill(PASSWORD)
+    press(other, "Enter")
+    other.get_by_label("Sign out (Mira)").wait_for()
+    compose(console, other)
+
+    expect(other.get_by_label("Your answer, as plain text")).to_have_value("Dear Ada, does Thursday suit you?\nMira")
+
+
+def compose(console: Console, page: Any) -> None:
+    """Open the composer of the only reply."""
+    console.go(page, "/replies?client=ours")
+    page.locator(".reply", has_text="Ada").locator("button").click()
+    page.locator(".pane .answer-open").wait_for()
+    press(page, "r")
+    page.get_by_label("Your answer, as plain text").wait_for()

@@ -17,7 +17,7 @@ from touchbase.routes import description
 from touchbase.sql.store import Store
 
 DOCUMENT = description("1", keys_needed=True)
-NAMED = {"client_id": "acme", "channel": "crm", "tool": "hubspot", "id": "1", "field_id": "1", "name": "replied"}
+NAMED = {"client_id": "acme", "channel": "crm", "tool": "hubspot", "id": "1", "field_id": "1", "snippet_id": "1", "name": "replied"}
 Meanwhile = Callable[[], Awaitable[object]]
 
 
@@ -80,6 +80,10 @@ BODIES: dict[str, Any] = {
     "BlockContact": {},
     "ChangeConversation": {"label": "later"},
     "NewAnswer": {"message_id": 1, "text": "Late"},
+    "TeamStatuses": {"data": [{"name": "replied"}]},
+    "NewDraft": {"text": "Late"},
+    "NewSnippet": {"name": "late", "text": "Late"},
+    "SnippetChange": {"text": "Late"},
     "ChangeConversations": {"conversations": [{"client_id": "acme", "contact_id": 1}], "change": {"label": "later"}},
     "UserPatch": {"name": "Late"},
     "PersonalKeyRequest": {"name": "Late"},

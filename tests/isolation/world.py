@@ -30,6 +30,7 @@ from touchbase.connections.fetch_state import FetchResult
 from touchbase.connections.service import Connections
 from touchbase.connections.sql.fetching import claim_fetch, finish_fetch
 from touchbase.conversations.answers import LATEST, UNDO_US, claim_answer, queue_answer
+from touchbase.conversations.drafts import store_draft
 from touchbase.conversations.plans import mark_conversation
 from touchbase.imports.job import KINDS
 from touchbase.imports.preview import Previews
@@ -325,6 +326,7 @@ async def furnish(a: Side) -> None:
     [conversation] = (await a.sure("GET", f"/team/v1/conversations?client_id={a.client_id}"))["data"]
     await a.sure("PATCH", f"/team/v1/conversations/{a.client_id}/{conversation['contact']['id']}", {"label": "later"})
     await store.write(mark_conversation(a.number, conversation["contact"]["id"], "zq099readerqz"))
+    await store.write(store_draft(a.number, conversation["contact"]["id"], "zq099readerqz", "zq100draftqz", a.call.clock()))
     reply = conversation["newest"]["message_id"]
     for text in ("zq096answerqz", "zq097sendingqz", "zq098failedqz"):
         contact, now = conversation["contact"]["id"], a.call.clock()

@@ -27,6 +27,7 @@ from touchbase.conversations.answers import (
     settle_answer,
     take_back_answer,
 )
+from touchbase.conversations.drafts import store_draft
 from touchbase.conversations.plans import ConversationChange, change_conversation, change_conversations, mark_conversation
 from touchbase.custom_fields.changes import FieldJob
 from touchbase.custom_fields.sql import change_page as change_field_page
@@ -262,6 +263,8 @@ CALLS: dict[str, tuple[type | None, Call]] = {
     ),
     "mark_conversation": (mark_conversation, lambda w, t: mark_conversation(t.client, w.ann, "u1")),
     "mark_conversation: unread": (mark_conversation, lambda w, t: mark_conversation(t.client, w.ann, "u1", None, False)),
+    "store_draft": (store_draft, lambda w, t: store_draft(t.client, w.ann, "u1", f"{t.number}", t.at)),
+    "store_draft: none": (store_draft, lambda w, t: store_draft(t.client, w.ann, "u1", "", t.at)),
     "queue_answer": (
         queue_answer,
         lambda w, t: queue_answer(t.client, w.ann, w.message, f"{t.number}", t.at, closes=True, confirmed=True),
@@ -314,6 +317,8 @@ NAME_NO_RECORD = {
     "auth.identities": "sign_in_identity",
     "auth.sessions": "end_sessions store_session store_session_uses",
     "auth.sql": "revoke_key rotate_key store_first_key store_key store_key_uses",
+    "administration.snippets": "add_snippet change_snippet remove_snippet",
+    "statuses.looks": "set_team_statuses",
     "auth.users": "change_user invite_user revoke_invitation set_password store_link use_link",
     "cells.sql": "add_cell adopt_erasure_key confirm_place forget_places place_key raise_ids release_place remove_cell reserve_place "
     "set_cell_state share_erasure_key",

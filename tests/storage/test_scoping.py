@@ -20,6 +20,7 @@ from tests.operations import all_commands, all_queries
 from tests.outgoing.unsent import miss_an_event
 from tests.storage.statements import FOLDER, MAKERS, STATEMENTS, calls_of, module_at, texts
 
+from touchbase.administration.snippets import Snippet, add_snippet, change_snippet, list_snippets, remove_snippet
 from touchbase.audit import forget_acts, list_audit_events, record_act
 from touchbase.auth.api_key import ApiKey
 from touchbase.auth.identities import Identity, sign_in_identity
@@ -94,6 +95,7 @@ from touchbase.connections.sql.connections import add_connection
 from touchbase.connections.sql.fetching import due_fetches
 from touchbase.connections.sql.silence import claim_check, count_silent, due_judgements, judge_connection
 from touchbase.conversations.answers import due_answers, prune_answers
+from touchbase.conversations.drafts import find_draft
 from touchbase.conversations.plans import FEW_CLIENTS, Filters, list_done_conversations
 from touchbase.custom_fields.changes import FieldJob
 from touchbase.custom_fields.sql import define_field
@@ -168,6 +170,7 @@ from touchbase.sql.migrations import packaged
 from touchbase.sql.operation import Command, needs_of, no_client, plan_of, plan_of_query, scope_of
 from touchbase.sql.scope import ALL_CLIENTS, CLIENT_LIST, NO_CLIENT
 from touchbase.sql.statement import Plan, Select
+from touchbase.statuses.looks import TeamStatus, list_team_statuses, set_team_statuses
 from touchbase.statuses.sql.refused import apply_refused
 from touchbase.statuses.sql.renames import define_status, remove_status
 from touchbase.storage.batch import probe
@@ -233,9 +236,10 @@ OF_INSTALLATION = {
     any_user, change_user, end_sessions, find_password, find_session, find_user, has_link, invite_user, list_invitations, list_sessions,
     list_users, revoke_invitation, set_password, sign_in_identity, store_link, store_session, store_session_uses, use_link,
     list_servers, note_presence, probe, forget_acts, list_audit_events, record_act,
+    add_snippet, change_snippet, list_snippets, remove_snippet, list_team_statuses, set_team_statuses,
 }  # fmt: skip
-"""The directory of cells, the list of the installation, people of the team, the audit log, and the servers that run: tables that have
-nothing of a client: reviewed."""
+"""The directory of cells, the list of the installation, people of the team, their snippets and statuses, the audit log, and the
+servers that run: tables that have nothing of a client: reviewed."""
 LOOKING_FURTHER: dict[type, str] = {
     rotate_client_id: "must see whether the new id is, or was, somebody else's",
     add_erasures: "as above: the secret that it brings is the store's, and there is one only",
@@ -495,7 +499,9 @@ ASKING: list[Any] = [
     ensure_client("unknown", 5, first_use=True),
     change_page(1, Listing(CONTACT_TYPE, 1, 5, status="a"), RecordUpdate(1, 0, {}, {}, 5, "k")),
     follow_changes(1, 9, 5, 9), link_page(1, 1, 0, 9, 5, 9),
-    prune_messages(1, 2**40, 5), prune_answers(1, 2**40, 5),
+    prune_messages(1, 2**40, 5), prune_answers(1, 2**40, 5), find_draft(1, 1, "u"),
+    set_team_statuses([TeamStatus(name="replied")], "v"), set_team_statuses([TeamStatus(name="replied")]),
+    add_snippet(Snippet("s", "price", "Dear", 5)), change_snippet("s", "cost", None, 5), remove_snippet("s"),
     add_endpoint(Endpoint(1, 0, "https://a.example", 5, 5)), replay(1, 1, 5, missing_since_us=0), lead_shards("t", 5, 6),
     store_progress(1, 1, "t", 5, 1), forget_attempts(1, 10),
     announce_installation_list(1, 1, 5), retry_pushes(1, "blocklist:instantly", 5, [1]),

@@ -20,6 +20,7 @@ const PLACES: Record<string, (item: Item) => readonly [path: string, query: Quer
   job: ({ target_id }) => [`/imports/${target_id}`, {}, 'Look at it', false],
   erasure_request: () => ['/erasure', {}, 'Decide', true],
   waiting_reply: () => ['/replies', { sort: 'waiting' }, 'Answer', false],
+  unsent_answer: () => ['/replies', {}, 'Look at it', false],
   stored_bytes: ({ client_id: of }) => [`/clients/${of ?? ''}`, {}, 'Show the client', true],
   key: () => ['/keys', {}, 'Rotate it', true],
 };

@@ -9,8 +9,9 @@ import type { Schemas } from '../types';
 import { Button, Icon, Keys, ProblemNote } from '../ui/basic';
 import { dismiss, toast, toastProblem } from '../ui/toast';
 import { count, toolName } from '../words';
-import { forget, keep, kept } from './answer-drafts';
+import { forget, keep, kept, saveDraft } from './answer-drafts';
 import { keyOf, nameOf, pathOf, readConversationsAgain, type Conversation, type WithMessages } from './conversations';
+import { useSnippets, type Snippet } from './snippets';
 
 type Answer = Schemas['AnswerOut'];
 type Capability = Schemas['ReplyCapabilityOut'];
@@ -28,7 +29,7 @@ export function Answering({ conversation, found }: { conversation: Conversation;
   return (
     <footer class="answering">
       {answers.filter(({ state }) => state !== 'sent').map((answer) => <OneAnswer key={answer.id} answer={answer} conversation={conversation} capability={capability} />)}
-      {isOpen ? <Composer conversation={conversation} version={found.version} capability={capability} /> : <How conversation={conversation} capability={capability} />}
+      {isOpen ? <Composer conversation={conversation} version={found.version} capability={capability} draft={found.draft?.text ?? ''} /> : <How conversation={conversation} capability={capability} />}
     </footer>
   );
 }
@@ -90,9 +91,11 @@ function newKey(): string {
   return Array.from(crypto.getRandomValues(new Uint8Array(16)), (byte) => byte.toString(16).padStart(2, '0')).join('');
 }
 
-function Composer({ conversation, version, capability }: { conversation: Conversation; version: string; capability: Capability }) {
+function Composer({ conversation, version, capability, draft }: { conversation: Conversation; version: string; capability: Capability; draft: string }) {
   const key = keyOf(conversation);
-  const [text, setText] = useState(() => kept(key));
+  const [text, setText] = useState(() => kept(key) ?? draft);
+  const [caret, setCaret] = useState(0);
+  const snippets = useSnippets(conversation, text, caret);
   const [problem, setProblem] = useState<Problem | null>(null);
   const [busy, setBusy] = useState(false);
   const field = useRef<HTMLTextAreaElement>(null);
@@ -100,11 +103,23 @@ function Composer({ conversation, version, capability }: { conversation: Convers
   const request = useRef({ text: '', key: '' });
   const closes = useRef(true);
   const isBlocked = problem?.body.errors?.some(({ code }) => code === 'blocked') ?? false;
-  useEffect(() => field.current?.focus(), []);
+  useEffect(() => {
+    field.current?.focus();
+    return () => void saveDraft(key).then(() => readConversationsAgain());
+  }, []);
   function write(value: string) {
     setText(value);
-    keep(key, value);
+    keep(conversation, value);
     setProblem(null);
+  }
+  function insert(snippet: Snippet) {
+    const next = snippets.insert(snippet);
+    write(next.text);
+    setCaret(next.caret);
+    requestAnimationFrame(() => {
+      field.current?.focus();
+      field.current?.setSelectionRange(next.caret, next.caret);
+    });
   }
   function close() {
     composing.value = null;
@@ -117,6 +132,7 @@ function Composer({ conversation, version, capability }: { conversation: Convers
     if (request.current.text !== JSON.stringify(body)) request.current = { text: JSON.stringify(body), key: newKey() };
     setBusy(true);
     try {
+      await saveDraft(key); // or it is stored after the answer, and is a draft again
       const headers = { 'idempotency-key': request.current.key, 'if-match': `"${version}"` };
       const { data } = await call<Answer>('POST', `${pathOf(conversation)}/answers`, { body, headers });
       forget(key);
@@ -143,6 +159,9 @@ function Composer({ conversation, version, capability }: { conversation: Convers
         if (event.key === 'Enter' && (event.metaKey || event.ctrlKey)) {
           event.preventDefault();
           void send(!event.shiftKey);
+        } else if (event.key === 'Tab' && !event.shiftKey && snippets.found[0]) {
+          event.preventDefault();
+          insert(snippets.found[0]);
         } else if (event.key === 'Escape') {
           event.stopPropagation();
           close();
@@ -150,7 +169,16 @@ function Composer({ conversation, version, capability }: { conversation: Convers
       }}
     >
       <Fact capability={capability} />
-      <textarea ref={field} rows={6} maxLength={MOST} aria-label="Your answer, as plain text" dir="auto" value={text} onInput={(event) => write(event.currentTarget.value)} />
+      <textarea ref={field} rows={6} maxLength={MOST} aria-label="Your answer, as plain text" dir="auto" value={text} onInput={(event) => (write(event.currentTarget.value), setCaret(event.currentTarget.selectionStart))} onKeyUp={(event) => setCaret(event.currentTarget.selectionStart)} />
+      {snippets.found.length > 0 && (
+        <div class="marks snippets" role="group" aria-label="Snippets">
+          {snippets.found.map((snippet, n) => (
+            <Button key={snippet.id} onClick={() => insert(snippet)}>
+              /{snippet.name} {n === 0 && <kbd>Tab</kbd>}
+            </Button>
+          ))}
+        </div>
+      )}
       {text.length > MOST * 0.9 && <p class="faint">{`${count(MOST - text.length)} characters left`}</p>}
       {problem && !isBlocked && <ProblemNote problem={problem} />}
       {isBlocked && (
@@ -185,7 +213,7 @@ function said(conversation: Conversation, answer: Answer, text: string): void {
 /** Take an answer back; its text is a draft again. */
 async function takeBack(conversation: Conversation, answer: Answer, text: string): Promise<void> {
   await call('DELETE', `${pathOf(conversation)}/answers/${answer.id}`);
-  if (!kept(keyOf(conversation))) keep(keyOf(conversation), text);
+  if (text && !kept(keyOf(conversation))) keep(conversation, text);
   void readConversationsAgain();
 }
 

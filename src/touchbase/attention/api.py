@@ -44,9 +44,9 @@ class AttentionItem(Struct, kw_only=True):
     last_at: Annotated[MaybeTime, Meta(description="When it happened last.")]
     channel: str | None = None
     tool: Annotated[str | None, Meta(description="The tool that it is about.")] = None
-    target_id: Annotated[int | None, Meta(description="The endpoint, the job, the newest webhook, or the contact who waits longest.")] = (
-        None
-    )
+    target_id: Annotated[
+        int | None, Meta(description="The endpoint, the job, the newest webhook, or the contact who waits longest or got no answer.")
+    ] = None
 
 
 class AttentionPage(PageOf[AttentionItem]):
@@ -115,6 +115,7 @@ _WORDS: dict[str, tuple[str, str]] = {
     plans.JOB: ("job {id} failed: {about}", "start it again"),
     plans.ERASURE: ("people whom a CRM asks to erase: {count}", "erase or restore each"),
     plans.WAITING_REPLY: ("promising replies that wait for more than a working day: {count}", "answer, snooze or close them"),
+    plans.UNSENT: ("answers that were not sent, or perhaps not: {count}", "look into the tool, then send each again or remove it"),
     plans.STORED_BYTES: ("the client stores {about}", "delete data, or raise the limit"),
     plans.KEY: ("the key {about}", "rotate it"),
     plans.SERVER: ("{about}", "ask whoever runs the server"),
@@ -137,8 +138,8 @@ ROUTES = [
     Route(
         "GET", PATH, list_attention, scope=READ, operation_id="list_attention", tag=TAG, summary="List what needs a person",
         description="Refused and unrecognised webhooks, misspelt clients, silent connections, endpoints that stand still, failed jobs, "
-        "requests to erase, promising replies that wait, full stores, ending keys and warnings of the server. Webhooks for unknown "
-        "clients, keys and warnings are seen by those who see all clients.",
+        "requests to erase, promising replies that wait, answers that were not sent, full stores, ending keys and warnings "
+        "of the server. Webhooks for unknown clients, keys and warnings are seen by those who see all clients.",
         query=(*PAGE, CLIENT, KIND), success=(Success(200, "A page.", AttentionPage),), problems=(404,),
     ),
 ]  # fmt: skip

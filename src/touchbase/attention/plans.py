@@ -6,21 +6,26 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from touchbase.common.timestamps import DAY, SECOND, Micros
+from touchbase.conversations.answers import FAILED as UNSENT_ANSWER
+from touchbase.conversations.answers import UNKNOWN as UNKNOWN_ANSWER
 from touchbase.conversations.plans import OPEN, WAITING, Filters, divide_clients, list_conversations
 from touchbase.deliveries.delivery import FAILED, UNRECOGNISED
 from touchbase.inbox.refused import NO_CLIENT, NOT_VERIFIED, STORAGE, TOO_LARGE, UNKNOWN_CLIENT
 from touchbase.jobs.models import FAILED as FAILED_JOB
+from touchbase.messages.sql.plans import event_of_copy
 from touchbase.sql.cell_answers import Answers, Division
 from touchbase.sql.filters import among
 from touchbase.sql.operation import query
 from touchbase.sql.statement import Plan, Row, Select
 
-REFUSED, UNKNOWN, ENDPOINT, SILENT, FETCHING, JOB, ERASURE, WAITING_REPLY = (
+REFUSED, UNKNOWN, ENDPOINT, SILENT, FETCHING, JOB, ERASURE, WAITING_REPLY, UNSENT = (
     "refused_webhooks", "unknown_client", "endpoint", "silent_connection", "fetching", "job", "erasure_request", "waiting_reply",
+    "unsent_answer",
 )  # fmt: skip
 NOT_RECOGNISED, NOT_APPLIED, STORED_BYTES, KEY, SERVER = "not_recognised", "not_applied", "stored_bytes", "key", "server"
 KINDS = (
-    REFUSED, UNKNOWN, ENDPOINT, SILENT, FETCHING, NOT_APPLIED, NOT_RECOGNISED, JOB, ERASURE, WAITING_REPLY, STORED_BYTES, KEY, SERVER,
+    REFUSED, UNKNOWN, ENDPOINT, SILENT, FETCHING, NOT_APPLIED, NOT_RECOGNISED, JOB, ERASURE, WAITING_REPLY, UNSENT, STORED_BYTES,
+    KEY, SERVER,
 )  # fmt: skip
 CRITICAL, WARNING = "critical", "warning"
 RECENT: Micros = 7 * DAY
@@ -52,7 +57,7 @@ class Item:
     about: str | None = None
     """The cause of a refusal, the id in the address, the state or error of an endpoint, a queue or a job."""
     id: int | None = None
-    """The endpoint, the job, the newest of the webhooks, or the contact whose reply waits longest."""
+    """The endpoint, the job, the newest of the webhooks, or the contact whose reply waits longest or who got no answer."""
 
 
 def _joined(call: object, answers: Answers) -> list[Item]:
@@ -97,6 +102,7 @@ def list_items(clients: Sequence[int], now: Micros) -> Plan[list[Item]]:
     )
     items += [Item(ERASURE, *row) for row in rows]
     items += yield from _waiting(clients, now)
+    items += yield from _unsent(condition, numbers)
     return in_order(items)
 
 
@@ -161,6 +167,22 @@ def _waiting(clients: Sequence[int], now: Micros) -> Plan[list[Item]]:
             if since < (item.since_us or since):
                 item.since_us, item.id = since, waiting.contact_id
             item.last_us = max(item.last_us or 0, since)
+    return [*items.values()]
+
+
+def _unsent(condition: str, numbers: Row) -> Plan[list[Item]]:
+    """Answers that were not sent, or perhaps not, until somebody removes them or answers that message again."""
+    rows = yield Select(
+        "SELECT a.client, e.record_id, a.created_us FROM answer a JOIN message m ON m.client = a.client AND m.id = a.message_id "
+        f"JOIN event e ON {event_of_copy('e', 'm')} WHERE a.client {condition} AND a.state IN ('{UNSENT_ANSWER}', '{UNKNOWN_ANSWER}') "
+        "AND NOT EXISTS (SELECT 1 FROM answer o WHERE o.client = a.client AND o.message_id = a.message_id AND o.id > a.id) "
+        f"ORDER BY a.created_us, a.id LIMIT {MOST}",
+        numbers,
+    )
+    items: dict[int, Item] = {}
+    for client, contact, created in rows:
+        item = items.setdefault(client, Item(UNSENT, client, 0, created, created, CRITICAL, id=contact))
+        item.count, item.last_us = item.count + 1, created
     return [*items.values()]
 
 

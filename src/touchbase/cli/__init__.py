@@ -52,6 +52,7 @@ COMMANDS = {
     "endpoints": "endpoints",
     "keys": "keys",
     "users": "users",
+    "snippets": "snippets",
     "audit": "audit",
     "encryption-keys": "encryption_keys",
     "cells": "cells",

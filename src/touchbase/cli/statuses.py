@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from touchbase.cli.options import Group, json_option
 from touchbase.cli.output import NOTE, Column, print_json, print_list, print_record
+from touchbase.cli.store import read_text
 from touchbase.cli.through_api import end_of, here, through_api, with_client_id
 
 if TYPE_CHECKING:
@@ -153,3 +156,25 @@ def _print_end(job: dict[str, Any] | None, done: str, as_json: bool) -> None:
         click.echo(done + changed)
     if job is not None and job["error"] is not None:
         raise click.ClickException(f"job {job['id']} is {job['state']}: {job['error']}")
+
+
+@statuses.command()
+@through_api()
+@click.option(
+    "--set",
+    "file",
+    type=click.Path(path_type=Path, allow_dash=True),
+    help="Replace them by those of this JSON file, as --json prints them (- for standard input).",
+)
+@json_option()
+def looks(tb: Touchbase, file: Path | None, as_json: bool) -> None:
+    """List labels, colours, groups and keys of the team's statuses, which are the same for all clients."""
+    if file is not None:
+        try:
+            rows: Any = json.loads(read_text(file))
+        except ValueError as error:
+            raise click.ClickException(f"{file} is no JSON: {error}") from None
+        tb.team.statuses.replace({"data": rows})
+    statuses = tb.team.statuses.list()["data"]
+    names = ("name", "label", "color", "group", "key", "closes")
+    print_list(statuses, names, names, as_json=as_json, empty="the team has decided nothing about its statuses")

@@ -12,6 +12,7 @@ An answer belongs to the contact of the message that it answers, so merges, undo
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -20,6 +21,7 @@ import msgspec
 from touchbase.common.normalize import find_email_key
 from touchbase.common.timestamps import SECOND, Micros
 from touchbase.connections.models import Connection, connection_of
+from touchbase.conversations.drafts import REMOVE_DRAFT
 from touchbase.conversations.plans import CHANGED, HANDLE, REOPEN_HANDLED_BY, get_conversation
 from touchbase.do_not_contact.models import Addresses
 from touchbase.do_not_contact.sql.lookup import find_suppressed, mark_records
@@ -47,7 +49,15 @@ LATEST: Micros = 900 * SECOND
 """How long after its time an answer is still sent: later, after an outage, a person decides again."""
 LONGEST_TEXT = 20_000
 """Characters of an answer."""
+SNIPPET_FIELDS = ("first_name", "last_name", "company_name", "email", "my_name")
+"""Fields of snippets, written as `{{first_name}}`: those of the contact, and the name of who answers."""
+_FIELD = re.compile(r"\{\{\s*(\w+)\s*\}\}")
 BLOCKED = "the contact must not be contacted ({reason}); send confirm_blocked: true if the answer shall go out all the same"
+
+
+def fields_in(text: str) -> list[str]:
+    """Return the names in double braces in a text."""
+    return list(dict.fromkeys(_FIELD.findall(text)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -254,11 +264,12 @@ def answers_of_contact(client: int, contact_id: int) -> Plan[list[Answer]]:
 def queue_answer(
     ids: Ids, client: int, contact_id: int, message_id: int, text: str, at: Micros, by: Author = NO_AUTHOR,
     closes: bool = False, confirmed: bool = False, dry_run: bool = False, if_version: str | None = None,
+    writer: str = "",
 ) -> Plan[Answer | NotFound | Invalid | Conflict | PreconditionFailed]:  # fmt: skip
     """Queue an answer to a received message of a contact; `NotFound` without the contact or the message.
 
     `Invalid` for a blocked contact that nobody confirmed; `Conflict` if the same text is on its way to this message, or was sent;
-    `PreconditionFailed` if the conversation has another version than `if_version`.
+    `PreconditionFailed` if the conversation has another version than `if_version`. `writer`: The user whose draft it was.
     """
     # The lock blocks merges, deletions and erasures of the contact, and other answers to it.
     message: Message = yield from lock_message(client, message_id)
@@ -283,6 +294,8 @@ def queue_answer(
             0, "", None,
         )  # fmt: skip
         yield Execute(INSERT_ANSWER, [row])
+        if writer:
+            yield Execute(REMOVE_DRAFT, [(client, contact_id, writer)])
         if closes and conversation is not None and conversation.human + conversation.automatic:
             yield Execute(HANDLE, [(client, CONTACT, contact_id, at, _mark(answer))])
             yield from log_events([LoggedEvent(client, EventType.CONVERSATION_DONE, at, CONTACT, contact_id, cause=by_request(by))])

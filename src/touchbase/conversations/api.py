@@ -25,7 +25,18 @@ from touchbase.conversations.answer_bodies import (
     answer_out,
     capability_out,
 )
-from touchbase.conversations.answers import Answer, answers_of_contact, capability_of, queue_answer, take_back_answer, why_not
+from touchbase.conversations.answers import (
+    LONGEST_TEXT,
+    SNIPPET_FIELDS,
+    Answer,
+    answers_of_contact,
+    capability_of,
+    fields_in,
+    queue_answer,
+    take_back_answer,
+    why_not,
+)
+from touchbase.conversations.drafts import find_draft, store_draft
 from touchbase.conversations.plans import (
     ANY,
     DONE,
@@ -138,12 +149,26 @@ class ConversationPage(PageOf[ConversationOut]):
     """A page of conversations; `next_cursor` is null on the last one."""
 
 
+class DraftOut(Struct):
+    """What the person who calls is writing."""
+
+    text: Annotated[str, Meta(description="As it was stored last.")]
+    updated_at: Annotated[Time, Meta(description="When it was stored.")]
+
+
+class NewDraft(Struct, forbid_unknown_fields=True):
+    """The draft of an answer."""
+
+    text: Annotated[str, Meta(max_length=LONGEST_TEXT, description="Plain text; empty: there is no draft any more.")]
+
+
 class ConversationWithMessages(ConversationOut, kw_only=True):
     """A conversation with its newest messages."""
 
     messages: Annotated[list[MessageOut], Meta(description=f"The newest {MOST_MESSAGES}, the newest first.")]
     answers: Annotated[list[AnswerOut], Meta(description="What was answered here, oldest first; a sent one is a message, too.")]
     reply_capability: Annotated[ReplyCapabilityOut, Meta(description="How its newest reply is answered.")]
+    draft: Annotated[DraftOut | None, Meta(description="The answer that the person who calls has begun; null: none, or a key calls.")]
 
 
 class ChangeConversation(Struct, forbid_unknown_fields=True):
@@ -227,6 +252,7 @@ example(
     ChangeConversations,
     {"conversations": [{"client_id": "acme", "contact_id": 1, "version": "12-1-0"}], "change": {"snoozed_until": "2026-11-23T08:00:00Z"}},
 )
+example(NewDraft, {"text": "Thursday at ten suits"})
 example(Counters, {"open": 46, "snoozed": 5, "automatic": 14, "unassigned": 31, "mine": 12, "unread": 4})
 
 
@@ -292,12 +318,15 @@ async def get_team_conversation(call: Call) -> Response:
     answers = await store.read(answers_of_contact(client.number, contact_id))
     connections = await store.read(list_connections(client.number))
     capability = capability_of(messages, connections, conversation.contact[0])
+    reader = _reader(caller)
+    draft = await store.read(find_draft(client.number, contact_id, reader)) if reader else None
     shown = _out(conversation, client, call.api.dependencies.clock())
     body = {
         **_members(shown),
         "messages": [message_out(message) for message in messages],
         "answers": [answer_out(answer) for answer in answers],
         "reply_capability": capability_out(capability),
+        "draft": None if draft is None else DraftOut(draft.text, to_text(draft.updated_us)),
     }
     return Response(body=encode(body), headers=[_etag(conversation)])
 
@@ -335,6 +364,21 @@ async def _mark(call: Call, *, is_read: bool) -> Response:
     await call.api.dependencies.store.write(
         plans.mark_conversation(client.number, contact_id, caller.user.id, _version(call), is_read=is_read)
     )
+    return Response(204)
+
+
+async def put_draft(call: Call) -> Response:
+    """Handle `PUT` of the draft of an answer."""
+    caller, client, contact_id = await _named(call)
+    call.parameters().done()
+    if caller.user is None:
+        raise Forbidden("a key has no drafts: sign in, or use a personal key")
+    text, now = (await call.body(NewDraft)).text, call.api.dependencies.clock()
+    if (why := why_not_storable(text)) is not None:
+        raise Invalid([Fault("/text", "unusable_text", why)])
+    if text:
+        call.api.storing(client, 1, now)
+    await call.api.dependencies.store.write(store_draft(client.number, contact_id, caller.user.id, text, now))
     return Response(204)
 
 
@@ -383,12 +427,16 @@ Outcomes = dict[tuple[int, int], Conversation | TouchbaseError]
 
 async def answer(call: Call) -> Response:
     """Handle `POST` of one answer."""
-    (_, client, contact_id), parameters = await _named(call), call.parameters()
+    (caller, client, contact_id), parameters = await _named(call), call.parameters()
     parameters.done()
     body, parts, dry_run = await call.body(NewAnswer), call.api.dependencies, parameters[DRY_RUN]
     text = (clean(body.text) or "").strip()
     if (why := why_not_storable(body.text)) is not None or not text:
         raise Invalid([Fault("/text", "unusable_text", why or "must have a visible character")])
+    if unfilled := [name for name in fields_in(text) if name in SNIPPET_FIELDS]:
+        raise Invalid(
+            [Fault("/text", "unfilled_field", f"has the field {{{{{unfilled[0]}}}}} of a snippet: write in its place what it stands for")]
+        )
     message = (await parts.store.read(get_messages(client.number, [body.message_id]))).get(body.message_id)
     refusal = None if message is None else why_not(message, await parts.store.read(list_connections(client.number)))
     if refusal is not None:
@@ -400,6 +448,7 @@ async def answer(call: Call) -> Response:
     command = queue_answer(
         client.number, contact_id, body.message_id, text, parts.clock(), author_of(call.scope),
         closes=body.close, confirmed=body.confirm_blocked, dry_run=dry_run, if_version=_version(call),
+        writer=_reader(caller),
     )  # fmt: skip
 
     def respond(answer: Answer) -> Response:
@@ -560,6 +609,13 @@ ROUTES = [
         "DELETE", f"{PATH}/{{client_id}}/{{id}}/read", unread_conversation, scope=READ, operation_id="mark_conversation_unread", tag=TAG,
         summary="Mark a conversation as unread", description="Its replies that are not handled are unread for the person who calls.",
         success=(Success(204, "It is unread."),),
+    ),
+    Route(
+        "PUT", f"{PATH}/{{client_id}}/{{id}}/draft", put_draft, scope=WRITE, operation_id="put_answer_draft", tag=TAG,
+        summary="Store the draft of an answer",
+        description="What the person who calls has written so far; the conversation shows it in every browser of that person, and to "
+        "nobody else. Sending an answer removes it.",
+        body=NewDraft, success=(Success(204, "It is stored, or removed."),),
     ),
     Route(
         "POST", f"{PATH}/{{client_id}}/{{id}}/answers", answer, scope=WRITE, operation_id="answer_conversation", tag=TAG,

@@ -18,16 +18,16 @@ from touchbase.http import query_parameters as query
 from touchbase.http.endpoint import Call
 from touchbase.http.query_parameters import LIMIT, PAGE, cursor_text
 from touchbase.http.responses import Response
-from touchbase.http.routing import Route, Success, Tag
+from touchbase.http.routing import Route, Success
 from touchbase.http.schemas import PageOf, Time, encode, example, named_enum
 from touchbase.jobs.api import JobOut, job_response
 from touchbase.records.record_type import RECORD_TYPES
 from touchbase.sql.operation import Command
+from touchbase.statuses.looks import TAG, StatusLook, list_team_statuses, look_of
 from touchbase.statuses.models import PLURALS, RECORD_KINDS, ROLES, Changed, RenamePreview, StatusInfo, listed
 from touchbase.statuses.sql.renames import define_status, list_statuses, preview_rename, remove_status, rename_status
 
 PATH = "/public/v2/statuses"
-TAG = Tag("Statuses", "The words that contacts and companies have as their status: define, rename and merge them.")
 _ROLE = named_enum("StatusRole", "What the rules of mails, replies and bounces take a status for.", ROLES)
 StatusName = Annotated[str, Meta(min_length=1, max_length=limits.STATUS)]
 
@@ -87,6 +87,9 @@ class RecordStatus(Struct):
     opts_out: Annotated[bool, Meta(description="Whether contacts with it must not be contacted: it puts them on the do-not-contact list.")]
     next: Annotated[list[str] | None, Meta(description="The statuses that may follow it; null: any.")]
     former_names: list[FormerName]
+    look: Annotated[StatusLook | None, Meta(description="How the team works with it; null: nobody has decided, or it is of companies.")] = (
+        None
+    )
 
 
 class StatusPage(PageOf[RecordStatus]):
@@ -114,6 +117,7 @@ example(
         "name": "Interested", "declared": True, "records": 412, "renaming": 0, "stands_for": ["replied"], "refused": 0,
         "role": None, "opts_out": False, "next": None,
         "former_names": [{"name": "replied", "renamed_at": "2026-11-20T09:30:00Z", "merged": False, "by": "k_5f3a9c"}],
+        "look": {"label": "", "color": "lime", "group": "active", "key": 1, "closes": False},
     },
 )  # fmt: skip
 example(
@@ -149,8 +153,10 @@ class StatusResource:
         ]
         start = _start([status.name for status in statuses], after)
         page = statuses[start : start + parameters[LIMIT]]
+        team = await call.api.dependencies.store.read(list_team_statuses()) if self._kind == CONTACT else []
+        looks = {status.name: status for status in team}
         cursor = cursor_text(self.path, (start + len(page), page[-1].name)) if start + len(page) < len(statuses) else None
-        return Response(body=encode(StatusPage([status_out(status) for status in page], cursor)))
+        return Response(body=encode(StatusPage([status_out(status, look_of(status, looks)) for status in page], cursor)))
 
     async def define(self, call: Call) -> Response:
         """`POST` of a status."""
@@ -241,7 +247,7 @@ def _defined(changed: Changed, kind: int, name: str) -> RecordStatus:
     return status_out(next(status for status in statuses if status.name == name))
 
 
-def status_out(status: StatusInfo) -> RecordStatus:
+def status_out(status: StatusInfo, look: StatusLook | None = None) -> RecordStatus:
     """Return a status as responses show it."""
     former = [_former(rename) for rename in status.former]
     return RecordStatus(
@@ -255,6 +261,7 @@ def status_out(status: StatusInfo) -> RecordStatus:
         status.opts_out,
         status.next,
         former,
+        None if look is None else StatusLook(**{name: getattr(look, name) for name in StatusLook.__struct_fields__}),
     )
 
 
