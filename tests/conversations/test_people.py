@@ -4,8 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
 from tests.auth.test_people import Browser, Office, grants, office, quick_passwords
 from tests.conversations.test_conversations import PATH
+
+from touchbase.clients.models import Client
+from touchbase.clients.service import Clients
 
 __all__ = ["office", "quick_passwords"]
 
@@ -125,3 +129,47 @@ async def test_person_of_several_clients__may_send_an_idempotency_key_of_their_o
     assert [reply.status for reply in replies] == [200, 200, 422]
     assert replies[0].body == replies[1].body
     assert "this Idempotency-Key was used for another request" in replies[2].problem["detail"]
+
+
+async def test_done_conversations_of_many_clients__are_paged_newest_first_without_suspended_ones(office: Office) -> None:
+    names = [f"client-{number}" for number in range(6)]
+    for client_id in names:
+        await office.client(client_id)
+    order: list[tuple[str, int]] = []
+    for client_id in [*names, *reversed(names), *names]:
+        office.call.clock.move(60)
+        address = f"{len(order)}@{client_id}.example"
+        contact = (await office("POST", "/public/v2/contacts", {"email": address}, x_client_id=client_id)).json()["id"]
+        message = {"direction": "received", "contact_id": contact, "text": "Yes"}
+        assert (await office("POST", "/public/v2/messages", message, x_client_id=client_id)).status == 201
+        assert (await office("PATCH", f"{PATH}/{client_id}/{contact}", {"state": "done"})).status == 200
+        order.append((client_id, contact))
+    await office("POST", "/admin/v1/clients/client-3/suspend")
+    newest = [place for place in reversed(order) if place[0] != "client-3"]
+    mira = await office.join("mira@example.com", grants=grants(**dict.fromkeys(names, "viewer")))
+
+    for caller in (office, mira):
+        listed: list[tuple[str, int]] = []
+        cursor: str | None = ""
+        while cursor is not None:
+            page = (await caller("GET", f"{PATH}?state=done&limit=4{f'&cursor={cursor}' if cursor else ''}")).json()
+            listed += [(row["client_id"], row["contact"]["id"]) for row in page["data"]]
+            cursor = page["next_cursor"]
+        assert listed == newest
+        assert {row["client_id"] for row in (await caller("GET", f"{PATH}?state=open")).json()["data"]} == set()
+
+
+async def test_page_over_all_clients__reads_no_client_that_is_not_on_it(office: Office, monkeypatch: pytest.MonkeyPatch) -> None:
+    for client_id in ("ours", "yours"):
+        await reply_to(office, client_id)
+    mira = await office.join("mira@example.com", grants=grants(ours="admin", yours="viewer"))
+
+    async def refused(self: Clients) -> list[Client]:
+        raise AssertionError("all clients are read")
+
+    monkeypatch.setattr(Clients, "all", refused)
+
+    for path in (PATH, f"{PATH}?state=done", "/team/v1/counters", "/team/v1/attention", "/team/v1/users", "/team/v1/audit-events"):
+        assert (await office("GET", path)).status == 200, path
+    for path in (PATH, "/team/v1/me", "/console/session", "/team/v1/attention", "/team/v1/users"):
+        assert (await mira("GET", path)).status == 200, path

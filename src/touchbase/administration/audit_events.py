@@ -152,11 +152,11 @@ async def _out(call: Call, events: Sequence[AuditEvent]) -> list[AuditEventOut]:
     named = [event.target_id for event in events if event.target_type in ("user", "key")]
     actors = call.api.actors
     await actors.load([*(event.actor_id for event in events), *named])
-    ids = {client.number: client.client_id for client in await call.api.clients.all()}
+    clients = await call.api.clients.of(event.client for event in events)
     return [
         AuditEventOut(
             f"{event.at_us}-{event.id}", to_text(event.at_us), actors.by(event.actor_id, event.via),
-            None if event.client is None else ids.get(event.client), event.action,
+            clients[event.client].client_id if event.client in clients else None, event.action,
             None if event.target_id is None else AuditTarget(
                 event.target_type or "", event.target_id, actors.name(event.target_id) if event.target_type in ("user", "key") else ""
             ),

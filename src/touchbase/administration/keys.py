@@ -173,7 +173,8 @@ def _shown(call: Call, new_key: ApiKey, client_id: str | None, at: Micros, text:
 async def client_id_of(call: Call, key: ApiKey) -> str | None:
     """Return the client of a key, which a personal key may have outlived; None: any."""
     if key.granted_client is not None:
-        return next((client.client_id for client in await call.api.clients.all() if client.number == key.granted_client), "")
+        found = (await call.api.clients.of([key.granted_client])).get(key.granted_client)
+        return "" if found is None else found.client_id
     return None if key.client is None else (await call.api.clients.by_number(key.client)).client_id
 
 

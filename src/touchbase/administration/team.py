@@ -5,7 +5,7 @@ Administrators of all clients manage people; others see the people who may see o
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Annotated, Literal, get_args
 
 import msgspec
@@ -42,7 +42,7 @@ from touchbase.auth.users import (
     store_link,
     use_link,
 )
-from touchbase.clients.models import DELETING
+from touchbase.clients.models import DELETING, Client
 from touchbase.common import field_limits as limits
 from touchbase.common.asgi import CONSOLE_HEADER, peer_of
 from touchbase.common.timestamps import is_zone, to_text, to_text_or_none
@@ -270,7 +270,7 @@ async def me(call: Call) -> Response:
     scopes = user.scopes(None).union(*map(user.scopes, user.grants))
     clients = None
     if user.role is None:
-        listed = [client for client in await call.api.clients.all() if client.number in user.grants and client.state != DELETING]
+        listed = await _present(call, user.grants)
         clients = [ClientOfMe(client.client_id, client.handle, client.name, user.grants[client.number]) for client in listed]
     key_id, key_name = (None, "") if key is None else (key.key_id, key.name)
     if key is not None:
@@ -533,13 +533,18 @@ def _session_out(session: Session, current: str) -> SessionOut:
     )  # fmt: skip
 
 
+async def _present(call: Call, numbers: Iterable[int]) -> list[Client]:
+    """Return the clients of these numbers that are not being deleted, by id."""
+    clients = [client for client in (await call.api.clients.of(numbers)).values() if client.state != DELETING]
+    return sorted(clients, key=lambda client: client.client_id)
+
+
 async def _user_out(call: Call, people: Sequence[User], principal: Principal | None = None) -> list[UserOut]:
     """Return people as shown; grants only for clients that the caller may see, too."""
     limited = principal is not None and (principal.client is not None or principal.clients is not None)
     visible = _clients_of(principal) if limited and principal is not None else None
-    ids: dict[int, str] = {}
-    if any(user.grants for user in people):
-        ids = {client.number: client.client_id for client in await call.api.clients.all() if client.state != DELETING}
+    granted_clients = {number for user in people for number in user.grants}
+    ids = {client.number: client.client_id for client in await _present(call, granted_clients)}
     shown = []
     for user in people:
         granted = {ids[number]: role for number, role in user.grants.items() if number in ids and (visible is None or number in visible)}

@@ -10,10 +10,10 @@ from touchbase.attention import plans
 from touchbase.attention.plans import CRITICAL, KEY_NOTICE, KINDS, WARNING, Item, list_items
 from touchbase.auth.authentication import ADMIN, READ
 from touchbase.auth.service import list_keys
-from touchbase.clients.models import Client
+from touchbase.clients.models import ACTIVE, Client
 from touchbase.clients.sql.stored_bytes import list_near_limit
 from touchbase.clients.stored_bytes import is_above, percent_of
-from touchbase.common.misspelt import suggest
+from touchbase.common.misspelt import MOST_NAMES, suggest
 from touchbase.common.timestamps import to_text_or_none
 from touchbase.conversations.api import CLIENT, visible_clients
 from touchbase.http import query_parameters as query
@@ -69,15 +69,14 @@ async def list_attention(call: Call) -> Response:
     kind, start = parameters[KIND], parameters.cursor(PATH, tuple[int]) or (0,)
     parameters.done()
     named = parameters[CLIENT]
-    clients, now = await visible_clients(call, caller, named), call.api.dependencies.clock()
-    store, is_wide = call.api.dependencies.store, named is None and caller.client is None and caller.clients is None
-    items = await store.read(list_items(sorted([*clients, NO_CLIENT] if is_wide else clients), now))
+    clients, now, store = await visible_clients(call, caller, named), call.api.dependencies.clock(), call.api.dependencies.store
+    items = await store.read(list_items(clients, now))
     for share in await store.read(list_near_limit()):
-        if share.client in clients:
+        if clients is None or share.client in clients:
             severity = CRITICAL if is_above(100, share.stored_bytes, share.limit_bytes) else WARNING
             used = f"{percent_of(share.stored_bytes, share.limit_bytes)} % of {share.limit_bytes} bytes"
             items.append(Item(plans.STORED_BYTES, share.client, 1, None, None, severity, about=used))
-    if is_wide and ADMIN in caller.scopes:
+    if clients is None and ADMIN in caller.scopes:
         items += [Item(plans.SERVER, NO_CLIENT, 1, None, None, about=warning) for warning in store.warnings]
         keys, _ = await list_keys(store, now, LARGEST_PAGE, state="active")
         ending = [key for key in keys if key.expires_us is not None and key.expires_us < now + KEY_NOTICE and key.replaced_by is None]
@@ -87,16 +86,21 @@ async def list_attention(call: Call) -> Response:
             )
             for key in ending
         ]
-    wanted = [_out(item, clients) for item in plans.in_order(items) if kind in (None, item.kind)]
+    wanted = [item for item in plans.in_order(items) if kind in (None, item.kind)]
     limit, first = min(parameters[LIMIT], LARGEST_PAGE), start[0]
     end = first + limit
     cursor = cursor_text(PATH, (end,)) if end < len(wanted) else None
-    return Response(body=encode({"data": wanted[first:end], "next_cursor": cursor}))
+    page = wanted[first:end]
+    shown = await call.api.clients.of(item.client for item in page)
+    names: list[str] = []
+    if any(item.kind == plans.UNKNOWN for item in page):
+        candidates, _ = await call.api.clients.page(MOST_NAMES // 2, None, state=ACTIVE)
+        names = [name for client in candidates for name in (client.client_id, client.name) if name]
+    return Response(body=encode({"data": [_out(item, shown.get(item.client), names) for item in page], "next_cursor": cursor}))
 
 
-def _out(item: Item, clients: dict[int, Client]) -> AttentionItem:
-    client = clients.get(item.client)
-    title, following = _words(item, [name for each in clients.values() for name in (each.client_id, each.name) if name])
+def _out(item: Item, client: Client | None, names: list[str]) -> AttentionItem:
+    title, following = _words(item, names)
     return AttentionItem(
         kind=item.kind, severity=item.severity, client_id=None if client is None else client.client_id, title=title, next=following,
         count=item.count, since=to_text_or_none(item.since_us), last_at=to_text_or_none(item.last_us), channel=item.channel,

@@ -5,17 +5,19 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
+from touchbase.clients.models import ACTIVE
 from touchbase.common.timestamps import DAY, SECOND, Micros
 from touchbase.conversations.answers import FAILED as UNSENT_ANSWER
 from touchbase.conversations.answers import UNKNOWN as UNKNOWN_ANSWER
-from touchbase.conversations.plans import OPEN, WAITING, Filters, divide_clients, list_conversations
+from touchbase.conversations.plans import OPEN, WAITING, Filters, list_conversations
 from touchbase.deliveries.delivery import FAILED, UNRECOGNISED
 from touchbase.inbox.refused import NO_CLIENT, NOT_VERIFIED, STORAGE, TOO_LARGE, UNKNOWN_CLIENT
 from touchbase.jobs.models import FAILED as FAILED_JOB
 from touchbase.messages.sql.plans import event_of_copy
-from touchbase.sql.cell_answers import Answers, Division
+from touchbase.sql.cell_answers import AnswerMerge, Answers, Division, divide_clients, named_clients
 from touchbase.sql.filters import among
 from touchbase.sql.operation import query
+from touchbase.sql.scope import ALL_CLIENTS
 from touchbase.sql.statement import Plan, Row, Select
 
 REFUSED, UNKNOWN, ENDPOINT, SILENT, FETCHING, JOB, ERASURE, WAITING_REPLY, UNSENT = (
@@ -60,6 +62,9 @@ class Item:
     """The endpoint, the job, the newest of the webhooks, or the contact whose reply waits longest or who got no answer."""
 
 
+_ACTIVE_AND_NONE: tuple[str, Row] = (f"IN (SELECT id FROM client WHERE state = '{ACTIVE}' UNION ALL SELECT {NO_CLIENT})", ())
+
+
 def _joined(call: object, answers: Answers) -> list[Item]:
     return in_order(item for answer in answers.values() for item in answer)
 
@@ -69,12 +74,12 @@ def in_order(items: Iterable[Item]) -> list[Item]:
     return sorted(items, key=lambda item: (item.severity != CRITICAL, -(item.last_us or item.since_us or 0)))
 
 
-@query(clients=lambda call: call.clients, divide=Division(divide_clients, _joined, partial=True))
-def list_items(clients: Sequence[int], now: Micros) -> Plan[list[Item]]:
-    """Return the attention items of these clients; with `NO_CLIENT`, webhooks for unknown clients too."""
-    if not clients:
+@query(clients=named_clients, unnamed=ALL_CLIENTS, divide=Division(divide_clients, _joined, partial=True), merge=AnswerMerge(_joined))
+def list_items(clients: Sequence[int] | None, now: Micros) -> Plan[list[Item]]:
+    """Return the attention items of these clients; None: of all active ones, and webhooks for unknown clients too."""
+    if clients == []:
         return []
-    condition, numbers = among(clients)
+    condition, numbers = _ACTIVE_AND_NONE if clients is None else among(clients)
     items = (yield from _refused(condition, numbers, now)) + (yield from _endpoints(condition, numbers, now))
     rows = yield Select(
         "SELECT n.client, n.channel, n.tool, n.since_us, n.noticed_us FROM connection_silence n "
@@ -154,7 +159,7 @@ def _deliveries(condition: str, numbers: Row) -> Plan[list[Item]]:
     ]
 
 
-def _waiting(clients: Sequence[int], now: Micros) -> Plan[list[Item]]:
+def _waiting(clients: Sequence[int] | None, now: Micros) -> Plan[list[Item]]:
     items: dict[int, Item] = {}
     for label in PROMISING:
         conversations = yield from list_conversations.plan(clients, OPEN, now, MOST, Filters(label=label), WAITING)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from secrets import token_hex
 
 from touchbase.clients.models import BY_ADMINISTRATOR, BY_CALL, DELETING, NO_CLIENT, Client, ClientSettings
@@ -13,6 +13,7 @@ from touchbase.clients.sql.clients import (
     find_client,
     find_client_by_handle,
     find_client_by_number,
+    find_clients,
     list_client_page,
     list_clients,
     set_client_settings,
@@ -118,6 +119,16 @@ class Clients:
         if client is None:
             raise NotFound("this client no longer exists")
         return client
+
+    async def of(self, numbers: Iterable[int | None]) -> dict[int, Client]:
+        """Return the clients of these numbers, as far as there are such."""
+        now, wanted = self._clock(), {*numbers} - {None}
+        found = {number: client for number in wanted if number and (client := self._by_number.get(number, now)) is not None}
+        missing = sorted(number for number in wanted if number and number not in found)
+        for client in (await self._store.read(find_clients(missing))) if missing else []:
+            found[client.number] = client
+            self._by_number.put(client.number, client, now)
+        return found
 
     async def all(self) -> list[Client]:
         """Return all clients by `client_id`."""

@@ -308,9 +308,9 @@ async def _shown(call: Call, holder: ApiKey | None = None, *, user: User | None 
         shown.user = NamedUser(user.id, user.email, user.name, user.role)
         shown.scopes = sorted(user.scopes(None).union(*(user.scopes(number) for number in user.grants if client in (None, number))))
         if user.role != ADMINISTRATOR:
-            shown.clients = [
-                _named_client(each, user) for each in await clients.all() if each.state != DELETING and user.scopes(each.number)
-            ]
+            visible = (await clients.of(user.grants)).values() if user.role is None else await clients.all()
+            shown.clients = [_named_client(each, user) for each in visible if each.state != DELETING and user.scopes(each.number)]
+            shown.clients.sort(key=lambda each: each.client_id)
             shown.client_id = shown.clients[0].client_id if len(shown.clients) == 1 else None
     elif holder is not None:
         shown.scopes, shown.key_name = sorted(key_scopes(holder)), holder.name

@@ -11,7 +11,6 @@ from touchbase.auth.authentication import READ, WRITE, Principal
 from touchbase.auth.users import ACTIVE as USER_ACTIVE
 from touchbase.auth.users import User, find_user
 from touchbase.clients.models import ACTIVE, Client
-from touchbase.clients.sql.clients import list_clients
 from touchbase.common import field_limits as limits
 from touchbase.common.field_limits import clean, why_not_storable
 from touchbase.common.timestamps import SECOND, Micros, to_text, to_text_or_none
@@ -256,13 +255,14 @@ example(NewDraft, {"text": "Thursday at ten suits"})
 example(Counters, {"open": 46, "snoozed": 5, "automatic": 14, "unassigned": 31, "mine": 12, "unread": 4})
 
 
-async def visible_clients(call: Call, caller: Principal, text: str | None = None) -> dict[int, Client]:
-    """Return the active clients that the caller may see, by number; with a text the one of this id or handle."""
+async def visible_clients(call: Call, caller: Principal, text: str | None = None) -> list[int] | None:
+    """Return the numbers of the active clients that the caller may see, None for all; with a text that of this id or handle."""
     if text is not None:
-        return {client.number: client for client in [await _client(call, text, caller)]}
+        return [(await _client(call, text, caller)).number]
     visible = caller.clients if caller.client is None else {caller.client}
-    clients = await call.api.dependencies.store.read(list_clients())
-    return {client.number: client for client in clients if client.state == ACTIVE and (visible is None or client.number in visible)}
+    if visible is None:
+        return None
+    return sorted(number for number, client in (await call.api.clients.of(visible)).items() if client.state == ACTIVE)
 
 
 async def _client(call: Call, text: str, caller: Principal) -> Client:
@@ -289,18 +289,20 @@ async def list_team_conversations(call: Call) -> Response:
     reader = _reader(caller)
     hours = parameters[WAITING_HOURS]
     open_before = None if hours is None else now - hours * 3_600 * SECOND
-    filters, numbers = Filters(**parameters.filters, assignee=user_id, open_before=open_before), sorted(clients)
+    filters = Filters(**parameters.filters, assignee=user_id, open_before=open_before)
     listed: list[Conversation] = []
     if state != DONE:
         of_state = None if state == ANY else state
         listed += await call.api.dependencies.store.read(
-            list_conversations(numbers, of_state, now, limit + 1, filters, sort, after, reader)
+            list_conversations(clients, of_state, now, limit + 1, filters, sort, after, reader)
         )
     if state in (DONE, ANY):
-        listed += await call.api.dependencies.store.read(list_done_conversations(numbers, limit + 1, filters, after))
+        listed += await call.api.dependencies.store.read(list_done_conversations(clients, limit + 1, filters, after))
         listed = plans.in_order(listed, NEWEST)
     page, has_more = page_of(listed, limit)
-    data = fitting((_out(conversation, clients[conversation.client], now) for conversation in page), page_bytes)
+    shown = await call.api.clients.of(conversation.client for conversation in page)
+    page = [conversation for conversation in page if conversation.client in shown]
+    data = fitting((_out(conversation, shown[conversation.client], now) for conversation in page), page_bytes)
     last = page[len(data) - 1] if has_more or len(data) < len(page) else None
     cursor = None if last is None else cursor_text(f"{PATH}/{sort}", plans.place(last, sort))
     return Response(body=encode({"data": data, "next_cursor": cursor}))
@@ -477,7 +479,7 @@ async def get_counters(call: Call) -> Response:
     caller, parameters = await call.principal(of_several=True), call.parameters()
     parameters.done()
     clients, user_id = await visible_clients(call, caller, parameters[CLIENT]), "" if caller.user is None else caller.user.id
-    counts = await call.api.dependencies.store.read(count_conversations(sorted(clients), call.api.dependencies.clock(), user_id))
+    counts = await call.api.dependencies.store.read(count_conversations(clients, call.api.dependencies.clock(), user_id))
     return Response(body=encode(counts))
 
 

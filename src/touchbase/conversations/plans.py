@@ -11,6 +11,7 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import astuple, dataclass, replace
 
+from touchbase.common.cache import FOREVER
 from touchbase.common.timestamps import Micros
 from touchbase.errors import Fault, Invalid, NotFound, PreconditionFailed, TouchbaseError, WrongState
 from touchbase.event_log.models import EventType, LoggedEvent, by_request
@@ -19,11 +20,11 @@ from touchbase.history.events import CONTACT, NO_AUTHOR, Author
 from touchbase.messages.sql.plans import event_of_copy
 from touchbase.records.sql.statements import lock_existing
 from touchbase.sql.builders import RECORD, ROW_KEY
-from touchbase.sql.cell_answers import Answers, CellOf, Division, union
-from touchbase.sql.dialect import NUMBERS
-from touchbase.sql.filters import Where, among
+from touchbase.sql.cell_answers import AnswerMerge, Answers, CellOf, Division, divide_clients, named_clients, union
+from touchbase.sql.filters import ACTIVE_CLIENTS, Where, among
 from touchbase.sql.operation import command, outcome_of, query
 from touchbase.sql.rows import Columns, encode
+from touchbase.sql.scope import ALL_CLIENTS
 from touchbase.sql.statement import Execute, Plan, Row, Select, Statement
 
 OPEN, SNOOZED, AUTOMATIC, DONE = "open", "snoozed", "automatic", "done"
@@ -268,14 +269,6 @@ _RECEIVED_OF = (
 )
 
 
-def divide_clients(call: object, cell_of: CellOf) -> dict[int, object]:
-    """Divide a call that names `clients` among their cells."""
-    parts: dict[int, list[int]] = {}
-    for client in call.clients:  # type: ignore[attr-defined]
-        parts.setdefault(cell_of(client), []).append(client)
-    return {cell: replace(call, clients=clients) for cell, clients in parts.items()}  # type: ignore[type-var]
-
-
 def _first_of_all(call: object, answers: Answers) -> list[Conversation]:
     conversations = [conversation for answer in answers.values() for conversation in answer]
     return in_order(conversations, getattr(call, "sort", NEWEST))[: call.limit]  # type: ignore[attr-defined]
@@ -309,9 +302,14 @@ _STATE = (
 """The state of a group of messages that are not handled; its parameter is the present time."""
 
 
-@query(clients=lambda call: call.clients, divide=Division(divide_clients, _first_of_all, partial=True))
+@query(
+    clients=named_clients,
+    unnamed=ALL_CLIENTS,
+    divide=Division(divide_clients, _first_of_all, partial=True),
+    merge=AnswerMerge(_first_of_all),
+)
 def list_conversations(
-    clients: Sequence[int],
+    clients: Sequence[int] | None,
     state: str | None,
     now: Micros,
     limit: int,
@@ -320,11 +318,12 @@ def list_conversations(
     after: Place | None = None,
     reader: str = "",
 ) -> Plan[list[Conversation]]:
-    """Conversations of these clients that are open, snoozed or automatic, newest first, or with `waiting` the longest waiting first.
+    """Conversations that are open, snoozed or automatic, newest first, or with `waiting` the longest waiting first.
 
-    `state`: None for any of them. `reader`: the user who reads the list; empty: a key, for which nothing is unread.
+    `clients`: None: all active ones. `state`: None for any of them. `reader`: The user who reads the list; empty: a key, for which
+    nothing is unread.
     """
-    if not clients:
+    if clients == []:
         return []
     having = Where() if state is None else Where(f"{_STATE} = ?", now, state)
     of_message = [(name, value) for name in _OF_MESSAGE if (value := getattr(filters, name)) is not None]
@@ -348,7 +347,7 @@ def list_conversations(
     in_postgres = having.copy()
     filters.add_to(having, is_postgres=False)
     filters.add_to(in_postgres, is_postgres=True)
-    condition, numbers = among(clients)
+    condition, numbers = ACTIVE_CLIENTS if clients is None else among(clients)
     of_clients = f"m.client {condition} AND {_OPEN}"
     columns = f"SELECT m.client, x.record_id, max(m.occurred_us), {_COUNTS}, {_V}, {unread}"
     groups, ends = (
@@ -369,23 +368,36 @@ _LATER = (
 )
 
 
-FEW_CLIENTS = 50
-"""Most clients that are read one by one for done conversations; above it, only clients with messages are."""
-_WITH_MESSAGES = f"SELECT n.value FROM {NUMBERS} n WHERE EXISTS (SELECT 1 FROM message m WHERE m.client = n.value)"
+_NEWEST_HANDLED = (
+    "SELECT k.id, (SELECT m.occurred_us FROM message m WHERE m.client = k.id AND m.direction = 'received' AND m.deleted = 0 "
+    "AND m.handled_us IS NOT NULL AND m.occurred_us <= ? ORDER BY m.occurred_us DESC LIMIT 1) FROM client k WHERE"
+)
+"""Clients with the time of their newest handled message: few of many are looked through for a page."""
 
 
-@query(clients=lambda call: call.clients, divide=Division(divide_clients, _first_of_all, partial=True))
+@query(
+    clients=named_clients,
+    unnamed=ALL_CLIENTS,
+    divide=Division(divide_clients, _first_of_all, partial=True),
+    merge=AnswerMerge(_first_of_all),
+)
 def list_done_conversations(
-    clients: Sequence[int], limit: int, filters: Filters = Filters(), after: Place | None = None
+    clients: Sequence[int] | None, limit: int, filters: Filters = Filters(), after: Place | None = None
 ) -> Plan[list[Conversation]]:
-    """Conversations of these clients whose replies are all handled, newest first."""
-    conversations: list[Conversation] = []
-    if len(clients) > FEW_CLIENTS:
-        clients = [row[0] for row in (yield Select(_WITH_MESSAGES, (str([*clients]),)))]
+    """Conversations of these clients (None: of all active ones) whose replies are all handled, newest first."""
     # What is done waits for no reader and no answer.
-    for client in [] if filters.unread or filters.open_before is not None else clients:
-        conversations += yield from _done(client, limit, filters, after)
-    return (yield from _with_details(in_order(conversations, NEWEST)[:limit]))
+    if clients == [] or filters.unread or filters.open_before is not None:
+        return []
+    last, rows = FOREVER if after is None else after[0], [(client, FOREVER) for client in clients or ()]
+    if len(rows) != 1:
+        condition, numbers = ACTIVE_CLIENTS if clients is None else among(clients)
+        rows = yield Select(f"{_NEWEST_HANDLED} k.id {condition}", (last, *numbers))
+    conversations: list[Conversation] = []
+    for newest, client in sorted(((row[1], row[0]) for row in rows if row[1] is not None), reverse=True):
+        if len(conversations) == limit and newest < (conversations[-1].newest_us or 0):
+            break  # this client, and those after it, have only older ones
+        conversations = in_order([*conversations, *(yield from _done(client, limit, filters, after))], NEWEST)[:limit]
+    return (yield from _with_details(conversations))
 
 
 def _done(client: int, limit: int, filters: Filters, after: Place | None) -> Plan[list[Conversation]]:
@@ -449,13 +461,13 @@ def _sum(call: object, answers: Answers) -> ConversationCounts:
     return ConversationCounts(*(min(sum(counts), MOST_COUNTED) for counts in totals))
 
 
-@query(clients=lambda call: call.clients, divide=Division(divide_clients, _sum, partial=True))
-def count_conversations(clients: Sequence[int], now: Micros, user_id: str = "") -> Plan[ConversationCounts]:
-    """Count the conversations of these clients; `mine` and `unread` are a user's."""
+@query(clients=named_clients, unnamed=ALL_CLIENTS, divide=Division(divide_clients, _sum, partial=True), merge=AnswerMerge(_sum))
+def count_conversations(clients: Sequence[int] | None, now: Micros, user_id: str = "") -> Plan[ConversationCounts]:
+    """Count the conversations of these clients (None: of all active ones); `mine` and `unread` are those of a user."""
     counts = ConversationCounts()
-    if not clients:
+    if clients == []:
         return counts
-    condition, numbers = among(clients)
+    condition, numbers = ACTIVE_CLIENTS if clients is None else among(clients)
     of_clients = f"m.client {condition} AND {_OPEN}"
     columns = f"SELECT {_STATE} AS state, COALESCE(max(v.assignee_id), '') AS assignee, {_UNREAD} AS unread"
     ends = f"GROUP BY m.client, x.record_id LIMIT {3 * MOST_COUNTED}"

@@ -14,7 +14,7 @@ from msgspec import Meta, Struct
 
 from touchbase.attention.plans import list_items
 from touchbase.auth.authentication import READ, Principal
-from touchbase.clients.models import Client
+from touchbase.clients.sql.clients import list_active_clients
 from touchbase.common.timestamps import to_text
 from touchbase.conversations.api import visible_clients
 from touchbase.errors import TouchbaseError
@@ -27,7 +27,6 @@ from touchbase.http.endpoint import OPERATOR, Call
 from touchbase.http.responses import Response
 from touchbase.http.routing import Route, Success, Tag
 from touchbase.http.schemas import Time, encode
-from touchbase.inbox.refused import NO_CLIENT
 from touchbase.outgoing.api.events import FEED, KEEP_ALIVE_SECONDS, STREAM, disconnected, first_of
 
 TAG = Tag("Live", "What changes, over all clients that a person may see, while it changes.")
@@ -57,7 +56,7 @@ class Reader:
         self._call = call
         self._principal = principal
         self._parts = call.api.dependencies
-        self._clients: dict[int, Client] = {}
+        self._clients: set[int] = set()
         self._positions: dict[int, int] = {}
         self._attention: list[object] = []
 
@@ -80,10 +79,11 @@ class Reader:
 
     async def look_at_clients(self) -> list[Notice]:
         """Read the clients that the reader may see; return a notice if they have changed."""
-        clients = await visible_clients(self._call, self._principal)
-        has_changed = clients.keys() != self._clients.keys()
+        visible = await visible_clients(self._call, self._principal)
+        clients = {*(visible if visible is not None else await self._parts.store.read(list_active_clients()))}
+        has_changed = clients != self._clients
         self._clients = clients
-        new = dict.fromkeys(clients.keys() - self._positions.keys(), -1)
+        new = dict.fromkeys(clients - self._positions.keys(), -1)
         newest = await self._parts.store.read(find_new_events(new)) if new else {}
         self._positions = {client: self._positions.get(client, newest.get(client, 0)) for client in clients}
         return [Notice(type=ACCESS)] if has_changed else []
@@ -91,9 +91,7 @@ class Reader:
     async def look_at_attention(self) -> list[Notice]:
         """Read the attention list; return a notice if it has changed."""
         is_wide = self._principal.client is None and self._principal.clients is None
-        items = await self._parts.store.read(
-            list_items(sorted([*self._clients, NO_CLIENT] if is_wide else self._clients), self._parts.clock())
-        )
+        items = await self._parts.store.read(list_items(None if is_wide else sorted(self._clients), self._parts.clock()))
         before, self._attention = self._attention, [(item.kind, item.client, item.count, item.tool, item.id, item.about) for item in items]
         return [Notice(type=ATTENTION)] if before != self._attention else []
 
@@ -101,20 +99,21 @@ class Reader:
         """Return the events logged since the last look."""
         newest = await self._parts.store.read(find_new_events(self._positions)) if self._positions else {}
         since = {client: (self._positions[client], last) for client, last in newest.items() if last - self._positions[client] <= MOST}
-        notices = [Notice(type=MANY, client_id=self._clients[client].client_id) for client in sorted(newest.keys() - since.keys())]
+        clients = await self._call.api.clients.of(newest)
+        notices = [Notice(type=MANY, client_id=clients[client].client_id) for client in sorted(clients.keys() - since.keys())]
         events = await self._parts.store.read(list_changes(since)) if since else []
         await self._call.api.actors.load(_author(event).key_id for event in events)
         self._positions.update(newest)
-        return notices + [self._notice(event) for event in events]
+        return notices + [self._notice(event, clients[event.client].client_id) for event in events if event.client in clients]
 
     async def wait(self, feed: Feed, seconds: float) -> None:
         """Return when there is something new, or after so many seconds."""
         await feed.wait(self._positions, seconds)
 
-    def _notice(self, event: LoggedEvent) -> Notice:
+    def _notice(self, event: LoggedEvent, client_id: str) -> Notice:
         author = _author(event)
         return Notice(
-            type=event.type, client_id=self._clients[event.client].client_id, record_id=event.record_id,
+            type=event.type, client_id=client_id, record_id=event.record_id,
             record=None if event.record_kind is None else "contact" if event.record_kind == CONTACT else "company",
             actor=None if author.key_id is None else self._call.api.actors.of(author), occurred_at=to_text(event.at),
         )  # fmt: skip

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from heapq import merge
 from itertools import chain
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 T = TypeVar("T")
 
@@ -125,6 +125,19 @@ def divided(values: Iterable[tuple[int, Any]], cell_of: CellOf) -> dict[int, lis
     for client, value in values:
         parts.setdefault(cell_of(client), []).append((client, value))
     return parts
+
+
+def named_clients(call: Any) -> Iterable[int | None]:
+    """Return the `clients` of a call, whose None stands for all active ones."""
+    return (None,) if call.clients is None else cast("Iterable[int | None]", call.clients)
+
+
+def divide_clients(call: Any, cell_of: CellOf) -> dict[int, Any]:
+    """Divide a call that names `clients` among their cells."""
+    parts: dict[int, list[int]] = {}
+    for client in call.clients:
+        parts.setdefault(cell_of(client), []).append(client)
+    return {cell: replace(call, clients=clients) for cell, clients in parts.items()}
 
 
 def clients_of_deliveries(call: Any) -> Iterable[int | None]:

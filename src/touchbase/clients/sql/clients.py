@@ -9,6 +9,7 @@ import msgspec
 
 from touchbase.audit import audited
 from touchbase.clients.models import (
+    ACTIVE,
     BY_ADMINISTRATOR,
     BY_CALL,
     DELETING,
@@ -23,8 +24,8 @@ from touchbase.clients.models import (
 )
 from touchbase.common.timestamps import Micros
 from touchbase.errors import Conflict, Forbidden, NotFound, TouchbaseError, WrongState
-from touchbase.sql.cell_answers import FIRST, sorted_page
-from touchbase.sql.filters import Where
+from touchbase.sql.cell_answers import CONCATENATED, FIRST, Division, concatenated, divide_clients, sorted_page
+from touchbase.sql.filters import Where, among
 from touchbase.sql.ids import Ids
 from touchbase.sql.operation import command, query
 from touchbase.sql.rows import Columns, names, settings_text
@@ -204,6 +205,20 @@ def list_clients() -> Plan[list[Client]]:
     """All clients by `client_id`."""
     rows = yield Select(f"SELECT {_CLIENT} FROM client", ())
     return sorted((client_of(row) for row in rows), key=lambda client: client.client_id)
+
+
+@query(scope=CLIENT_LIST, merge=CONCATENATED)
+def list_active_clients() -> Plan[list[int]]:
+    """The numbers of all active clients: tens of thousands are read in milliseconds, their settings in half a second."""
+    return [row[0] for row in (yield Select(f"SELECT id FROM client WHERE state = '{ACTIVE}' ORDER BY id", ()))]
+
+
+@query(clients=lambda call: call.clients, divide=Division(divide_clients, concatenated, partial=True))
+def find_clients(clients: Sequence[int]) -> Plan[list[Client]]:
+    """The clients of these numbers."""
+    condition, numbers = among(clients)
+    rows = yield Select(f"SELECT {_CLIENT} FROM client WHERE id {condition}", numbers)
+    return [client_of(row) for row in rows]
 
 
 @query(client="number", quick=True)
