@@ -78,7 +78,7 @@ async def test_match__shows_the_dates_of_mails_and_replies(call: ApiClient, exec
     assert found["last_reply_received"] == "2026-11-20T09:30:01Z"
 
 
-async def test_match__of_a_profile_with_an_address_that_its_contact_had_finds_it_as_an_upsert_does(call: ApiClient) -> None:
+async def test_match__of_a_profile_with_a_former_address_finds_whom_an_upsert_finds(call: ApiClient) -> None:
     profile = "linkedin.com/in/jane"
     number = (await call.post(CONTACTS, {"email": "old@example.com", "linkedin_url": profile, "external_id": "7"})).json()["id"]
     await call.patch(f"{CONTACTS}/{number}", {"email": "new@example.com"})

@@ -87,7 +87,7 @@ def match_records(client: int, kind: int, keys: list[Key]) -> Plan[Mapping[Key, 
 
 @query
 def others_named(client: int, named: list[tuple[int, str, str | None]]) -> Plan[set[int]]:
-    """The places of these that name another person than the contact: its id, which has the profile, an e-mail address and an external id."""
+    """The places of these (the id of the contact that has the profile, an address, an external id) that name another person."""
     rows = yield Execute(CONTACT_TO_SHOW, [(client, number) for number in sorted({number for number, _, _ in named})])
     contacts = {contact.id: contact for contact in map(contact_of, rows)}
     others: set[int] = set()
