@@ -335,20 +335,51 @@ async def test_another_client__cannot_see_delete_or_restore(house: House) -> Non
     assert CLIENT == 1
 
 
-@pytest.mark.parametrize(("at", "is_first"), [(10, True), (25, False)])
-async def test_late_reply_from_an_address_of_two_contacts__belongs_to_the_one_that_had_it_then(
-    house: House, at: int, is_first: bool
-) -> None:
-    jane = await house.contact(email="jane@example.com")
-    house.call.clock.move(20)
-    await house.call.patch(f"/public/v2/contacts/{jane}", {"email": "doe@example.com"})
-    joan = await house.contact(email="jane@example.com")
-    house.call.clock.move(20)
-    await house.delete(joan)
+ENDS = ("none", "delete", "merge", "merge and undo", "merge and delete", "patch", "restore", "delete two")
 
-    await house.hook("camp", {**REPLIED, "at": at})
+
+@pytest.mark.parametrize("end", ENDS)
+@pytest.mark.parametrize("field", ["email", "linkedin_url"])
+@pytest.mark.parametrize(("at", "is_first"), [(10, True), (25, True), (35, False)])
+async def test_late_reply_from_an_address_of_two_contacts__belongs_to_the_one_that_had_it_then(
+    house: House, at: int, is_first: bool, field: str, end: str
+) -> None:
+    """Jane had the address for 20 seconds, and Joan from second 30 on."""
+    first, second = ("jane@example.com", "doe@example.com") if field == "email" else ("linkedin.com/in/jane", "linkedin.com/in/doe")
+    jane = await house.contact(**{field: first})
+    house.call.clock.move(20)
+    await house.call.patch(f"/public/v2/contacts/{jane}", {field: second})
+    house.call.clock.move(10)
+    joan = await house.contact(**{field: first})
+    house.call.clock.move(10)
+    other = {"linkedin_url": "linkedin.com/in/kim"} if field == "email" else {"email": "kim@example.com"}
+    kim = await house.contact(first_name="Kim", **other)
+    if end.startswith("merge"):
+        merge = (await house.merge(kim, joan))["merge_id"]
+        if end.endswith("undo"):
+            await house.undo(kim, merge)
+        elif end.endswith("delete"):
+            await house.delete(kim)
+    elif end == "patch":
+        third = "joan@example.com" if field == "email" else "linkedin.com/in/joan"
+        await house.call.patch(f"/public/v2/contacts/{joan}", {field: third})
+    elif end != "none":
+        await house.delete(joan)
+        if end == "restore":
+            await house.restore(joan)
+        elif end == "delete two":
+            again = await house.contact(**{field: first})
+            house.call.clock.move(10)
+            await house.delete(again)
+
+    await house.hook("camp", {"event": "email_replied" if field == "email" else "linkedin_replied", field: first, "at": at})
 
     timeline = await house.timeline(jane)
-    await house.restore(joan)
-    assert ("email_replied" in timeline, "email_replied" in await house.timeline(joan)) == (is_first, not is_first)
+    if end.startswith("delete"):
+        await house.restore(joan)
+    elif end == "merge and delete":
+        await house.restore(kim)
+    theirs = kim if end in ("merge", "merge and delete") else joan
+    reply = "email_replied" if field == "email" else "linkedin_replied"
+    assert (reply in timeline, reply in await house.timeline(theirs)) == (is_first, not is_first)
     assert await house.differences() == []

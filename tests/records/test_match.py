@@ -78,6 +78,21 @@ async def test_match__shows_the_dates_of_mails_and_replies(call: ApiClient, exec
     assert found["last_reply_received"] == "2026-11-20T09:30:01Z"
 
 
+async def test_match__of_a_profile_with_a_former_address_finds_whom_an_upsert_finds(call: ApiClient) -> None:
+    profile = "linkedin.com/in/jane"
+    number = (await call.post(CONTACTS, {"email": "old@example.com", "linkedin_url": profile, "external_id": "7"})).json()["id"]
+    await call.patch(f"{CONTACTS}/{number}", {"email": "new@example.com"})
+
+    items = [{"email": email, "linkedin_url": profile} for email in ("old@example.com", "new@example.com", "joe@example.com")]
+    found = await match(call, *items, {**items[2], "external_id": "7"})
+
+    assert [each.get("id") for each in found] == [number, number, None, number]
+    assert found[2]["error"]["code"] == "ambiguous"
+    for item, each in zip(items, found, strict=False):
+        upsert = await call.post(f"{CONTACTS}?on_duplicate=return", item)
+        assert (upsert.status, upsert.json().get("id")) == ((200, number) if "error" not in each else (409, None))
+
+
 async def test_match__reports_wrong_items_at_their_places(call: ApiClient) -> None:
     await call.post(CONTACTS, {"email": "jane@example.com"})
     await call.post(CONTACTS, {"linkedin_url": "linkedin.com/in/john"})

@@ -15,6 +15,18 @@ from touchbase.history.events import EXTERNAL
 Ref = tuple[str, str, str]
 """Tool, object type and object id. Tool "" is for the keys of a person or company (`records/sql/address_book.py`)."""
 
+Period = tuple[Micros, Micros, int]
+"""Since when and until when a record had a key."""
+NO_END: Micros = 2**62
+
+
+def distance(period: Period, at: Micros) -> tuple[int, Micros]:
+    """Return how near the time of an owner is: around `at`, else before it, else after it."""
+    since, until, _ = period
+    if since <= at < until:
+        return 0, until  # the first to end: of others it may not be known when they began
+    return (1, -until) if until <= at else (2, since)
+
 
 @dataclass(slots=True)
 class Link:
@@ -26,6 +38,8 @@ class Link:
     record_id: int | None = None
     until_us: Micros | None = None
     """Until when the record had the key; None: it has it, or the ref is an object's."""
+    since_us: Micros = 0
+    """Since when the record had the key; 0: not known, or always."""
 
     @property
     def parking_id(self) -> int | None:
@@ -45,8 +59,8 @@ class Links:
     changed: dict[Ref, Link] = field(default_factory=dict)
     sharing: dict[int, list[Link]] = field(default_factory=dict)
     """Links that share a parking id, by that id."""
-    former: dict[Ref, list[tuple[Micros, int]]] = field(default_factory=dict)
-    """Existing records that had a key before the one in its link, each until when."""
+    former: dict[Ref, list[Period]] = field(default_factory=dict)
+    """Existing records that had a key before the one in its link, and when."""
     losers: set[int] = field(default_factory=set)
     """Records that have lost a key to another one."""
     vacated: dict[int, Link] = field(default_factory=dict)
@@ -57,14 +71,15 @@ class Links:
         link = self.by_ref.get(ref)
         return link.record_id if link is not None and link.record_kind == self.kind else None
 
-    def former_at(self, ref: Ref, at: Micros) -> tuple[Micros, int] | None:
-        """Return the first record whose time with a key ended after `at`, and its end; None if there is none."""
-        ends, link = [*self.former.get(ref, ())], self.by_ref.get(ref)
-        if not ends and link is None:  # nearly every address
+    def owner_at(self, ref: Ref, at: Micros) -> Period | None:
+        """Return the time of the record that had a key at `at`, by its link or before; None if there is none."""
+        former, link = self.former.get(ref, ()), self.by_ref.get(ref)
+        if not former and link is None:  # nearly every address
             return None
-        if link is not None and link.until_us is not None and (number := self.record_id(ref)) is not None:
-            ends.append((link.until_us, number))
-        return min((end for end in ends if at < end[0]), default=None)
+        periods: list[Period] = []
+        if link is not None and (number := self.record_id(ref)) is not None:
+            periods.append((link.since_us, NO_END if link.until_us is None else link.until_us, number))
+        return min([*periods, *former], key=lambda period: distance(period, at), default=None)
 
     def park(self, ref: Ref) -> Link:
         """Return the link under which events about this ref are parked."""
@@ -90,14 +105,14 @@ class Links:
         self.sharing[target] = merged
         self._set(merged, EXTERNAL, target)
 
-    def set_record(self, ref: Ref, record_id: int, until_us: Micros | None = None) -> None:
+    def set_record(self, ref: Ref, record_id: int, until_us: Micros | None = None, since_us: Micros | None = None) -> None:
         """Set the record of a ref and of all refs that share its parking id.
 
-        With `until_us` the record had the key until then; a key that is the record's already stays open.
+        With `until_us` the record had the key until then; a key that is the record's already stays open. `since_us`: None: not known.
         """
         link = self.by_ref.get(ref)
         if link is None:
-            self.by_ref[ref] = self.changed[ref] = Link(ref, self.new_id(), self.kind, record_id, until_us)
+            self.by_ref[ref] = self.changed[ref] = Link(ref, self.new_id(), self.kind, record_id, until_us, since_us or 0)
             return
         if link.record_kind == self.kind and link.record_id == record_id:
             if until_us is None:
@@ -105,7 +120,7 @@ class Links:
             return
         if not ref[0] and link.record_kind == self.kind and link.record_id is not None:
             self.losers.add(link.record_id)
-        link.until_us = until_us
+        link.until_us, link.since_us = until_us, since_us or 0
         sharing = self._sharing_with(link)
         if link.parking_id is not None:
             self.sharing.pop(link.parking_id, None)

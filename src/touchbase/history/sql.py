@@ -59,12 +59,12 @@ def event_row(client: int, e: StoredEvent) -> Row:
 
 def link_of(row: Row) -> Link:
     """Return the link of a `LINK` row."""
-    return Link((row[1], row[2], row[3]), *row[4:8])
+    return Link((row[1], row[2], row[3]), *row[4:9])
 
 
 def link_row(client: int, link: Link) -> Row:
     """Return the link's row, in the order of `LINK`."""
-    return (client, *link.ref, link.id, link.record_kind, link.record_id, link.until_us)
+    return (client, *link.ref, link.id, link.record_kind, link.record_id, link.until_us, link.since_us)
 
 
 def detail_text(detail: Detail) -> str:
@@ -73,7 +73,9 @@ def detail_text(detail: Detail) -> str:
 
 
 REF: Columns = (("client", "bigint"), ("tool", "text"), ("object_type", "text"), ("object_id", "text"))
-LINK: Columns = (*REF, ("id", "bigint"), ("record_kind", "bigint"), ("record_id", "bigint"), ("until_us", "bigint"))
+LINK: Columns = (
+    *REF, ("id", "bigint"), ("record_kind", "bigint"), ("record_id", "bigint"), ("until_us", "bigint"), ("since_us", "bigint"),
+)  # fmt: skip
 INSERT_EVENT = insert("event", EVENT, "record_kind, record_id, occurred_us, key")
 REF_MATCH = "t.client = p.client AND t.tool = p.tool AND t.object_type = p.object_type AND t.object_id = p.object_id"
 EVENTS_OF = find("events_of", "event", EVENT, RECORD, RECORD_MATCH)
@@ -113,17 +115,31 @@ SAVE_LINK = Statement(
     "save_link",
     LINK,
     body=f"INSERT INTO link ({names(LINK)}) SELECT * FROM p WHERE true ON CONFLICT (client, tool, object_type, object_id) "
-    "DO UPDATE SET record_kind = excluded.record_kind, record_id = excluded.record_id, until_us = excluded.until_us",
+    "DO UPDATE SET record_kind = excluded.record_kind, record_id = excluded.record_id, until_us = excluded.until_us, "
+    "since_us = CASE WHEN excluded.since_us = 0 AND link.record_id = excluded.record_id THEN link.since_us ELSE excluded.since_us END",
 )
 # A row that another record takes, or that ends at another time, was the record's until then.
 _NOTE_FORMER_OWNERS = Statement(
     "note_former_owners",
     LINK,
-    body="INSERT INTO former_owner (client, object_type, object_id, until_us, record_kind, record_id) "
-    "SELECT t.client, t.object_type, t.object_id, t.until_us, t.record_kind, t.record_id FROM p CROSS JOIN link t "
+    body="INSERT INTO former_owner (client, object_type, object_id, until_us, record_kind, record_id, since_us) "
+    "SELECT t.client, t.object_type, t.object_id, t.until_us, t.record_kind, t.record_id, t.since_us FROM p CROSS JOIN link t "
     f"WHERE {REF_MATCH} AND t.until_us > 0 AND (t.record_id <> p.record_id OR t.until_us <> COALESCE(p.until_us, 0)) "
     "ON CONFLICT DO NOTHING",
 )
+
+_OTHERS = "{0}.client = p.client AND {0}.object_type = p.object_type AND {0}.object_id = p.object_id"
+NOTE_MERGED_OWNERS = Statement(
+    "note_merged_owners",
+    (
+        ("client", "bigint"), ("object_type", "text"), ("object_id", "text"), ("until_us", "bigint"), *RECORD[1:], ("since_us", "bigint"),
+    ),
+    body="INSERT INTO former_owner (client, object_type, object_id, until_us, record_kind, record_id, since_us) SELECT * FROM p "
+    f"WHERE EXISTS (SELECT 1 FROM link l WHERE {_OTHERS.format('l')} AND l.tool = '' AND l.record_id <> p.record_id) "
+    f"OR EXISTS (SELECT 1 FROM former_owner o WHERE {_OTHERS.format('o')}) "
+    f"OR EXISTS (SELECT 1 FROM deleted_link d WHERE {_OTHERS.format('d')} AND d.tool = '') ON CONFLICT DO NOTHING",
+)  # fmt: skip
+"""Note until when records had keys that are merged, if others had these before; a merge may choose when the survivor got them."""
 
 
 def save_links(rows: Sequence[Row]) -> Plan[None]:

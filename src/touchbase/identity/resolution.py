@@ -11,7 +11,7 @@ A `Resolver` works without I/O on maps that the store filled for one batch; afte
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 from touchbase.common.timestamps import Micros
@@ -27,14 +27,18 @@ from touchbase.records.models import Company, Contact, Record
 from touchbase.records.primary_keys import (
     api_since,
     former_key,
+    former_key_of,
     is_before,
+    keys_of,
     linkedin_stamp,
     merge_fields,
     name_creation,
+    owned_since,
     primary_key,
     primary_stamp,
     swap_primary_keys,
 )
+from touchbase.records.record_type import RECORD_TYPES
 from touchbase.records.sql.address_book import word_of
 from touchbase.records.sql.same_person import is_another, may_be_one
 
@@ -69,6 +73,8 @@ class Resolver:
     """Records with changes outside their own row."""
     united: list[tuple[Record, Record]] = field(default_factory=list)
     """(gone, survivor): the history and links of the first belong to the second now."""
+    owned: dict[int, dict[tuple[Ref, int], Micros | None]] = field(default_factory=dict)
+    """By an absorbed record, since when it and its survivor had their keys; None: not known."""
     claims: Claims = field(default_factory=Claims)
     separate_pairs: list[tuple[int, int]] = field(default_factory=list)
     """Records that were not united because their objects differ."""
@@ -205,9 +211,9 @@ class Resolver:
         return None if number is None else self.by_id.get(number)
 
     def _former(self, ref: Ref, at: Micros) -> Record | None:
-        """Return the former owner of a key at a time, else the last one, or who has it as a further one."""
-        former = self.links.former_at(ref, at)
-        return self._linked(ref) if former is None else self.by_id.get(former[1])
+        """Return who had a key at a time, or has it as a further one."""
+        former = self.links.owner_at(ref, at)
+        return None if former is None else self.by_id.get(former[2])
 
     def _merge(self, ref: Ref, merged_ref: Ref, *, is_absorbed: bool) -> None:
         """Unite two merged objects in one record, or in one link under which their events wait."""
@@ -264,7 +270,9 @@ class Resolver:
         if old is not None:
             self.by_primary.pop(old, None)
             before = self._linked(former_key(self.kind, old))
-            self.links.set_record(former_key(self.kind, old), record.id, None if is_promoted(record) else subject.stamp[1])
+            self.links.set_record(
+                former_key(self.kind, old), record.id, None if is_promoted(record) else subject.stamp[1], owned_since(record, field_name)
+            )
             if before is not None and before is not record:
                 self.doubtful.append({record.id, before.id})
         record.stamps.pop(SINCE, None)
@@ -316,7 +324,7 @@ class Resolver:
             return
         if old is not None and old != subject.linkedin:
             self.by_linkedin.pop(old, None)
-            self.links.set_record(("", "linkedin", old), record.id, subject.stamp[1])
+            self.links.set_record(("", "linkedin", old), record.id, subject.stamp[1], owned_since(record, "linkedin_url"))
         record.linkedin_url, record.linkedin_key = subject.event.linkedin_url, subject.linkedin
         record.stamps["linkedin_url"] = subject.stamp
         self.by_linkedin[subject.linkedin] = self.rekeyed[record.id] = record
@@ -330,7 +338,13 @@ class Resolver:
     def absorb(self, survivor: Record, absorbed: Record) -> None:
         """Merge a record into its survivor."""
         name_creation(absorbed)
-        self._join_keys(survivor, absorbed)
+        since = self.owned[absorbed.id] = {
+            (former_key_of(name, key), record.id): owned_since(record, name)
+            for record in (survivor, absorbed)
+            for name, key in zip(RECORD_TYPES[self.kind].identities, keys_of(record), strict=True)
+            if key is not None
+        }
+        self._join_keys(survivor, absorbed, {ref: since_us for (ref, _), since_us in since.items()})
         external_ids = [record.external_id for record in (survivor, absorbed)]
         merge_fields(survivor, absorbed)
         for external_id in external_ids:
@@ -357,7 +371,7 @@ class Resolver:
             return second.id in self.created  # not by id: ids of several processes do not rise with time
         return first.id < second.id
 
-    def _join_keys(self, survivor: Record, absorbed: Record) -> None:
+    def _join_keys(self, survivor: Record, absorbed: Record, since: Mapping[Ref, Micros | None]) -> None:
         field_name = self._primary_field
         stamp = primary_stamp(absorbed, field_name)
         if beats(stamp, primary_stamp(survivor, field_name)):
@@ -372,13 +386,14 @@ class Resolver:
         present, former = primary_key(survivor), primary_key(absorbed)
         if former is not None:
             self.by_primary.pop(former, None)
-            self.links.set_record(former_key(self.kind, former), survivor.id)
+            ref = former_key(self.kind, former)
+            self.links.set_record(ref, survivor.id, since_us=since.get(ref))
         if present is not None:
             self.by_primary[present] = survivor
         if isinstance(survivor, Contact) and isinstance(absorbed, Contact):
-            self._join_linkedin(survivor, absorbed)
+            self._join_linkedin(survivor, absorbed, since)
 
-    def _join_linkedin(self, survivor: Contact, absorbed: Contact) -> None:
+    def _join_linkedin(self, survivor: Contact, absorbed: Contact, since: Mapping[Ref, Micros | None]) -> None:
         if beats(linkedin_stamp(absorbed), linkedin_stamp(survivor)):
             stamp = linkedin_stamp(absorbed)
             survivor.linkedin_url, absorbed.linkedin_url = absorbed.linkedin_url, survivor.linkedin_url
@@ -386,7 +401,8 @@ class Resolver:
             survivor.stamps["linkedin_url"] = stamp
         if absorbed.linkedin_key is not None and absorbed.linkedin_key != survivor.linkedin_key:
             self.by_linkedin.pop(absorbed.linkedin_key, None)
-            self.links.set_record(("", "linkedin", absorbed.linkedin_key), survivor.id)
+            ref = ("", "linkedin", absorbed.linkedin_key)
+            self.links.set_record(ref, survivor.id, since_us=since.get(ref))
         if survivor.linkedin_key is not None:
             self.by_linkedin[survivor.linkedin_key] = survivor
 

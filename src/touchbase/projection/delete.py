@@ -43,7 +43,7 @@ from touchbase.projection.deleted_records import ASK_ERASURE, FORGET_FORMER_OWNE
 from touchbase.projection.logged_changes import cause_of, moved_contact
 from touchbase.projection.suppression_guard import DELETE_WANTED, DELIVERIES_OF_EVENTS
 from touchbase.records.models import Contact, Record
-from touchbase.records.primary_keys import former_key, former_key_of, primary_key
+from touchbase.records.primary_keys import former_key_of, keys_of, owned_since
 from touchbase.records.projection import current_stamp
 from touchbase.records.record_type import RECORD_TYPES
 from touchbase.records.sql import statements as records_sql
@@ -145,16 +145,15 @@ def entry(kind: int, record_id: int, what: str, at: Micros, key: str, by: Author
 def _identities(place: tuple[int, int, int], record: Record, links: Iterable[Row], at: Micros) -> list[Row]:
     """Return the rows of a record's identities: its present addresses, then its links."""
     client, kind, number = place
-    refs: dict[Ref, tuple[int | None, Micros | None]] = {}
-    if (primary := primary_key(record)) is not None:
-        refs[former_key(kind, primary)] = (None, None)
-    if isinstance(record, Contact) and record.linkedin_key is not None:
-        refs[former_key_of("linkedin_url", record.linkedin_key)] = (None, None)
+    refs: dict[Ref, tuple[int | None, Micros | None, Micros]] = {}
+    for name, key in zip(RECORD_TYPES[kind].identities, keys_of(record), strict=True):
+        if key is not None:
+            refs[former_key_of(name, key)] = (None, None, owned_since(record, name) or 0)
     for row in links:
         ref = (row[1], row[2], row[3])
         if row[7] is None or ref not in refs:  # the address may be the first of the further ones, whose row is open
-            refs[ref] = (row[4], row[7])
-    return [(client, *ref, kind, number, link, at, until) for ref, (link, until) in sorted(refs.items())]
+            refs[ref] = (row[4], *row[7:9])
+    return [(client, *ref, kind, number, link, at, until, since) for ref, (link, until, since) in sorted(refs.items())]
 
 
 def _unlink_contacts(client: int, company: int, at: Micros, by: Author) -> Plan[list[int]]:

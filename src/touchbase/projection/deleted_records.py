@@ -3,7 +3,7 @@
 An event is about a deleted record if the record had one of its identities, and the event's effective time is before the deletion. It is
 stored in the deleted record's history, which stays in `event`, and counts when the record is restored. So the order in which a
 deletion and webhooks arrive does not matter. A later event finds no record under these identities, and creates one. Of several former
-owners of a key, deleted or not, it is the first whose time with the key ended after the event.
+owners of a key, deleted or not, it is about the one who had the key then, else the last before.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from touchbase.common.timestamps import Micros
 from touchbase.history import sql as history_sql
 from touchbase.history.events import CONTACT, StoredEvent
-from touchbase.history.identity_links import Links, Ref
+from touchbase.history.identity_links import Period, Ref, distance
 from touchbase.history.last_writer_wins import NEVER
 from touchbase.history.sql import REF, event_row
 from touchbase.identity.event_subject import EventSubject
@@ -30,6 +30,7 @@ from touchbase.sql.statement import Execute, Plan, Row, Statement
 
 DELETED_LINK: Columns = (
     *REF, ("record_kind", "bigint"), ("record_id", "bigint"), ("id", "bigint"), ("deleted_us", "bigint"), ("until_us", "bigint"),
+    ("since_us", "bigint"),
 )  # fmt: skip
 # Run once for each inbox batch; no row for a client without deleted records and several former owners of a key.
 ANY_FORMER = Statement(
@@ -44,7 +45,7 @@ _MERGED += "AND b.object_id = CAST(t.record_id AS text) AND b.record_kind = t.re
 _FORMER_OWNERS = Statement(
     "former_owners",
     (("client", "bigint"), ("object_type", "text"), ("object_id", "text"), ("record_kind", "bigint")),
-    body="SELECT t.object_type, t.object_id, t.until_us, "
+    body="SELECT t.object_type, t.object_id, t.since_us, t.until_us, "
     f"COALESCE((SELECT b.record_id FROM link b WHERE {_MERGED}), t.record_id), d.record_id, d.deleted_us, d.erasure_asked_us "
     "FROM p CROSS JOIN former_owner t LEFT JOIN deleted_record d ON d.client = t.client AND d.record_kind = t.record_kind "
     f"AND d.record_id = COALESCE((SELECT max(b.record_id) FROM deleted_link b WHERE {_MERGED}), t.record_id) "
@@ -52,7 +53,7 @@ _FORMER_OWNERS = Statement(
 )
 INSERT_FORMER_OWNER = insert(
     "former_owner",
-    (("client", "bigint"), ("object_type", "text"), ("object_id", "text"), ("until_us", "bigint"), *RECORD[1:]),
+    (("client", "bigint"), ("object_type", "text"), ("object_id", "text"), ("until_us", "bigint"), *RECORD[1:], ("since_us", "bigint")),
 )
 _THEIRS = "l.client = p.client AND l.record_kind = p.record_kind AND l.record_id = p.record_id AND l.tool = '' "
 _THEIRS += "AND l.object_type IN ('contact', 'company')"
@@ -91,8 +92,15 @@ class DeletedIdentity:
     """Whether the identity is an address that the record had lost already, so that another one may have had it."""
     until_us: Micros = 0
     """Until when it had the identity: to the deletion, if not less is known."""
+    since_us: Micros = 0
+    """Since when it had the identity; 0: not known."""
     awaits_erasure: bool = False
     """Whether a CRM asked to erase the person: until a person decides, later events without another record join the deleted one."""
+
+    @property
+    def period(self) -> Period:
+        """When it had the identity."""
+        return self.since_us, self.until_us, self.record_id
 
 
 def deleted_having(client: int, kind: int, refs: Iterable[Ref]) -> Plan[dict[Ref, list[DeletedIdentity]]]:
@@ -103,7 +111,7 @@ def deleted_having(client: int, kind: int, refs: Iterable[Ref]) -> Plan[dict[Ref
     for row in sorted(rows, key=lambda row: (row[7], row[5])):
         if row[4] == kind:
             deletions.setdefault((row[1], row[2], row[3]), []).append(
-                DeletedIdentity(row[5], row[7], row[8] is not None, row[8] or row[7], awaits_erasure=row[9] is not None)
+                DeletedIdentity(row[5], row[7], row[8] is not None, row[8] or row[7], row[9], awaits_erasure=row[10] is not None)
             )
     return deletions
 
@@ -140,13 +148,13 @@ def _add_former_owners(
     """Load the owners of keys before the ones in their links."""
     keys = sorted((client, *ref[1:], kind) for ref in refs if not ref[0])
     rows = (yield Execute(_FORMER_OWNERS, keys)) if keys else []
-    yield from fill_resolvers(client, {kind: resolver}, (), [(kind, row[3]) for row in rows if row[4] is None])
-    for word, key, until_us, owner, in_bin, deleted_us, asked_us in rows:
+    yield from fill_resolvers(client, {kind: resolver}, (), [(kind, row[4]) for row in rows if row[5] is None])
+    for word, key, since_us, until_us, owner, in_bin, deleted_us, asked_us in rows:
         if in_bin is not None:
-            identity = DeletedIdentity(in_bin, deleted_us, is_former=True, until_us=until_us, awaits_erasure=asked_us is not None)
+            identity = DeletedIdentity(in_bin, deleted_us, True, until_us, since_us, awaits_erasure=asked_us is not None)
             deleted.setdefault(("", word, key), []).append(identity)
         elif owner in resolver.by_id:
-            resolver.links.former.setdefault(("", word, key), []).append((until_us, owner))
+            resolver.links.former.setdefault(("", word, key), []).append((since_us, until_us, owner))
 
 
 def _insert(client: int, stored: Sequence[tuple[StoredEvent, DeliveryOutcome]]) -> Plan[None]:
@@ -190,20 +198,11 @@ def _deleted_record(batch: ApplyBatch, subject: EventSubject, deleted: dict[Ref,
             if owner is not None:
                 return None
             continue
-        # The first whose time with the key ended after the event, else the last one.
-        deletion = min(deletions, key=lambda each: (each.until_us <= at, abs(each.until_us - at)))
-        if (former := links.former_at(ref, at)) is not None and not at < deletion.until_us <= former[0]:
-            return None
-        if deletion.is_former and deletion.until_us <= at and _is_further(links, ref):
+        deletion = min(deletions, key=lambda each: distance(each.period, at))
+        if (present := links.owner_at(ref, at)) is not None and distance(present, at) < distance(deletion.period, at):
             return None
         return deletion.record_id if owner is None or not deletion.is_former or _is_later(owner, ref, deletion, at) else None
     return None
-
-
-def _is_further(links: Links, ref: Ref) -> bool:
-    """Return whether an existing record has a key as a further one."""
-    link = links.by_ref.get(ref)
-    return not ref[0] and link is not None and link.until_us is None and links.record_id(ref) is not None
 
 
 def _owner(batch: ApplyBatch, subject: EventSubject, ref: Ref) -> Record | None:

@@ -133,6 +133,10 @@ def unite_record(
     if absorbed.id in resolver.created:
         return
     absorbed_key = (batch.client, kind, absorbed.id)
+    owned = resolver.owned.get(absorbed.id, {}).items()
+    periods = [(batch.client, *ref[1:], batch.now_us, kind, number, since or 0) for (ref, number), since in owned]
+    if periods:
+        yield Execute(history_sql.NOTE_MERGED_OWNERS, sorted(periods))
     rows = yield Execute(history_sql.EVENTS_OF, [absorbed_key])
     yield Execute(history_sql.DELETE_EVENTS_OF, [absorbed_key])
     for row in rows:

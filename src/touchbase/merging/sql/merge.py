@@ -34,7 +34,7 @@ from touchbase.projection.save import unite_records
 from touchbase.records.field_projection import MERGE, MERGED_FROM
 from touchbase.records.fields import EXTERNAL_ID
 from touchbase.records.models import Contact, Record
-from touchbase.records.primary_keys import former_key, former_key_of, primary_key
+from touchbase.records.primary_keys import former_key, former_key_of, owned_since, primary_key
 from touchbase.records.projection import Folded
 from touchbase.records.record_type import IDENTITY_FIELDS, RECORD_TYPES
 from touchbase.records.sql import statements as records_sql
@@ -247,12 +247,12 @@ def _take_addresses(batch: ApplyBatch, kind: int, survivor: Record, outcome: Mer
     for name in IDENTITY_FIELDS:
         if name not in outcome.writes:
             continue
-        value, old = outcome.writes[name], _key_of(survivor, name)
+        value, old, since = outcome.writes[name], _key_of(survivor, name), owned_since(survivor, name)
         release(resolver, survivor, name)
         assign(resolver, survivor, name, None if value is None else str(value), stamp)
         survivor.stamps[name] = stamp
         if old is not None and old != _key_of(survivor, name):
-            resolver.links.set_record(former_key_of(name, old), survivor.id)
+            resolver.links.set_record(former_key_of(name, old), survivor.id, since_us=since)
     if isinstance(survivor, Contact) and "company_id" in outcome.writes:
         survivor.company_id = None if (company := outcome.writes["company_id"]) is None else int(company)
         survivor.stamps["company_id"] = stamp

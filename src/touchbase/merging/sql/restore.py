@@ -150,7 +150,7 @@ def _restore_links(batch: ApplyBatch, kind: int, rows: Sequence[Row]) -> Plan[No
             taken[row[1], row[2], row[3]] = row
     others = yield from _keys_of_others(batch.client, kind, refs)
     # Somebody else has had the key since.
-    former = [(*ref[1:], row[8], kind, row[5]) for ref, row in sorted(refs.items()) if not ref[0] and row[8] and ref in taken]
+    former = [(*ref[1:], row[8], kind, row[5], row[9]) for ref, row in sorted(refs.items()) if not ref[0] and row[8] and ref in taken]
     if former:
         yield Execute(INSERT_FORMER_OWNER, [(batch.client, *row) for row in former])
     for ref, row in sorted(refs.items()):
@@ -159,7 +159,9 @@ def _restore_links(batch: ApplyBatch, kind: int, rows: Sequence[Row]) -> Plan[No
             if link.parking_id is not None and row[6] is not None:
                 links.set_record(ref, row[5])  # its waiting events join the record
         elif row[6] is not None:
-            links.by_ref[ref] = links.changed[ref] = Link(ref, row[6], kind, row[5], row[7] if ref in others and row[8] is None else row[8])
+            links.by_ref[ref] = links.changed[ref] = Link(
+                ref, row[6], kind, row[5], row[7] if ref in others and row[8] is None else row[8], row[9]
+            )
 
 
 def _keys_of_others(client: int, kind: int, refs: Mapping[Ref, Row]) -> Plan[set[Ref]]:

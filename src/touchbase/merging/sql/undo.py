@@ -32,7 +32,6 @@ from touchbase.projection.companies import existing_company
 from touchbase.projection.known_events import REMOVE_EVENT
 from touchbase.projection.logged_changes import log_moved_contacts
 from touchbase.projection.separate import set_addresses
-from touchbase.projection.suppression_guard import DELETE_LINK
 from touchbase.projection.suppressions import cause_of, is_wanted, lists_contact, reason_of
 from touchbase.records.field_projection import MERGE, MERGED_FROM
 from touchbase.records.further_emails import demote
@@ -46,14 +45,16 @@ from touchbase.records.sql.address_book import keys_of as present_and_further_ke
 from touchbase.records.sql.custom_values import is_renaming
 from touchbase.records.sql.rows import contact_of, custom_field_row, move_row
 from touchbase.records.sql.statements import TABLES, lock_records
+from touchbase.sql.builders import RECORD
 from touchbase.sql.ids import Ids
 from touchbase.sql.operation import command
-from touchbase.sql.statement import Execute, Plan, Row, Select
+from touchbase.sql.statement import Execute, Plan, Row, Select, delete
 
 RECORDS = 21
 """Most records of one merge."""
 CONTACTS = 500
 """Contacts of a company that are read at once."""
+DELETE_LINK_OF = delete("delete_link_of", "link", (*history_sql.REF, *RECORD[1:]))
 
 
 @command(
@@ -87,7 +88,7 @@ def undo_merge(
     batch.cause = by_request(by)
     add_records(kind, batch.resolvers[kind], stored)
     history = [event_of(row) for row in (yield Execute(history_sql.EVENTS_OF, [(client, kind, id)]))]
-    yield Execute(DELETE_LINK, [(client, *ref) for ref in _present(kind, before.record)])
+    yield Execute(DELETE_LINK_OF, [(client, *ref, kind, id) for ref in _present(kind, before.record)])
     for part in parts:
         renew_stamps(part.record, history)
         yield from _put_back(batch, kind, part, id, history)
@@ -163,14 +164,14 @@ def _put_back(batch: ApplyBatch, kind: int, part: Part, survivor: int, history: 
         if key is not None:
             resolved[key] = record
     gone: list[Ref] = [("", RECORD_TYPES[kind].name, str(record.id)), *_present(kind, record)]
-    yield Execute(DELETE_LINK, [(client, *ref) for ref in gone])
+    yield Execute(DELETE_LINK_OF, [(client, *ref, kind, survivor) for ref in gone])
     if part.links:
         rows = yield Execute(history_sql.LINK_BY_REF, [(client, *ref) for ref in part.links])
         for row in rows:
             link = link_of(row)
             resolver.links.by_ref[link.ref] = link
             if (row[5], row[6]) == (kind, survivor):
-                resolver.links.set_record(link.ref, record.id, link.until_us)
+                resolver.links.set_record(link.ref, record.id, link.until_us, link.since_us)
 
 
 def _company_named(contact: Contact, history: Sequence[StoredEvent]) -> int | None:
@@ -298,7 +299,7 @@ def _move_links(batch: ApplyBatch, kind: int, event: StoredEvent, survivor: int,
         if ref not in links.by_ref:
             yield from _load_link(batch, kind, ref)
         if links.record_id(ref) == survivor:
-            links.set_record(ref, home, links.by_ref[ref].until_us)
+            links.set_record(ref, home, links.by_ref[ref].until_us, links.by_ref[ref].since_us)
 
 
 def _merge_id(event: StoredEvent) -> int | None:

@@ -45,7 +45,7 @@ from touchbase.records.api.upsert import match_fields
 from touchbase.records.fields import Field
 from touchbase.records.match import Key, Match
 from touchbase.records.sql import lookup as sql_lookup
-from touchbase.records.sql.lookup import match_records
+from touchbase.records.sql.lookup import match_records, others_named
 from touchbase.sql.store import Store
 
 T = TypeVar("T")
@@ -143,6 +143,7 @@ class MatchResource:
         keys, store = await self._keys(call), call.api.dependencies.store
         matches = await store.read(match_records(client.number, self._kind, _all(keys)))
         results = [self._result(key, matches) for key in keys]
+        await self._refuse_others(store, client.number, keys, matches, results)
         await mark_suppressed(store, client.number, self._kind, keys, matches, results, call.api.dependencies.clock())
         return Response(body=encode({"data": results}))
 
@@ -187,12 +188,24 @@ class MatchResource:
             several = " and ".join(map(str, sorted(by_id)))
             return self._shapes.result(error=MatchError("ambiguous", f"these are of {self._name}s {several}; send one of them"))
         match = next(iter(by_id.values()), None)
-        named = {key[0]: key in matches for key in keys}
-        by_profile = "email_key" in named and [column for column, is_known in named.items() if is_known] == ["linkedin_key"]
-        if match is not None and match.email_key is not None and by_profile:  # the rule of `records/sql/same_person.py`
-            detail = f"contact {match.id} has this linkedin_url, and another email; send one of them"
-            return self._shapes.result(error=MatchError("ambiguous", detail))
         return self._shapes.result() if match is None else self._shapes.result(*_shown(self._name, match))
+
+    async def _refuse_others(
+        self, store: Store, client: int, keys: Sequence[Keys], matches: Mapping[Key, Match], results: list[Any]
+    ) -> None:
+        """Replace results whose item names another person's e-mail address beside a contact's profile by an error."""
+        named: dict[int, tuple[int, str, str | None]] = {}
+        for place, of in enumerate(keys):
+            values = {} if isinstance(of, MatchError) else dict(of)
+            match = matches.get(("linkedin_key", values.get("linkedin_key", "")))
+            if match is not None and match.email_key is not None and (email := values.get("email_key")) not in (None, match.email_key):
+                named[place] = match.id, str(email), values.get("external_id")
+        if not named:
+            return
+        others = await store.read(others_named(client, [*named.values()]))
+        for place in (place for number, place in enumerate(named) if number in others and results[place].id is not None):
+            detail = f"contact {named[place][0]} has this linkedin_url, and another email; send one of them"
+            results[place] = self._shapes.result(error=MatchError("ambiguous", detail))
 
     def _clients(self, keys: Keys, matches: Mapping[Key, list[Match]]) -> Any:
         if isinstance(keys, MatchError):

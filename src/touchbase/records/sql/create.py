@@ -213,7 +213,8 @@ def _create_in_turn(creations: Sequence[Creation[Contact]], ids: Ids) -> Plan[li
 
 def _open_further(contact: Contact, ids: Ids) -> Plan[None]:
     keys = [key for key in keys_of(contact, "email_key") if key != contact.email_key]
-    rows = [(contact.client, "", BOOK[CONTACT]["email_key"], key, ids.take("link"), CONTACT, contact.id, None) for key in keys]
+    since = contact.created_us
+    rows = [(contact.client, "", BOOK[CONTACT]["email_key"], key, ids.take("link"), CONTACT, contact.id, None, since) for key in keys]
     yield from save_links(rows)
     yield from claim_emails(contact, keys)
 

@@ -10,6 +10,9 @@ from touchbase.history.events import COMPANY, CONTACT
 from touchbase.records.match import MAX_LOOKUPS, Key, Match
 from touchbase.records.record_type import RECORD_TYPES
 from touchbase.records.sql.address_book import BOOK, OWNER_OF, find_by_key
+from touchbase.records.sql.rows import contact_of
+from touchbase.records.sql.same_person import names_another
+from touchbase.records.sql.statements import CONTACT_TO_SHOW
 from touchbase.sql.builders import ROW_KEY
 from touchbase.sql.cell_answers import FIRST, AnswerMerge, Answers
 from touchbase.sql.filters import Where
@@ -80,6 +83,18 @@ def match_records(client: int, kind: int, keys: list[Key]) -> Plan[Mapping[Key, 
             rows = yield Execute(statement, current_keys)
             matches.update({(column, row[1]): _match_of(row) for row in rows})
     return matches
+
+
+@query
+def others_named(client: int, named: list[tuple[int, str, str | None]]) -> Plan[set[int]]:
+    """The places of these (the id of the contact that has the profile, an address, an external id) that name another person."""
+    rows = yield Execute(CONTACT_TO_SHOW, [(client, number) for number in sorted({number for number, _, _ in named})])
+    contacts = {contact.id: contact for contact in map(contact_of, rows)}
+    others: set[int] = set()
+    for place, (number, email, external_id) in enumerate(named):
+        if number in contacts and (yield from names_another(contacts[number], [email], external_id)):
+            others.add(place)
+    return others
 
 
 def _match_of(row: Row) -> Match:

@@ -249,25 +249,25 @@ def _key_rows(kind: int, command: RecordUpdate[Any], record: Record, write: Writ
 
     A key that was replaced is closed, unless a further key took the place of the first one: then that is a further one now.
     """
-    rows: list[tuple[str, str, Micros | None]] = []
+    rows: list[tuple[str, str, Micros | None, Micros]] = []
     replaced: dict[str, str] = {}
-    for key_field, old, text in write.former:
+    for key_field, old, text, since in write.former:
         replaces = command.further is not None and not command.adds
         is_promotion = not replaces and owned.is_further(command, key_field.link, command.changes[key_field.key])
-        rows.append((key_field.link, old, None if is_promotion else write.entry.occurred_us))
+        rows.append((key_field.link, old, None if is_promotion else write.entry.occurred_us, since))
         if is_promotion and key_field.link == EMAIL:
             replaced[old] = text
     if isinstance(record, Contact) and (rows or record.further_emails is not None or command.further is not None):
         rows += _further_rows(command, record, write, replaced)
     return [
-        (command.client, "", word, key, 0 if owned.is_further(command, word, key) else ids.take("link"), kind, record.id, until)
-        for word, key, until in rows
+        (command.client, "", word, key, 0 if owned.is_further(command, word, key) else ids.take("link"), kind, record.id, until, since)
+        for word, key, until, since in rows
     ]
 
 
 def _further_rows(
     command: RecordUpdate[Any], record: Contact, write: Write, replaced: dict[str, str]
-) -> list[tuple[str, str, Micros | None]]:
+) -> list[tuple[str, str, Micros | None, Micros]]:
     """Set the further addresses of a contact, with the `replaced` addresses that stay the person's; return their rows."""
     before, further = record.further_emails, command.further
     present = by_key(further_emails(record))
@@ -278,8 +278,11 @@ def _further_rows(
     if further is not None:
         write.entry.detail["emails"] = all_emails(record.email, record.further_emails)
     closed = present.keys() - emails.keys() - {record.email_key}
-    rows: list[tuple[str, str, Micros | None]] = [(EMAIL, key, write.entry.occurred_us) for key in sorted(closed)]
-    return rows + [(EMAIL, key, None) for key in sorted(emails.keys() - {record.email_key})]
+    rows: list[tuple[str, str, Micros | None, Micros]] = [(EMAIL, key, write.entry.occurred_us, 0) for key in sorted(closed)]
+    return rows + [
+        (EMAIL, key, None, 0 if key in present else write.entry.occurred_us)
+        for key in sorted(emails.keys() - {record.email_key} - replaced.keys())
+    ]
 
 
 def _check_keys(kind: int, changed: Collection[Record], before: Sequence[Row]) -> Plan[None]:

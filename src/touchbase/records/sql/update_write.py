@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from touchbase.common.field_limits import MAX_CUSTOM_FIELDS
+from touchbase.common.timestamps import Micros
 from touchbase.history.events import VIA_API, Detail, StoredEvent
 from touchbase.history.last_writer_wins import CLEARED, DELIBERATE, LAST_WRITE, NEVER, EffectiveTime, Stamp, beats
 from touchbase.history.status import INITIAL, STATUS
@@ -14,6 +15,7 @@ from touchbase.records.custom_budget import fitting_fields, note_left_out
 from touchbase.records.field_projection import Objects, projected_custom_fields, projected_fields
 from touchbase.records.fields import Field
 from touchbase.records.models import CustomField, Record
+from touchbase.records.primary_keys import owned_since
 from touchbase.records.projection import current_stamp, origin_write, write_field
 from touchbase.records.record_type import IDENTITY_FIELDS, RECORD_TYPES
 from touchbase.records.writes import RecordUpdate
@@ -29,8 +31,8 @@ class Write:
     entry: StoredEvent
     custom: list[CustomField] = field(default_factory=list)
     """The custom fields whose value or stamp changed."""
-    former: list[tuple[Field, str, str]] = field(default_factory=list)
-    """Keys that the record does not have after it, with their texts: a late webhook that names one is about it."""
+    former: list[tuple[Field, str, str, Micros]] = field(default_factory=list)
+    """Keys that the record does not have after it, their texts, and since when it had them: a late webhook that names one is about it."""
     shows: bool = False
     """Whether responses show other values than before."""
     replaced: set[EffectiveTime] = field(default_factory=set)
@@ -144,7 +146,8 @@ def _write_fields(command: RecordUpdate[Any], record: Record, stamp: Stamp, writ
             old, new = getattr(record, identity.key), command.changes[identity.key]
             former = old if wins else new
             if former is not None and old != new:
-                write.former.append((identity, str(former), str(getattr(record, name) if wins else value)))
+                since = (owned_since(record, name) if wins else None) or 0
+                write.former.append((identity, str(former), str(getattr(record, name) if wins else value), since))
             if wins:
                 setattr(record, identity.key, new)
         if wins:
