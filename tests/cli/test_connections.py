@@ -331,12 +331,14 @@ def test_connections_add_dry_run__says_what_stored_webhooks_would_become(acme: R
     as_json = json.loads(acme("connections", "add", *tool, *chosen, "--dry-run", "--since", "1970-01-01", "--json").output)
     refused = acme("connections", "add", *tool, "--setting", "fields.mail=data.mail", "--dry-run")
     with_secret = acme("connections", "add", *tool, *chosen, "--dry-run", "--generate-secret")
+    wrong = acme("connections", "add", *tool, "--setting", "fields.email=data.post", "--dry-run", "--since", "1970-01-01")
 
     assert "1  unrecognised -> applied, 1 events" in tried.output
     assert "custom field Plan Gold" in tried.output
     [delivery] = as_json["would"]["deliveries"]
     assert delivery["records"][0]["changed"]["custom field Plan"] == [None, "Gold"]
     assert (refused.exit_code, "--setting fields.mail" in refused.output) == (2, True)
+    assert "finds nobody in this body: it has nothing usable at data.post" in wrong.output
     assert (with_secret.exit_code, "leave out secrets" in with_secret.output) == (2, True)
     assert listed(acme) == []
 

@@ -360,7 +360,9 @@ async def test_fetched_record__without_a_primary_key_stays_parked_and_is_not_fet
         await setup.work()
 
         assert len(server.requests) == 1
-        assert {one.state for one in await store.read(list_deliveries(10, setup.client))} == {"parked"}
+        deliveries = await store.read(list_deliveries(10, setup.client))
+        assert {one.state for one in deliveries} == {"parked"}
+        assert any("until it is fetched with the access token" in (one.error or "") for one in deliveries)
 
 
 @pytest.mark.parametrize(

@@ -286,6 +286,7 @@ async def test_load_of_heyreach__brings_invitations_and_messages_with_text(loads
     bob = next(contact for url, contact in contacts.items() if url.endswith("bob-acme"))
     messages = (await loads.house.request("GET", f"/public/v2/messages?contact_id={bob['id']}&limit=200")).json()["data"]
     assert (len(messages), [message["text"] for message in messages if message["direction"] == "received"]) == (21, ["No"])
+    assert bob["first_name"] == "Bob"
     assert not any(url.endswith("cy-acme") for url in contacts)
 
 

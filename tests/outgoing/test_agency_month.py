@@ -112,15 +112,18 @@ MAPPING = {
 
 
 class ToolApis:
-    """The blocklists of lemlist and HeyReach, as their APIs change them; a base of Airtable; what Smartlead knows from before."""
+    """Blocklists of Smartlead, lemlist and HeyReach, as their APIs change them; a base of Airtable; Smartlead from before."""
 
     def __init__(self) -> None:
         self.lemlist: set[str] = set()
         self.heyreach: set[str] = set()
+        self.smartlead: list[str | None] = ["rival.example"]
+        """Entries, of which each has its place as id; None: removed."""
         self.airtable = Airtable()
 
     def answer(self, request: ReceivedRequest) -> FakeResponse:
         url = urlsplit(request.path)
+        query = {name: values[0] for name, values in parse_qs(url.query).items()}
         if url.path.startswith("/v0/"):
             return self.airtable.respond(request)
         if url.path.startswith("/v2/unsubscribes/variables/"):
@@ -129,8 +132,16 @@ class ToolApis:
         elif url.path.startswith("/blacklist/"):
             for lead in json.loads(request.body)["leads"]:
                 (self.heyreach.add if url.path.endswith("AddLeads") else self.heyreach.discard)(lead["email"])
+        elif url.path == "/leads/add-domain-block-list":
+            self.smartlead += json.loads(request.body)["domain_block_list"]
+        elif url.path == "/leads/delete-domain-block-list":
+            self.smartlead[int(query["id"])] = None
+        elif url.path == "/leads/get-domain-block-list":
+            looked_for = query.get("filter_email_or_domain")
+            entries = [{"id": place, "email_or_domain": value} for place, value in enumerate(self.smartlead) if value]
+            return 200, [entry for entry in entries if looked_for in (None, entry["email_or_domain"])]
         else:
-            return 200, smartlead_history(request, {name: values[0] for name, values in parse_qs(url.query).items()})
+            return 200, smartlead_history(request, query)
         return 200, {"ok": True}
 
 
@@ -188,7 +199,7 @@ async def test_month_of_an_agency__ends_the_same_in_every_order(store: Store, ma
         await connect(tools, "crm", "hubspot", status_property={"contact": "hs_lead_status"})
         await connect(tools, "crm", "airtable")
         await connect(tools, "crm", "generic", **MAPPING)
-        for tool in ("lemlist", "heyreach"):
+        for tool in ("smartlead", "lemlist", "heyreach"):
             assert (await house.request("POST", "/public/v2/webhook-endpoints", {"kind": "blocklist", "tool": tool})).status == 201
         await load_history(tools, store)
         for number in ROWS:
@@ -226,14 +237,14 @@ async def test_month_of_an_agency__ends_the_same_in_every_order(store: Store, ma
         ]  # fmt: skip
         assert {event["data"]["meeting"]["start"] for event in events} == {at(day + 2) for day in (10, 11, 12, 13)}
         stopped = {mail(4), mail(11), mail(13), "bob@acme.example", "cy@acme.example"}
-        assert await listed(tools) == apis.lemlist == stopped | {"rival.example"}
+        assert await listed(tools) == apis.lemlist == {*apis.smartlead} == stopped | {"rival.example"}
         assert apis.heyreach == stopped  # it takes no domains
 
         [entry] = (await house.request("GET", f"/public/v2/suppressions?value={mail(11)}&kind=email")).json()["data"]
         await house.request("DELETE", f"/public/v2/suppressions/{entry['id']}")
         await tools.deliver(10)
 
-        assert await listed(tools) == apis.lemlist == stopped - {mail(11)} | {"rival.example"}
+        assert await listed(tools) == apis.lemlist == {*apis.smartlead} - {None} == stopped - {mail(11)} | {"rival.example"}
         assert apis.heyreach == stopped - {mail(11)}
         assert [fault async for fault in verify(store, house.number, Verified())] == []
 

@@ -361,7 +361,16 @@ def _unrecognised_message(webhook: ParsedWebhook) -> str:
         return "The webhook has no body."
     if webhook.data is None:
         return "The body is neither JSON nor form fields, and no tool's adapter recognises it."
-    return "No adapter understands this body, not even the generic one."
+    for connection in webhook.request.connections:
+        if (connection.channel, connection.tool) == (webhook.request.channel, GENERIC) and (fields := connection.settings.fields):
+            places = ", ".join(fields[name] for name in ("id", "email", "domain", "linkedin_url") if name in fields)
+            return (
+                f"The mapping of the connection 'generic' finds nobody in this body: it has nothing usable at {places}. Correct `fields`."
+            )
+    return (
+        "No adapter understands this body, not even the generic one. Point at its fields in the console, or declare them: "
+        "`touchbase connections add --tool generic --setting fields.email=PATH --dry-run`."
+    )
 
 
 _AMAZON = re.compile(r"https://sns\.[a-z0-9-]{1,40}\.amazonaws\.com(?:\.cn)?/[!-~]{0,2000}")

@@ -299,6 +299,10 @@ def _replayed(tb: Touchbase, body: Any) -> dict[str, Any]:
     return {"count": count, "would": total if body.get("dry_run") else None}
 
 
+NOT_READ = ("unrecognised", "failed")
+"""States whose reason a new mapping is tried for."""
+
+
 def rehearse(tb: Touchbase, filters: Mapping[str, Any], connection: Mapping[str, Any], as_json: bool) -> None:
     """Print the outcome of a client's stored deliveries under proposed settings of a connection; unchanged deliveries only count."""
     _print_replayed(_replayed(tb, {**filters, "dry_run": True, "connection": connection}), as_json, only_changes=True)
@@ -313,7 +317,7 @@ def _print_replayed(result: dict[str, Any], as_json: bool, only_changes: bool = 
         click.echo(f"{many} will be applied again")
         return
     for delivery in would["deliveries"]:
-        if not only_changes or delivery["records"] or delivery["state"] != delivery["would_be"]:
+        if not only_changes or delivery["records"] or delivery["state"] != delivery["would_be"] or delivery["would_be"] in NOT_READ:
             _print_delivery(delivery)
     outcomes = ", ".join(f"{count} {state}" for state, count in would["outcomes"].items()) or "none"
     click.echo(f"{many} would be applied again: {outcomes}")

@@ -24,6 +24,8 @@ LONGEST_STARTS = 2_000_000
 """Characters of their cursors, ids and names together."""
 LONGEST_START = 2_000
 """Characters of one of them, most of which become a part of an address."""
+LONGEST_NAME_PART = 50
+"""Characters of a first or last name in it."""
 LONGEST_ID = 18
 """Digits of an id."""
 
@@ -259,8 +261,9 @@ def _heyreach(page: Page, kind: str, start: str, value: Any) -> None:
             _add(page, _lead_of_heyreach(row, lead, about), lead["profile_url"], lead["email_address"])
         _next(page, kind, len(rows), 100, f"{campaign}/{int(place) + 100}/{name}")
     elif kind == "messages":
-        account, conversation, url = map(unquote, place.split(","))
-        _add(page, _messages_of_heyreach(rows, account, conversation, {"profile_url": url}, about), url)
+        account, conversation, url, first_name, last_name = map(unquote, place.split(","))
+        lead = {"profile_url": url, "first_name": first_name, "last_name": last_name}
+        _add(page, _messages_of_heyreach(rows, account, conversation, lead, about), url)
     else:
         for row in rows:
             _conversation_of_heyreach(page, row, campaign, name)
@@ -279,7 +282,8 @@ def _conversation_of_heyreach(page: Page, row: Row, campaign: str, name: str) ->
     if (isinstance(total, int) and total <= len(messages)) or not (account and conversation and url):
         _add(page, _messages_of_heyreach(messages, account, conversation, profile, {"id": campaign, "name": name}), url)
     else:
-        place = ",".join(quote(str(part), safe="") for part in (account, conversation, url))
+        names = (str(profile[part] or "")[:LONGEST_NAME_PART] for part in ("first_name", "last_name"))
+        place = ",".join(quote(str(part), safe="") for part in (account, conversation, url, *names))
         page.following.append(("messages", f"{campaign}/{place}/{name}"))
 
 

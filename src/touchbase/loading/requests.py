@@ -109,7 +109,7 @@ def _heyreach(kind: str, start: str) -> Parts:
         # Of one campaign: an account's whole inbox has private conversations.
         return "/inbox/GetConversationsV3", {"limit": 100, "cursor": unquote(place) or None, "filters": {"campaignIds": [int(campaign)]}}
     if kind == "messages":
-        account, conversation, _ = place.split(",")
+        account, conversation, *_ = place.split(",")
         return f"/inbox/GetChatroom/{account}/{conversation}", None
     return "/campaign/GetLeadsFromCampaign", {"campaignId": int(campaign), "offset": int(place), "limit": 100}
 

@@ -48,6 +48,7 @@ _LOGGED = {FAILED: EventType.DELIVERY_FAILED, UNRECOGNISED: EventType.DELIVERY_U
 """States that the log has an event of."""
 ALL_REPEATED = "all events in it were already known"
 NO_IDENTITY = "waits until a webhook names the e-mail address or domain of this object"
+NOT_FETCHED = f"{NO_IDENTITY}, or until it is fetched with the access token of the connection"
 CREATION_DISABLED = "about an unknown record, and the settings do not create records: replay this webhook once the record exists"
 _MARK: Columns = (
     *ROW_KEY, ("state", "text"), ("tool", "text"), ("attempts", "bigint"), ("error", "text"), ("applied_us", "bigint"),
@@ -162,7 +163,7 @@ def _ending(outcome: DeliveryOutcome) -> tuple[str, str | None]:
         is_unrecognised = isinstance(outcome.normalized.error, UnrecognisedPayload)
         return (UNRECOGNISED if is_unrecognised else FAILED), outcome.normalized.error.detail
     if outcome.parked or outcome.refused:
-        waiting = CREATION_DISABLED if outcome.unknown else NO_IDENTITY
+        waiting = CREATION_DISABLED if outcome.unknown else NOT_FETCHED if outcome.normalized.may_ask else NO_IDENTITY
         return (FAILED, outcome.refused) if outcome.refused else (PARKED, waiting)
     if outcome.applied:
         return APPLIED, None

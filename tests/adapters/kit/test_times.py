@@ -44,6 +44,8 @@ OFFSETS = st.integers(-14 * 60, 14 * 60).map(lambda minutes: timezone(timedelta(
         ("11/20/2026 9:30", 0),
         ("20/11/2026 09:30:00", 0),
         ("20/11/2026, 09:30", 0),
+        ("20.11.2026 09:30", 0),
+        ("20. 11. 2026, 9:30:00", 0),
     ],
 )
 def test_parse_time__reads_written_times(written: str, micros: int) -> None:
@@ -60,14 +62,19 @@ def test_leap_second__is_the_first_second_of_the_next_day(written: str) -> None:
 
 @pytest.mark.parametrize(
     ("written", "same"),
-    [("1/2/2026 12:00:00 AM", "2026-01-02T00:00:00Z"), ("1/2/2026 12:05 pm", "2026-01-02T12:05:00Z"), ("2/2/2026", "2026-02-02T00:00:00Z")],
+    [
+        ("1/2/2026 12:00:00 AM", "2026-01-02T00:00:00Z"),
+        ("1/2/2026 12:05 pm", "2026-01-02T12:05:00Z"),
+        ("2/2/2026", "2026-02-02T00:00:00Z"),
+        ("3.4.2026", "2026-04-03T00:00:00Z"),
+    ],
 )
-def test_parse_time__reads_american_times_by_am_and_pm(written: str, same: str) -> None:
+def test_parse_time__reads_american_times_by_am_and_pm_and_those_with_points_by_the_day(written: str, same: str) -> None:
     assert parse_time(written) == from_text(same)
 
 
 @pytest.mark.parametrize(
-    "written", ["3/4/2026 10:00:00", "13/13/2026 10:00", "11/20/2026 13:00 PM", "11/20/2026 0:10 AM", "20/11/2026 9:30 AM"]
+    "written", ["3/4/2026 10:00:00", "13/13/2026 10:00", "11/20/2026 13:00 PM", "11/20/2026 0:10 AM", "20/11/2026 9:30 AM", "32.1.2026"]
 )
 def test_parse_time__is_none_if_day_and_month_are_not_certain(written: str) -> None:
     assert parse_time(written) is None

@@ -25,6 +25,8 @@ _SCRIPT = re.compile(r"[A-Z][a-z]{2} ([A-Z][a-z]{2} \d\d \d{4} \d\d:\d\d:\d\d) G
 """The default text of a JavaScript date: `Fri Nov 20 2026 09:30:00 GMT+0000 (Coordinated Universal Time)`."""
 _SPREADSHEET = re.compile(r"(\d\d?)/(\d\d?)/(\d{4})(?:,? (\d\d?):(\d\d)(?::(\d\d))?(?: ?([AP]M))?)?", re.ASCII | re.IGNORECASE)
 """`11/24/2025 4:00:00 PM`, as spreadsheets and Zapier write times."""
+_DOTTED = re.compile(r"(\d\d?)\. ?(\d\d?)\. ?(\d{4})(?:,? (\d\d?):(\d\d)(?::(\d\d))?)?", re.ASCII)
+"""`24.11.2025 16:00`: with points the day comes first, in every country."""
 _DOTNET = re.compile(r"\\?/Date\((-?\d{1,15})(?:[+-]\d{4})?\)\\?/", re.ASCII)
 
 _FIRST = EARLIEST + 366 * DAY
@@ -54,8 +56,8 @@ def parse_time(value: object) -> Micros | None:
     """Return a tool's value as a time; None if it is not a valid time.
 
     Reads ISO 8601 in its usual forms (any number of fraction digits, cut to microseconds), epoch seconds, milliseconds
-    and microseconds as number or text, the `Date` formats of emails and JavaScript, `/Date(ms+zzzz)/`, and a spreadsheet's
-    `11/24/2025 4:00:00 PM` if day and month are certain. Small numbers are no times.
+    and microseconds as number or text, the `Date` formats of emails and JavaScript, `/Date(ms+zzzz)/`, `24.11.2025 16:00`, and a
+    spreadsheet's `11/24/2025 4:00:00 PM` if day and month are certain. Small numbers are no times.
     """
     if type(value) is str:
         at = _from_text(value)
@@ -123,6 +125,14 @@ def _from_spreadsheet(match: re.Match[str]) -> Micros | None:
     return _micros(at)
 
 
+def _from_dotted(match: re.Match[str]) -> Micros | None:
+    day, month, year, hour, minute, second = (int(part or 0) for part in match.groups())
+    try:
+        return _micros(datetime(year, month, day, hour, minute, second))
+    except ValueError:
+        return None
+
+
 def _from_mail(match: re.Match[str]) -> Micros | None:
     try:
         # The library returns a time without a zone for `-0000`, though it is UTC (RFC 5322, 3.3).
@@ -171,6 +181,7 @@ _FORMATS: tuple[tuple[re.Pattern[str], Callable[[re.Match[str]], Micros | None]]
     (_DOTNET, lambda match: _in_range(int(match[1]) * 1000)),
     (_SCRIPT, _from_script),
     (_SPREADSHEET, _from_spreadsheet),
+    (_DOTTED, _from_dotted),
     (_MAIL, _from_mail),
 )
 """Formats of texts; no text is of two."""
