@@ -14,7 +14,7 @@ from tests.conftest import ExecuteSql
 from tests.examples import examples
 
 from touchbase.http.dependencies import RequestLimits
-from touchbase.records.write_batch import MAX_COMMANDS
+from touchbase.merging.sql.write_batch import MAX_COMMANDS
 from touchbase.sql.store import Store
 from touchbase.stores import open_store
 from touchbase.web import Dependencies

@@ -15,7 +15,7 @@ from tests.examples import examples
 from touchbase.auth.service import add_key
 from touchbase.clients.sql.clients import ensure_client
 from touchbase.records.api.match_schemas import MAX_ITEMS
-from touchbase.records.match import MAX_LOOKUPS
+from touchbase.records.sql.lookup import MAX_LOOKUPS
 from touchbase.sql.store import Store
 from touchbase.stores import open_store
 from touchbase.web import Dependencies

@@ -35,9 +35,9 @@ from touchbase.reports.parts import (
     Union,
     group_at,
     packed,
+    spans_of,
     unpacked,
 )
-from touchbase.reports.spans import spans_of
 from touchbase.reports.sql import parts as parts_sql
 from touchbase.reports.sql.parts import report_campaigns
 from touchbase.sql.statement import Statement

@@ -203,7 +203,7 @@ def _server(url: str, key_file: Path | None, client_id: str | None) -> Iterator[
             return super().stream(replace(wire, headers=[*wire.headers, ("X-Request-Id", f"cli:{token_hex(8)}")]))
 
     try:
-        api = Touchbase(url, _key(key_file), client_id=client_id, transport=NamedTransport())
+        api = Touchbase(url, _key(key_file), client_id=client_id, transport=NamedTransport(url))
     except ValueError as error:
         raise click.UsageError(f"--url, --key-file or --client: {error}") from None
     with api:

@@ -60,8 +60,7 @@ from touchbase.http.responses import Response
 from touchbase.http.routing import Route, Success, Tag
 from touchbase.http.schemas import MaybeTime, PageOf, RecordId, Time, encode, example, fitting, named_enum
 from touchbase.messages.api.schemas import MessageOut, message_out
-from touchbase.messages.labels import LABELS
-from touchbase.messages.models import CHANNELS
+from touchbase.messages.models import CHANNELS, LABELS
 from touchbase.messages.sql.plans import get_messages, list_messages
 from touchbase.sql.page_budget import page_of
 

@@ -28,8 +28,7 @@ from touchbase.history.sql import REF, event_of, event_row
 from touchbase.identity.event_subject import EventSubject
 from touchbase.identity.lookup import fill_resolvers
 from touchbase.identity.resolution import Resolver
-from touchbase.messages.labels import OUT_OF_OFFICE, label_of
-from touchbase.messages.models import MOST_SUBJECT, Message, channel_of, direction_of
+from touchbase.messages.models import MOST_SUBJECT, OUT_OF_OFFICE, Message, channel_of, direction_of, label_of
 from touchbase.messages.sql.plans import ID, first_copies, insert_copies, log_messages
 from touchbase.projection.address_book import settle_further_emails
 from touchbase.projection.batch import ApplyBatch, EventKey, Target, target_of

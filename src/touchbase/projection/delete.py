@@ -20,8 +20,7 @@ from touchbase.do_not_contact.sql.lookup import listed_kinds
 from touchbase.do_not_contact.sql.opt_outs import StatusOptOut, addresses_of, list_opt_outs, opted_out_at
 from touchbase.errors import TouchbaseError
 from touchbase.event_log.models import SERVICE, LoggedEvent, by_request, record_event
-from touchbase.event_log.sql.forget import forget_changes
-from touchbase.event_log.sql.log import log_events
+from touchbase.event_log.sql.log import forget_changes, log_events
 from touchbase.history import sql as history_sql
 from touchbase.history.events import COMPANY, CONTACT, NO_AUTHOR, VIA_API, Author, Detail, StoredEvent
 from touchbase.history.identity_links import Ref

@@ -3,6 +3,8 @@
 People of two days do not add up: somebody mailed on both is one person. So a part has the sets of people of each tool and campaign, and a
 report unites them. Of the people who replied after a mail, a part knows those whose mail and reply are both its own; the others are in the
 mailed people of a part and the replied people of a later one.
+
+The time of a report is cut into spans: whole days, which are stored; and hours, of the days that are not whole.
 """
 
 from __future__ import annotations
@@ -13,6 +15,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
+from itertools import pairwise
 from typing import Any
 
 import msgspec
@@ -20,6 +23,7 @@ import msgspec
 from touchbase.common.timestamps import SECOND, Micros
 from touchbase.errors import Fault, Invalid
 from touchbase.history.status import BOUNCE, COMPLAINT, REPLY, SENT, UNSUBSCRIBE
+from touchbase.reports.intervals import midnights_of
 from touchbase.reports.models import CampaignCounts
 
 CHUNK_BITS = 12
@@ -318,3 +322,43 @@ class CampaignGroups:
     """Beginnings of the intervals, and the end of the last; two without grouping by time."""
     by_tool: bool
     by_campaign: bool
+
+
+MOST_DAYS = 1_000
+"""Days of a report that is made of parts; of a longer one the events are counted at once."""
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """A stretch of time within one interval of a report."""
+
+    begin: Micros
+    end: Micros
+    is_stored: bool
+    """Whether other reports have the same span: a day, or a whole hour."""
+
+    @property
+    def hours(self) -> tuple[int, int]:
+        """The first of its hours, and the one after the last."""
+        return self.begin // HOUR, -(-self.end // HOUR)
+
+
+def spans_of(edges: Sequence[Micros], zone: str) -> list[Span] | None:
+    """Return the spans of the intervals with these edges, in order; None if they are too many, or of times that no calendar has."""
+    try:
+        midnights = midnights_of(edges[0], edges[-1], zone, MOST_DAYS)
+    except (ValueError, OverflowError):
+        return None
+    if len(midnights) > MOST_DAYS:
+        return None
+    days = set(pairwise(midnights))
+    spans: list[Span] = []
+    for begin, end in pairwise(sorted({*edges, *midnights})):
+        if (begin, end) in days:
+            spans.append(Span(begin, end, is_stored=True))
+        elif begin < end:
+            first = min(end, -(-begin // HOUR) * HOUR)
+            last = max(first, end // HOUR * HOUR)
+            hours = [Span(hour, hour + HOUR, is_stored=True) for hour in range(first, last, HOUR)]
+            spans += [span for span in (Span(begin, first, False), *hours, Span(last, end, False)) if span.begin < span.end]
+    return spans

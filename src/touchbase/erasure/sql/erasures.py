@@ -32,8 +32,7 @@ from touchbase.erasure.sql.pii_tables import remove_all
 from touchbase.errors import Conflict, NotFound
 from touchbase.event_log.models import ERASURE as ERASURE_ORIGIN
 from touchbase.event_log.models import EventType, LoggedEvent
-from touchbase.event_log.sql.forget import forget_changes
-from touchbase.event_log.sql.log import log_events
+from touchbase.event_log.sql.log import forget_changes, log_events
 from touchbase.history import sql as history_sql
 from touchbase.history.events import CONTACT, EXTERNAL
 from touchbase.history.identity_links import Ref

@@ -22,7 +22,7 @@ from touchbase.event_log.signal import LOGGED
 from touchbase.sql.builders import RECORD, RECORD_MATCH, ROW_KEY, ROW_MATCH
 from touchbase.sql.dialect import parameter_table
 from touchbase.sql.rows import Columns, encode, names
-from touchbase.sql.statement import Execute, Log, Plan, Row, Savepoint, Statement, follow_savepoints
+from touchbase.sql.statement import Execute, Log, Plan, Row, Savepoint, Select, Statement, follow_savepoints
 
 LOGGED_EVENT: Columns = (
     ("client", "bigint"), ("sequence", "bigint"), ("type", "text"), ("at", "bigint"), ("record_kind", "bigint"), ("record_id", "bigint"),
@@ -212,3 +212,37 @@ def _store(events: Sequence[LoggedEvent]) -> Execute:
     for client, client_events in groupby(sorted(events, key=attrgetter("client")), key=attrgetter("client")):
         rows += [new_row(event, counts[client] - position, texts[id(event.cause)]) for position, event in enumerate(client_events)]
     return Execute(LOG_EVENTS, sorted(counts.items()), rows)
+
+
+_MERGES = (
+    "SELECT record_kind, record_id, data FROM logged_event WHERE client = ? AND type IN ('contact.merged', 'company.merged') "
+    "ORDER BY sequence"
+)
+
+
+class _Merged(msgspec.Struct):
+    merged: list[int]
+
+
+_merged = msgspec.json.Decoder(_Merged).decode
+
+
+def forget_changes(client: int, records: Sequence[Row]) -> Plan[None]:
+    """Remove the changes from the events of these records (kind and id), and of records that a merge has ever joined with them.
+
+    The events of a merge have values of all its records, also after it was undone.
+    """
+    joined_records = {*records}
+    merges = [
+        {(kind, number), *((kind, merged_id) for merged_id in _merged(data).merged)} for kind, number, data in (yield from _all(client))
+    ]
+    while joined := [merge for merge in merges if not joined_records.isdisjoint(merge)]:
+        joined_records |= {record for merge in joined for record in merge}
+        merges = [merge for merge in merges if merge not in joined]
+    rows = [(client, kind, number) for kind, number in sorted(joined_records)]
+    yield Execute(FORGET_CHANGES, rows)
+    yield Log([], rows)  # also from events of this transaction, which are stored at its end
+
+
+def _all(client: int) -> Plan[list[Row]]:
+    return (yield Select(_MERGES, (client,)))

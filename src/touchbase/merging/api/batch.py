@@ -23,7 +23,7 @@ from touchbase.http.routing import Route, Success, Tag
 from touchbase.http.schemas import encode
 from touchbase.merging.api.batch_commands import BatchCommands, BatchSender, PreparedCommand
 from touchbase.merging.api.batch_schemas import BATCHES, BatchProblem
-from touchbase.merging.sql.write_batch import write_batch
+from touchbase.merging.sql.write_batch import MAX_COMMANDS, batch_failed, write_batch
 from touchbase.projection.delete import delete_record
 from touchbase.records.api.parameters import FLAT
 from touchbase.records.api.previews import fields_changed, status_of
@@ -31,7 +31,6 @@ from touchbase.records.api.resource import COMPANY_TAG, CONTACT_TAG
 from touchbase.records.api.resource_type import COMPANIES, CONTACTS, ResourceType
 from touchbase.records.api.schemas import CompanyRequest, ContactRequest
 from touchbase.records.models import Company, Contact
-from touchbase.records.write_batch import MAX_COMMANDS, batch_failed
 from touchbase.records.writes import record_of
 from touchbase.sql.operation import CommandPreview
 

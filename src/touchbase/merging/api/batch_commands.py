@@ -16,6 +16,7 @@ from touchbase.errors import Fault, Invalid, NotFound, TouchbaseError
 from touchbase.history.events import Author
 from touchbase.http.request_body import read_struct
 from touchbase.http.schemas import RecordId
+from touchbase.merging.sql.write_batch import MOST_FIELDS
 from touchbase.projection.delete import delete_record
 from touchbase.records.api.bodies import COMPANY, Read, RecordBodies, company_of, find_companies, names_company
 from touchbase.records.api.resource_type import ResourceType
@@ -25,7 +26,6 @@ from touchbase.records.create import creation_of, in_one_step
 from touchbase.records.models import Company, Contact
 from touchbase.records.operations import WRITES
 from touchbase.records.update import update_of
-from touchbase.records.write_batch import MOST_FIELDS
 from touchbase.records.writes import Creation, RecordUpdate, RecordUpsert, new_write_key
 from touchbase.sql.operation import Command
 from touchbase.sql.store import Store

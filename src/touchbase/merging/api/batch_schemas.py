@@ -9,10 +9,10 @@ from msgspec import UNSET, Meta, Struct, UnsetType
 from touchbase.clients.models import ON_DUPLICATE
 from touchbase.http.problems import FaultOut
 from touchbase.http.schemas import RecordId, example, named_enum
+from touchbase.merging.sql.write_batch import MAX_COMMANDS
 from touchbase.records.api.parameters import MATCHES
 from touchbase.records.api.previews import FieldPreview
 from touchbase.records.api.schemas import CompanyChange, CompanyResponse, ContactChange, ContactResponse
-from touchbase.records.write_batch import MAX_COMMANDS
 
 OPERATIONS = ("create", "upsert", "update", "delete")
 Op = Annotated[

@@ -9,7 +9,7 @@ records have too many custom fields, the other commands fail.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 from typing import Any
@@ -17,19 +17,46 @@ from typing import Any
 from touchbase.clients.sql.clients import CLIENT_BY_NUMBER
 from touchbase.common.cipher import Cipher
 from touchbase.common.field_limits import LARGEST_ID
-from touchbase.errors import BatchFailed, Conflict, Fault, Invalid
+from touchbase.errors import BatchFailed, Conflict, Fault, Invalid, TouchbaseError
 from touchbase.history.events import COMPANY, CONTACT
 from touchbase.merging.sql.join import can_join, join_ids, join_of, joined
 from touchbase.projection.delete import delete_record
 from touchbase.records.models import Company, Contact, Record
 from touchbase.records.operations import create_company, create_contact, upsert_company, upsert_contact
 from touchbase.records.sql.reads import get_records
-from touchbase.records.write_batch import MOST_READ_CHARACTERS, MOST_READ_FIELDS, batch_failed
 from touchbase.records.writes import Created, RecordUpsert, record_of
 from touchbase.sql.ids import Ids
 from touchbase.sql.operation import CommandPreview, Commands, command, needs_of, plan_of, weight_of_all
 from touchbase.sql.statement import RELEASE, ROLL_BACK, SAVE, Execute, Plan
 from touchbase.suppression.sql import LOCK_CLIENT
+
+MAX_COMMANDS = 1_000
+"""Commands in one batch: one transaction, for which all other writes wait on SQLite."""
+MOST_FIELDS = 20_000
+"""Custom fields in all commands of one batch: each is a row of that transaction."""
+
+MOST_READ_FIELDS = 100_000
+"""Custom fields of all existing records that one batch changes or returns: each is read in that transaction."""
+MOST_READ_CHARACTERS = 16_777_216
+"""Characters of their names and values."""
+
+
+def batch_failed(outcomes: Sequence[object]) -> BatchFailed | None:
+    """Return the error of an atomic batch with these results; None if all commands succeed."""
+    failed = [(index, error) for index, error in enumerate(outcomes) if isinstance(error, TouchbaseError)]
+    faults = (fault for index, error in failed for fault in faults_at(index, error))
+    more = sum(error.more for _, error in failed if isinstance(error, Invalid))
+    return BatchFailed([*faults], more) if failed else None
+
+
+def faults_at(index: int, error: TouchbaseError) -> Iterator[Fault]:
+    """Yield the faults of one command of a batch, as faults of the batch."""
+    if isinstance(error, Invalid):
+        for fault in error.faults:
+            yield Fault(f"/commands/{index}{fault.pointer}", fault.code, fault.detail)
+    else:
+        yield Fault(f"/commands/{index}", error.code, error.detail)
+
 
 JOINS = 20
 """Commands of one batch that may join contacts: each is a merge. The next one is a conflict, and can be sent again."""

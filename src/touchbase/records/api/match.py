@@ -43,9 +43,8 @@ from touchbase.records.api.match_schemas import (
 from touchbase.records.api.resource_type import ResourceType, to_text
 from touchbase.records.api.upsert import match_fields
 from touchbase.records.fields import Field
-from touchbase.records.match import Key, Match
 from touchbase.records.sql import lookup as sql_lookup
-from touchbase.records.sql.lookup import match_records, others_named
+from touchbase.records.sql.lookup import Key, Match, match_records, others_named
 from touchbase.sql.store import Store
 
 T = TypeVar("T")

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
+from touchbase.common.timestamps import Micros
 from touchbase.history.events import COMPANY, CONTACT
-from touchbase.records.match import MAX_LOOKUPS, Key, Match
 from touchbase.records.record_type import RECORD_TYPES
 from touchbase.records.sql.address_book import BOOK, OWNER_OF, find_by_key
 from touchbase.records.sql.rows import contact_of
@@ -20,6 +20,27 @@ from touchbase.sql.operation import query
 from touchbase.sql.rows import Columns
 from touchbase.sql.scope import ALL_CLIENTS
 from touchbase.sql.statement import Execute, Plan, Row, Select, Statement
+
+Key = tuple[str, str]
+"""Key column and key."""
+MAX_LOOKUPS = 200_000
+"""Keys times clients of one lookup in all clients."""
+
+
+@dataclass(frozen=True, slots=True)
+class Match:
+    """A record that has a key."""
+
+    id: int
+    status: str | None
+    last_sent_us: Micros | None = None
+    last_reply_us: Micros | None = None
+    client_id: str = ""
+    """Whose it is, in a lookup in all clients."""
+    email_key: str | None = None
+    linkedin_key: str | None = None
+    company_domain: str | None = None
+
 
 _CONTACT: Columns = (
     ROW_KEY[1], ("status", "text"), ("last_sent_us", "bigint"), ("last_reply_us", "bigint"), ("email_key", "text"),

@@ -29,12 +29,13 @@ from touchbase.reports.parts import (
     Reported,
     ReportPart,
     ReportTooLarge,
+    Span,
     Stretch,
     Union,
     packed,
+    spans_of,
     unpacked,
 )
-from touchbase.reports.spans import Span, spans_of
 from touchbase.reports.sql.campaigns import NOT_DELETED, any_deleted, count_campaigns, facts_of
 from touchbase.sql.operation import command, query
 from touchbase.sql.rows import Columns, names

@@ -36,8 +36,8 @@ class AsyncTransport(Protocol):
 class _Connections:
     """The connections that clients of one address share; httpcore is loaded with the first request."""
 
-    def __init__(self, verify: ssl.SSLContext | None, transport: AsyncTransport | None) -> None:
-        self._verify = verify
+    def __init__(self, url: str, verify: ssl.SSLContext | None, transport: AsyncTransport | None) -> None:
+        self._url, self._verify = url, verify
         self._transport = transport
         self._lock = Lock()
 
@@ -47,7 +47,7 @@ class _Connections:
             if self._transport is None:
                 from touchbase_client._async.transport import AsyncHttpTransport
 
-                self._transport = AsyncHttpTransport(self._verify)
+                self._transport = AsyncHttpTransport(self._url, self._verify)
             return self._transport
 
     async def aclose(self) -> None:
@@ -77,7 +77,7 @@ class AsyncTouchbase(AsyncGroups):
     ) -> None:
         super().__init__(self)
         self._core = Core.of(url, key, client_id, timeout, retries or Retries())
-        self._connections = _Connections(verify, transport)
+        self._connections = _Connections(self._core.url, verify, transport)
 
     def for_client(self, client_id: str | None) -> Self:
         """Return the same server, acting for another client; both share their connections."""

@@ -18,10 +18,10 @@ if TYPE_CHECKING:
 
 
 class AsyncHttpTransport:
-    """The connections of a client."""
+    """The connections of a client to one address."""
 
-    def __init__(self, verify: ssl.SSLContext | None = None) -> None:
-        self._pool = httpcore.AsyncConnectionPool(**_http.options(verify))
+    def __init__(self, url: str, verify: ssl.SSLContext | None = None) -> None:
+        self._pool = httpcore.AsyncConnectionPool(**_http.options(url, verify))
 
     @asynccontextmanager
     async def stream(self, wire: Wire) -> AsyncIterator[AsyncOpened]:
