@@ -42,7 +42,9 @@ addEventListener('keydown', (event) => {
   const inDialog = document.querySelector('dialog[open]') !== null;
   const pressed = mod ? `mod+${key.toLowerCase()}` : key;
   const all = shortcuts.value;
-  const found = all.findLast((each) => each.keys === `${before} ${pressed}`) ?? all.findLast((each) => each.keys === pressed);
+  // What Shift makes of a digit differs from keyboard to keyboard, so these keys go by their place.
+  const digit = event.shiftKey ? /^Digit(\d)$/.exec(event.code)?.[1] : undefined;
+  const found = all.findLast((each) => each.keys === `${before} ${pressed}`) ?? all.findLast((each) => each.keys === pressed) ?? all.findLast((each) => digit && each.keys === `Shift+${digit}`);
   clearTimeout(timer);
   before = '';
   if (inDialog && pressed !== 'mod+k') return;

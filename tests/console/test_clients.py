@@ -89,7 +89,7 @@ def test_new_client__gets_addresses_and_its_light_turns_green_with_a_sample_that
     page.keyboard.press("Enter")
     page.get_by_text("/public/crm-webhook/alder").wait_for()
     handle = console.send("GET", "/admin/v1/clients/alder")["handle"]
-    page.wait_for_url(f"**/console/clients/{handle}**")
+    page.wait_for_url(f"**/console/*/clients/{handle}**")
     page.get_by_label("Tool", exact=True).select_option("email_campaign/smartlead")
     page.get_by_text("Waiting for the first webhook of Smartlead").wait_for()
     page.get_by_text("LEAD_CATEGORY_UPDATED", exact=False).wait_for()

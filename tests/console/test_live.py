@@ -114,7 +114,8 @@ def test_reply__is_read_after_a_second_in_the_pane_and_unread_for_others(team: T
     mira.locator(".reply[aria-current]:not(.unread)").wait_for()
     assert mira.locator(".reply.unread").count() == 5
 
-    mira.get_by_label("Read or unread").select_option("true")
+    mira.get_by_role("button", name="Filter", exact=True).click()
+    mira.get_by_label("Read", exact=True).select_option("true")
     mira.wait_for_url("**unread=true**")
     mira.locator(".reply").nth(5).wait_for(state="detached")
     mira.locator(".reply").nth(4).wait_for()
