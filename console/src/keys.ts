@@ -37,8 +37,8 @@ addEventListener('keydown', (event) => {
   if (typing && !mod) return;
   // Enter and space are the button's or the link's own.
   if ((key === 'Enter' || key === 'Space') && event.target instanceof Element && event.target.closest('button, a, summary, [role=button]')) return;
-  // Escape closes an open panel, and does no more.
-  if (key === 'Escape' && document.querySelector(':popover-open')) return;
+  // Keys are an open panel's own: Escape closes it, letters and arrows go to its entries.
+  if (!mod && document.querySelector(':popover-open')) return;
   const inDialog = document.querySelector('dialog[open]') !== null;
   const pressed = mod ? `mod+${key.toLowerCase()}` : key;
   const all = shortcuts.value;

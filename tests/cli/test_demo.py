@@ -98,6 +98,13 @@ async def every(call: ApiClient, target: str, client_id: str = "") -> AsyncItera
         cursor = answer["next_cursor"]
 
 
+async def check_team(call: ApiClient) -> None:
+    """Three people have conversations, and some are snoozed."""
+    assert {each["name"] async for each in every(call, "/team/v1/users")} == {"Mira Hansen", "Ben Okafor", "Chloé Martin"}
+    assert len({each["assignee_id"] async for each in every(call, "/team/v1/conversations")}) == 4
+    assert [each async for each in every(call, "/team/v1/conversations?state=snoozed")]
+
+
 @pytest.mark.slow
 def test_demo__has_calls_that_are_read_as_they_are_meant_to_be(
     run: Run, engine_url: str, make_client: MakeClient, subtests: pytest.Subtests, monkeypatch: pytest.MonkeyPatch
@@ -139,6 +146,8 @@ def test_demo__has_calls_that_are_read_as_they_are_meant_to_be(
             texts = [each["text"] async for each in every(call, "/public/v2/messages?direction=received", alder)]
             assert texts
             assert all(texts)
+        with subtests.test("team"):
+            await check_team(call)
         with subtests.test("not to be contacted"):
             reasons = {each["reason"] async for each in every(call, "/public/v2/suppressions", alder)}
             assert reasons >= {"competitor", "customer", "requested", "legal"}

@@ -336,7 +336,11 @@ def test_list_that_was_read_before_done__does_not_bring_the_conversation_back(re
     before = replies.send("GET", "/team/v1/conversations?state=open&limit=50")
     held: list[Any] = []
     lists = re.compile(r"/team/v1/conversations\?.*state=open")
-    page.route(lists, lambda route: held.append(route), times=1)
+
+    def hold(route: Any) -> None:
+        held.append(route)
+
+    page.route(lists, hold, times=1)
     with page.expect_request(lists):
         page.keyboard.press(".")
     page.keyboard.press("e")

@@ -5,10 +5,11 @@ import { href, type Query } from '../route';
 import { session } from '../session';
 import type { Page } from '../types';
 import { LIST, useCounters, type Conversation } from '../replies/conversations';
+import { ProblemNote } from '../ui/basic';
 import { count, span } from '../words';
 
 export function Work({ of }: { of: string }) {
-  const counters = useCounters(of).data;
+  const { data: counters, error } = useCounters(of);
   const query = { sort: 'waiting', limit: '1', ...(of && { client_id: of }) };
   const waiting = useRead(`${LIST} oldest ${of}`, (signal) => get<Page<Conversation>>(LIST, query, signal), { enabled: Boolean(counters?.open) });
   const since = waiting.data?.data[0]?.open_since;
@@ -19,6 +20,8 @@ export function Work({ of }: { of: string }) {
     ['snoozed', counters?.snoozed, { state: 'snoozed' }],
     ['automatic', counters?.automatic, { state: 'automatic' }],
   ];
+  // A client before its first webhook.
+  if (error) return error.status === 404 ? null : <ProblemNote problem={error} />;
   return (
     <section class="work" aria-labelledby="work" aria-busy={counters ? undefined : true}>
       <h2 id="work">Replies</h2>

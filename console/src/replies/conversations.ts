@@ -5,7 +5,7 @@ import { useEffect, useState } from 'preact/hooks';
 import { call, get, Problem } from '../api';
 import { queries, readAgain, useGet, usePages, useRead, type Pages } from '../data';
 import { client } from '../route';
-import { session } from '../session';
+import { choosesClient, isAdmin, session } from '../session';
 import { heard, listeners, type LiveEvent } from '../stream';
 import type { Page, Schemas } from '../types';
 import { toast, toastProblem } from '../ui/toast';
@@ -43,9 +43,9 @@ export function tabs(): readonly Tab[] {
   ];
 }
 
-/** People who may work on conversations, by id; none for a key. */
+/** People who may work on conversations, by id; none for a key of one client, which may not list them. */
 export function usePeople(): ReadonlyMap<string, string> {
-  const found = useGet<Page<Schemas['UserOut']>>('/team/v1/users', { state: 'active', limit: '200' }, { enabled: Boolean(session.value?.user) });
+  const found = useGet<Page<Schemas['UserOut']>>('/team/v1/users', { state: 'active', limit: '200' }, { enabled: Boolean(session.value?.user) || (isAdmin.value && choosesClient.value) });
   return new Map(found.data?.data.map(({ id, name, email }) => [id, name || email]));
 }
 export const LABELS = ['interested', 'meeting', 'question', 'referral', 'later', 'not_interested', 'wrong_person', 'unsubscribe', 'out_of_office', 'other'] as const;

@@ -226,8 +226,7 @@ function Row({ conversation, index, of: length, top, isAll, isSearch, people, ch
 function useReplyKeys(): void {
   useShortcuts(() => {
     const group = 'Replies';
-    // The arrows of an open panel are the panel's.
-    const by = (step: number) => () => document.querySelector(':popover-open') === null && latest.move(step);
+    const by = (step: number) => () => latest.move(step);
     const on = (act: (conversation: Conversation) => unknown) => () => latest.chosen && void act(latest.chosen);
     const press = (selector: string) => () => document.querySelector<HTMLElement>(selector)?.click();
     const keys = [
