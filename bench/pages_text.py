@@ -79,11 +79,6 @@ keys alone, do-not-contact lists asked before rows are compared with them, one p
 
 `touchbase serve --workers N` at 128 connections, with `pg_stat_activity` sampled fifty times a second.
 """,
-    "console": """## Console
-
-Processor time of the server for all that the console's first screen asks, and for a page of conversations: 200 clients with 100 contacts
-and 5 open replies each, one request after the other.
-""",
     "compare": """## Compared with FastAPI and SQLModel
 
 The usual template, a session for each request ([bench/template/app.py](../../bench/template/app.py)), with uvloop, httptools, WAL
