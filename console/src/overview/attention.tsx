@@ -1,4 +1,4 @@
-/** What needs a person, of one client or of all, each with the place where it is mended. Nothing is shown where nothing is wrong. */
+/** What needs a person, of one client or of all, each with the place where it is put right. Nothing is shown where nothing is wrong. */
 import { useGet } from '../data';
 import { href, type Query } from '../route';
 import { clients, isAdmin } from '../session';
@@ -8,7 +8,7 @@ import { count, shortTime, toolName } from '../words';
 
 type Item = Schemas['AttentionItem'];
 
-/** The screen where each kind is mended: its address, what the link says, and whether only administrators see it. */
+/** The screen where each kind is put right: its address, what the link says, and whether only administrators see it. */
 const PLACES: Record<string, (item: Item) => readonly [path: string, query: Query, action: string, forAdmins: boolean]> = {
   refused_webhooks: ({ client_id: of, tool, channel }) => [`/clients/${of ?? ''}`, { connection: `${channel}/${tool}`, field: 'secret' }, 'Enter secret', true],
   unknown_client: () => ['/webhooks', { tab: 'refused', cause: 'unknown_client' }, 'Show address', true],

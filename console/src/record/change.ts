@@ -3,7 +3,7 @@ import { call, get, Problem } from '../api';
 import { queries, readAgain } from '../data';
 import { memberName, type AnyRecord, type Kind } from '../kinds/kind';
 import type { Explained } from '../types';
-import { choosesMine, type Difference } from '../ui/conflict';
+import { choosesMine, differencesOf } from '../ui/conflict';
 import { toast } from '../ui/toast';
 import { ago } from '../words';
 import { actorName } from './source';
@@ -55,7 +55,7 @@ async function patch(kind: Api, record: AnyRecord, body: object): Promise<AnyRec
   } catch (error) {
     if (!(error instanceof Problem && error.status === 412)) throw error;
     const present = await get<AnyRecord>(path, FLAT);
-    const differences = differencesOf(record, present, body);
+    const differences = differencesOf(valuesOf(record, body), wantedOf(body), valuesOf(present, body), memberName);
     const isMine = differences.length === 0 || (await choosesMine(await whoChanged(path, differences), differences));
     if (isMine) return patch(kind, present, body);
     show(kind, record.id, present);
@@ -65,33 +65,23 @@ async function patch(kind: Api, record: AnyRecord, body: object): Promise<AnyRec
 
 const FLAT = { structure: 'FLAT' };
 
-/** Members of a record that a change names, custom fields among them. */
+type Named = ReturnType<typeof differencesOf>[number];
+
+/** What a change sets: members, and custom fields as `cf.NAME`. */
+function wantedOf(body: object): Map<string, unknown> {
+  const pairs = Object.entries(body).map(([member, value]): [string, unknown][] =>
+    member.endsWith(INPUT) ? (value as { field_name: string; field_value: unknown }[]).map((each) => [`cf.${each.field_name}`, each.field_value]) : [[member, value]],
+  );
+  return new Map(pairs.flat());
+}
+
+const INPUT = '_custom_fields_input';
+
+/** What a record has of what a change sets. */
 function valuesOf(record: AnyRecord, body: object): Map<string, unknown> {
-  const members = Object.entries(body).flatMap(([member]) => (member.endsWith('_custom_fields_input') ? [] : [[member, (record as unknown as Record<string, unknown>)[member]] as const]));
-  const fields = Object.entries(body).flatMap(([member, value]) => {
-    if (!member.endsWith('_custom_fields_input')) return [];
-    const own = (record as unknown as Record<string, Record<string, unknown>>)[member.replace('_input', '')] ?? {};
-    return (value as { field_name: string }[]).map(({ field_name: name }) => [`cf.${name}`, own[name]] as const);
-  });
-  return new Map([...members, ...fields]);
-}
-
-function text(value: unknown): string {
-  return Array.isArray(value) ? value.map(text).join(', ') : value === null || value === undefined ? '' : typeof value === 'object' ? Object.values(value).map(text).join(' ') : `${value as string}`;
-}
-
-/** What a change would replace that somebody else set since the record was read. */
-function differencesOf(record: AnyRecord, present: AnyRecord, body: object): Named[] {
-  const [before, now] = [valuesOf(record, body), valuesOf(present, body)];
-  const fields = Object.entries(body).flatMap(([member, value]) => (member.endsWith('_custom_fields_input') ? (value as { field_name: string; field_value: unknown }[]).map((each) => [`cf.${each.field_name}`, each.field_value] as const) : [[member, value] as const]));
-  return fields.flatMap(([name, value]) => {
-    const [theirs, mine] = [text(now.get(name)), text(value)];
-    return theirs === text(before.get(name)) || theirs === mine ? [] : [{ name, label: memberName(name), theirs, mine }];
-  });
-}
-
-interface Named extends Difference {
-  name: string;
+  const members = record as unknown as Record<string, unknown>;
+  const own = Object.entries(members).find(([name]) => name.endsWith('_custom_fields'))?.[1] as Record<string, unknown> | undefined;
+  return new Map([...wantedOf(body).keys()].map((name) => [name, name.startsWith('cf.') ? own?.[name.slice(3)] : members[name]]));
 }
 
 /** "Mira changed this 2 minutes ago"; without a name where nobody knows. */

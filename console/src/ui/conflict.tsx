@@ -9,6 +9,22 @@ export interface Difference {
   mine: string;
 }
 
+type Values = ReadonlyMap<string, unknown>;
+
+function text(value: unknown): string {
+  if (Array.isArray(value)) return value.map(text).join(', ');
+  if (typeof value === 'boolean') return value ? 'On' : 'Off';
+  return value === null || value === undefined ? '' : typeof value === 'object' ? Object.values(value).map(text).join(' ') : `${value as string}`;
+}
+
+/** What this person would replace that somebody else changed since it was read. */
+export function differencesOf(before: Values, mine: Values, present: Values, labelOf: (name: string) => string): (Difference & { name: string })[] {
+  return [...mine].flatMap(([name, value]) => {
+    const [was, theirs, own] = [text(before.get(name)), text(present.get(name)), text(value)];
+    return own === was || theirs === was || theirs === own ? [] : [{ name, label: labelOf(name), theirs, mine: own }];
+  });
+}
+
 interface Question {
   /** Who made the other change, and when. */
   by: string;
