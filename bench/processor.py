@@ -27,7 +27,7 @@ def measure(plan: Plan, engine: str) -> None:
         print(about, flush=True)
         with servers(plan, engine, ("real",)) as (running,):
             plan.generator.closed(running.address, SHAPES[kind], CONNECTIONS, plan.warm_seconds)
-            _rest(running)
+            rest(running)
             times = [_microseconds(plan, running, kind) for _ in range(plan.rounds)]
         plan.report.add(about, spread(times, " us of the server's processes"), "no limit", None, microseconds=times)
 
@@ -35,11 +35,11 @@ def measure(plan: Plan, engine: str) -> None:
 def _microseconds(plan: Plan, running: ServerProcess, kind: str) -> float:
     before = family_seconds(running.pid)
     burst = plan.generator.closed(running.address, SHAPES[kind], CONNECTIONS, plan.seconds)
-    _rest(running)
+    rest(running)
     return (family_seconds(running.pid) - before) / max(1, burst.requests) * 1e6
 
 
-def _rest(running: ServerProcess) -> None:
+def rest(running: ServerProcess) -> None:
     """Wait until the inbox is empty and the server has nothing left to do."""
     settle(running)
     until = time.monotonic() + MOST_SECONDS

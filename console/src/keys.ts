@@ -37,12 +37,14 @@ addEventListener('keydown', (event) => {
   if (typing && !mod) return;
   // Enter and space are the button's or the link's own.
   if ((key === 'Enter' || key === 'Space') && event.target instanceof Element && event.target.closest('button, a, summary, [role=button]')) return;
-  // Escape closes an open panel, and does no more.
-  if (key === 'Escape' && document.querySelector(':popover-open')) return;
+  // Keys are an open panel's own: Escape closes it, letters and arrows go to its entries.
+  if (!mod && document.querySelector(':popover-open')) return;
   const inDialog = document.querySelector('dialog[open]') !== null;
   const pressed = mod ? `mod+${key.toLowerCase()}` : key;
   const all = shortcuts.value;
-  const found = all.findLast((each) => each.keys === `${before} ${pressed}`) ?? all.findLast((each) => each.keys === pressed);
+  // What Shift makes of a digit differs from keyboard to keyboard, so these keys go by their place.
+  const digit = event.shiftKey ? /^Digit(\d)$/.exec(event.code)?.[1] : undefined;
+  const found = all.findLast((each) => each.keys === `${before} ${pressed}`) ?? all.findLast((each) => each.keys === pressed) ?? all.findLast((each) => digit && each.keys === `Shift+${digit}`);
   clearTimeout(timer);
   before = '';
   if (inDialog && pressed !== 'mod+k') return;

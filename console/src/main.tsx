@@ -9,8 +9,8 @@ import { Overview } from './overview/screen';
 import { CompanyPage, ContactPage } from './record/screen';
 import { Replies } from './replies/screen';
 import { client, place } from './route';
-import { endedBecause, session, start, startProblem } from './session';
-import { Shell } from './shell';
+import { endedBecause, session, showsAll, start, startProblem } from './session';
+import { ChooseClient, Shell } from './shell';
 import { Join, SignIn, SignInAgain, SignInByLink } from './sign-in';
 import { Empty, ProblemNote } from './ui/basic';
 import { Toasts } from './ui/toast';
@@ -48,8 +48,13 @@ const Team = later(() => import('./more').then((all) => all.Team));
 const Webhooks = later(() => import('./more').then((all) => all.Webhooks));
 const Words = later(() => import('./more').then((all) => all.Words));
 
+/** Screens whose content belongs to one client. */
+const OF_CLIENT: readonly (string | undefined)[] = ['contacts', 'companies', 'duplicates', 'imports', 'suppressions', 'endpoints', 'settings', 'erasure'];
+
 function Screen() {
   const [first, second] = place.value.path;
+  const isOther = first === 'settings' && place.value.query.has('of');
+  if (showsAll.value && OF_CLIENT.includes(first) && !isOther) return <ChooseClient />;
   if (first === undefined) return <Overview key={client.value} />;
   if (first === 'contacts' && second !== undefined) return <ContactPage key={`${client.value} ${second}`} id={second} />;
   if (first === 'contacts') return <Contacts key={client.value} />;

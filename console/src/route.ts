@@ -1,5 +1,5 @@
-/** Addresses: every state of a screen that is worth sharing is in the address. */
-import { signal } from '@preact/signals';
+/** Addresses, `/console/{scope}/{screen}/{item}?filters`: every state of a screen that is worth sharing is in the address. */
+import { batch, signal } from '@preact/signals';
 
 /** The console's own address, `/console` or `/prefix/console` behind a proxy; it has no slash at its end. */
 export const base = /^.*?\/console(?=\/|$)/.exec(location.pathname)?.[0] ?? '/console';
@@ -12,8 +12,19 @@ export interface Place {
   query: URLSearchParams;
 }
 
-/** Members of the query that name a client. */
-const NAMING = ['client', 'of'] as const;
+/** The member of the query that names a client. */
+const NAMING = 'of';
+/** The scope of all clients that the person may see. */
+const ALL = 'all';
+/** Screens below a scope, as addresses name them. */
+const SCREENS: ReadonlySet<string> = new Set([
+  'overview', 'replies', 'contacts', 'companies', 'duplicates', 'imports', 'suppressions', 'webhooks', 'clients', 'endpoints', 'keys', 'team', 'audit', 'profile', 'settings', 'erasure',
+]);
+/** Screens that had another address. */
+const FORMER: Readonly<Record<string, string>> = { inbox: 'webhooks', outgoing: 'endpoints' };
+/** Pages of links in emails, before anybody is signed in. */
+const UNSCOPED: ReadonlySet<string> = new Set(['join', 'sign-in']);
+const STORED = 'touchbase-client';
 /** The id of each handle, as far as they are known. */
 const ids = new Map<string, string>();
 /** The handle of each client: addresses have it in place of the id, which is as good as a password for webhooks. */
@@ -21,23 +32,30 @@ const handles = new Map<string, string>();
 
 export type Query = Iterable<readonly [string, string]> | Record<string, string>;
 
-/** Screens that had another address. */
-const FORMER: Readonly<Record<string, string>> = { inbox: 'webhooks', outgoing: 'endpoints' };
+interface Address extends Place {
+  /** `all`, or the handle or id of a client; undefined where an address names none. */
+  scope: string | undefined;
+}
 
-function read(): Place {
-  const path = location.pathname.slice(base.length).split('/').filter(Boolean).map(decode);
-  const renamed = FORMER[path[0] ?? ''];
-  if (renamed) {
-    path[0] = renamed;
-    history.replaceState(history.state, '', `${base}/${path.map(encodeURIComponent).join('/')}${location.search}`);
-  }
+/** Read `/console/{scope}/{screen}/{item}`; a former address has its scope in the query, as `client` or `all`. */
+function parse(): Address {
+  const segments = location.pathname.slice(base.length).split('/').filter(Boolean).map(decode);
   const query = new URLSearchParams(location.search);
-  if (path[0] === 'clients' && path[1] !== undefined) path[1] = idOf(path[1]);
-  for (const name of NAMING) {
-    const named = query.get(name);
-    if (named !== null) query.set(name, idOf(named));
+  let scope: string | undefined;
+  let path = segments;
+  if (SCREENS.has(segments[1] ?? '')) {
+    [scope, ...path] = segments;
+  } else {
+    scope = query.has(ALL) ? ALL : (query.get('client') ?? undefined);
+    query.delete(ALL);
+    query.delete('client');
+    path = path.map((segment, n) => (n === 0 ? (FORMER[segment] ?? segment) : segment));
   }
-  return { path, query };
+  if (path[0] === 'overview') path = path.slice(1);
+  if (path[0] === 'clients' && path[1] !== undefined) path = ['clients', idOf(path[1]), ...path.slice(2)];
+  const named = query.get(NAMING);
+  if (named !== null) query.set(NAMING, idOf(named));
+  return { scope, path, query };
 }
 
 function idOf(named: string): string {
@@ -51,7 +69,7 @@ function handleOf(id: string): string {
 /** Return the names of clients in the present address whose ids are not known yet. */
 export function unknownNames(): string[] {
   const { path, query } = place.value;
-  const named = [client.value, path[0] === 'clients' ? path[1] ?? '' : '', path[0] === 'settings' ? query.get('of') ?? '' : ''];
+  const named = [client.value, path[0] === 'clients' ? path[1] ?? '' : '', path[0] === 'settings' ? query.get(NAMING) ?? '' : ''];
   return [...new Set(named)].filter((name) => name !== '' && !ids.has(name) && !handles.has(name));
 }
 
@@ -63,22 +81,26 @@ export function learn(known: readonly { client_id: string; handle?: string }[]):
     handles.set(id, handle);
   }
   client.value = idOf(client.value);
-  if (handles.has(client.value) && localStorage.getItem('touchbase-client') === client.value) localStorage.setItem('touchbase-client', handleOf(client.value));
-  const now = read();
-  const names = [now.path[0] === 'clients' ? now.path[1] : undefined, ...NAMING.map((name) => now.query.get(name) ?? undefined)];
-  if (!names.some((name) => name !== undefined && handles.has(name))) return;
-  const text = shown(`/${now.path.join('/')}`, now.query);
-  if (text !== location.pathname + location.search) history.replaceState(history.state, '', text);
-  if (JSON.stringify([now.path, `${now.query}`]) !== JSON.stringify([place.value.path, `${place.value.query}`])) place.value = now;
+  if (handles.has(client.value) && localStorage.getItem(STORED) === client.value) localStorage.setItem(STORED, handleOf(client.value));
+  const { path, query } = parse();
+  if (JSON.stringify([path, `${query}`]) !== JSON.stringify([place.value.path, `${place.value.query}`])) place.value = { path, query };
+}
+
+/** Replace the address by the one that the present screen and scope have now, if it is a former one or has ids in it. */
+export function tidy(): void {
+  const { path, query } = place.value;
+  if (UNSCOPED.has(path[0] ?? '') || (path[0] !== undefined && !SCREENS.has(path[0]))) return;
+  const to = shown(`/${path.map(encodeURIComponent).join('/')}`, query, client.value);
+  if (to !== location.pathname + location.search) history.replaceState(history.state, '', to + location.hash);
 }
 
 /** Return an address of the console with handles in place of ids. */
-function shown(path: string, query: Iterable<readonly [string, string]>): string {
-  const segments = path.split('/');
-  if (segments[1] === 'clients' && segments[2]) segments[2] = handleOf(decode(segments[2]));
-  const pairs = [...query].map(([name, value]) => [name, name === 'client' || name === 'of' ? handleOf(value) : value] as const);
+function shown(path: string, query: Iterable<readonly [string, string]>, of: string): string {
+  const segments = (path === '/' ? '/overview' : path).split('/');
+  if (segments[1] === 'clients' && segments[2]) segments[2] = encodeURIComponent(handleOf(decode(segments[2])));
+  const pairs = [...query].map(([name, value]) => [name, name === NAMING ? handleOf(value) : value] as const);
   const text = pairs.map(([name, value]) => `${bare(name)}=${bare(value)}`).join('&');
-  return `${base}${path === '/' ? '' : segments.join('/')}${text && `?${text}`}`;
+  return `${base}/${of ? encodeURIComponent(handleOf(of)) : ALL}${segments.join('/')}${text && `?${text}`}`;
 }
 
 function decode(segment: string): string {
@@ -89,18 +111,21 @@ function decode(segment: string): string {
   }
 }
 
-export const place = signal(read());
+const first = parse();
+export const place = signal<Place>({ path: first.path, query: first.query });
 /** Called before the address changes by a link or an act. */
 export const leaving = new Set<() => void>();
-/** The chosen client: it stays in the address from screen to screen. */
-export const client = signal(place.value.query.get('client') ?? localStorage.getItem('touchbase-client') ?? '');
+/** The client of the scope: it stays from screen to screen; empty for all clients, and for a key of one client. */
+export const client = signal(clientOf(first.scope ?? localStorage.getItem(STORED) ?? ALL));
 
-/** Return the address of a screen; the chosen client goes with it, or another one. */
+function clientOf(scope: string): string {
+  return scope === ALL ? '' : idOf(scope);
+}
+
+/** Return the address of a screen; the scope goes with it, or another client. */
 export function href(path: string, query: Query = {}, of = client.value): string {
   const pairs = Symbol.iterator in query ? [...query] : Object.entries(query);
-  const found = pairs.filter(([name, value]) => name !== 'client' && value !== '');
-  if (of) found.push(['client', of]);
-  return shown(path, found);
+  return shown(path, pairs.filter(([, value]) => value !== ''), of);
 }
 
 /** Encode a part of a query so that people can read it: brackets and commas stay. */
@@ -114,21 +139,24 @@ export function go(path: string, query: Query = {}, replace = false): void {
   if (to === location.pathname + location.search) return;
   leaving.forEach((each) => each());
   history[replace ? 'replaceState' : 'pushState'](null, '', to);
-  place.value = read();
+  arrive();
 }
 
-/** Choose a client: the screen stays, its record does not. */
+/** Choose a client, or with an empty id all of them: the screen stays, its record does not. */
 export function chooseClient(id: string): void {
+  localStorage.setItem(STORED, id ? handleOf(id) : ALL);
   client.value = id;
-  localStorage.setItem('touchbase-client', handleOf(id));
   go(`/${place.value.path[0] ?? ''}`);
 }
 
-/** Show the present address, and the client that it names. */
+/** Show the present address, and the scope that it names. */
 function arrive(): void {
-  place.value = read();
-  const named = place.value.query.get('client');
-  if (named) client.value = named;
+  const { scope, path, query } = parse();
+  batch(() => {
+    place.value = { path, query };
+    if (scope !== undefined) client.value = clientOf(scope);
+  });
+  tidy();
 }
 
 addEventListener('popstate', arrive);

@@ -2,7 +2,7 @@
 import { batch, computed, signal } from '@preact/signals';
 import { asProblem, call, get, onSessionEnd, sessions, type Problem } from './api';
 import { queries } from './data';
-import { client, learn, unknownNames } from './route';
+import { client, learn, tidy, unknownNames } from './route';
 import type { Client, KnownClient, Page, Session } from './types';
 
 export const session = signal<Session | null>(null);
@@ -18,6 +18,8 @@ export const canRead = computed(() => scopes.value.includes('records:read'));
 export const isAdmin = computed(() => scopes.value.includes('admin'));
 /** Whether the person chooses among clients. */
 export const choosesClient = computed(() => session.value !== null && session.value.client_id === null);
+/** Whether all clients are shown, and not the only one. */
+export const showsAll = computed(() => choosesClient.value && client.value === '');
 
 /** Milliseconds that the first text waits for its font. */
 const PATIENCE = 500;
@@ -89,13 +91,14 @@ async function use(found: Session): Promise<void> {
   } else if (found.clients) {
     clients.value = found.clients;
     learn(found.clients);
-    if (!found.clients.some((each) => each.client_id === client.value)) client.value = found.clients[0]?.client_id ?? '';
+    if (!found.clients.some((each) => each.client_id === client.value)) client.value = '';
   } else {
     const listed = listClients(found);
     // A client that the address names is shown at once; its name follows.
     if (client.value) listed.catch((error: unknown) => (startProblem.value = asProblem(error)));
     else await listed;
   }
+  tidy();
   session.value = found;
 }
 
@@ -103,7 +106,7 @@ async function use(found: Session): Promise<void> {
 const PAGES = 50;
 let listing = 0;
 
-/** Load the clients to choose from, the first page at once; choose the first one if none is chosen, or the chosen one is gone. */
+/** Load the clients to choose from, the first page at once; an only one is chosen, and none where the chosen one is gone. */
 async function listClients(found: Session): Promise<void> {
   const now = ++listing;
   if (!found.scopes.includes('admin')) {
@@ -114,10 +117,11 @@ async function listClients(found: Session): Promise<void> {
   const page = await get<Page<Client>>('/admin/v1/clients', { limit: '200' });
   clients.value = page.data;
   learn(page.data);
-  if (!client.value) client.value = page.data[0]?.client_id || (found.keys_needed ? '' : 'default');
+  if (!client.value && page.data.length < 2) client.value = page.data[0]?.client_id ?? (found.keys_needed ? '' : 'default');
   const rest = listRest(page, now).then(() => {
     const isGone = found.keys_needed && now === listing && !clients.value.some((each) => each.client_id === client.value);
-    if (isGone) client.value = clients.value[0]?.client_id ?? '';
+    if (isGone) client.value = '';
+    tidy();
   });
   if (page.next_cursor) rest.catch(() => undefined); // the first page is there; the others come with the next start
   else await rest;

@@ -8,9 +8,11 @@ import { narrow } from './narrow';
 import { Palette } from './palette';
 import { chooseClient, client, go, href, place, root } from './route';
 import { canRead, canWrite, choosesClient, clients, isAdmin, session, signOut } from './session';
+import { useSnoozeEnds } from './replies/snooze';
 import { nextTheme, theme } from './theme';
 import { follow } from './stream';
-import { Button, Icon, Keys, type IconName } from './ui/basic';
+import { Button, Empty, Icon, Keys, type IconName } from './ui/basic';
+import { Conflict } from './ui/conflict';
 import { Dialog, Entry, Popover } from './ui/overlay';
 import { toastProblem, undoLast } from './ui/toast';
 import { count } from './words';
@@ -55,11 +57,13 @@ export function Shell({ children }: { children: ComponentChildren }) {
   useShortcuts(() => [
     { keys: 'mod+k', does: 'Find a record or a page', group: 'Everywhere', run: () => (paletteOpen.value = !paletteOpen.value) },
     { keys: '?', does: 'List the shortcuts', group: 'Everywhere', run: () => (helpOpen.value = true) },
+    { keys: 'g a', does: 'Choose a client, or all', group: 'Everywhere', run: () => document.querySelector<HTMLElement>('.side button.client')?.click() },
     ...sections.value.map((each) => ({ keys: each.keys, does: `Go to ${each.name}`, group: 'Everywhere', run: () => go(each.path) })),
     { keys: 'u', does: 'Undo the last change, while its message is shown', group: 'Everywhere', run: () => void undoLast() },
     { keys: 't', does: 'Change between light and dark', group: 'Everywhere', run: nextTheme },
   ]);
   useEffect(() => (canRead.value ? follow() : undefined), [canRead.value]);
+  useSnoozeEnds();
   const first = sectionOf(place.value.path[0], place.value.query);
   return (
     <div class="shell">
@@ -87,6 +91,7 @@ export function Shell({ children }: { children: ComponentChildren }) {
       </div>
       {paletteOpen.value && <Palette onClose={() => (paletteOpen.value = false)} />}
       {helpOpen.value && <Help />}
+      <Conflict />
     </div>
   );
 }
@@ -144,11 +149,11 @@ function sectionOf(first: string | undefined, query: URLSearchParams): string | 
 
 function ClientSwitch() {
   const one = clients.value.find((each) => each.client_id === (client.value || session.value?.client_id));
-  const shown = one?.name || client.value || session.value?.client_id || 'No client';
+  const shown = one?.name || client.value || session.value?.client_id || (clients.value.length ? 'All clients' : 'No client');
   if (!choosesClient.value || clients.value.length < 2) return <p class="client cut">{shown}</p>;
   return (
     <Popover text={shown} label={`Client: ${shown}`} class="client">
-      {(close) => <ClientList close={close} />}
+      {(close) => <ClientList close={close} hasAll />}
     </Popover>
   );
 }
@@ -156,7 +161,7 @@ function ClientSwitch() {
 /** More entries than this are searched, not scrolled. */
 const SHOWN = 50;
 
-function ClientList({ close }: { close: () => void }) {
+function ClientList({ close, hasAll }: { close: () => void; hasAll: boolean }) {
   const [text, setText] = useState('');
   const asked = text.trim().toLowerCase();
   const found = asked ? clients.value.filter((each) => each.name.toLowerCase().includes(asked) || each.client_id.toLowerCase().includes(asked)) : clients.value;
@@ -178,6 +183,11 @@ function ClientList({ close }: { close: () => void }) {
           onKeyDown={(event) => event.key === 'Enter' && found[0] && pick(found[0].client_id)}
         />
       )}
+      {!asked && hasAll && (
+        <Entry chosen={client.value === ''} onPick={() => pick('')}>
+          All clients
+        </Entry>
+      )}
       {found.slice(0, SHOWN).map((each) => (
         <Entry key={each.client_id} chosen={each.client_id === client.value} note={each.state === 'active' ? undefined : each.state} onPick={() => pick(each.client_id)}>
           {each.name || each.client_id}
@@ -186,6 +196,37 @@ function ClientList({ close }: { close: () => void }) {
       {found.length > SHOWN && <p class="faint">{count(found.length - SHOWN)} more: type a part of the name.</p>}
       {found.length === 0 && <p class="faint">No client has this in its name or id.</p>}
     </div>
+  );
+}
+
+/** In place of a screen that belongs to one client, while all are shown. */
+export function ChooseClient() {
+  const name = SECTIONS.find((each) => each.first === sectionOf(place.value.path[0], place.value.query))?.name ?? 'This screen';
+  useEffect(() => {
+    document.title = `${name} · Touchbase`;
+  }, [name]);
+  return (
+    <main id="main" class="screen">
+      <header class="screen-head">
+        <h1>{name}</h1>
+      </header>
+      {clients.value.length > 0 ? (
+        <section class="choose" aria-label="Choose a client">
+          <p>These belong to one client. Which one?</p>
+          <ClientList close={() => undefined} hasAll={false} />
+        </section>
+      ) : (
+        <Empty icon="link" title="No client yet">
+          {isAdmin.value ? (
+            <a class="button" href={href('/clients')}>
+              Create a client
+            </a>
+          ) : (
+            <p>Put the handle of a client into the address, in place of “all”.</p>
+          )}
+        </Empty>
+      )}
+    </main>
   );
 }
 

@@ -3,7 +3,7 @@ import { signal } from '@preact/signals';
 import { Problem, send } from './api';
 import { queries, readAgain } from './data';
 import { client, root } from './route';
-import { session } from './session';
+import { session, showsAll } from './session';
 import type { Schemas } from './types';
 
 export interface LiveEvent {
@@ -35,9 +35,9 @@ function take(event: LiveEvent): void {
   timer ??= setTimeout(apply, GATHER);
 }
 
-/** Whether an event is of the client that is shown. */
+/** Whether an event is of a client that is shown. */
 export function isShown({ client_id: of }: LiveEvent): boolean {
-  return of === (client.value || session.value?.client_id || 'default');
+  return showsAll.value || of === (client.value || session.value?.client_id || 'default');
 }
 
 function apply(): void {

@@ -98,6 +98,13 @@ async def every(call: ApiClient, target: str, client_id: str = "") -> AsyncItera
         cursor = answer["next_cursor"]
 
 
+async def check_team(call: ApiClient) -> None:
+    """Three people have conversations, and some are snoozed."""
+    assert {each["name"] async for each in every(call, "/team/v1/users")} == {"Mira Hansen", "Ben Okafor", "Chloé Martin"}
+    assert len({each["assignee_id"] async for each in every(call, "/team/v1/conversations")}) == 4
+    assert [each async for each in every(call, "/team/v1/conversations?state=snoozed")]
+
+
 @pytest.mark.slow
 def test_demo__has_calls_that_are_read_as_they_are_meant_to_be(
     run: Run, engine_url: str, make_client: MakeClient, subtests: pytest.Subtests, monkeypatch: pytest.MonkeyPatch
@@ -112,7 +119,6 @@ def test_demo__has_calls_that_are_read_as_they_are_meant_to_be(
         store = await open_store(engine_url, encryption_keys=EncryptionKeys(KEY))
         call = make_client(store)
         deliveries = [each async for each in every(call, "/admin/v1/deliveries")]
-        alder = ALDER
         with subtests.test("clients"):
             assert {each["client_id"]: each["name"] async for each in every(call, "/admin/v1/clients")} == {
                 e["id"]: e["name"] for e in ACCOUNTS
@@ -131,23 +137,25 @@ def test_demo__has_calls_that_are_read_as_they_are_meant_to_be(
             assert causes["unknown_client"] == 7
             assert len(causes) > 1
         with subtests.test("contacts"):
-            found = [each async for each in every(call, "/public/v2/contacts", alder)]
+            found = [each async for each in every(call, "/public/v2/contacts", ALDER)]
             assert len(found) >= 42
             assert {each.get("contact_status") for each in found} >= {"new", "contacted", "replied"}
             assert all(each["email"].endswith(".example") for each in found)
         with subtests.test("replies"):
-            texts = [each["text"] async for each in every(call, "/public/v2/messages?direction=received", alder)]
+            texts = [each["text"] async for each in every(call, "/public/v2/messages?direction=received", ALDER)]
             assert texts
             assert all(texts)
+        with subtests.test("team"):
+            await check_team(call)
         with subtests.test("not to be contacted"):
-            reasons = {each["reason"] async for each in every(call, "/public/v2/suppressions", alder)}
+            reasons = {each["reason"] async for each in every(call, "/public/v2/suppressions", ALDER)}
             assert reasons >= {"competitor", "customer", "requested", "legal"}
         with subtests.test("outgoing"):
-            endpoints = [each async for each in every(call, "/public/v2/webhook-endpoints", alder)]
+            endpoints = [each async for each in every(call, "/public/v2/webhook-endpoints", ALDER)]
             assert [(each["kind"], each["state"]) for each in endpoints] == [("webhook", "disabled"), ("slack", "disabled")]
-            assert {each["outcome"] async for each in every(call, "/public/v2/webhook-attempts", alder)} >= {"delivered"}
+            assert {each["outcome"] async for each in every(call, "/public/v2/webhook-attempts", ALDER)} >= {"delivered"}
         with subtests.test("imports"):
-            [job] = [each async for each in every(call, "/public/v2/jobs", alder)]
+            [job] = [each async for each in every(call, "/public/v2/jobs", ALDER)]
             assert (job["state"], job["progress"]["invalid"] > 0) == ("succeeded", True)
         await store.close()
 

@@ -60,12 +60,12 @@ def screens(origin: str) -> dict[str, str]:
     groups = ask(origin, f"/admin/v1/deliveries/groups?client={CLIENT}")
     problem = next(each["example_id"] for each in groups if each["state"] == "unrecognised")
     return {
-        "overview": OF,
-        "replies": f"/replies{OF}",
+        "overview": "/all/overview",
+        "replies": "/all/replies",
         "contacts": f"/contacts{OF}{REPLIED}{COLUMNS}",
         "contact": f"/contacts/{contact['id']}{OF}",
         "inbox": f"/webhooks/{problem}{OF}&tab=problems",
-        "narrow-dark": f"/replies{OF}",
+        "narrow-dark": "/all/replies",
     }
 
 

@@ -136,7 +136,7 @@ def test_answer_that_closes__takes_the_conversation_out_and_undo_brings_text_and
     page.locator(".reply", has_text="Ada").locator("button").click()
     page.locator(".pane .answer-open").wait_for()
     page.keyboard.press("r")
-    page.wait_for_function("document.querySelector('.composer textarea')?.value === 'Thursday at ten suits me.'")
+    expect(page.locator(".composer textarea")).to_have_value("Thursday at ten suits me.")
 
     # What is not stored is never sent.
     assert replies.send("GET", f"/team/v1/conversations/{CLIENT}/2")["answers"] == []
@@ -157,7 +157,7 @@ def test_answer_without_a_response__is_shown_as_unknown_and_not_repeated(replies
 
     smartlead.is_silent = False
     answer.get_by_role("button", name="It is not there: write it again").click()
-    page.wait_for_function("document.querySelector('.composer textarea')?.value === 'Thursday at ten suits me.'")
+    expect(page.locator(".composer textarea")).to_have_value("Thursday at ten suits me.")
 
 
 def test_reply_of_another_tool__says_where_to_answer(replies: Console) -> None:
@@ -175,7 +175,7 @@ def test_composer__keeps_its_draft_and_fits_a_phone(replies: Console) -> None:
     page.locator(".pane .answer-open").wait_for()
     page.reload()
     page.locator(".pane .answer-open").click()
-    page.wait_for_function("document.querySelector('.composer textarea')?.value === 'Thursday at ten suits me.'")
+    expect(page.locator(".composer textarea")).to_have_value("Thursday at ten suits me.")
 
 
 def test_draft_and_snippet__are_in_any_browser_of_their_writer(start: Callable[..., Console], smartlead: Smartlead) -> None:

@@ -41,7 +41,7 @@ def company(console: Console, number: int) -> Any:
 def test_companies__are_searched_filtered_and_changed_in_bulk_with_undo(firms: Console) -> None:
     page = firms.open(OF)
     press(page, "g f")
-    page.wait_for_url("**/console/companies**")
+    page.wait_for_url("**/console/*/companies**")
     page.get_by_label("Search companies").fill("alder")
     page.wait_for_url("**q=alder**")
     page.locator(".total", has_text="2 companies").wait_for()
@@ -104,14 +104,14 @@ def test_view__is_exported_by_a_job_with_its_columns_and_without_those_on_a_list
     domains = [json.loads(line)["domain"] for line in saved.value.path().read_text().splitlines()]
     assert domains == ["alder-freight.example", "cobalt.example"]
     dialog.get_by_role("link", name="Job 2").click()
-    page.wait_for_url("**/imports/2?**")
+    page.wait_for_url("**/imports/2**")
     page.get_by_role("button", name="Fetch the file").wait_for()
 
 
 def test_company__has_its_people_is_edited_and_merged_with_undo(firms: Console) -> None:
     page = firms.open(f"/contacts/1{OF}")
     page.locator(".facts").get_by_role("link", name="Alder Freight").click()
-    page.wait_for_url("**/companies/1?**")
+    page.wait_for_url("**/companies/1**")
     page.locator("h1", has_text="Alder Freight").wait_for()
     page.get_by_label("Change Name").click()
     page.get_by_label("Name", exact=True).fill("Alder")
@@ -136,12 +136,12 @@ def test_company__has_its_people_is_edited_and_merged_with_undo(firms: Console) 
     dialog.get_by_role("button", name="Merge").click()
     page.get_by_text("is part of this company now").wait_for()
     press(page, "u")
-    page.wait_for_url("**/companies/2?**")
+    page.wait_for_url("**/companies/2**")
 
     press(page, "Control+k")
     page.keyboard.type("alder.ex")
     page.get_by_role("option", name="Alder Freight alder.example").click()
-    page.wait_for_url("**/companies/1?**")
+    page.wait_for_url("**/companies/1**")
     expect(page.locator(".people li .strong")).to_have_text(["Ada"])
     page.locator(".people").get_by_role("link", name="Ada").click()
     page.locator("h1", has_text="Ada").wait_for()
@@ -221,7 +221,7 @@ def test_value__is_explained_with_what_came_without_effect_and_leads_to_the_call
     expect(dialog.locator(".why li").first).to_contain_text("a sent mail sets a status only on")
     assert axe_faults(page) == []
     dialog.locator(".why li a").first.click()
-    page.wait_for_url("**/webhooks/2?**")
+    page.wait_for_url("**/webhooks/2**")
     page.locator(".said", has_text="Email sent").wait_for()
 
 

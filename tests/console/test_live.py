@@ -7,7 +7,8 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from tests.console.conftest import Console, first_key, look_faults
+from playwright.sync_api import expect
+from tests.console.conftest import Console, first_key, look_faults, press
 from tests.console.test_people import PASSWORD, invite
 
 pytestmark = pytest.mark.slow
@@ -24,12 +25,14 @@ class Team:
             for name in ("Ada", "Bo", "Cy"):
                 self.reply(client_id, name)
 
-    def reply(self, client_id: str, name: str, text: str = "Yes, call me.") -> None:
+    def reply(self, client_id: str, name: str, text: str = "Yes, call me.") -> int:
+        """Receive a reply of a new contact; return the id."""
         of = {**self.admin, "X-Client-Id": client_id}
         email = f"{name.lower()}@{client_id}.example"
-        self.console.server.post("/public/v2/contacts", {"email": email, "first_name": name}, **of)
+        _, contact = self.console.server.post("/public/v2/contacts", {"email": email, "first_name": name}, **of)
         status, _ = self.console.server.post("/public/v2/messages", {"direction": "received", "contact_email": email, "text": text}, **of)
         assert status == 201
+        return int(contact.get("id") or contact["existing_id"])
 
     def join(self, name: str, path: str = "/replies?client=ours&all=1", **rights: Any) -> Any:
         """Invite somebody, who opens the replies."""
@@ -114,7 +117,8 @@ def test_reply__is_read_after_a_second_in_the_pane_and_unread_for_others(team: T
     mira.locator(".reply[aria-current]:not(.unread)").wait_for()
     assert mira.locator(".reply.unread").count() == 5
 
-    mira.get_by_label("Read or unread").select_option("true")
+    mira.get_by_role("button", name="Filter", exact=True).click()
+    mira.get_by_label("Read", exact=True).select_option("true")
     mira.wait_for_url("**unread=true**")
     mira.locator(".reply").nth(5).wait_for(state="detached")
     mira.locator(".reply").nth(4).wait_for()
@@ -129,3 +133,61 @@ def test_ended_session__asks_to_sign_in_at_once(team: Team) -> None:
     assert team.console.server.get(f"/team/v1/sessions?user_id={user['id']}", "DELETE", **team.admin)[0] == 204
 
     page.get_by_role("dialog").get_by_label("Password").wait_for()
+
+
+class Keys:
+    """Keys as a person presses them, counted."""
+
+    def __init__(self, page: Any) -> None:
+        self.page, self.count = page, 0
+
+    def press(self, *keys: str) -> None:
+        press(self.page, *keys)
+        self.count += sum(len(key.split()) for key in keys)
+
+
+def test_monday_at_nine__takes_the_counted_keys_and_no_mouse(team: Team) -> None:
+    automatic = [{"client_id": "ours", "contact_id": team.reply("ours", f"Auto{number}")} for number in range(4)]
+    team.console.server.post("/team/v1/conversations/bulk", {"conversations": automatic, "change": {"kind": "automatic"}}, **team.admin)
+    team.join("Ben")
+    page = team.join("Mira", "")
+    page.locator(".work").get_by_text("6 open").wait_for()
+    page.locator(".work").get_by_text("4 automatic").wait_for()
+    keys = Keys(page)
+
+    keys.press("g r")
+    page.locator(".reply").nth(5).wait_for()
+    keys.press("j")
+    page.locator(".pane .marks kbd").first.wait_for()
+    # Half of the replies need a status too.
+    keys.count = 0
+    for number in range(4):
+        name = page.locator(".reply[aria-current] .strong").inner_text()
+        if number % 2:
+            keys.press("2")
+            page.get_by_text(f"{name}: status set to", exact=False).first.wait_for()
+        keys.press("e")
+        page.get_by_text(f"{name}: done.").first.wait_for()
+    assert keys.count <= 1.5 * 4
+
+    keys.count = 0
+    keys.press("b")
+    page.get_by_role("dialog").wait_for()
+    keys.press("Enter")
+    page.get_by_text(": blocked.").wait_for()
+    assert keys.count <= 2
+    page.locator(".tabs a", has_text="All 1").wait_for()
+
+    keys.count = 0
+    keys.press("a", "b", "Enter")
+    page.get_by_text("assigned to Ben.").wait_for()
+    assert keys.count <= 4
+
+    keys.count = 0
+    keys.press("Shift+Digit5")
+    page.locator(".tabs a[aria-current]", has_text="Automatic").wait_for()
+    page.locator(".reply").nth(3).wait_for()
+    keys.press("Control+a", "e")
+    page.get_by_text("4 done.").wait_for()
+    assert keys.count <= 3
+    expect(page.locator(".reply")).to_have_count(0)

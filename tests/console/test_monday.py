@@ -81,7 +81,7 @@ def test_monday_morning__from_an_empty_store_to_a_reply_with_a_status(start: Cal
 
     # Bob answered too, and it does not show: the overview says that something was not understood, and leads to it.
     press(page, "g o")
-    page.get_by_role("link", name="Look at one").press("Enter")
+    page.get_by_role("link", name="Map fields").press("Enter")
     page.locator(".meaning.warn", has_text="No adapter recognises it").wait_for()
     expect(page.locator(".code.body")).to_contain_text("bob@monday.example")
     press(page, "r")

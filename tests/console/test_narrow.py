@@ -38,7 +38,7 @@ def test_narrow_page__has_four_sections_in_sight_and_the_others_under_more(conso
     page.keyboard.press("Tab")
     page.keyboard.press("ArrowDown")
     page.keyboard.press("Enter")
-    page.wait_for_url("**/imports?**")
+    page.wait_for_url("**/imports**")
     expect(page.locator(":popover-open")).to_have_count(0)
     expect(page.locator(".more.here")).to_have_count(1)
     assert page.evaluate(TOO_WIDE) == []

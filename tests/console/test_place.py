@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
+import time
+import urllib.error
 import urllib.request
 from collections.abc import Callable
 from typing import Any
 
 import pytest
 from playwright.sync_api import expect
-from tests.console.conftest import CLIENT, TIMEOUT, Console, axe_faults, first_key, settle
+from tests.console.conftest import CLIENT, TIMEOUT, Console, axe_faults, first_key, look_faults, press, settle
 from tests.console.seed import sender
 
 pytestmark = pytest.mark.slow
@@ -61,23 +64,30 @@ def test_status_set_by_another__appears_in_its_row_by_itself(many: Console) -> N
     expect(page.locator(".grid-rows a.strong").first).to_have_text("P000")
 
 
-def test_two_who_edit_a_name__the_second_is_told_and_may_save_again(many: Console) -> None:
+def test_two_who_edit_a_name__the_second_sees_both_and_chooses(many: Console) -> None:
     page = many.open(f"/contacts/3{OF}")
-    page.get_by_label("Change First name").click()
-    page.get_by_label("First name", exact=True).fill("Mine")
-    page.route("**/public/v2/events**", lambda route: route.abort())
-    page.route("**/public/v2/contacts/3?**", lambda route: route.continue_() if route.request.method == "PATCH" else route.abort())
-    many.send("PATCH", "/public/v2/contacts/3", {"first_name": "Theirs"})
-    page.keyboard.press("Enter")
+    page.route("**/team/v1/stream", lambda route: route.abort())
+    page.reload()
 
-    expect(page.locator(".wrong")).to_contain_text("Somebody changed it meanwhile")
+    def type_mine() -> None:
+        settle(page)
+        page.get_by_label("Change First name").click()
+        page.get_by_label("First name", exact=True).fill("Mine")
+        many.send("PATCH", "/public/v2/contacts/3", {"first_name": "Theirs"})
+        press(page, "Enter")
+        dialog.get_by_role("cell", name="Theirs", exact=True).wait_for()
+
+    dialog = page.get_by_role("dialog", name="Changed meanwhile")
+    type_mine()
+    assert look_faults(page) == []
+    dialog.get_by_role("button", name="Keep theirs").click()
+    page.locator("h1", has_text="Theirs").wait_for()
     assert many.send("GET", "/public/v2/contacts/3")["first_name"] == "Theirs"
 
-    page.unroute_all()
+    many.send("PATCH", "/public/v2/contacts/3", {"first_name": "P003"})
     page.reload()
-    page.get_by_label("Change First name").click()
-    page.get_by_label("First name", exact=True).fill("Mine")
-    page.keyboard.press("Enter")
+    type_mine()
+    dialog.get_by_role("button", name="Use mine").click()
     page.get_by_text("First name changed.").wait_for()
     assert many.send("GET", "/public/v2/contacts/3")["first_name"] == "Mine"
 
@@ -128,7 +138,55 @@ def test_empty_store__is_greeted_with_what_to_do_and_no_error(start: Callable[..
 def test_former_addresses__lead_to_the_screens_that_have_new_ones(console: Console) -> None:
     for former, present in (("inbox", "webhooks"), ("outgoing", "endpoints")):
         page = console.open(f"/{former}{OF}")
-        page.wait_for_url(f"**/console/{present}?client=**")
+        page.wait_for_url(f"**/console/*/{present}")
+
+
+@on_sqlite
+def test_scope__is_in_the_address_and_comes_back_with_it(many: Console) -> None:
+    many.send("POST", "/admin/v1/clients", {"client_id": "beta", "name": "Beta"})
+    page = many.open("")
+    page.wait_for_url("**/console/all/overview")
+    press(page, "g c")
+    page.get_by_text("These belong to one client.").wait_for()
+    assert look_faults(page) == []
+    page.locator("#main").get_by_role("button", name="Beta").click()
+    page.get_by_text("Beta has no contacts yet").wait_for()
+    page.go_back()
+    page.get_by_text("These belong to one client.").wait_for()
+    expect(page.locator(".side .client")).to_have_text("All clients")
+
+    # A new tab begins where the last choice was; a former address names its own.
+    many.go(page, "")
+    expect(page.locator(".side .client")).to_have_text("Beta")
+    many.go(page, f"/contacts/3{OF}")
+    page.locator("h1", has_text="P002").wait_for()
+    expect(page.locator(".side .client")).not_to_have_text("Beta")
+
+
+@on_sqlite
+def test_overview__names_what_broke_and_each_button_lands_on_its_field(many: Console) -> None:
+    many.send("POST", f"/admin/v1/clients/{CLIENT}/connections", {"channel": "crm", "tool": "pipedrive", "secrets": ["ann:sesame"]})
+    endpoint = {"url": "https://hooks.example.com/x", "description": "Replies to the CRM", "disabled": True}
+    many.send("POST", "/public/v2/webhook-endpoints", endpoint)
+    many.send("POST", "/admin/v1/clients", {"client_id": "kestrel-freight", "name": "Kestrel Freight"})
+    for path in (f"crm-webhook/{CLIENT}", "emailcampaign-webhook/kestrel-frieght"):
+        with contextlib.suppress(urllib.error.HTTPError):
+            many.send("POST", f"/public/{path}", {"event": "updated.deal", "meta": {"object": "deal", "action": "updated"}})
+    # Refusals are stored a moment later.
+    while len(many.send("GET", "/team/v1/attention")["data"]) < 3:
+        time.sleep(0.05)
+    page = many.open("/all/overview")
+    page.get_by_role("heading", name="Needs you (3)").wait_for()
+    assert look_faults(page) == []
+
+    page.get_by_role("link", name="Enter secret").click()
+    expect(page.get_by_role("textbox", name="The tool")).to_be_focused()
+    page.go_back()
+    page.get_by_role("link", name="Open endpoint").click()
+    page.get_by_role("button", name="Resume").wait_for()
+    page.go_back()
+    page.get_by_role("link", name="Show address").click()
+    page.locator("#main").get_by_text("kestrel-frieght").first.wait_for()
 
 
 @on_sqlite

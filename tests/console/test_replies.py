@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import contextlib
+import re
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
-from playwright.sync_api import expect
-from tests.console.conftest import CLIENT, Console, axe_faults, first_key, look_faults, press, settle
+from playwright.sync_api import Error, expect
+from tests.console.conftest import CLIENT, NARROW, Console, axe_faults, first_key, look_faults, press, settle
 
 pytestmark = pytest.mark.slow
 OF = f"?client={CLIENT}"
@@ -46,7 +48,7 @@ def counted(console: Console) -> tuple[int, int, int]:
 def test_replies__are_worked_through_by_keys_alone_with_undo(replies: Console) -> None:
     page = replies.open(OF)
     press(page, "g r")
-    page.wait_for_url("**/console/replies**")
+    page.wait_for_url("**/console/*/replies**")
     page.get_by_text("Yes, call me.").wait_for()
     statuses = [status["name"] for status in replies.send("GET", "/public/v2/statuses/contacts?limit=200")["data"]]
     other = next(number for number, status in enumerate(statuses, 1) if status != "contacted")
@@ -185,7 +187,9 @@ def test_all_clients__are_one_list(replies: Console) -> None:
         "/public/v2/messages", {"direction": "received", "contact_email": "zoe@people.example", "text": "Tuesday?"}, **other
     )
     page = replies.open(f"/replies{OF}")
-    page.get_by_label("Clients").select_option("All clients")
+    press(page, "g a")
+    page.get_by_role("button", name="All clients", exact=True).click()
+    page.wait_for_url("**/console/all/replies")
     page.locator(".reply", has_text="Zoe").wait_for()
     expect(page.locator(".reply")).to_have_count(4)
     expect(page.locator(".reply", has_text="Zoe")).to_contain_text("Beta")
@@ -238,9 +242,129 @@ def test_long_text__is_folded_until_it_is_asked_for(replies: Console) -> None:
 
 def test_replies__are_filtered_by_campaign_in_the_address_of_the_page(replies: Console) -> None:
     page = replies.open(f"/replies{OF}")
+    page.get_by_role("button", name="Filter", exact=True).click()
     page.get_by_label("Campaign").select_option("Autumn")
     page.wait_for_url("**campaign_id=autumn**")
     expect(page.locator(".reply .strong")).to_have_text(["Ada"])
+
+
+def test_search__looks_into_all_states_and_stands_in_the_address_until_its_chip_is_removed(replies: Console) -> None:
+    replies.send("PATCH", f"/team/v1/conversations/{CLIENT}/3", {"state": "done"})
+    page = replies.open(f"/replies{OF}&contact_status=contacted")
+    page.locator(".reply", has_text="Bo").wait_for()
+    press(page, "/")
+    page.keyboard.type("CALL me")
+    page.wait_for_url("**q=CALL+me**")
+    expect(page.locator(".reply .strong")).to_have_text(["Ada"])
+    expect(page.locator(".reply")).to_contain_text("Done")
+    assert look_faults(page) == []
+
+    page.reload()
+    expect(page.get_by_label("Search replies", exact=False)).to_have_value("CALL me")
+    page.get_by_role("button", name="Remove “CALL me”").click()
+    page.locator(".reply", has_text="Bo").wait_for()
+    expect(page.locator(".chips .chip")).to_have_text(["Status: Contacted"])
+    page.go_back()
+    expect(page.locator(".reply .strong")).to_have_text(["Ada"])
+
+
+TIMES = {
+    "thu 9": "Enter: until 3 Dec 2026, 09:00",
+    "in 3 days": "Enter: until 29 Nov 2026, 10:30",
+    "2026-12-01 14:00": "Enter: until 1 Dec 2026, 14:00",
+    "tomorrow": "Enter: until 27 Nov 2026, 08:00",
+    "9:15": "Enter: until 27 Nov 2026, 09:15",
+    "2pm": "Enter: until 26 Nov 2026, 14:00",
+    "3h": "Enter: until 26 Nov 2026, 13:30",
+    "5 January 7:45": "Enter: until 5 Jan 2027, 07:45",
+    "next week": "Enter: until 30 Nov 2026, 08:00",
+    "2026-02-30": "A time ahead",
+    "yesterday": "A time ahead",
+    "2026-11-01": "A time ahead",
+    "25:00": "A time ahead",
+}
+"""What is typed on Thursday, 26 November 2026, at 10:30."""
+
+
+def test_snooze__is_typed(replies: Console, subtests: pytest.Subtests) -> None:
+    page = replies.open(f"/replies{OF}")
+    press(page, "j", "h")
+    field = page.get_by_role("textbox", name="Snooze until")
+    expect(field).to_be_focused()
+    page.clock.set_fixed_time("2026-11-26T10:30:00Z")
+    for typed, said in TIMES.items():
+        with subtests.test(typed=typed):
+            field.fill(typed)
+            expect(page.locator("#snooze-until")).to_contain_text(said)
+    page.clock.set_fixed_time(datetime.now(UTC))
+
+    field.fill("in 2 days")
+    press(page, "Enter")
+    page.get_by_text("Ada: snoozed until", exact=False).wait_for()
+    until = datetime.fromisoformat(replies.send("GET", f"/team/v1/conversations/{CLIENT}/3")["snoozed_until"])
+    assert 47 < (until - datetime.now(UTC)).total_seconds() / 3600 < 49
+
+
+def test_snooze_that_ends__is_told_on_every_screen_and_the_conversation_is_open_again(replies: Console) -> None:
+    until = (datetime.now(UTC) + timedelta(seconds=4)).isoformat()
+    replies.send("PATCH", f"/team/v1/conversations/{CLIENT}/3", {"snoozed_until": until})
+    page = replies.open(f"/contacts{OF}")
+
+    page.get_by_text("The snooze of Ada has ended.").wait_for()
+    page.get_by_role("button", name="Open replies").click()
+    page.locator(".reply", has_text="Ada").wait_for()
+
+
+def test_undo__does_not_overwrite_what_a_colleague_did_since(replies: Console) -> None:
+    page = replies.open(f"/replies{OF}")
+    press(page, "j")
+    page.locator(".pane").get_by_role("button", name="Label").click()
+    page.locator(".pane").get_by_role("button", name="Later", exact=True).click()
+    page.get_by_text("Ada: labelled “Later”.").wait_for()
+    replies.send("PATCH", f"/team/v1/conversations/{CLIENT}/3", {"label": "meeting"})
+
+    press(page, "u")
+
+    page.get_by_text("Not undone", exact=False).wait_for()
+    assert replies.send("GET", f"/team/v1/conversations/{CLIENT}/3")["label"] == "meeting"
+
+
+def test_list_that_was_read_before_done__does_not_bring_the_conversation_back(replies: Console) -> None:
+    page = replies.open(f"/replies{OF}")
+    press(page, "j")
+    chosen(page).get_by_text("Ada").wait_for()
+    before = replies.send("GET", "/team/v1/conversations?state=open&limit=50")
+    held: list[Any] = []
+    lists = re.compile(r"/team/v1/conversations\?.*state=open")
+
+    def hold(route: Any) -> None:
+        held.append(route)
+
+    page.route(lists, hold, times=1)
+    with page.expect_request(lists):
+        page.keyboard.press(".")
+    page.keyboard.press("e")
+    page.get_by_text("Ada: done.").wait_for()
+    for route in held:
+        with contextlib.suppress(Error):  # the page has ended it
+            route.fulfill(json=before)
+    settle(page)
+
+    expect(page.locator(".reply", has_text="Ada")).to_have_count(0)
+    expect(page.locator(".reply")).to_have_count(2)
+
+
+def test_phone__has_status_done_snooze_and_answer_in_a_bar(replies: Console) -> None:
+    page = replies.open(f"/replies{OF}", size=NARROW)
+    page.locator(".reply button", has_text="Ada").click()
+    bar = page.get_by_role("group", name="Acts on the conversation with Ada")
+    expect(bar.locator("> .button")).to_have_text(["Status", "Done e", "Snooze", "Answer", ""])
+    assert axe_faults(page) == []
+    bar.get_by_role("button", name="Status").click()
+    bar.get_by_role("button", name="Replied").click()
+    page.get_by_text("Ada: status set to “Replied”.").wait_for()
+    bar.get_by_role("button", name="Done").click()
+    page.get_by_text("Ada: done.").wait_for()
 
 
 def test_older_replies__come_once_however_often_they_are_asked_for(start: Callable[..., Console]) -> None:
@@ -252,13 +376,15 @@ def test_older_replies__come_once_however_often_they_are_asked_for(start: Callab
     page = console.open(f"/replies{OF}")
     asked: list[str] = []
     page.on("request", lambda request: asked.append(request.url) if "cursor=" in request.url else None)
-    page.locator(".reply").nth(49).wait_for()
+    page.locator(".reply").nth(5).wait_for()
 
-    page.evaluate("for (let n = 0; n < 3; n += 1) [...document.querySelectorAll('.replies button')].at(-1).click()")
-    page.locator(".reply").nth(59).wait_for()
-
-    settle(page)
-    expect(page.locator(".reply .snippet")).to_have_text([f"text {number}" for number in reversed(range(60))])
+    shown: dict[str, None] = {}
+    while "text 0" not in shown:
+        shown |= dict.fromkeys(page.locator(".reply .snippet").all_inner_texts())
+        page.locator("#replies").evaluate("(list) => list.scrollBy(0, 400)")
+        settle(page)
+    assert [*shown] == [f"text {number}" for number in reversed(range(60))]
+    assert page.locator(".reply").count() < 40
     assert len(asked) == 1
 
 

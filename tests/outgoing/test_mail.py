@@ -136,7 +136,7 @@ async def test_reply__becomes_a_mail_to_all_addresses(webhooks: Webhooks) -> Non
     assert mail["Subject"] == "Ada Lovelace (ada@example.com) replied"
     assert mail["Auto-Submitted"] == "auto-generated"
     assert mail["X-Auto-Response-Suppress"] == "All"
-    assert f"Record: https://touchbase.example/console/contacts/{person}?client={await webhooks.handle()}\n" in text_of(mail)
+    assert f"Record: https://touchbase.example/console/{await webhooks.handle()}/contacts/{person}\n" in text_of(mail)
 
 
 async def test_repeat__has_the_same_source(webhooks: Webhooks) -> None:

@@ -70,7 +70,7 @@ async def test_reply__reaches_the_channel_with_the_person_and_a_link(webhooks: W
     assert shown(sent.body) == "*Ada Lovelace (ada@acme.example, Acme &amp; Sons) replied*"
     assert [each["text"] for each in sent.body["blocks"][-1]["elements"]] == [
         "Tool: camp",
-        f"<https://touchbase.example/console/contacts/{person}?client={await webhooks.handle()}|Open the record>",
+        f"<https://touchbase.example/console/{await webhooks.handle()}/contacts/{person}|Open the record>",
     ]
     assert faults_of(sent.body) == []
 
@@ -79,9 +79,9 @@ def test_link__opens_the_page_of_a_company_for_its_client() -> None:
     event = {"type": "company.status_changed", "data": {"id": "evt_3", "client_id": "acme & co", "record_id": 17, "object": COMPANY}}
 
     assert notice_of(event, None, COMPANY, replace(PLACE, client_handle="abcdefgh")).link == (
-        "https://touchbase.example/console/companies/17?client=abcdefgh"
+        "https://touchbase.example/console/abcdefgh/companies/17"
     )
-    assert notice_of(event, None, COMPANY, PLACE).link == "https://touchbase.example/console/companies/17"
+    assert notice_of(event, None, COMPANY, PLACE).link == "https://touchbase.example/console/all/companies/17"
 
 
 def test_text_of_a_reply__is_quoted_and_escaped() -> None:

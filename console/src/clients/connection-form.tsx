@@ -1,6 +1,7 @@
 /** Add or change a connection. Secrets go in and never come back. */
 import { useState } from 'preact/hooks';
 import { call as send } from '../api';
+import { place } from '../route';
 import { Confirm, CopyLine, Field, ShownOnce } from '../ui/confirm';
 import { Dialog } from '../ui/overlay';
 import { toast } from '../ui/toast';
@@ -31,10 +32,12 @@ function secretsIn(text: string): string[] {
 }
 
 export function ConnectionForm({ id, of, known, onClose, onDone }: Props) {
-  const [picked, setPicked] = useState('');
-  const [choice, setChoice] = useState<SecretChoice>('keep');
+  const [picked, setPicked] = useState(of ? '' : (place.value.query.get('connection') ?? ''));
+  // A link from what needs a person leads to the field.
+  const field = place.value.query.get('field');
+  const [choice, setChoice] = useState<SecretChoice>(field === 'secret' ? 'paste' : 'keep');
   const [secret, setSecret] = useState('');
-  const [tokenChoice, setTokenChoice] = useState<TokenChoice>('keep');
+  const [tokenChoice, setTokenChoice] = useState<TokenChoice>(field === 'token' ? 'paste' : 'keep');
   const [token, setToken] = useState('');
   const [draft, setDraft] = useState<ConnectionSettings>(of?.settings ?? NO_SETTINGS);
   const [made, setMade] = useState<Connection | null>(null);
@@ -88,7 +91,7 @@ export function ConnectionForm({ id, of, known, onClose, onDone }: Props) {
           </Field>
           {choice === 'paste' && (
             <Field label="The tool’s secret" help="Several that are valid at once: one on each line. It is encrypted, and never shown again.">
-              <textarea rows={3} spellcheck={false} autocomplete="off" value={secret} onInput={(event) => setSecret(event.currentTarget.value)} />
+              <textarea rows={3} autofocus={field === 'secret'} spellcheck={false} autocomplete="off" value={secret} onInput={(event) => setSecret(event.currentTarget.value)} />
             </Field>
           )}
           {hasApi(channel, tool) && (
@@ -102,7 +105,7 @@ export function ConnectionForm({ id, of, known, onClose, onDone }: Props) {
               </Field>
               {tokenChoice === 'paste' && (
                 <Field label="The token" help="It is encrypted, and never shown again. The old one is not asked for any more.">
-                  <input type="password" spellcheck={false} autocomplete="off" value={token} onInput={(event) => setToken(event.currentTarget.value)} />
+                  <input type="password" autofocus={field === 'token'} spellcheck={false} autocomplete="off" value={token} onInput={(event) => setToken(event.currentTarget.value)} />
                 </Field>
               )}
             </>

@@ -1,13 +1,14 @@
 /** One endpoint: how it goes, its attempts, and its settings. */
 import { useEffect, useState } from 'preact/hooks';
-import { call, post, type Problem } from '../api';
+import { call, get, post, type Problem } from '../api';
 import { useShortcuts } from '../keys';
 import { readAgain, useGet } from '../data';
 import { go, href } from '../route';
 import { Button, Empty, Icon, ProblemNote, Skeleton, Time } from '../ui/basic';
+import { choosesMine, differencesOf } from '../ui/conflict';
 import { copy, Dialog } from '../ui/overlay';
 import { toast, toastProblem } from '../ui/toast';
-import { count, longTime } from '../words';
+import { count, longTime, words } from '../words';
 import { Attempts } from './attempts';
 import { bodyOf, draftOf, type Draft } from './draft';
 import { EndpointFields } from './fields';
@@ -167,12 +168,22 @@ function Settings({ one, path, changed }: PartProps) {
     setBusy(true);
     try {
       const before = bodyOf(draftOf(one), false);
-      await call('PATCH', path, { body: bodyOf(draft, false) });
+      const mine = bodyOf(draft, false);
+      const present = bodyOf(draftOf(await get<Endpoint>(path)), false);
+      // What others have changed since the page was opened stays.
+      const own = Object.fromEntries(Object.entries(mine).filter(([name, value]) => JSON.stringify(value) !== JSON.stringify(before[name])));
+      const differences = differencesOf(new Map(Object.entries(before)), new Map(Object.entries(own)), new Map(Object.entries(present)), words);
+      if (differences.length && !(await choosesMine('Somebody changed the same settings', differences))) {
+        setBusy(false);
+        changed();
+        return;
+      }
+      await call('PATCH', path, { body: own });
       setProblem(null);
       changed();
       // Slack's present address is not known here, so a new one cannot be undone.
       const undo = async () => {
-        await call('PATCH', path, { body: before });
+        await call('PATCH', path, { body: Object.fromEntries(Object.keys(own).map((name) => [name, before[name]])) });
         changed();
       };
       toast('The settings are saved.', one.kind === 'slack' && draft.url ? {} : { undo });

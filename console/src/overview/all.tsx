@@ -2,13 +2,14 @@
 import { useEffect } from 'preact/hooks';
 import { get } from '../api';
 import { useRead } from '../data';
-import { chooseClient, go, place } from '../route';
+import { href, place } from '../route';
 import { clients } from '../session';
 import { Empty, ProblemNote, Skeleton } from '../ui/basic';
 import { count, percent } from '../words';
 import { Attention, useAttention } from './attention';
 import { Days } from './days';
 import { Figures, Periods, type Row } from './screen';
+import { Work } from './work';
 
 interface ClientRow extends Row {
   client_id: string;
@@ -72,6 +73,7 @@ export function AllClients() {
       {!found && !loaded.error && <Skeleton lines={12} wide={100} />}
       {attention.error && <ProblemNote problem={attention.error} retry={() => void attention.refetch()} />}
       <Attention items={attention.data?.data ?? []} isAll />
+      <Work of="" />
       {found && <Figures rows={found.tools} />}
       {found && <Days days={found.days} since={since} />}
       {found && <Lines rows={found.tools} since={since} />}
@@ -82,10 +84,6 @@ export function AllClients() {
 function Lines({ rows, since }: { rows: readonly ClientRow[]; since: string }) {
   const lines = linesOf(rows);
   const named = new Map(clients.value.map((each) => [each.client_id, each.name]));
-  function open(id: string) {
-    chooseClient(id);
-    go('/', { since: since === '30d' ? '' : since });
-  }
   if (!lines.length) {
     return (
       <Empty icon="mail" title="No emails in this time">
@@ -109,9 +107,7 @@ function Lines({ rows, since }: { rows: readonly ClientRow[]; since: string }) {
           {lines.map((each) => (
             <tr key={each.id}>
               <th scope="row">
-                <button type="button" class="button quiet opens" onClick={() => open(each.id)}>
-                  {named.get(each.id) || each.id}
-                </button>
+                <a href={href('/', { since: since === '30d' ? '' : since }, each.id)}>{named.get(each.id) || each.id}</a>
               </th>
               <td class="number">{count(each.mailed)}</td>
               <td class="number">{count(each.replied)}</td>

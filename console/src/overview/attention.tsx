@@ -1,22 +1,22 @@
-/** What needs a person, of one client or of all, each with the place where it is mended. Nothing is shown where nothing is wrong. */
+/** What needs a person, of one client or of all, each with the place where it is put right. Nothing is shown where nothing is wrong. */
 import { useGet } from '../data';
 import { href, type Query } from '../route';
 import { clients, isAdmin } from '../session';
 import type { Page, Schemas } from '../types';
 import { Icon } from '../ui/basic';
-import { shortTime, toolName } from '../words';
+import { count, shortTime, toolName } from '../words';
 
 type Item = Schemas['AttentionItem'];
 
-/** The screen where each kind is mended: its address, what the link says, and whether only administrators see it. */
+/** The screen where each kind is put right: its address, what the link says, and whether only administrators see it. */
 const PLACES: Record<string, (item: Item) => readonly [path: string, query: Query, action: string, forAdmins: boolean]> = {
-  refused_webhooks: ({ client_id: of, tool, channel }) => [`/clients/${of ?? ''}`, { connection: `${channel}/${tool}` }, 'Enter the secret', true],
-  unknown_client: () => ['/webhooks', { tab: 'refused', cause: 'unknown_client' }, 'Show the webhooks', true],
-  endpoint: ({ target_id }) => [`/endpoints/${target_id}`, {}, 'Look at it', true],
-  silent_connection: ({ tool }) => ['/webhooks', { tool: tool ?? '' }, 'Show its webhooks', true],
-  fetching: ({ client_id: of, tool }) => [`/clients/${of ?? ''}`, { connection: `crm/${tool}` }, 'Enter a token', true],
+  refused_webhooks: ({ client_id: of, tool, channel }) => [`/clients/${of ?? ''}`, { connection: `${channel}/${tool}`, field: 'secret' }, 'Enter secret', true],
+  unknown_client: () => ['/webhooks', { tab: 'refused', cause: 'unknown_client' }, 'Show address', true],
+  endpoint: ({ target_id }) => [`/endpoints/${target_id}`, {}, 'Open endpoint', true],
+  silent_connection: ({ tool }) => ['/webhooks', { tool: tool ?? '' }, 'Look', true],
+  fetching: ({ client_id: of, tool }) => [`/clients/${of ?? ''}`, { connection: `crm/${tool}`, field: 'token' }, 'Enter token', true],
   not_applied: ({ target_id }) => [`/webhooks/${target_id}`, { tab: 'problems' }, 'Look at one', true],
-  not_recognised: ({ target_id }) => [`/webhooks/${target_id}`, { tab: 'problems' }, 'Look at one', true],
+  not_recognised: ({ target_id }) => [`/webhooks/${target_id}`, { tab: 'problems' }, 'Map fields', true],
   job: ({ target_id }) => [`/imports/${target_id}`, {}, 'Look at it', false],
   erasure_request: () => ['/erasure', {}, 'Decide', true],
   waiting_reply: () => ['/replies', { sort: 'waiting' }, 'Answer', false],
@@ -32,7 +32,8 @@ export function useAttention(of: string) {
 function Line({ item, isAll }: { item: Item; isAll: boolean }) {
   const place = PLACES[item.kind]?.(item);
   const client = clients.value.find(({ client_id: id }) => id === item.client_id);
-  const title = item.tool ? item.title.replace(item.tool, toolName(item.tool)) : item.title;
+  const named = item.tool ? item.title.replace(item.tool, toolName(item.tool)) : item.title;
+  const title = named.charAt(0).toUpperCase() + named.slice(1);
   return (
     <li class={item.severity}>
       <Icon name="warning" />
@@ -40,7 +41,7 @@ function Line({ item, isAll }: { item: Item; isAll: boolean }) {
         {isAll && item.client_id && <span class="chip">{client?.name || item.client_id}</span>} {title}
         {item.since && <span class="faint"> · since {shortTime(item.since)}</span>}
       </span>
-      {place && (place[3] && !isAdmin.value ? <span class="faint">Ask an admin</span> : <a href={href(place[0], place[1], item.client_id ?? undefined)}>{place[2]}</a>)}
+      {place && (place[3] && !isAdmin.value ? <span class="faint">Ask an admin</span> : <a class="button" href={href(place[0], place[1], item.client_id ?? undefined)}>{place[2]}</a>)}
     </li>
   );
 }
@@ -48,7 +49,8 @@ function Line({ item, isAll }: { item: Item; isAll: boolean }) {
 export function Attention({ items, isAll }: { items: readonly Item[]; isAll: boolean }) {
   if (!items.length) return null;
   return (
-    <section class="attention" aria-label="Needs you">
+    <section class="attention" aria-labelledby="attention">
+      <h2 id="attention">{`Needs you (${count(items.length)})`}</h2>
       <ul>
         {items.map((item) => (
           <Line key={`${item.kind} ${item.client_id} ${item.tool} ${item.target_id} ${item.title}`} item={item} isAll={isAll} />

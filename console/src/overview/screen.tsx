@@ -3,7 +3,7 @@ import { useEffect } from 'preact/hooks';
 import { get } from '../api';
 import { useGet, useRead } from '../data';
 import { client, go, href, place } from '../route';
-import { choosesClient, clients, isAdmin, session } from '../session';
+import { choosesClient, clients, isAdmin, session, showsAll } from '../session';
 import type { Page, Status } from '../types';
 import { Empty, ProblemNote, Skeleton } from '../ui/basic';
 import { hueOf, StatusMark } from '../ui/status';
@@ -14,6 +14,7 @@ import { CallFigures } from './calls';
 import { Days, type Day } from './days';
 import { OverTime } from './over-time';
 import { Start } from './start';
+import { Work } from './work';
 
 export interface Row extends Day {
   tool: string;
@@ -49,16 +50,15 @@ async function readReports(since: string, signal: AbortSignal): Promise<Reports>
 
 export function Overview() {
   if (isAdmin.value && choosesClient.value && !clients.value.length) return <Start />;
-  return place.value.query.has('all') ? <AllClients /> : <OneClient />;
+  return showsAll.value ? <AllClients /> : <OneClient />;
 }
 
 /** The chosen period, and the buttons for it. */
 export function Periods({ since }: { since: string }) {
-  const all = place.value.query.get('all') ?? '';
   return (
     <div class="switch" role="group" aria-label="Period">
       {PERIODS.map(([key, text]) => (
-        <button key={key} type="button" aria-pressed={since === key} onClick={() => go('/', { since: key === '30d' ? '' : key, all }, true)}>
+        <button key={key} type="button" aria-pressed={since === key} onClick={() => go('/', { since: key === '30d' ? '' : key }, true)}>
           {text}
         </button>
       ))}
@@ -83,11 +83,6 @@ function OneClient() {
       <header class="screen-head">
         <h1>{name || 'Overview'}</h1>
         <span class="push" />
-        {choosesClient.value && clients.value.length > 1 && (
-          <a class="button" href={href('/', { all: '1' })}>
-            All clients
-          </a>
-        )}
         <Periods since={since} />
       </header>
       {all.map((each) => each.error && <ProblemNote key={each.error.message} problem={each.error} retry={() => void each.refetch()} />)}
@@ -96,6 +91,7 @@ function OneClient() {
       ) : (
         <>
           <Attention items={attention.data?.data ?? []} isAll={false} />
+          <Work of={id} />
           <Figures rows={reports.error ? [] : reports.data?.tools} />
           <Days days={reports.data?.days ?? []} since={since} />
           <CallFigures days={Number.parseInt(since, 10)} />

@@ -1,8 +1,12 @@
 /** Changes of one record: shown at once, made only if nobody changed the record meanwhile, with a way back. */
-import { call, Problem } from '../api';
+import { call, get, Problem } from '../api';
 import { queries, readAgain } from '../data';
-import type { AnyRecord, Kind } from '../kinds/kind';
+import { memberName, type AnyRecord, type Kind } from '../kinds/kind';
+import type { Explained } from '../types';
+import { choosesMine, differencesOf } from '../ui/conflict';
 import { toast } from '../ui/toast';
+import { ago } from '../words';
+import { actorName } from './source';
 
 type Api = Pick<Kind<AnyRecord>, 'api'>;
 
@@ -25,26 +29,71 @@ function show(kind: Api, id: number, change: object): void {
   queries.setQueriesData({ predicate: ({ queryKey: [, key] }) => typeof key === 'string' && key.startsWith(kind.api) }, (found: unknown) => withRecord(found, id, change));
 }
 
-/** Change members of a record; raise `Problem`, also if it has changed since it was read. The message offers the way back. */
+/** Change members of a record; raise `Problem`. Where somebody changed the same meanwhile, the person chooses. The message offers the way back. */
 export async function change(kind: Api, record: AnyRecord, body: object, back: object, said: string): Promise<void> {
   // A record has no member for what is absent: what the body names and an answer lacks is no longer there.
   const absent = Object.fromEntries(Object.keys(body).map((name) => [name, undefined]));
   show(kind, record.id, body);
   try {
-    const { data: changed } = await call<AnyRecord>('PATCH', `${kind.api}/${record.id}`, { body, query: { structure: 'FLAT' }, headers: { 'if-match': etagOf(record) } });
+    const changed = await patch(kind, record, body);
+    if (changed === null) return;
     show(kind, record.id, { ...absent, ...changed });
     toast(said, { undo: () => undo(kind, changed, back) });
   } catch (error) {
     show(kind, record.id, { ...absent, ...record });
-    throw error instanceof Problem && error.status === 412 ? new Problem(412, error.code, 'Somebody changed it meanwhile, so nothing was saved. The present state is shown now; do it again to replace it.', error.body) : error;
+    throw error;
   } finally {
     readAgain(kind.api, kind.api.replace('/v2/', '/v2/statuses/'));
   }
 }
 
+/** Send a change of the record as it is shown; null if the person keeps what somebody else set meanwhile. */
+async function patch(kind: Api, record: AnyRecord, body: object): Promise<AnyRecord | null> {
+  const path = `${kind.api}/${record.id}`;
+  try {
+    return (await call<AnyRecord>('PATCH', path, { body, query: FLAT, headers: { 'if-match': etagOf(record) } })).data;
+  } catch (error) {
+    if (!(error instanceof Problem && error.status === 412)) throw error;
+    const present = await get<AnyRecord>(path, FLAT);
+    const differences = differencesOf(valuesOf(record, body), wantedOf(body), valuesOf(present, body), memberName);
+    const isMine = differences.length === 0 || (await choosesMine(await whoChanged(path, differences), differences));
+    if (isMine) return patch(kind, present, body);
+    show(kind, record.id, present);
+    return null;
+  }
+}
+
+const FLAT = { structure: 'FLAT' };
+
+type Named = ReturnType<typeof differencesOf>[number];
+
+/** What a change sets: members, and custom fields as `cf.NAME`. */
+function wantedOf(body: object): Map<string, unknown> {
+  const pairs = Object.entries(body).map(([member, value]): [string, unknown][] =>
+    member.endsWith(INPUT) ? (value as { field_name: string; field_value: unknown }[]).map((each) => [`cf.${each.field_name}`, each.field_value]) : [[member, value]],
+  );
+  return new Map(pairs.flat());
+}
+
+const INPUT = '_custom_fields_input';
+
+/** What a record has of what a change sets. */
+function valuesOf(record: AnyRecord, body: object): Map<string, unknown> {
+  const members = record as unknown as Record<string, unknown>;
+  const own = Object.entries(members).find(([name]) => name.endsWith('_custom_fields'))?.[1] as Record<string, unknown> | undefined;
+  return new Map([...wantedOf(body).keys()].map((name) => [name, name.startsWith('cf.') ? own?.[name.slice(3)] : members[name]]));
+}
+
+/** "Mira changed this 2 minutes ago"; without a name where nobody knows. */
+async function whoChanged(path: string, differences: readonly Named[]): Promise<string> {
+  const explained = await get<{ data: Explained[] }>(`${path}/explain`).catch(() => ({ data: [] }));
+  const by = explained.data.find(({ field }) => differences.some(({ name }) => name === field))?.set_by;
+  return by ? `${actorName(by)} changed this ${ago(by.received_at)},` : 'Somebody changed this';
+}
+
 async function undo(kind: Api, record: AnyRecord, body: object): Promise<void> {
   try {
-    await call('PATCH', `${kind.api}/${record.id}`, { body, headers: { 'if-match': etagOf(record) } });
+    await patch(kind, record, body);
   } finally {
     readAgain(kind.api, kind.api.replace('/v2/', '/v2/statuses/'));
   }

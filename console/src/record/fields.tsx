@@ -6,6 +6,7 @@ import { memberName, valueOf, type AnyRecord, type Kind } from '../kinds/kind';
 import { canWrite } from '../session';
 import type { Contact, Explained } from '../types';
 import { Button, Time } from '../ui/basic';
+import { isAsked } from '../ui/conflict';
 import { change } from './change';
 import { Emails } from './emails';
 import type { Known } from './screen';
@@ -131,7 +132,7 @@ function Editor<R extends AnyRecord>({ kind, name, label, value, record, done }:
           if (event.key === 'Escape') done();
         }}
       />
-      <Button type="submit" kind="main" icon="check" label="Save" busy={busy} />
+      <Button type="submit" kind="main" icon="check" label="Save" busy={busy && !isAsked.value} />
       <Button kind="quiet" icon="close" label="Cancel" onClick={done} />
       {problem && (
         <p id="field-problem" class="wrong" role="alert">

@@ -5,7 +5,7 @@ import { Time } from '../ui/basic';
 import { toolName } from '../words';
 
 /** Who caused an event: a person by name, a key by name, a tool; `Mira, by import` where a job did it for her. */
-function actorName({ actor, tool }: Setter | Moment): string {
+export function actorName({ actor, tool }: Setter | Moment): string {
   if (actor.type === 'tool') return toolName(tool);
   const name = actor.name || (actor.type === 'user' ? 'A former person' : actor.type === 'key' ? `Key ${actor.id}` : '');
   const job = tool === 'import' ? 'import' : 'job';

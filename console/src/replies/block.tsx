@@ -1,7 +1,7 @@
 /** Block the contact of a conversation: the list, the status and its replies in one act. */
 import { signal } from '@preact/signals';
 import { useState } from 'preact/hooks';
-import { call } from '../api';
+import { call, Problem } from '../api';
 import { readAgain } from '../data';
 import type { Schemas } from '../types';
 import { Confirm, Field } from '../ui/confirm';
@@ -21,13 +21,20 @@ export function BlockDialog({ conversation }: { conversation: Conversation }) {
   const again = () => void Promise.all([readConversationsAgain(), readAgain('/public/v2/suppressions', '/public/v2/contacts')]);
   async function run() {
     await call<Schemas['Blocked']>('POST', path, { body: { company, note }, headers });
-    const wasOpen = conversation.state !== 'done';
-    if (wasOpen) await call('PATCH', pathOf(conversation), { body: { state: 'done' } });
+    const set = async (state: 'done' | 'open', version: string) => (await call<Conversation>('PATCH', pathOf(conversation), { body: { state }, headers: { 'if-match': `"${version}"` } })).data.version;
+    let version: string | null = null;
+    let isOld = false;
+    try {
+      if (conversation.state !== 'done') version = await set('done', conversation.version);
+    } catch (error) {
+      if (!(error instanceof Problem && error.status === 412)) throw error;
+      isOld = true;
+    }
     again();
-    toast(`${name}: blocked.`, {
+    toast(isOld ? `${name}: blocked. Another reply came in: look at it, then press Done.` : `${name}: blocked.`, {
       undo: async () => {
         await call('DELETE', path, { headers });
-        if (wasOpen) await call('PATCH', pathOf(conversation), { body: { state: 'open' } });
+        if (version !== null) await set('open', version);
         again();
       },
     });

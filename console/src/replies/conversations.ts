@@ -5,7 +5,7 @@ import { useEffect, useState } from 'preact/hooks';
 import { call, get, Problem } from '../api';
 import { queries, readAgain, useGet, usePages, useRead, type Pages } from '../data';
 import { client } from '../route';
-import { session } from '../session';
+import { choosesClient, isAdmin, session } from '../session';
 import { heard, listeners, type LiveEvent } from '../stream';
 import type { Page, Schemas } from '../types';
 import { toast, toastProblem } from '../ui/toast';
@@ -17,7 +17,7 @@ export type ConversationChange = Schemas['ChangeConversation'];
 export type State = 'open' | 'snoozed' | 'automatic' | 'done';
 export type Filter = Record<string, string>;
 
-const LIST = '/team/v1/conversations';
+export const LIST = '/team/v1/conversations';
 export interface Tab {
   name: string;
   text: string;
@@ -43,9 +43,9 @@ export function tabs(): readonly Tab[] {
   ];
 }
 
-/** People who may work on conversations, by id; none for a key. */
+/** People who may work on conversations, by id; none for a key of one client, which may not list them. */
 export function usePeople(): ReadonlyMap<string, string> {
-  const found = useGet<Page<Schemas['UserOut']>>('/team/v1/users', { state: 'active', limit: '200' }, { enabled: Boolean(session.value?.user) });
+  const found = useGet<Page<Schemas['UserOut']>>('/team/v1/users', { state: 'active', limit: '200' }, { enabled: Boolean(session.value?.user) || (isAdmin.value && choosesClient.value) });
   return new Map(found.data?.data.map(({ id, name, email }) => [id, name || email]));
 }
 export const LABELS = ['interested', 'meeting', 'question', 'referral', 'later', 'not_interested', 'wrong_person', 'unsubscribe', 'out_of_office', 'other'] as const;
@@ -75,9 +75,9 @@ export function useConversation(conversation: Conversation | undefined) {
   return useGet<WithMessages>(conversation ? pathOf(conversation) : `${LIST}/none`, {}, { enabled: conversation !== undefined });
 }
 
-/** Read lists and numbers again. */
-export function readConversationsAgain(): Promise<void> {
-  return readAgain(LIST, '/team/v1/counters');
+/** Read lists and numbers again, or of the lists only these. */
+export function readConversationsAgain(...lists: readonly string[]): Promise<void> {
+  return readAgain('/team/v1/counters', ...(lists.length ? lists : [LIST]));
 }
 
 /** The conversation whose change was refused last: it is shown again. */
@@ -91,15 +91,28 @@ const left = new Map<string, string>();
 
 /** Replace a conversation in the lists that are shown, or take it out. */
 function replace(key: string, by: Conversation | null): void {
-  queries.setQueriesData<Lists>({ predicate: isList }, (found) =>
+  queries.setQueriesData<Lists>({ predicate: by ? isList : isOfState }, (found) =>
     found && { ...found, pages: found.pages.map((page) => ({ ...page, data: page.data.flatMap((each) => (keyOf(each) !== key ? [each] : by ? [by] : [])) })) },
   );
 }
+
+/** Lists of one state: a search has conversations of all. */
+const isOfState = (query: { queryKey: readonly unknown[] }) => isList(query) && !`${query.queryKey[1] as string}`.includes('state=any');
 
 /** Take a conversation out of the lists that are shown: what was done moves it to another one. */
 function drop(conversation: Conversation): void {
   left.set(keyOf(conversation), conversation.version);
   replace(keyOf(conversation), null);
+}
+
+/**
+ * End the reads of lists that are under way: what they bring is older than the act that follows. Returns whether there were any, which
+ * must begin again after it.
+ */
+async function endReads(): Promise<boolean> {
+  const isReading = queries.isFetching({ predicate: isList }) > 0;
+  await queries.cancelQueries({ predicate: isList });
+  return isReading;
 }
 
 /** Show a conversation as it is now, in its place; one that belongs to another list leaves this one, unless it is being read. */
@@ -108,11 +121,12 @@ export function settle(conversation: Conversation, stays = false): void {
     const wanted = new URLSearchParams(`${key as string}`.slice(LIST.length + 1));
     const assignee = wanted.get('assignee');
     const isOf = assignee === null || (conversation.assignee_id ?? 'nobody') === (assignee === 'me' ? session.value?.user?.id : assignee);
-    return wanted.get('state') === conversation.state && isOf;
+    return wanted.get('state') === 'any' || (wanted.get('state') === conversation.state && isOf);
   };
-  const isElsewhere = queries.getQueryCache().findAll({ type: 'active', predicate: isList }).some((query) => !fits(query));
+  const shown = queries.getQueryCache().findAll({ type: 'active', predicate: isList });
+  const isElsewhere = shown.some((query) => !fits(query));
   if (isElsewhere && !stays) drop(conversation);
-  else replace(keyOf(conversation), conversation);
+  if (!isElsewhere || stays) replace(keyOf(conversation), conversation);
   void readAgain('/team/v1/counters', pathOf(conversation));
 }
 
@@ -191,23 +205,33 @@ export function leave(conversation: Conversation): void {
   settle(conversation);
 }
 
-/** Change a conversation if it still has the version that is shown; the message offers the way back. */
+const OLD = 'Another reply came in, or somebody changed this conversation: it is shown as it is now.';
+
+/** Change a conversation if it still has the version that is shown; the message offers the way back, which overwrites no newer change. */
 export async function change(conversation: Conversation, body: ConversationChange, said: string, back: ConversationChange): Promise<void> {
   const leaves = body.state !== undefined || body.snoozed_until !== undefined || body.kind !== undefined;
+  const wasReading = leaves && (await endReads());
   if (leaves) drop(conversation);
+  const send = async (of: Conversation, changed: ConversationChange) =>
+    (await call<Conversation>('PATCH', pathOf(of), { body: changed, headers: { 'if-match': `"${of.version}"` } })).data;
   try {
-    const { data } = await call<Conversation>('PATCH', pathOf(conversation), { body, headers: { 'if-match': `"${conversation.version}"` } });
-    settle(data);
+    const changed = await send(conversation, body);
+    settle(changed);
+    if (wasReading) void readConversationsAgain();
     toast(said, {
       undo: async () => {
-        await call('PATCH', pathOf(conversation), { body: back });
-        readConversationsAgain();
+        try {
+          await send(changed, back);
+        } catch (error) {
+          throw error instanceof Problem && error.status === 412 ? new Problem(412, error.code, 'Not undone: another reply came in, or somebody changed this conversation since.', error.body) : error;
+        } finally {
+          void readConversationsAgain();
+        }
       },
     });
   } catch (error) {
     void readConversationsAgain().then(() => (refused.value = keyOf(conversation)));
-    const isOld = error instanceof Problem && error.status === 412;
-    toastProblem(isOld ? new Problem(412, error.code, 'Another reply came in, or somebody changed this conversation: it is shown as it is now.', error.body) : error);
+    toastProblem(error instanceof Problem && error.status === 412 ? new Problem(412, error.code, OLD, error.body) : error);
   }
 }
 
@@ -245,15 +269,4 @@ export async function changeMany(conversations: readonly Conversation[], body: C
       if (stay) toast(`${stay} stay: somebody changed them since.`, { bad: true });
     },
   });
-}
-
-/** Times to snooze until, with their names. */
-export function snoozes(now = new Date()): readonly (readonly [string, Date])[] {
-  const at = (days: number) => new Date(now.getFullYear(), now.getMonth(), now.getDate() + days, 8);
-  const monday = ((8 - now.getDay()) % 7) || 7;
-  return [
-    ['3 hours', new Date(now.getTime() + 3 * 3_600_000)],
-    ['Tomorrow 8:00', at(1)],
-    ['Monday 8:00', at(monday)],
-  ];
 }

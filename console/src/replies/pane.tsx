@@ -4,18 +4,21 @@ import { call } from '../api';
 import { useRead } from '../data';
 import { CONTACTS } from '../kinds/contact';
 import { etagOf } from '../record/change';
+import { narrow } from '../narrow';
 import { href } from '../route';
 import { canWrite } from '../session';
 import type { Contact, Message, Page, Status } from '../types';
 import { Button, Keys, ProblemNote, Skeleton, Time } from '../ui/basic';
+import { choosesMine } from '../ui/conflict';
 import { Entry, Popover } from '../ui/overlay';
 import { StatusMark } from '../ui/status';
 import { toast, toastProblem } from '../ui/toast';
 import { shortTime, toolName, words } from '../words';
 import { Answering } from './answer';
 import { blocking } from './block';
-import { change, LABELS, nameOf, refresh, useReadMark, snoozes, useConversation, type Conversation, type ConversationChange } from './conversations';
+import { change, LABELS, nameOf, refresh, useReadMark, useConversation, type Conversation, type ConversationChange } from './conversations';
 import { Letter } from './letter';
+import { SnoozeMenu } from './snooze';
 
 export const MOST_KEYS = 9;
 
@@ -26,20 +29,23 @@ export function useStatuses(of: string): readonly Status[] {
   return useMemo(() => (found.data?.data ?? []).slice(0, MOST_KEYS), [found.data]);
 }
 
-/** Set the status of the contact of a conversation, unless somebody changed the contact meanwhile. */
+/** Set the status of the contact of a conversation; where somebody set another one than is shown, the person chooses. */
 export async function setStatus(conversation: Conversation, status: string): Promise<void> {
   const before = conversation.contact.contact_status;
   if (status === before) return;
   const path = `${CONTACTS.api}/${conversation.contact.id}`;
   const headers = { 'x-client-id': conversation.client_id };
-  const set = async (to: string | null) => {
+  const set = async (to: string | null, from: string | null) => {
     const { data: contact } = await call<Contact>('GET', path, { query: { structure: 'FLAT' }, headers });
-    await call('PATCH', path, { body: { contact_status: to }, headers: { ...headers, 'if-match': etagOf(contact) } });
+    const present = contact.contact_status ?? null;
+    const differs = present !== from && present !== to;
+    const isMine = !differs || (await choosesMine('Somebody set another status', [{ label: 'Status', theirs: words(present ?? ''), mine: words(to ?? '') }]));
+    if (isMine) await call('PATCH', path, { body: { contact_status: to }, headers: { ...headers, 'if-match': etagOf(contact) } });
     await refresh(conversation, true);
+    return isMine;
   };
   try {
-    await set(status);
-    toast(`${nameOf(conversation)}: status set to “${words(status)}”.`, { undo: () => set(before) });
+    if (await set(status, before)) toast(`${nameOf(conversation)}: status set to “${words(status)}”.`, { undo: () => set(before, status) });
   } catch (error) {
     toastProblem(error);
   }
@@ -78,14 +84,14 @@ export function Pane({ conversation, statuses, people, place, back }: { conversa
         <Button kind="quiet" class="back" icon="left" label="Back to the list" onClick={back} />
         <div class="grow">
           <h2 class="cut">
-            <a href={href(`/contacts/${contact.id}`, { of: conversation.client_id })}>{name}</a>
+            <a href={href(`/contacts/${contact.id}`, {}, conversation.client_id)}>{name}</a>
           </h2>
           <p class="faint cut">{[contact.email !== name && contact.email, contact.company_name].filter(Boolean).join(' · ') || '\u00a0'}</p>
         </div>
         <StatusMark status={contact.contact_status} />
         <span class="faint place">{place}</span>
       </header>
-      {canWrite.value && <Acts conversation={conversation} statuses={statuses} people={people} />}
+      {canWrite.value && !narrow.value && <Acts conversation={conversation} statuses={statuses} people={people} />}
       <div class="messages" id="conversation" data-scrolls tabIndex={0} role="region" aria-label="Messages">
         {found.error && <ProblemNote problem={found.error} retry={() => void found.refetch()} />}
         {!messages && !found.error && <Skeleton lines={8} wide={90} />}
@@ -94,6 +100,7 @@ export function Pane({ conversation, statuses, people, place, back }: { conversa
         {newest && !newest.text && !messages?.length && <p class="faint">No text is stored: the tool sent none, or the client’s setting store_message_bodies is off.</p>}
       </div>
       {canWrite.value && found.data && <Answering conversation={conversation} found={found.data} />}
+      {canWrite.value && narrow.value && <PhoneBar conversation={conversation} statuses={statuses} people={people} canAnswer={found.data?.reply_capability.how === 'api' || Boolean(found.data?.reply_capability.url)} />}
     </section>
   );
 }
@@ -113,8 +120,14 @@ function OneMessage({ message, isFirst }: { message: Message; isFirst: boolean }
   );
 }
 
-function Acts({ conversation, statuses, people }: { conversation: Conversation; statuses: readonly Status[]; people: ReadonlyMap<string, string> }) {
-  const { state, contact, label } = conversation;
+interface ActsProps {
+  conversation: Conversation;
+  statuses: readonly Status[];
+  people: ReadonlyMap<string, string>;
+}
+
+function Acts({ conversation, statuses, people }: ActsProps) {
+  const { contact } = conversation;
   return (
     <div class="acts">
       <div class="marks" role="group" aria-label={`Status of ${nameOf(conversation)}`}>
@@ -126,66 +139,104 @@ function Acts({ conversation, statuses, people }: { conversation: Conversation; 
         ))}
       </div>
       <div class="marks">
-        <Button kind="main" icon={state === 'done' ? 'undo' : 'check'} onClick={() => toggleDone(conversation)}>
-          {state === 'done' ? 'Reopen' : 'Done'} <Keys of="e" />
-        </Button>
-        {state === 'snoozed' ? (
-          <Button onClick={() => void change(conversation, { snoozed_until: null }, `${nameOf(conversation)}: open again.`, {})}>End snooze</Button>
-        ) : (
-          state === 'open' && (
-            <Popover text="Snooze" class="snooze">
-              {(close) => (
-                <div class="entries">
-                  {snoozes().map(([text, until]) => (
-                    <Entry key={text} note={shortTime(until.toISOString())} onPick={() => (close(), snooze(conversation, until))}>
-                      {text}
-                    </Entry>
-                  ))}
-                </div>
-              )}
-            </Popover>
-          )
+        <DoneButton conversation={conversation} />
+        <SnoozeButton conversation={conversation} />
+        <MoreActs conversation={conversation} people={people} />
+      </div>
+    </div>
+  );
+}
+
+/** The acts of a phone, in reach of the thumb. */
+function PhoneBar({ conversation, statuses, people, canAnswer }: ActsProps & { canAnswer: boolean }) {
+  return (
+    <div class="phone-bar" role="group" aria-label={`Acts on the conversation with ${nameOf(conversation)}`}>
+      <Popover text="Status">
+        {(close) => (
+          <div class="entries">
+            {statuses.map((status) => (
+              <Entry key={status.name} chosen={status.name === conversation.contact.contact_status} onPick={() => (close(), void setStatus(conversation, status.name))}>
+                <StatusMark status={status.name} />
+              </Entry>
+            ))}
+          </div>
         )}
-        <Popover text={label ? words(label) : 'Label'}>
+      </Popover>
+      <DoneButton conversation={conversation} />
+      <SnoozeButton conversation={conversation} />
+      <Button icon="reply" disabled={!canAnswer} onClick={() => document.querySelector<HTMLElement>('.pane .answer-open')?.click()}>
+        Answer
+      </Button>
+      <Popover text="" icon="more" label="More acts">
+        {() => (
+          <div class="marks">
+            <MoreActs conversation={conversation} people={people} />
+          </div>
+        )}
+      </Popover>
+    </div>
+  );
+}
+
+function DoneButton({ conversation }: { conversation: Conversation }) {
+  const isDone = conversation.state === 'done';
+  return (
+    <Button kind="main" icon={isDone ? 'undo' : 'check'} onClick={() => toggleDone(conversation)}>
+      {isDone ? 'Reopen' : 'Done'} <Keys of="e" />
+    </Button>
+  );
+}
+
+function SnoozeButton({ conversation }: { conversation: Conversation }) {
+  if (conversation.state === 'open') return <SnoozeMenu pick={(until) => snooze(conversation, until)} />;
+  if (conversation.state !== 'snoozed') return null;
+  const again = { snoozed_until: conversation.snoozed_until };
+  return <Button onClick={() => void change(conversation, { snoozed_until: null }, `${nameOf(conversation)}: open again.`, again)}>End snooze</Button>;
+}
+
+function MoreActs({ conversation, people }: Pick<ActsProps, 'conversation' | 'people'>) {
+  const { state, label } = conversation;
+  return (
+    <>
+      <Popover text={label ? words(label) : 'Label'}>
+        {(close) => (
+          <div class="entries">
+            {LABELS.map((each) => (
+              <Entry
+                key={each}
+                chosen={each === label}
+                onPick={() => {
+                  close();
+                  void change(conversation, { label: each }, `${nameOf(conversation)}: labelled “${words(each)}”.`, { label: (label ?? null) as NonNullable<ConversationChange['label']> | null });
+                }}
+              >
+                {words(each)}
+              </Entry>
+            ))}
+          </div>
+        )}
+      </Popover>
+      {people.size > 0 && (
+        <Popover text={(conversation.assignee_id && people.get(conversation.assignee_id)) || 'Assign'} class="assign">
           {(close) => (
             <div class="entries">
-              {LABELS.map((each) => (
-                <Entry
-                  key={each}
-                  chosen={each === label}
-                  onPick={() => {
-                    close();
-                    void change(conversation, { label: each }, `${nameOf(conversation)}: labelled “${words(each)}”.`, { label: (label ?? null) as NonNullable<ConversationChange['label']> | null });
-                  }}
-                >
-                  {words(each)}
+              {[...people, ['', 'Nobody'] as const].map(([id, name]) => (
+                <Entry key={id} chosen={id === (conversation.assignee_id ?? '')} onPick={() => (close(), void assign(conversation, id || null, name))}>
+                  {name}
                 </Entry>
               ))}
             </div>
           )}
         </Popover>
-        {people.size > 0 && (
-          <Popover text={(conversation.assignee_id && people.get(conversation.assignee_id)) || 'Assign'} class="assign">
-            {(close) => (
-              <div class="entries">
-                {[...people, ['', 'Nobody'] as const].map(([id, name]) => (
-                  <Entry key={id} chosen={id === (conversation.assignee_id ?? '')} onPick={() => (close(), void assign(conversation, id || null, name))}>
-                    {name}
-                  </Entry>
-                ))}
-              </div>
-            )}
-          </Popover>
-        )}
-        {(state === 'open' || state === 'automatic') && (
-          <Button kind="quiet" onClick={() => toggleKind(conversation)}>
-            {state === 'automatic' ? 'A person wrote it' : 'Automatic'} <Keys of="m" />
-          </Button>
-        )}
-        <Button kind="quiet" icon="ban" onClick={() => (blocking.value = conversation)}>
-          Block <Keys of="b" />
+      )}
+      {(state === 'open' || state === 'automatic') && (
+        <Button kind="quiet" onClick={() => toggleKind(conversation)}>
+          {state === 'automatic' ? 'A person wrote it' : 'Automatic'} <Keys of="m" />
         </Button>
-      </div>
-    </div>
+      )}
+      <Button kind="quiet" icon="ban" onClick={() => (blocking.value = conversation)}>
+        Block <Keys of="b" />
+      </Button>
+    </>
   );
 }

@@ -26,7 +26,7 @@ function begins(lines: readonly string[], at: number): boolean {
   // Programs fold a long "On 5 May 2026 at 10:00, Ann <ann@example.com> wrote:" over up to three lines.
   for (let last = at; last < at + 3; last += 1) {
     const said = lines.slice(at, last + 1).join(' ').slice(0, 2 * LONGEST_LINE).trim();
-    if (/[:：]$/u.test(said)) return /\d/u.test(said) && ATTRIBUTION.test(said) && WROTE.test(said);
+    if (/[:：]$/u.test(said)) return /[\d@]/u.test(said) && ATTRIBUTION.test(said) && WROTE.test(said);
     if (!lines[last]?.trim()) return false;
   }
   return false;

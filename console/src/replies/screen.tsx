@@ -1,23 +1,25 @@
 /** Replies: the conversations of one client or of all, by state; worked through by keys. */
-import { useEffect, useState } from 'preact/hooks';
+import { useEffect, useRef, useState } from 'preact/hooks';
 import { useShortcuts } from '../keys';
 import { keep, kept } from '../kept';
 import { client, go, href, place, root } from '../route';
-import { canWrite, choosesClient, clients, isAdmin, session } from '../session';
+import { canWrite, clients, isAdmin, session, showsAll } from '../session';
 import type { Status } from '../types';
 import { Button, Empty, ProblemNote, Skeleton, Time } from '../ui/basic';
 import { copy } from '../ui/overlay';
 import { StatusMark } from '../ui/status';
+import { useVirtual } from '../ui/virtual';
 import { toast, toastProblem } from '../ui/toast';
-import { plural, toolName, words } from '../words';
+import { plural, words } from '../words';
 import { acts, changeMany, keyOf, leave, MOST_AT_ONCE, nameOf, readConversationsAgain, refused, reading, tabs, useArrivals, useConversations, useCounters, usePeople, type Conversation, type Filter, type State } from './conversations';
 import { BlockDialog, blocking } from './block';
 import { act, assignTo, clear, finished, select, selected, SelectionBar, toggle } from './selection';
+import { Chips, filterOf, Filters } from './filters';
 import { assign, MOST_KEYS, Pane, setStatus, toggleDone, toggleKind, useStatuses } from './pane';
 
-const FILTERS = ['campaign_id', 'tool', 'label', 'sort', 'unread'];
-const ALL = '1';
-/** A list that acts have made so short gets its next page. */
+/** The height of a row. */
+const ROW = 96;
+/** So many rows before its end a list gets its next page. */
 const FEW = 10;
 
 interface Latest {
@@ -31,10 +33,6 @@ interface Latest {
 /** What the shortcuts act on. */
 const latest: Latest = { all: [], chosen: undefined, statuses: [], move: () => undefined, load: () => undefined };
 
-function filterOf(query: URLSearchParams): Filter {
-  return Object.fromEntries(FILTERS.map((name) => [name, query.get(name) ?? '']).filter(([, value]) => value));
-}
-
 export function Replies() {
   const { query } = place.value;
   const filter = filterOf(query);
@@ -42,10 +40,12 @@ export function Replies() {
   const tab = all.find(({ name }) => name === query.get('state')) ?? all.find(({ name }) => name === 'open');
   const state = tab?.state ?? 'open';
   const people = usePeople();
-  const isAll = choosesClient.value && query.get('all') === ALL;
-  // A key of one client sees no other.
-  const of = isAll || session.value?.client_id ? '' : client.value || 'default';
-  const list = useConversations({ ...filter, state, ...(tab?.assignee && { assignee: tab.assignee }) }, of);
+  const isAll = showsAll.value;
+  const of = client.value;
+  // A search looks into all states.
+  const isSearch = filter['q'] !== undefined;
+  const wanted = { ...(tab?.assignee && !isSearch && { assignee: tab.assignee }), ...filter, state: isSearch ? 'any' : state };
+  const list = useConversations(wanted, of);
   const counters = useCounters(of);
   // A client before its first webhook.
   const isNone = list.error?.status === 404;
@@ -57,7 +57,7 @@ export function Replies() {
   // After an act the next conversation takes the place of the one that left.
   const chosen = chosenKey === null ? undefined : (conversations[place_] ?? conversations[Math.min(at, conversations.length - 1)]);
   const statuses = useStatuses(chosen?.client_id ?? '');
-  const arrived = useArrivals({ ...filter, state, ...(tab?.assignee && { assignee: tab.assignee }) }, of, conversations);
+  const arrived = useArrivals(wanted, of, conversations);
   function choose(to: number) {
     const conversation = conversations[to];
     if (!conversation) return;
@@ -65,7 +65,6 @@ export function Replies() {
     keep('conversation', keyOf(conversation));
     setChosenKey(keyOf(conversation));
     setAt(to);
-    if (to >= conversations.length - 2 && list.hasMore) list.more();
   }
   useEffect(() => {
     if (refused.value === null) return;
@@ -91,13 +90,8 @@ export function Replies() {
     };
   }, []);
   reading.value = chosen ? keyOf(chosen) : null;
-  useEffect(() => {
-    if (list.hasMore && conversations.length < FEW) list.more();
-  }, [list.hasMore, conversations.length]);
-  useEffect(() => {
-    if (chosen) document.getElementById(`of-${keyOf(chosen)}`)?.scrollIntoView({ block: 'nearest' });
-  }, [chosen && keyOf(chosen)]);
-  const show = (changed: Filter) => go('/replies', { ...filter, ...(tab && tab.name !== 'open' && { state: tab.name }), ...(isAll && { all: ALL }), ...changed });
+  const show = (changed: Filter) => go('/replies', { ...filter, ...(tab && tab.name !== 'open' && { state: tab.name }), ...changed });
+  const choices = { filter, conversations, statuses: useStatuses(of), people, show };
   return (
     <main id="main" class="screen fixed">
       <h1 class="hidden">Replies</h1>
@@ -105,18 +99,19 @@ export function Replies() {
         {all.map(({ name, text, counter }) => {
           const count = counter && counters.data?.[counter];
           return (
-            <a key={name} href={href('/replies', { ...filter, ...(name !== 'open' && { state: name }), ...(isAll && { all: ALL }) })} aria-current={name === tab?.name ? 'page' : undefined}>
+            <a key={name} href={href('/replies', { ...filter, q: '', ...(name !== 'open' && { state: name }) })} aria-current={name === tab?.name && !isSearch ? 'page' : undefined}>
               {text} {count !== undefined && <span class="faint">{count >= 999 ? '999+' : count}</span>}
             </a>
           );
         })}
-        <Filters filter={filter} isAll={isAll} unread={counters.data?.unread ?? 0} conversations={conversations} show={show} />
-        {state === 'automatic' && canWrite.value && conversations.length > 0 && (
+        <Filters {...choices} />
+        {state === 'automatic' && !isSearch && canWrite.value && conversations.length > 0 && (
           <Button icon="check" onClick={() => void changeMany(conversations, ...finished).catch(toastProblem)}>
             {`Done with ${conversations.length === 1 ? 'it' : `all ${Math.min(conversations.length, MOST_AT_ONCE)}`}`}
           </Button>
         )}
       </nav>
+      <Chips {...choices} />
       {arrived > 0 && (
         <Button kind="quiet" class="arrived" icon="undo" onClick={load}>
           {`${plural(arrived, 'new reply', 'new replies')}: load (.)`}
@@ -128,19 +123,7 @@ export function Replies() {
       {list.data && !conversations.length && <NoReply state={state} of={of} isFiltered={Object.keys(filter).length > 0} snoozed={counters.data?.snoozed ?? 0} />}
       {conversations.length > 0 && (
         <div class={`split ${chosen ? 'chosen' : ''}`}>
-          <div class="replies" id="replies" data-scrolls>
-            <ol aria-label="Conversations">
-              {conversations.map((each, n) => (
-                <Row key={keyOf(each)} conversation={each} isAll={isAll} people={people} chosen={each === chosen} choose={() => choose(n)} />
-              ))}
-            </ol>
-            <SelectionBar all={conversations} people={people} />
-            {list.hasMore && (
-              <div class="pad">
-                <Button onClick={() => list.more()}>Show older replies</Button>
-              </div>
-            )}
-          </div>
+          <List conversations={conversations} hasMore={list.hasMore} more={list.more} chosen={chosen} people={people} isAll={isAll} isSearch={isSearch} choose={choose} />
           {chosen ? (
             <Pane key={keyOf(chosen)} conversation={chosen} statuses={statuses} people={people} place={`${present + 1} of ${conversations.length}${list.hasMore ? '+' : ''}`} back={() => setChosenKey(null)} />
           ) : (
@@ -155,15 +138,68 @@ export function Replies() {
   );
 }
 
-function Row({ conversation, isAll, people, chosen, choose }: { conversation: Conversation; isAll: boolean; people: ReadonlyMap<string, string>; chosen: boolean; choose: () => void }) {
+interface ListProps {
+  conversations: readonly Conversation[];
+  hasMore: boolean;
+  more: () => void;
+  chosen: Conversation | undefined;
+  people: ReadonlyMap<string, string>;
+  /** Whether rows name their client. */
+  isAll: boolean;
+  /** Whether rows name their state. */
+  isSearch: boolean;
+  choose: (at: number) => void;
+}
+
+/** The rows in sight; the next page is read before its rows are. The list is one stop of the Tab key: the chosen row, else the first. */
+function List({ conversations, hasMore, more, chosen, choose, ...shown }: ListProps) {
+  const list = useRef<HTMLDivElement>(null);
+  const virtual = useVirtual(list, { count: conversations.length, height: ROW, from: kept('scroll replies') });
+  const drawn = virtual.getVirtualItems();
+  const last = drawn.at(-1)?.index ?? 0;
+  const at = chosen ? conversations.indexOf(chosen) : -1;
+  useEffect(() => {
+    if (hasMore && last + FEW > conversations.length) more();
+  }, [hasMore, last, conversations.length]);
+  useEffect(() => {
+    if (at < 0) return;
+    virtual.scrollToIndex(at);
+    if (document.activeElement?.closest('.reply')) requestAnimationFrame(() => list.current?.querySelector<HTMLElement>('.reply[aria-current] > button')?.focus());
+  }, [chosen && keyOf(chosen)]);
+  return (
+    <div class="replies" id="replies" ref={list} data-scrolls>
+      <ol aria-label="Conversations" style={{ height: `${virtual.getTotalSize()}px` }}>
+        {drawn.map(({ index, start }) => {
+          const conversation = conversations[index];
+          if (!conversation) return null;
+          return <Row key={keyOf(conversation)} conversation={conversation} index={index} of={hasMore ? -1 : conversations.length} top={start} chosen={index === at} isStop={index === Math.max(0, at)} choose={() => choose(index)} {...shown} />;
+        })}
+      </ol>
+      <SelectionBar all={conversations} people={shown.people} />
+    </div>
+  );
+}
+
+interface RowProps extends Pick<ListProps, 'people' | 'isAll' | 'isSearch'> {
+  conversation: Conversation;
+  index: number;
+  /** The length of the list; -1: not known yet. */
+  of: number;
+  top: number;
+  chosen: boolean;
+  isStop: boolean;
+  choose: () => void;
+}
+
+function Row({ conversation, index, of: length, top, isAll, isSearch, people, chosen, isStop, choose }: RowProps) {
   const { contact, newest, label } = conversation;
   const isSelected = selected.value.has(keyOf(conversation));
   const act = acts.value.get(keyOf(conversation));
   const of = clients.value.find((each) => each.client_id === conversation.client_id);
   return (
-    <li id={`of-${keyOf(conversation)}`} class={`reply ${isSelected ? 'selected' : ''} ${act ? 'acted' : ''} ${conversation.unread ? 'unread' : ''}`} aria-current={chosen ? 'true' : undefined}>
-      {canWrite.value && <input type="checkbox" aria-label={`Select ${nameOf(conversation)}`} checked={isSelected} onChange={() => toggle(conversation)} />}
-      <button type="button" onClick={choose}>
+    <li aria-posinset={index + 1} aria-setsize={length} style={{ top: `${top}px` }} class={`reply ${isSelected ? 'selected' : ''} ${act ? 'acted' : ''} ${conversation.unread ? 'unread' : ''}`} aria-current={chosen ? 'true' : undefined}>
+      {canWrite.value && <input type="checkbox" tabIndex={isStop ? 0 : -1} aria-label={`Select ${nameOf(conversation)}`} checked={isSelected} onChange={() => toggle(conversation)} />}
+      <button type="button" tabIndex={isStop ? 0 : -1} onClick={choose}>
         {conversation.unread && <span class="hidden">Unread</span>}
         <span class="line">
           <span class="strong cut">{nameOf(conversation)}</span>
@@ -178,6 +214,7 @@ function Row({ conversation, isAll, people, chosen, choose }: { conversation: Co
         </span>
         <span class="line faint">
           {act ? <span class="cut act">{act}</span> : <StatusMark status={contact.contact_status} />}
+          {isSearch && <span class="cut">{words(conversation.state)}</span>}
           {label && <span class="cut">{words(label)}</span>}
           {conversation.assignee_id && <span class="cut">{conversation.assignee_id === session.value?.user?.id ? 'me' : (people.get(conversation.assignee_id) ?? 'somebody')}</span>}
         </span>
@@ -189,8 +226,7 @@ function Row({ conversation, isAll, people, chosen, choose }: { conversation: Co
 function useReplyKeys(): void {
   useShortcuts(() => {
     const group = 'Replies';
-    // The arrows of an open panel are the panel's.
-    const by = (step: number) => () => document.querySelector(':popover-open') === null && latest.move(step);
+    const by = (step: number) => () => latest.move(step);
     const on = (act: (conversation: Conversation) => unknown) => () => latest.chosen && void act(latest.chosen);
     const press = (selector: string) => () => document.querySelector<HTMLElement>(selector)?.click();
     const keys = [
@@ -200,6 +236,8 @@ function useReplyKeys(): void {
       { keys: 'ArrowUp', does: 'Previous conversation', group, run: by(-1) },
       { keys: 'o', does: 'Open the contact', group, run: press('.pane h2 a') },
       { keys: '.', does: 'Load new replies', group, run: () => latest.load() },
+      { keys: '/', does: 'Search in all states', group, run: () => document.querySelector<HTMLElement>('.replies-search')?.focus() },
+      ...tabs().map(({ name, text }, n) => ({ keys: `Shift+${n + 1}`, does: `Show ${text}`, group, run: () => go('/replies', { ...filterOf(place.value.query), q: '', ...(name !== 'open' && { state: name }) }) })),
       { keys: 'f', does: 'Unfold or fold a long text', group, run: press('.pane .fold') },
     ];
     if (!canWrite.value) return keys;
@@ -231,61 +269,6 @@ function useReplyKeys(): void {
       ...numbers,
     ];
   });
-}
-
-/** The campaigns and tools of the conversations that are shown, and of the filter. */
-function optionsOf(conversations: readonly Conversation[], name: 'campaign_id' | 'tool', chosen: string): Map<string, string> {
-  const options = new Map<string, string>(chosen ? [[chosen, chosen]] : []);
-  for (const { newest } of conversations) {
-    const id = newest?.[name];
-    if (newest && id) options.set(id, name === 'tool' ? toolName(id) : (newest.campaign_name ?? id));
-  }
-  return options;
-}
-
-function Filters({ filter, isAll, unread, conversations, show }: { filter: Filter; isAll: boolean; unread: number; conversations: readonly Conversation[]; show: (changed: Filter) => void }) {
-  return (
-    <div class="replies-filter">
-      {choosesClient.value && clients.value.length > 1 && (
-        <label>
-          <span class="hidden">Clients</span>
-          <select value={isAll ? ALL : ''} onChange={(event) => show({ all: event.currentTarget.value })}>
-            <option value="">This client</option>
-            <option value={ALL}>All clients</option>
-          </select>
-        </label>
-      )}
-      {(['campaign_id', 'tool'] as const).map((name) => (
-        <label key={name}>
-          <span class="hidden">{name === 'tool' ? 'Tool' : 'Campaign'}</span>
-          <select value={filter[name] ?? ''} onChange={(event) => show({ [name]: event.currentTarget.value })}>
-            <option value="">{name === 'tool' ? 'All tools' : 'All campaigns'}</option>
-            {[...optionsOf(conversations, name, filter[name] ?? '')].map(([id, text]) => (
-              <option key={id} value={id}>
-                {text}
-              </option>
-            ))}
-          </select>
-        </label>
-      ))}
-      {session.value?.user && (
-        <label>
-          <span class="hidden">Read or unread</span>
-          <select value={filter['unread'] ?? ''} onChange={(event) => show({ unread: event.currentTarget.value })}>
-            <option value="">Read and unread</option>
-            <option value="true">{`Unread${unread ? ` ${unread}` : ''}`}</option>
-          </select>
-        </label>
-      )}
-      <label>
-        <span class="hidden">Order</span>
-        <select value={filter['sort'] ?? ''} onChange={(event) => show({ sort: event.currentTarget.value })}>
-          <option value="">Newest first</option>
-          <option value="waiting">Longest waiting first</option>
-        </select>
-      </label>
-    </div>
-  );
 }
 
 const NONE: Record<State, string> = { open: 'All done', snoozed: 'Nothing is snoozed', automatic: 'No automatic reply', done: 'Nothing is done yet' };

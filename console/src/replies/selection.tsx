@@ -3,8 +3,9 @@ import { signal } from '@preact/signals';
 import { Button } from '../ui/basic';
 import { Entry, Popover } from '../ui/overlay';
 import { toastProblem } from '../ui/toast';
-import { shortTime, words } from '../words';
-import { changeMany, keyOf, LABELS, snoozes, type Conversation, type ConversationChange } from './conversations';
+import { words } from '../words';
+import { changeMany, keyOf, LABELS, type Conversation, type ConversationChange } from './conversations';
+import { SnoozeMenu } from './snooze';
 
 /** The keys of selected conversations. */
 export const selected = signal<ReadonlySet<string>>(new Set());
@@ -45,17 +46,7 @@ export function SelectionBar({ all, people }: { all: readonly Conversation[]; pe
       <Button icon="check" onClick={() => act(all, ...finished)}>
         Done
       </Button>
-      <Popover text="Snooze" class="snooze">
-        {(close) => (
-          <div class="entries">
-            {snoozes().map(([text, until]) => (
-              <Entry key={text} note={shortTime(until.toISOString())} onPick={() => (close(), act(all, { snoozed_until: until.toISOString() }, 'snoozed', () => ({ snoozed_until: null })))}>
-                {text}
-              </Entry>
-            ))}
-          </div>
-        )}
-      </Popover>
+      <SnoozeMenu pick={(until) => act(all, { snoozed_until: until.toISOString() }, 'snoozed', () => ({ snoozed_until: null }))} />
       {people.size > 0 && (
         <Popover text="Assign" class="assign">
           {(close) => (

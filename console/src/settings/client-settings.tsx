@@ -1,10 +1,11 @@
 /** The settings of a client, each with what it means and its default. Saving keeps those that are not shown here. */
 import { useState } from 'preact/hooks';
-import { asProblem, call as send, get, type Problem } from '../api';
+import { asProblem, call as send, get, Problem } from '../api';
 import { clientPath } from '../clients/requests';
 import type { ClientDetail, ClientSettings } from '../clients/types';
 import { choosesClient } from '../session';
 import { Button, ProblemNote } from '../ui/basic';
+import { choosesMine, differencesOf } from '../ui/conflict';
 import { toast } from '../ui/toast';
 import { plural } from '../words';
 import { GROUPS, LIMITS, valueOf, withValue, type Setting, type Value } from './known';
@@ -34,6 +35,15 @@ export function SettingsForm({ client, onSaved }: Props) {
     try {
       // What others have changed since the page was opened stays.
       const now = (await get<ClientDetail>(clientPath(client.client_id))).settings;
+      const of = (settings: ClientSettings) => new Map(changed.map((path) => [path, valueOf(settings, path)]));
+      const named = new Map(groups.flatMap((group) => group.settings.map((each) => [each.path, each.name] as const)));
+      const differences = differencesOf(of(client.settings), new Map(Object.entries(changes)), of(now), (path) => named.get(path) ?? path);
+      if (differences.length && !(await choosesMine('Somebody changed the same settings', differences))) {
+        setChanges({});
+        setBusy(false);
+        onSaved();
+        return;
+      }
       const settings = Object.entries(changes).reduce<ClientSettings>((all, [path, value]) => withValue(all, path, value), now);
       await send('PUT', clientPath(client.client_id), { body: { settings } });
       setChanges({});
@@ -41,7 +51,10 @@ export function SettingsForm({ client, onSaved }: Props) {
       toast('The settings are saved.', {
         undo: async () => {
           const then = (await get<ClientDetail>(clientPath(client.client_id))).settings;
-          const back = Object.keys(changes).reduce<ClientSettings>((all, path) => withValue(all, path, valueOf(client.settings, path)), then);
+          // What somebody set since then stays.
+          const own = Object.entries(changes).filter(([path, value]) => valueOf(then, path) === value);
+          if (!own.length) throw new Problem(412, 'precondition_failed', 'Not undone: somebody changed these settings since.');
+          const back = own.reduce<ClientSettings>((all, [path]) => withValue(all, path, valueOf(client.settings, path)), then);
           await send('PUT', clientPath(client.client_id), { body: { settings: back } });
           onSaved();
         },

@@ -83,21 +83,35 @@ export function Popover({ text, label, icon, kind, children, disabled, class: mo
         {text !== '' && <span class="cut">{text}</span>}
         {kind !== 'quiet' && text !== '' && <Icon name="down" />}
       </button>
-      <div ref={panel} id={id} popover="auto" class="popover" onToggle={put} onKeyDown={arrows}>
+      <div ref={panel} id={id} popover="auto" class="popover" onToggle={(event) => (put(), (event as ToggleEvent).newState === 'open' && enter(event.currentTarget))} onKeyDown={arrows}>
         {children(close)}
       </div>
     </>
   );
 }
 
-/** Move the focus among the entries of a panel by the arrow keys. */
+function stopsOf(panel: HTMLElement): HTMLElement[] {
+  return [...panel.querySelectorAll<HTMLElement>('button, input, a, select')].filter((each) => !each.hasAttribute('disabled'));
+}
+
+/** Move the focus into a panel: to its field, the chosen entry, or the first one. */
+function enter(panel: HTMLElement): void {
+  if (panel.contains(document.activeElement)) return;
+  (panel.querySelector<HTMLElement>('[autofocus], [aria-pressed=true]') ?? stopsOf(panel)[0])?.focus();
+}
+
+/** Move the focus among the entries of a panel: by the arrow keys, and by the letter with which an entry begins. */
 export function arrows(event: KeyboardEvent): void {
-  const step = event.key === 'ArrowDown' ? 1 : event.key === 'ArrowUp' ? -1 : 0;
-  if (!step || !(event.currentTarget instanceof HTMLElement)) return;
-  const all = [...event.currentTarget.querySelectorAll<HTMLElement>('button, input, a, select')].filter((each) => !each.hasAttribute('disabled'));
+  if (!(event.currentTarget instanceof HTMLElement)) return;
+  const all = stopsOf(event.currentTarget);
   const at = all.indexOf(document.activeElement as HTMLElement);
+  const step = event.key === 'ArrowDown' ? 1 : event.key === 'ArrowUp' ? -1 : 0;
+  const isLetter = event.key.length === 1 && event.key !== ' ' && !event.ctrlKey && !event.metaKey && !event.altKey && event.target instanceof HTMLButtonElement;
+  const begins = (each: HTMLElement) => each.textContent.trim().toLowerCase().startsWith(event.key.toLowerCase());
+  const next = step ? all[(at + step + all.length) % all.length] : isLetter ? [...all.slice(at + 1), ...all.slice(0, at)].find(begins) : undefined;
+  if (!next) return;
   event.preventDefault();
-  all[(at + step + all.length) % all.length]?.focus();
+  next.focus();
 }
 
 interface EntryProps {

@@ -112,13 +112,13 @@ _WORDS: dict[str, tuple[str, str]] = {
     plans.UNKNOWN: ("{many} for {about}", "correct the address in the tool, then replay them"),
     plans.REFUSED: ("{many} of {tool} refused: {about}", "enter the secret of the tool's webhook, then replay them"),
     plans.ENDPOINT: ("endpoint {id} {about}", "look at its attempts, then resume or remove it"),
-    plans.SILENT: ("nothing comes from {tool}, which usually calls", "look at the webhook in the tool"),
+    plans.SILENT: ("nothing from {tool}, which usually calls", "look at the webhook in the tool"),
     plans.FETCHING: ("records of {tool} are not fetched: {about}", "give the connection a new access token"),
     plans.NOT_APPLIED: ("{many} of {tool} not applied", "look at one, then replay them"),
     plans.NOT_RECOGNISED: ("{many} of {tool} not recognised", "map their fields, or let the tool send less"),
     plans.JOB: ("job {id} failed: {about}", "start it again"),
     plans.ERASURE: ("people whom a CRM asks to erase: {count}", "erase or restore each"),
-    plans.WAITING_REPLY: ("promising replies that wait for more than a working day: {count}", "answer, snooze or close them"),
+    plans.WAITING_REPLY: ("promising replies wait for more than a working day: {count}", "answer, snooze or close them"),
     plans.UNSENT: ("answers that were not sent, or perhaps not: {count}", "look into the tool, then send each again or remove it"),
     plans.STORED_BYTES: ("the client stores {about}", "delete data, or raise the limit"),
     plans.KEY: ("the key {about}", "rotate it"),
@@ -131,7 +131,7 @@ def _words(item: Item, names: list[str]) -> tuple[str, str]:
     about = item.about or ""
     if item.kind == plans.UNKNOWN:
         meant = suggest(about, names)
-        about = f"{about!r}, which no client is" + (f"; {meant!r} is meant, perhaps" if meant else "")
+        about = f'"{about}", which no client has' + (f'; "{meant}"?' if meant else "")
     title, following = _WORDS[item.kind]
     many = f"{item.count:,} webhook{'' if item.count == 1 else 's'}"
     shown = title.format(many=many, tool=item.tool or "an unknown tool", about=CAUSES.get(about, about), id=item.id, count=item.count)

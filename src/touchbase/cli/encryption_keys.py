@@ -69,7 +69,7 @@ def _print_state(state: EncryptionState, lost: list[str]) -> None:
         click.echo(f"{state.clear} not encrypted: start the server, or run `touchbase migrate`, with an encryption key")
     if lost:
         click.echo("set the missing key (TOUCHBASE_ENCRYPTION_KEY, TOUCHBASE_ENCRYPTION_KEY_OLD, or the key file next to the store);")
-        click.echo("if it is lost for good, see `touchbase encryption-keys replace-lost`")
+        click.echo("if it is lost permanently, see `touchbase encryption-keys replace-lost`")
     if not lost and not state.clear:
         click.echo("every secret can be decrypted" if state.by_key else "there are no secrets")
 

@@ -156,7 +156,7 @@ def export(
 
 def _confirm() -> None:
     try:
-        sure = click.confirm("Erase this person for good?")
+        sure = click.confirm("Erase this person permanently?")
     except click.Abort:  # standard input is at its end
         click.echo()
         sure = False

@@ -84,7 +84,7 @@ def list_(
 @click.option("--kind", type=click.Choice(KINDS), help="The kind of the addresses; without it, it is recognised.")
 @click.option("--reason", default="requested", show_default=True, type=click.Choice(REASONS), help="Why they must not be contacted.")
 @click.option("--note", default="", help="A note for people.")
-@click.option("--until", metavar="TIME", help="Until then; without it, for good.")
+@click.option("--until", metavar="TIME", help="Until then; without it, permanently.")
 @json_option()
 def add(
     tb: Touchbase, client_id: str | None, installation: bool, addresses: tuple[str, ...], kind: str | None, reason: str, note: str,

@@ -129,7 +129,7 @@ class ClientSettings:
     keep_bodies_days: int | None = KEEP_BODIES_DAYS
     """Days after which the body of an applied or ignored delivery is removed; None: never."""
     keep_deleted_days: int = KEEP_DELETED_DAYS
-    """Days for which a deleted record can be restored and a merge undone; then it is removed for good."""
+    """Days for which a deleted record can be restored and a merge undone; then it is removed permanently."""
     erase_on_crm_request: bool = False
     """Whether a CRM's request to erase a person is done at once; else the contact waits in the bin until a person confirms it."""
     require_verification: RequireVerification = RequireVerification()

@@ -12,8 +12,9 @@ from operator import attrgetter
 from random import Random
 from typing import Any, Protocol
 
+from touchbase.auth.users import INVITATION, INVITED, User, invite_user, new_link, new_user_id, use_link
 from touchbase.common.asgi import App, send_inner
-from touchbase.common.timestamps import DAY, SECOND, Clock, Micros
+from touchbase.common.timestamps import DAY, SECOND, Clock, Micros, to_text
 from touchbase.connections.silence import CallCounts, SilenceCheck
 from touchbase.demo.recording import SILENT, WEEKS, RecordedCall, accounts, calls_of, people_of, setup_calls
 from touchbase.errors import TouchbaseError
@@ -29,6 +30,8 @@ REFUSES: Micros = 30 * HOUR
 """How long the receiver of outgoing webhooks has refused."""
 AT_ONCE = 128
 """Calls that are sent together."""
+TEAM = (("Mira Hansen", "admin"), ("Ben Okafor", "operator"), ("Chloé Martin", "operator"))
+"""The people of the agency, and their roles for all clients."""
 Say = Callable[[str], None]
 _OWN: ContextVar[Micros | None] = ContextVar("time of a request", default=None)
 
@@ -120,10 +123,29 @@ class RecordingReplay:
             say(f"three weeks of calls: {share:.0%}")
         await self.jobs.drain()
         await self._work(now)
+        await self._team(now)
         for account in reversed(accounts()):  # a store without the names is not complete
             await self._disable_endpoints(account["id"], now - HOUR)
             await self._ask("PATCH", f"/admin/v1/clients/{account['id']}", {"name": account["name"]}, now)
         return self.filled
+
+    async def _team(self, now: Micros) -> None:
+        """Three people share the replies: each has some, some are snoozed, and most are still nobody's."""
+        listed = (await self._ask("GET", "/team/v1/conversations?limit=200", None, now))["data"]
+        for number, (name, role) in enumerate(TEAM):
+            email = f"{name.split()[0].lower()}@agency.example"
+            person = User(new_user_id(), email, name, role, INVITED, now, "Europe/London")
+            _, link = new_link(person.id, INVITATION, now)
+            await self.store.write(invite_user(person, link))
+            await self.store.write(use_link(link.digest, (INVITATION,), now))
+            await self._change(listed[number::5], {"assignee_id": person.id}, now)
+        for days, conversation in enumerate(listed[4::9], 1):
+            await self._change([conversation], {"snoozed_until": to_text(now + days * DAY)}, now)
+
+    async def _change(self, conversations: list[dict[str, Any]], change: dict[str, str], at: Micros) -> None:
+        named = [{"client_id": each["client_id"], "contact_id": each["contact"]["id"]} for each in conversations]
+        if named:
+            await self._ask("POST", "/team/v1/conversations/bulk", {"conversations": named, "change": change}, at)
 
     async def _batch(self, client: str, kind: str, bodies: list[dict[str, object]]) -> None:
         for begin in range(0, len(bodies), 1_000):

@@ -165,7 +165,7 @@ class PersonExport(Struct):
     answers: Annotated[list[AnswerOut] | UnsetType, Meta(description="Answers to the person: sent ones are messages, too.")] = UNSET
 
 
-ERASE = query.flag("erase", "Erase the person for good: the contact, its timeline, and the bodies of the webhooks that mention it.")
+ERASE = query.flag("erase", "Erase the person permanently: the contact, its timeline, and the bodies of the webhooks that mention it.")
 
 
 async def erase_contact(call: Call) -> Response:
@@ -332,7 +332,7 @@ _deleted = DELETE_CONTACT.success[0]
 ROUTES = [
     replace(
         DELETE_CONTACT, handler=delete_contact, query=(*DELETE_CONTACT.query, ERASE),
-        description=f"{DELETE_CONTACT.description} With `erase=true` the person is erased for good instead; that needs the scope `admin`.",
+        description=f"{DELETE_CONTACT.description} With `erase=true` the person is erased permanently; that needs the scope `admin`.",
         success=(replace(_deleted, body=(*_deleted.bodies, ErasureOut)),),
     ),
     Route(

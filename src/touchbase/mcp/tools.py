@@ -213,7 +213,7 @@ this before anybody is mailed."""
 _EXPLAIN = """Why a record has its status or another value: the webhook or write that set it, and the others that came, with the
 reason."""
 _MESSAGES = """Sent and received mails and LinkedIn messages with their texts and authors, newest first."""
-_SUMMARY = """Mailed, replied, bounced and unsubscribed by campaign, tool or day, and contacts by status."""
+_SUMMARY = """Emailed, replied, bounced and unsubscribed by campaign, tool or day, and contacts by status."""
 _UPSERT = """Creates the record, or changes the members that are given. A dry run first."""
 _CHANGE = """Sets the status of one record, as a person does by hand. A dry run first."""
 _CONVERSATIONS = """Contacts who replied and wait for the team, over all clients: who, what they wrote, label, assignee. `messages` has

@@ -68,7 +68,7 @@ def notice_of(event: Shape, contact: Shape | None, company: Shape | None, place:
     link, number = "", data.get("record_id")
     if place.public_url and number is not None:
         page = f"{'companies' if kind.startswith('company.') else 'contacts'}/{number}"
-        link = f"{place.public_url}/console/{page}{f'?client={place.client_handle}' if place.client_handle else ''}"
+        link = f"{place.public_url}/console/{place.client_handle or 'all'}/{page}"
     return Notice(
         _headline(kind, person, data, about),
         person,

@@ -41,12 +41,12 @@ def deleted_of(kind: int, deleted_us: Micros, content: str, erasure_asked_us: Mi
 
 
 def gone_us(deleted_us: Micros, days: int) -> Micros:
-    """Return when a deleted record is removed for good."""
+    """Return when a deleted record is removed permanently."""
     return deleted_us + days * DAY
 
 
 def gone_before(now: Micros, days: int) -> Micros:
-    """Return the time before which records were deleted that are removed for good now."""
+    """Return the time before which records were deleted that are removed permanently now."""
     return now - days * DAY
 
 

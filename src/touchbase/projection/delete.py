@@ -1,4 +1,4 @@
-"""Move records into the bin, and remove them for good.
+"""Move records into the bin, and remove them permanently.
 
 Like inbox batches, these plans lock the client's row, so that what a batch has read of identities stays true until it commits.
 """
@@ -58,7 +58,7 @@ HISTORIES = 200
 """Contacts of a deleted company whose histories are read at once."""
 FOR_GOOD = {"for_good": True}
 """Logged event of a record that can no longer be restored."""
-GONE = "its record was deleted, and removed for good"
+GONE = "its record was deleted, and removed permanently"
 
 
 @command
@@ -195,7 +195,7 @@ def _is_by_api(key: str) -> bool:
 
 @command(background=True)
 def remove_deleted(client: int, before_us: Micros, limit: int, at: Micros) -> Plan[int]:
-    """Remove records for good that were deleted before a time, oldest first; the result is their number.
+    """Remove records permanently that were deleted before a time, oldest first; the result is their number.
 
     Not contacts that a CRM asked to erase: a person decides about them. A delivery without an event left is marked as ignored.
     """

@@ -179,7 +179,7 @@ def bin_routes(handlers: BinResource, kind: ResourceType[Any, Any, Any], tag: Ta
         Route(
             "GET", f"{kind.path}/deleted", handlers.list, scope=READ, operation_id=f"list_deleted_{many}", tag=tag,
             summary=f"List deleted {many}, the last deleted first",
-            description=f"The {many} in the bin, as they were. `gone_at` is when each is removed for good: `keep_deleted_days` after its "
+            description=f"The {many} in the bin, as they were. `gone_at` is when each is removed: `keep_deleted_days` after its "
             f"deletion.{erasure}",
             query=(FLAT, *filters, *PAGE), success=(Success(200, "A page.", page),),
         ),

@@ -156,7 +156,7 @@ ROUTES = [
     ),
     Route(
         "DELETE", f"{PATH}/{{id}}", delete_message, scope=WRITE, operation_id="delete_message", tag=MESSAGES, summary="Delete one message",
-        description="Removes the message for good; a repeat of the webhook does not bring it back. The contact's timeline keeps the event.",
+        description="Removes the message permanently; a repeat of the webhook does not bring it back. The timeline keeps the event.",
         success=(Success(204, "It is removed."),),
     ),
     Route(

@@ -49,7 +49,7 @@ class CampaignRow(Struct, kw_only=True):
     replies: int
     mailed_replied: Annotated[int, Meta(description="Of the people mailed, those who have replied after a mail, until now.")]
     reply_rate: _Rate
-    bounced: Annotated[int, Meta(description="People whose address bounced for good.")]
+    bounced: Annotated[int, Meta(description="People with a hard bounce.")]
     bounces: int
     unsubscribed: Annotated[int, Meta(description="People who unsubscribed.")]
     unsubscribes: int

@@ -219,7 +219,7 @@ def email_routes(route: partial[Route]) -> list[Route]:
         ),
         route(
             "DELETE", by_id, delete_email, scope=WRITE, operation_id="v1_delete_email", summary="Delete one e-mail",
-            description="Removes the message for good, as `DELETE /public/v2/messages/{id}`, and responds with it as it was.",
+            description="Removes the message permanently, as `DELETE /public/v2/messages/{id}`, and responds with it as it was.",
             success=(success(200, "The e-mail as it was."),),
         ),
         route(

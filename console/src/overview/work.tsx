@@ -1,0 +1,46 @@
+/** What came in: the replies that wait, each number with its list. */
+import { get } from '../api';
+import { useRead } from '../data';
+import { href, type Query } from '../route';
+import { session } from '../session';
+import type { Page } from '../types';
+import { LIST, useCounters, type Conversation } from '../replies/conversations';
+import { ProblemNote } from '../ui/basic';
+import { count, span } from '../words';
+
+export function Work({ of }: { of: string }) {
+  const { data: counters, error } = useCounters(of);
+  const query = { sort: 'waiting', limit: '1', ...(of && { client_id: of }) };
+  const waiting = useRead(`${LIST} oldest ${of}`, (signal) => get<Page<Conversation>>(LIST, query, signal), { enabled: Boolean(counters?.open) });
+  const since = waiting.data?.data[0]?.open_since;
+  const isPerson = Boolean(session.value?.user);
+  const figures: readonly (readonly [string, number | undefined, Query])[] = [
+    ['open', counters?.open, {}],
+    ...(isPerson ? ([['yours', counters?.mine, { state: 'mine' }], ['unassigned', counters?.unassigned, { state: 'unassigned' }]] as const) : []),
+    ['snoozed', counters?.snoozed, { state: 'snoozed' }],
+    ['automatic', counters?.automatic, { state: 'automatic' }],
+  ];
+  // A client before its first webhook.
+  if (error) return error.status === 404 ? null : <ProblemNote problem={error} />;
+  return (
+    <section class="work" aria-labelledby="work" aria-busy={counters ? undefined : true}>
+      <h2 id="work">Replies</h2>
+      <ul>
+        {figures.map(([name, number, query]) => (
+          <li key={name}>
+            <a href={href('/replies', query)}>
+              <b>{number === undefined ? '\u00a0' : number >= 999 ? '999+' : count(number)}</b> {name}
+            </a>
+          </li>
+        ))}
+        {since && counters?.open ? (
+          <li>
+            <a href={href('/replies', { sort: 'waiting' })}>
+              the oldest waits <b>{span(Date.now() - Date.parse(since))}</b>
+            </a>
+          </li>
+        ) : null}
+      </ul>
+    </section>
+  );
+}
