@@ -42,6 +42,8 @@ class OidcServer:
         self.codes: dict[str, dict[str, str]] = {}
         self.requests: list[str] = []
         self.is_down = False
+        self.bodies: dict[str, bytes] = {}
+        """What is answered with 200 at a path, in place of the right thing."""
 
     async def send(self, base: str, request: ApiRequest) -> ApiResponse:
         """Answer a request of the server."""
@@ -52,6 +54,8 @@ class OidcServer:
     def answer(self, method: str, path: str, headers: dict[str, str], body: bytes) -> tuple[int, Any]:
         """Return the status and the JSON of the response."""
         self.requests.append(path)
+        if path in self.bodies:
+            return 200, self.bodies[path]
         if self.is_down:
             return 503, b"<h1>Unavailable</h1>"
         if path == "/.well-known/openid-configuration":

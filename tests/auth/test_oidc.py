@@ -296,6 +296,20 @@ async def test_provider_that_is_down__is_named(company: Company) -> None:
     assert (await Browser(company.call)("POST", OIDC, {})).status == 503
 
 
+@pytest.mark.parametrize("body", [b"[" * 100_000, b'{"a":' * 100_000, b'{"a": "\xff"}', b"[]", b"1e999", b" " * 2_000_000 + b"{}"])
+async def test_provider_that_answers_nonsense__signs_nobody_in(make_company: Any, body: bytes) -> None:
+    for path in ("/.well-known/openid-configuration", "/keys", "/token", "/userinfo"):
+        company = await make_company()
+        server = company.server
+        server.userinfo, server.bodies = {"sub": "1"}, {path: body}
+        browser = Browser(company.call)
+
+        if path == "/.well-known/openid-configuration":
+            assert (await browser("POST", OIDC, {})).status == 503
+        else:
+            assert (await company.sign_in(browser)).startswith("/console/sign-in?problem=")
+
+
 async def test_rotated_keys__are_read_once_for_an_unknown_one(company: Company) -> None:
     await company.invite("mira@example.com", role="admin")
     server = company.server

@@ -239,3 +239,20 @@ async def test_real_nats__has_each_event_once_and_gives_the_position(tmp_path: P
     assert got == [f"evt_{number}" for number in range(1, 9)]
     with pytest.raises(SinkFailed, match="did not take an event"):
         await asyncio.wait_for(NatsSink(f"{address}/touchbase.acme").position(), 60)
+
+
+async def test_tls_address_of_nats__sends_nothing_to_a_server_without_tls() -> None:
+    pytest.importorskip("nats", reason="nats-py is not installed")
+    sent: asyncio.Future[bytes] = asyncio.get_running_loop().create_future()
+
+    async def plain(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        writer.write(b'INFO {"server_id":"x","version":"2.10.0","proto":1,"max_payload":1048576,"headers":true}\r\n')
+        sent.set_result(await reader.read())
+        writer.close()
+
+    server = await asyncio.start_server(plain, "127.0.0.1", 0)
+    async with server, asyncio.timeout(30):
+        sink = NatsSink(f"tls://ada:secret@127.0.0.1:{server.sockets[0].getsockname()[1]}/x")
+        with pytest.raises(RelayStopped, match="offers no TLS"):
+            await sink.position()
+        assert await sent == b""

@@ -28,6 +28,7 @@ from touchbase.connections.tools import ApiRequest, ApiResponse, FetchFailed, Se
 from touchbase.http.dependencies import AppKey
 
 S = TypeVar("S", bound=msgspec.Struct)
+T = TypeVar("T")
 ALGORITHMS = ("RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES384", "ES512", "Ed25519", "EdDSA")
 """Signatures by a public key; neither `none` nor those by a shared secret."""
 LEEWAY = 60
@@ -36,6 +37,8 @@ FRESH: Micros = DAY // 24
 """How long the provider's addresses and keys are cached."""
 KEYS_AGAIN: Micros = 10 * SECOND
 """After which keys are read again for a token with an unknown one: anybody can send such tokens."""
+LONGEST_RESPONSE = 1_048_576
+"""Bytes of a response of the provider: the event loop decodes it."""
 LONGEST_NAME, LONGEST_SUBJECT = 200, 255
 _FLOW = re.compile(r"([\w-]{43})\.([0-9a-f]{64})?\.(/console/[\w.~/%?=&;,+:@!$'()*-]*)?", re.ASCII)
 
@@ -237,8 +240,8 @@ class Provider:
         """Add the claims that only the endpoint for them has."""
         response = await self._request("GET", discovery.userinfo_endpoint, {"authorization": f"Bearer {access_token}"})
         try:
-            more = msgspec.json.decode(response.body, type=dict[str, Any]) if response.status == 200 else {}
-        except msgspec.DecodeError:
+            more = _decoded(response, dict[str, Any]) if response.status == 200 else {}
+        except ValueError:
             more = {}  # a signed response, or none
         if more.get("sub") != claims["sub"]:  # a token of somebody else, put in the place of this one
             return claims
@@ -272,7 +275,8 @@ class Provider:
             try:
                 if response.status != 200:
                     raise ValueError(f"status {response.status}")
-                self._keys = KeySet.import_key_set(msgspec.json.decode(response.body)), now
+                keys: Any = _decoded(response, dict[str, Any])
+                self._keys = KeySet.import_key_set(keys), now
             except (JoseError, ValueError, KeyError, TypeError) as error:
                 raise SignInRefused("provider", f"{discovery.jwks_uri} has no usable keys: {error}"[:300]) from error
         return self._keys[0]
@@ -288,9 +292,19 @@ class Provider:
     @staticmethod
     def _decoded(response: ApiResponse, kind: type[S], source: str) -> S:
         try:
-            return msgspec.json.decode(response.body, type=kind)
-        except msgspec.DecodeError as error:
+            return _decoded(response, kind)
+        except ValueError as error:
             raise SignInRefused("provider", f"{source} is not as expected: {error}"[:300]) from error
+
+
+def _decoded(response: ApiResponse, kind: type[T]) -> T:
+    """Decode a response. Raises `ValueError`, also for one that is nested too deeply."""
+    if len(response.body) > LONGEST_RESPONSE:
+        raise ValueError(f"it has more than {LONGEST_RESPONSE:,} bytes")
+    try:
+        return msgspec.json.decode(response.body, type=kind)
+    except RecursionError:
+        raise ValueError("it is nested too deeply") from None
 
 
 def _encoded(digest: bytes) -> str:
@@ -300,7 +314,7 @@ def _encoded(digest: bytes) -> str:
 def _error_in(response: ApiResponse) -> str:
     """Return the error in a refusal: a code and a description by the standard, else nothing."""
     try:
-        body = msgspec.json.decode(response.body, type=dict[str, Any])
-    except msgspec.DecodeError:
+        body = _decoded(response, dict[str, Any])
+    except ValueError:
         return "no reason"
     return f"{body.get('error', 'no reason')} {body.get('error_description', '')}".strip()[:200]

@@ -17,6 +17,7 @@ from touchbase.outgoing.content import cut_envelope
 from touchbase.relay.models import Event, RelayPosition, RelayStopped, SinkFailed, position_of
 
 NOT_INSTALLED = "nats:// needs nats-py, which is not installed here: pip install touchbase[nats]"
+NO_TLS = "the server at the tls:// address offers no TLS: turn TLS on in its settings, or name it with nats:// to send everything in clear"
 SUBJECT = "touchbase"
 SECONDS = 10.0
 """For a connection, and for each acknowledgement."""
@@ -27,18 +28,39 @@ Connect = Callable[[str], Awaitable[Any]]
 
 
 async def connect_nats(server: str) -> Any:
-    """Open a connection that does not reconnect by itself: the relay repeats unacknowledged events, in order."""
+    """Open a connection that does not reconnect by itself: the relay repeats unacknowledged events, in order.
+
+    Raises `RelayStopped` for a server without TLS at a `tls://` address, before anything is sent: nats-py 2.16 would go on in clear.
+    """
     try:
-        import nats
+        from nats.aio.client import Client
     except ImportError:
         raise RelayStopped(NOT_INSTALLED) from None
 
     async def silent(_: Exception) -> None:
         """The failed step says it."""
 
-    return await nats.connect(
-        server, name="touchbase relay", allow_reconnect=False, max_reconnect_attempts=1, connect_timeout=5, error_cb=silent
-    )  # fmt: skip
+    class CheckedClient(Client):  # type: ignore[misc,unused-ignore]
+        is_checked = False
+
+        async def _process_info(self, info: Any, *args: Any, **kwargs: Any) -> None:
+            if server.startswith("tls:") and not info.get("tls_required"):
+                raise RelayStopped(NO_TLS)
+            self.is_checked = True
+            await super()._process_info(info, *args, **kwargs)
+
+    client = CheckedClient()
+    try:
+        await client.connect(
+            server, name="touchbase relay", allow_reconnect=False, max_reconnect_attempts=1, connect_timeout=5, error_cb=silent
+        )  # fmt: skip
+    except RelayStopped:
+        await client.close()
+        raise
+    if not client.is_checked:  # another version of nats-py, which has no such method
+        await client.close()
+        raise RelayStopped("this version of nats-py does not let the relay check for TLS; install the one of touchbase[nats]")
+    return client
 
 
 class NatsSink:
