@@ -10,9 +10,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as some
 from tests.asgi_client import ApiClient, MakeClient
 from tests.examples import examples
-from tests.house import House, house, read
+from tests.house import NOON, House, house, read
 from tests.imports.jobs import finished, upload, worker
 
+from touchbase.common.timestamps import SECOND
 from touchbase.sql.store import Store
 
 __all__ = ["house"]
@@ -282,4 +283,57 @@ async def test_test_run_of_an_import__shows_the_rows_that_join_contacts(house: H
     imported_job = await finished(house.call, await upload(house.call, rows[: rows.rindex(b"lee")], start="true", **options))
     assert imported_job["progress"]["joined"] == 1
     assert {each["id"] for each in await house.listed()} == {ann, lee}
+    assert await house.differences() == []
+
+
+@pytest.mark.parametrize("primary", ["ann", "lee"])
+@pytest.mark.parametrize("is_first", [True, False], ids=["created first", "created last"])
+async def test_crm_that_merges_two_contacts_of_requests__leaves_the_values_of_its_primary_one(
+    house: House, primary: str, is_first: bool
+) -> None:
+    """The other one's values fill gaps only, whichever were written last."""
+    people = {
+        "ann": {
+            "email": "ann@example.com",
+            "first_name": "Ann",
+            "contact_status": "won",
+            "contact_custom_fields": [{"field_name": "plan", "field_value": "pro"}],
+        },
+        "lee": {
+            "email": "lee@example.com",
+            "first_name": "Lee",
+            "contact_status": "new",
+            "contact_custom_fields": [{"field_name": "plan", "field_value": "free"}],
+        },
+    }
+    other = "lee" if primary == "ann" else "ann"
+    people[other] |= {"last_name": "Fox"}
+    ids = {}
+    for name in (primary, other) if is_first else (other, primary):
+        house.call.clock.move(1)
+        ids[name] = await house.contact(**people[name])
+        house.call.clock.move(1)
+        await house.call.patch(f"/public/v2/contacts/{ids[name]}", {"first_name": name.title() + "a"})
+        seconds = (house.call.clock.now - NOON) / SECOND
+        seen = {"object_type": "contact", "object_id": name, "at": seconds}
+        await house.hook("hubspot", {"event": "contact.updated", "email": people[name]["email"], **seen})
+    house.call.clock.move(1)
+    gone = {"object_type": "contact", "object_id": other, "merged_into": primary, "absorbed": True}
+
+    await house.hook("hubspot", {"event": "contact.deleted", "at": (house.call.clock.now - NOON) / SECOND, **gone})
+
+    [contact] = await house.listed()
+    shown = (contact["id"], contact["email"], contact["first_name"], contact["last_name"], contact["contact_status"])
+    expected = people[primary]
+    assert shown == (ids[primary], expected["email"], primary.title() + "a", "Fox", expected["contact_status"])
+    custom = [{name: field[name] for name in ("field_name", "field_value")} for field in contact["contact_custom_fields"]]
+    assert custom == expected["contact_custom_fields"]
+    assert sorted(contact["emails"]) == ["ann@example.com", "lee@example.com"]
+    assert await house.differences() == []
+    await house.replay()
+    assert await house.listed() == [contact]
+
+    house.call.clock.move(1)
+    await house.call.patch(f"/public/v2/contacts/{contact['id']}", {"first_name": "Later"})
+    assert (await house.get(contact["id"]))["first_name"] == "Later"
     assert await house.differences() == []

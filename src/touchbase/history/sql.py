@@ -81,7 +81,7 @@ REF_MATCH = "t.client = p.client AND t.tool = p.tool AND t.object_type = p.objec
 EVENTS_OF = find("events_of", "event", EVENT, RECORD, RECORD_MATCH)
 # Those that may set a status, without details that do not matter for it: of a record with thousands of events these take most of the time.
 _OF_OBJECT = "t.event IN ('contact.status_changed', 'company.status_changed', 'contact.deleted', 'company.deleted')"
-_DETAIL = f"CASE WHEN t.detail LIKE '%\"position\"%' OR {_OF_OBJECT} THEN t.detail ELSE '{{}}' END"
+_DETAIL = f"CASE WHEN t.detail LIKE '%\"position\"%' OR t.detail LIKE '%\"of_absorbed\"%' OR {_OF_OBJECT} THEN t.detail ELSE '{{}}' END"
 STATUS_ENTRIES_OF = Statement(
     "status_entries_of",
     RECORD,

@@ -75,6 +75,8 @@ class Resolver:
     """(gone, survivor): the history and links of the first belong to the second now."""
     owned: dict[int, dict[tuple[Ref, int], Micros | None]] = field(default_factory=dict)
     """By an absorbed record, since when it and its survivor had their keys; None: not known."""
+    by_crm: set[int] = field(default_factory=set)
+    """Absorbed records that requests made, whose objects a CRM merged into those of their survivors."""
     claims: Claims = field(default_factory=Claims)
     separate_pairs: list[tuple[int, int]] = field(default_factory=list)
     """Records that were not united because their objects differ."""
@@ -226,6 +228,10 @@ class Resolver:
         assert record is not None
         if mine is None or theirs is None:
             self.links.set_record(merged_ref if theirs is None else ref, record.id)
+        elif mine is not theirs and is_absorbed and mine.from_api and theirs.from_api:
+            record = theirs
+            self.by_crm.add(mine.id)
+            self.absorb(theirs, mine)
         elif mine is not theirs:
             record = self.unite(mine, theirs)
         if is_absorbed:

@@ -28,7 +28,7 @@ from touchbase.records.field_projection import MERGED_FROM
 from touchbase.records.further_emails import all_emails, by_key, promote, set_further_emails
 from touchbase.records.models import Contact
 from touchbase.records.primary_keys import former_key
-from touchbase.records.projection import object_of
+from touchbase.records.projection import OF_ABSORBED, object_of
 from touchbase.sql.statement import Execute, Plan
 
 Source = tuple[str, ...]
@@ -133,7 +133,8 @@ class _Named:
             values, emails = event.detail.get("fields" if by_api else "named", {}), event.detail.get("emails")
             if "email" not in values and emails is None:
                 continue
-            merged_from = event.detail.get(MERGED_FROM, ())
+            absorbed = event.detail.get(OF_ABSORBED)
+            merged_from = event.detail.get(MERGED_FROM, () if absorbed is None else (absorbed,))
             source = ("", str(merged_from[0] if merged_from else number)) if by_api else object_of(event)
             keys = by_key([*filter(None, [values.get("email")]), *(emails or ())])
             if source is not None:

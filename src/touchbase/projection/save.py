@@ -17,6 +17,7 @@ from touchbase.projection.batch import ApplyBatch
 from touchbase.projection.companies import DELETE_CLAIMS_OF
 from touchbase.records.models import Company, Contact, CustomField, Record
 from touchbase.records.primary_keys import is_creation, keys_of, of_own_creation, own_creation, shown_values
+from touchbase.records.projection import OF_ABSORBED
 from touchbase.records.sql import statements as records_sql
 from touchbase.records.sql.rows import company_row, contact_row, custom_field_of, custom_field_row
 from touchbase.records.sql.search_pending import NOTE_FOR_SEARCH, searched
@@ -144,6 +145,8 @@ def unite_record(
         event.record_id = survivor.id
         if is_creation(event):
             event.key = own_creation(absorbed.id)
+        if absorbed.id in resolver.by_crm:
+            event.detail = {OF_ABSORBED: absorbed.id, **event.detail}
         change(event, absorbed)
         batch.moved.append(event)
     yield from _unite_custom_fields(batch, kind, absorbed, survivor)

@@ -18,6 +18,7 @@ from touchbase.history.events import VIA_API, StoredEvent
 from touchbase.history.last_writer_wins import CARRIED, DELIBERATE, NEVER, EffectiveTime, Stamp, beats
 from touchbase.records.models import CustomField, Record
 from touchbase.records.projection import (
+    OF_ABSORBED,
     Object,
     absorptions,
     current_stamp,
@@ -80,7 +81,7 @@ class Objects:
     def written(self, value: str | None, event: StoredEvent) -> Written:
         """Return a value as a CRM's event or a request writes it."""
         object_ = object_of(event)
-        absorbed = 0 if object_ is None else self.absorbed.get(object_, 0)
+        absorbed = int(event.via == VIA_API and OF_ABSORBED in event.detail) if object_ is None else self.absorbed.get(object_, 0)
         return Written(value, (DELIBERATE, *event.effective_time), self.source(event), absorbed)
 
     def source(self, event: StoredEvent) -> Object:
@@ -141,7 +142,7 @@ class FieldWrites:
         if not self._latest:
             assert self._carried is not None
             return self._carried
-        api = self._latest[API][0] if API in self._latest else None
+        api = _least_absorbed(self._latest[API]) if API in self._latest else None
         named = [_least_absorbed(writes) for source, writes in self._latest.items() if source != API]
         standing = [write for write in named if write.value is not None and not (api is not None and beats(api.stamp, write.stamp))]
         if standing:

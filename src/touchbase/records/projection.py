@@ -87,6 +87,13 @@ def object_of(event: StoredEvent) -> Object | None:
     return None if named is None or event.via == VIA_API else (event.tool, named[0], named[1])
 
 
+OF_ABSORBED = "of_absorbed"
+"""Member of the detail of an event on a record whose object a CRM merged into another record's, with its id.
+
+Values that requests wrote to the other one win.
+"""
+
+
 def absorptions(history: Iterable[StoredEvent]) -> dict[Object, int]:
     """Return how many times each object was absorbed by another one, directly or by way of others; without objects that never were."""
     into: dict[Object, tuple[EffectiveTime, Object, int]] = {}
@@ -111,15 +118,19 @@ def status_entries(history: Iterable[StoredEvent]) -> list[StoredEvent]:
 
 
 def least_absorbed(events: list[StoredEvent], absorbed: Mapping[Object, int]) -> list[StoredEvent]:
-    """Return these events without events of an absorbed object, if the absorbing object has such events."""
+    """Return these events without those of an absorbed object, or of its record's requests, if the absorbing one has such events."""
     if not absorbed:
         return events
-    objects = [object_of(event) for event in events]
-    least: dict[tuple[str, str], int] = {}
-    for named in filter(None, objects):
-        count = absorbed.get(named, 0)
-        least[named[:2]] = min(count, least.get(named[:2], count))
-    return [event for event, named in zip(events, objects, strict=True) if named is None or absorbed.get(named, 0) == least[named[:2]]]
+    counts: list[tuple[tuple[str, str] | None, int]] = []
+    for event in events:
+        if (named := object_of(event)) is not None:
+            counts.append((named[:2], absorbed.get(named, 0)))
+        else:
+            counts.append((("", "") if event.via == VIA_API else None, int(OF_ABSORBED in event.detail)))
+    least: dict[tuple[str, str] | None, int] = {}
+    for source, count in counts:
+        least[source] = min(count, least.get(source, count))
+    return [event for event, (source, count) in zip(events, counts, strict=True) if source is None or count == least[source]]
 
 
 def sets_status(event: StoredEvent) -> bool:

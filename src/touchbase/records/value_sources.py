@@ -15,7 +15,7 @@ from touchbase.history.identity_links import Ref
 from touchbase.history.last_writer_wins import API_KEY, CARRIED, DELIBERATE, DERIVED, Stamp, beats
 from touchbase.records.further_emails import by_key, is_promoted
 from touchbase.records.models import Record
-from touchbase.records.projection import current_stamp, field_writes, is_history_complete, object_of, origin_write
+from touchbase.records.projection import OF_ABSORBED, current_stamp, field_writes, is_history_complete, object_of, origin_write
 from touchbase.records.record_type import IDENTITY_FIELDS, RESOLVED_FIELDS, stamped_fields, type_of
 
 UNSET = "unset, because no event and no write has set it"
@@ -74,7 +74,7 @@ def _writes(name: str, event: StoredEvent, companies: Mapping[Ref, int | None]) 
         if name in fields:
             value = fields[name]
             value = companies.get(("", "company", str(value)), value) if name == "company_id" else value
-            yield _Write(value, (DELIBERATE, *at), by_api=True)
+            yield _Write(value, (DELIBERATE, *at), by_api=OF_ABSORBED not in event.detail)
         return
     stamp = (DELIBERATE if "." in event.event else 0, *at)
     if name == "company_id":
