@@ -37,6 +37,7 @@ CAMPAIGN: dict[str, tuple[Any, str, str | None]] = {
     "their message": (
         {"event": "message", "account": {"id": "7"}, "sender": {"id": "9", "profile_url": PROFILE}}, "linkedin_replied", PROFILE,
     ),
+    "form": ({"field_data": [{"name": "email", "values": [ANN]}]}, "contact_saved", ANN),
     "campaign": ({"event": "campaign.created", "campaign": {"name": "Spring"}}, "other", None),
     "German": (
         {"ereignis": "termin_gebucht", "termin": {"beginn": START, "kunde": {"email": ANN, "vorname": "Ann"}}}, "meeting_booked", ANN,
@@ -52,6 +53,16 @@ CONTACTS: dict[str, tuple[Any, str, str | None]] = {
     "French with accents": ({"événement": "contact modifié", "contact": {"courriel": ANN, "prénom": "Ann"}}, "contact.updated", "Ann"),
     "labels": (
         {"fields": [{"label": "Adresse e-mail", "value": ANN}, {"label": "Prénom", "value": "Ann"}]}, "contact.updated", "Ann",
+    ),
+    "form of an advertisement": (
+        {"lead_id": "L1", "user_column_data": [
+            {"column_id": "EMAIL", "column_name": "User Email", "string_value": ANN},
+            {"column_id": "FIRST_NAME", "column_name": "First Name", "string_value": "Ann"},
+        ]}, "contact.updated", "Ann",
+    ),
+    "form of a network": (
+        {"id": "1", "form_id": "2", "field_data": [{"name": "email", "values": [ANN]}, {"name": "first_name", "values": ["Ann"]}]},
+        "contact.updated", "Ann",
     ),
     "lists of one value": (
         {"answers": [{"name": "email", "values": [ANN]}, {"name": "firstname", "values": ["Ann"]}]}, "contact.updated", "Ann",

@@ -463,6 +463,15 @@ async def test_page_that_is_none__fails_the_load_and_not_the_server(loads: Loads
     assert job["error"] is None or "cannot be read" in job["error"]
 
 
+async def test_answer_of_200_that_refuses__fails_the_load_with_that_reason(loads: Loads) -> None:
+    loads.failures = [(200, {"success": False, "message": "The plan has ended"})]
+    job = await loads.load("smartlead", smartlead)
+
+    assert (job["state"], job["error"]) == (
+        "failed", "the page campaigns of Smartlead cannot be read: the response says that it did not succeed",
+    )  # fmt: skip
+
+
 async def test_load__is_refused_beside_another_one_and_for_other_tools(loads: Loads) -> None:
     await loads.connect("instantly")
     await loads.connect("emailbison")

@@ -29,7 +29,7 @@ from touchbase.inbox.sql.commands import store_delivery
 from touchbase.jobs.models import QUEUED, Checkpoint, Job
 from touchbase.jobs.runner import JobRun, Postponed
 from touchbase.loading.requests import SOURCES, Step, base_of, request_of
-from touchbase.outgoing.blocklist_tools import BLOCKLISTS
+from touchbase.outgoing.blocklist_tools import BLOCKLISTS, refusal
 from touchbase.outgoing.blocklists import why_not_filled
 from touchbase.sandbox.task import Task, TaskStopped
 from touchbase.sql.operation import Command
@@ -132,9 +132,8 @@ async def _store(run: JobRun, connection: Connection, at: Position, todo: Sequen
     try:
         page = await run.sandbox.call(READ_PAGE, tool, kind, start, b"[]" if is_gone else response.body)
     except (TaskStopped, RuntimeError):
-        raise Conflict(
-            f"the page {kind} of {BLOCKLISTS[tool].name} cannot be read: is the setting api_base of the connection its API?"
-        ) from None
+        why = refusal(response) or "is the setting api_base of the connection its API?"
+        raise Conflict(f"the page {kind} of {BLOCKLISTS[tool].name} cannot be read: {why}") from None
     name, continues = BLOCKLISTS[tool].name, any(step[0] == kind for step in page.following)
     after = Position([*page.following, *todo[1:]])
     if continues:

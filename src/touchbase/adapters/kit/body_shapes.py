@@ -23,20 +23,20 @@ _VERBS = (
 )
 _EVENT_NAME = re.compile(rf"[a-z0-9]+ .*\b(?:{_VERBS})\b.*|(?:{_VERBS}) [a-z]+")
 _PAST = re.compile(r"(?:[a-z]+ )+(?:saved|created|updated|deleted|changed|added|removed|submitted|booked|cancell?ed)")
-_HOLDERS = frozenset(
-    {"fields", "custom_fields", "customFields", "properties", "attributes", "answers", "responses", "questions_and_answers"}
-)
+_FORMS = frozenset({"answers", "questions_and_answers", "field_data", "user_column_data", "form_data"})
+"""Members that hold a form's answers, and nothing else."""
+_HOLDERS = _FORMS | {"fields", "custom_fields", "customFields", "properties", "attributes", "responses"}
 """Members that hold a record's or a form's fields."""
 _OBJECTS = frozenset({"event", "data", "payload", "company", "account", "organization", "organisation"})
 """Members that stay objects, though they have a `value`."""
-_LABELS = ("label", "question", "title", "field", "name", "key", "ref")
-_VALUES = ("value", "answer", "text", "email", "phone_number", "number", "url", "values")
+_LABELS = ("label", "question", "title", "field", "name", "key", "ref", "column_name", "column_id")
+_VALUES = ("value", "answer", "string_value", "text", "email", "phone_number", "number", "url", "values")
 _TYPES = ("type", "fieldType", "field_type")
 _OF_ANOTHER = re.compile(r"\b(?:refer\w*|colleague|manager|boss|friend|assistant|partner|spouse|cc|second|their|owner|recruiter)\b")
 _MOST_FIELDS = 500
 _DEPTH = 3
 _USUAL_LABEL = re.compile(
-    r"(?:(?:your|my|the|work|business|corporate|contact|best|primary|main) ){0,3}(?:"
+    r"(?:(?:your|my|the|work|business|corporate|contact|user|best|primary|main) ){0,3}(?:"
     r"(?P<email>(?:address )?e ?mail(?: ?address| id)?|mail(?: address)?|address mail)"
     r"|(?P<first_name>first ?name|given name|forename)"
     r"|(?P<last_name>last ?name(?: de famille)?|surname|family name)|(?P<full_name>(?:full |complete )?name|name and surname)"
@@ -45,6 +45,11 @@ _USUAL_LABEL = re.compile(
     r"|(?P<linkedin_url>linked ?in(?: url| profile| profile url| address)?))"
 )
 """Labels of a person's fields, in English words; the group is the field."""
+
+
+def is_form(body: object) -> bool:
+    """Return whether a body is a form that somebody has filled in: a list of answers says so without an event's name."""
+    return isinstance(body, dict) and any(isinstance(body[name], list) for name in body.keys() & _FORMS)
 
 
 def usual_label(label: str) -> str | None:

@@ -19,6 +19,7 @@ from touchbase.adapters.email_campaign.generic.split import split_events
 from touchbase.adapters.interface import ParsedWebhook
 from touchbase.adapters.kit import event_types as m
 from touchbase.adapters.kit.body_paths import Path, at, pick
+from touchbase.adapters.kit.body_shapes import is_form
 from touchbase.adapters.kit.client_overrides import override_status
 from touchbase.adapters.kit.crm_values import declared_elements, declared_row, list_in, query_parameter
 from touchbase.adapters.kit.declarative import Item, batch, meeting_changes
@@ -226,7 +227,7 @@ class _EventReader:
         return pick(self.item, field_paths.MEETING_START, parse_time)
 
     def _without_name(self) -> Meaning:
-        """Return the meaning of an unnamed body: a reply by its flag, newest message or text, an email by its step."""
+        """Return the meaning of an unnamed body: a reply by its flag, newest message or text, an email by its step, a form."""
         messages = batch(self.item.get("recent_messages"))
         is_reply = flag(self.item.get("is_reply")) or (bool(messages) and flag(at(messages[-1], ("is_reply",))))
         has_reply = any(isinstance(self.item.get(key), dict) for key in ("reply", "reply_message"))
@@ -234,7 +235,9 @@ class _EventReader:
         if is_reply or (has_reply and not has_sent):
             return m.AUTO_REPLIED if self._is_automated() else m.REPLIED
         step = pick(self.item, field_paths.STEP, text) or ""
-        return m.SENT if "email" in step.lower() and not has_reply else m.UNKNOWN
+        if "email" in step.lower() and not has_reply:
+            return m.SENT
+        return m.SAVED if is_form(self.call.data) else m.UNKNOWN
 
     def _went_out(self) -> bool:
         """Return whether a message of a conversation is outbound, for tools with one event name for all messages."""
