@@ -192,7 +192,7 @@ export function leave(conversation: Conversation): void {
 }
 
 /** Change a conversation if it still has the version that is shown; the message offers the way back. */
-export async function change(conversation: Conversation, body: ConversationChange, said: string, back: ConversationChange): Promise<void> {
+export async function change(conversation: Conversation, body: ConversationChange, said: string, back: ConversationChange, alsoBack?: () => Promise<unknown>): Promise<void> {
   const leaves = body.state !== undefined || body.snoozed_until !== undefined || body.kind !== undefined;
   if (leaves) drop(conversation);
   try {
@@ -201,6 +201,7 @@ export async function change(conversation: Conversation, body: ConversationChang
     toast(said, {
       undo: async () => {
         await call('PATCH', pathOf(conversation), { body: back });
+        await alsoBack?.();
         readConversationsAgain();
       },
     });

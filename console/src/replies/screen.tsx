@@ -13,7 +13,7 @@ import { plural, toolName, words } from '../words';
 import { acts, changeMany, keyOf, leave, MOST_AT_ONCE, nameOf, readConversationsAgain, refused, reading, tabs, useArrivals, useConversations, useCounters, usePeople, type Conversation, type Filter, type State } from './conversations';
 import { BlockDialog, blocking } from './block';
 import { act, assignTo, clear, finished, select, selected, SelectionBar, toggle } from './selection';
-import { assign, MOST_KEYS, Pane, setStatus, toggleDone, toggleKind, useStatuses } from './pane';
+import { assign, digitOf, MOST_KEYS, Pane, setStatus, toggleDone, toggleKind, useStatuses } from './pane';
 
 const FILTERS = ['campaign_id', 'tool', 'label', 'sort', 'unread'];
 const ALL = '1';
@@ -212,8 +212,8 @@ function useReplyKeys(): void {
       latest.move(step);
     };
     const status = (n: number) => (conversation: Conversation) => {
-      const found = latest.statuses[n];
-      return found && setStatus(conversation, found.name);
+      const found = latest.statuses.find((status, place) => digitOf(status, place) === n + 1);
+      return found && setStatus(conversation, found);
     };
     const numbers = Array.from({ length: MOST_KEYS }, (_, n) => ({ keys: String(n + 1), does: `Set the status that has a ${n + 1}`, group, run: on(status(n)) }));
     return [
