@@ -19,6 +19,7 @@ from bench.postgres import postgres as shared_postgres
 
 from fault_tests import mutants, pages
 from fault_tests.faults import (
+    answers,
     apply,
     budget,
     clock,
@@ -59,6 +60,7 @@ FAULTS: dict[str, Callable[[Plan, str], None]] = {
     "power": power.run,
     "io": disk_errors.run,
     "points": points.run,
+    "answers": answers.run,
     "clock": clock.run,
     "postgres": postgres.run,
     "failover": postgres.failover,

@@ -12,6 +12,10 @@ from typing import Any
 
 from fault_tests import mutants
 from touchbase import fleet
+from touchbase.answering.worker import AnswerWorker
+from touchbase.conversations import answers
+from touchbase.conversations import api as conversations
+from touchbase.http.endpoint import Call
 from touchbase.inbox import worker as events_worker
 from touchbase.inbox.api import webhooks
 from touchbase.stores import postgres, sqlite
@@ -97,9 +101,42 @@ POINTS: dict[str, Callable[[], None]] = {
 }
 
 
+def _die_after(owner: Any, name: str) -> Callable[[], None]:
+    """Return a point after a coroutine function of a class or module has ended."""
+
+    def install() -> None:
+        whole: Callable[..., Any] = getattr(owner, name)
+
+        async def then_die(*given: Any, **named: Any) -> Any:
+            found = await whole(*given, **named)
+            kill_self()
+            return found
+
+        mutants.replace(owner, name, then_die)
+
+    return install
+
+
+def _die_in(owner: Any, name: str) -> Callable[[], None]:
+    """Return a point in place of a function, inside a transaction if a plan calls it."""
+    return lambda: mutants.replace(owner, name, lambda *_, **__: kill_self())
+
+
+ANSWER_POINTS: dict[str, Callable[[], None]] = {
+    "queueing": _die_in(conversations, "answer_out"),
+    "queued": _die_after(Call, "write_and_respond"),
+    "claiming": _die_in(answers, "ClaimedAnswer"),
+    "claimed-answer": _die_in(AnswerWorker, "_request"),
+    "requested": _die_after(AnswerWorker, "_request"),
+    "settling": _die_in(answers, "answer_message"),
+    "settled": _die_after(AnswerWorker, "_settle"),
+}
+"""Steps of an answer: before and after the commits that queue it, note that it is being sent, and note the result; and its request."""
+
+
 def die_at(place: str) -> None:
     """Install a crash point; `applied*3` dies at the fourth pass."""
     global _passes_left  # noqa: PLW0603 - counted in the one process that dies
     name, _, times = place.partition("*")
     _passes_left = iter(range(int(times or 0)))
-    POINTS[name]()
+    (POINTS | ANSWER_POINTS)[name]()

@@ -5,6 +5,7 @@
 - `point:NAME`: the process kills itself when it comes to this point (`fault_tests.crash_points`).
 - `clock:FILE`: the clock is as many microseconds off as FILE says at the moment, or stands still where FILE says.
 - `quick-jobs:SECONDS`: jobs work in steps of 50 rows, and belong to a dead worker for so many seconds.
+- `quick-answers:SECONDS`: answers are sent at once, and one that belongs to a dead process is unknown after so many seconds.
 - `quick-webhooks:SECONDS`: outgoing webhooks have so many seconds for a response, are repeated within fractions of it, and belong to a
   dead process for so many seconds; `quick-webhooks:SECONDS:LEASE` if these are others.
 - the ways to break a promise in `fault_tests.mutants` and its modules for webhooks and the spool.
@@ -25,8 +26,10 @@ from fault_tests import crash_points, mutants
 from fault_tests.faulty_disk import VolatileDisk
 from fault_tests.shared_flag import CLOCK_STOPPED, SharedFlags
 from touchbase import app
+from touchbase.answering import worker as answering
 from touchbase.cli import cli
 from touchbase.common.timestamps import SECOND
+from touchbase.conversations import answers
 from touchbase.exports import job as exports
 from touchbase.imports import job as imports
 from touchbase.jobs import runner, worker
@@ -67,6 +70,13 @@ def quick_jobs(seconds: str) -> None:
     mutants.replace(exports, "PAGE", JOB_ROWS)
 
 
+def quick_answers(seconds: str) -> None:
+    """Send answers at once, with short leases."""
+    mutants.replace(answers, "UNDO_US", 0)
+    mutants.replace(answering, "LEASE", int(float(seconds) * SECOND))
+    mutants.replace(answering.AnswerWorker, "poll_seconds", 0.05)
+
+
 def quick_webhooks(seconds: str) -> None:
     """Shorten the time-outs, retry schedule and leases of outgoing webhooks, and name the process in a header."""
     plain = http_client.WebhookClient.post
@@ -91,6 +101,7 @@ WAYS: dict[str, Callable[[str], None]] = {
     "point": crash_points.die_at,
     "clock": clock,
     "quick-jobs": quick_jobs,
+    "quick-answers": quick_answers,
     "quick-webhooks": quick_webhooks,
 }
 

@@ -17,6 +17,7 @@
 - `no-transient-errors`: a PostgreSQL that cannot write at the moment is an internal error.
 - `no-job-transaction`: a job's checkpoint is stored before the rows of its step.
 - `no-unknown-outcome`: a commit with a lost result counts as failed; on PostgreSQL, with delayed results, so that a kill loses some.
+- `answers-again`: an answer of a dead process is queued again.
 - `no-sandbox`: tasks on outside bytes run in threads of the server.
 - those of `fault_tests.webhook_mutants` and `fault_tests.spool_mutants`.
 """
@@ -38,6 +39,7 @@ import asyncpg
 from fault_tests.spool_mutants import SPOOL_MUTANTS
 from fault_tests.webhook_mutants import WEBHOOK_MUTANTS
 from touchbase import fleet
+from touchbase.conversations import answers
 from touchbase.errors import Overloaded
 from touchbase.http.dependencies import RequestLimits
 from touchbase.inbox import fair_scheduler, translation
@@ -54,6 +56,7 @@ from touchbase.rate_limit import rate_limiter
 from touchbase.sandbox.pool import Sandbox
 from touchbase.server import server as server_server
 from touchbase.sql.scope import ALL_CLIENTS
+from touchbase.sql.statement import Statement
 from touchbase.storage.batch import settle
 from touchbase.storage.postgres import connection as postgres_connection
 from touchbase.storage.postgres import writer as postgres_writer
@@ -283,6 +286,14 @@ process.main()
 """
 
 
+def answers_again() -> None:
+    """Queue an answer again whose lease has ended without a result."""
+    whole = answers.EXPIRE_ANSWERS
+    body = "UPDATE answer t SET state = 'queued', reason = p.reason FROM p WHERE t.client = p.client AND t.id = p.id "
+    body += "AND t.state = 'sending' AND t.due_us <= p.now_us RETURNING t.id"
+    replace(answers, "EXPIRE_ANSWERS", Statement("answers_again", whole.columns, body=body, by_row=True))
+
+
 def replace(module: Any, name: str, stand_in: object) -> None:
     """Replace an attribute of a module; raise if it does not exist."""
     getattr(module, name)
@@ -296,6 +307,7 @@ MUTANTS: dict[str, Callable[[], None]] = {
     "no-dedup": no_dedup,
     "no-polling": no_polling,
     "no-event-times": no_event_times,
+    "answers-again": answers_again,
     "no-apply": no_apply,
     "no-deadline": no_deadline,
     "no-limit": no_limit,

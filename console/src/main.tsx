@@ -4,6 +4,7 @@ import { useEffect, useState } from 'preact/hooks';
 import { Problem } from './api';
 import { queries } from './data';
 import './kept';
+import './told';
 import { Companies, Contacts } from './kinds/screens';
 import { Overview } from './overview/screen';
 import { CompanyPage, ContactPage } from './record/screen';

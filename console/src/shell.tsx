@@ -10,6 +10,7 @@ import { chooseClient, client, go, href, place, root } from './route';
 import { canRead, canWrite, choosesClient, clients, isAdmin, session, signOut } from './session';
 import { useSnoozeEnds } from './replies/snooze';
 import { nextTheme, theme } from './theme';
+import { readLooks } from './looks';
 import { follow } from './stream';
 import { Button, Empty, Icon, Keys, type IconName } from './ui/basic';
 import { Conflict } from './ui/conflict';
@@ -62,7 +63,7 @@ export function Shell({ children }: { children: ComponentChildren }) {
     { keys: 'u', does: 'Undo the last change, while its message is shown', group: 'Everywhere', run: () => void undoLast() },
     { keys: 't', does: 'Change between light and dark', group: 'Everywhere', run: nextTheme },
   ]);
-  useEffect(() => (canRead.value ? follow() : undefined), [canRead.value]);
+  useEffect(() => (canRead.value ? (void readLooks(), follow()) : undefined), [canRead.value]);
   useSnoozeEnds();
   const first = sectionOf(place.value.path[0], place.value.query);
   return (

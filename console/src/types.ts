@@ -17,7 +17,7 @@ export type Company = Omit<Schemas['CompanyResponse'], 'company_custom_fields'> 
 export type Client = Pick<Schemas['ClientOut'], 'client_id' | 'name' | 'state'> & { handle?: string };
 /** A client that may be chosen; `scopes`: what a person may do there. */
 export type KnownClient = Pick<Schemas['ClientOut'], 'client_id' | 'name'> & { state?: string; handle?: string; scopes?: string[] | null };
-export type Status = Pick<Schemas['RecordStatus'], 'name' | 'records' | 'role'>;
+export type Status = Pick<Schemas['RecordStatus'], 'name' | 'records' | 'role' | 'look'>;
 export type CustomField = Pick<Schemas['CustomFieldDetail'], 'name' | 'type' | 'options' | 'records'>;
 export type Setter = Schemas['EventSource'];
 export type OtherValue = Schemas['OtherEventOut'];

@@ -111,6 +111,7 @@ async def _start_home(
         workers.inbox,
         workers.fetch,
         workers.answers,
+        workers.notifications,
         shared.retention(home, outage),
     ]
     await run_all(every if runs else [], ending)

@@ -28,6 +28,7 @@ from touchbase.enrichment.http_client import HttpClient
 from touchbase.enrichment.worker import FetchWorker, count_fetch
 from touchbase.erasure.service import Eraser
 from touchbase.event_log.feed import Feed
+from touchbase.http.actors import ActorNames
 from touchbase.http.dependencies import AuthMode, RequestLimits, new_sandbox
 from touchbase.idempotency.service import ResponseCleanup
 from touchbase.imports.preview import Previews, new_file_sandbox
@@ -37,6 +38,7 @@ from touchbase.inbox.translator_pool import TranslatorPool
 from touchbase.inbox.worker import InboxWorker, PeriodicTask, add_report, count_report
 from touchbase.maintenance import Maintenance
 from touchbase.metrics import Metrics
+from touchbase.notifying.worker import NotificationWorker
 from touchbase.outgoing.api.event_objects import AS_IN_API
 from touchbase.outgoing.dispatcher import Dispatcher
 from touchbase.outgoing.mail_client import SenderByScheme
@@ -117,10 +119,12 @@ class Shared:
             place=self.place,
             tracing=self.tracing,
             outage=outage,
+            actors=ActorNames(self.store, self.clock),
         )
         agent = f"touchbase/{touchbase.__version__}"
         answers = AnswerWorker(store, self.clock, agent, self.settings.fetch_allowed, outage)
-        return Workers(inbox, fetch, jobs, linker, dispatcher, answers)
+        notifications = NotificationWorker(store, self.store, self.clock, self.sender.post, self.place, outage)
+        return Workers(inbox, fetch, jobs, linker, dispatcher, answers, notifications)
 
     def _count(self, report: WorkReport) -> None:
         """Add a batch of an inbox worker to the counts."""
@@ -270,7 +274,16 @@ async def start_cell(shared: Shared, fleet: Fleet, ending: contextlib.AsyncExitS
     retention = shared.retention(cell.store, cell.outage)
     fleet.sets[cell.cell.number] = workers
     fleet.maintenances.append(maintenance)
-    every: list[Worker] = [workers.webhooks, workers.jobs, workers.linker, workers.inbox, workers.fetch, workers.answers, retention]
+    every: list[Worker] = [
+        workers.webhooks,
+        workers.jobs,
+        workers.linker,
+        workers.inbox,
+        workers.fetch,
+        workers.answers,
+        workers.notifications,
+        retention,
+    ]
     await run_all([maintenance, *(every if runs else [])], ending)
 
 

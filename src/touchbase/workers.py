@@ -24,6 +24,7 @@ from touchbase.inbox.worker import InboxWorker, add_report
 from touchbase.jobs.runner import JobKind
 from touchbase.jobs.worker import JobWorker
 from touchbase.loading.job import LoadKind
+from touchbase.notifying.worker import NotificationWorker
 from touchbase.outgoing.blocklists import BlocklistClient
 from touchbase.outgoing.dispatcher import Dispatcher
 from touchbase.outgoing.http_client import WebhookClient
@@ -63,7 +64,7 @@ def job_worker(settings: Settings, store: Store, clock: Clock, outage: Outage | 
 
 @dataclass(frozen=True, slots=True)
 class Workers:
-    """The inbox worker, the fetch worker, the workers of jobs, links, outgoing webhooks and answers, without a server."""
+    """The inbox worker, the fetch worker, the workers of jobs, links, outgoing webhooks, answers and notifications, without a server."""
 
     inbox: InboxWorker
     fetch: FetchWorker
@@ -71,14 +72,16 @@ class Workers:
     linker: CompanyLinker
     webhooks: Dispatcher
     answers: AnswerWorker
+    notifications: NotificationWorker
 
     async def run(self) -> None:
         """Run all workers until `stop`."""
-        workers = (self.inbox, self.fetch, self.jobs, self.linker, self.webhooks, self.answers)
+        workers = (self.inbox, self.fetch, self.jobs, self.linker, self.webhooks, self.answers, self.notifications)
         await asyncio.gather(*(worker.run() for worker in workers))
 
     def stop(self) -> None:
         """Finish the current batches, then return from `run`."""
+        self.notifications.stop()
         self.answers.stop()
         self.webhooks.stop()
         self.linker.stop()
@@ -100,6 +103,7 @@ class Workers:
         await self.jobs.drain()  # the linker may have begun some
         await self.answers.drain()
         await self.webhooks.drain()
+        await self.notifications.drain()
         return report, requests
 
 

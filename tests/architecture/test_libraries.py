@@ -46,6 +46,7 @@ PARSERS = {
         "outgoing.mail_client": "an operator's own setting",
         "outgoing.api.mail_to_people": "writes mails",
         "outgoing.content": "writes mails",
+        "notifying.worker": "writes mails",
     },
     "csv": {
         "administration.audit_events": "writes",

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 from fault_tests.__main__ import main
+from fault_tests.crash_points import ANSWER_POINTS
 
 pytestmark = pytest.mark.serial
 
@@ -300,3 +301,17 @@ def test_checkpoint_before_its_rows__is_detected(tmp_path: Path) -> None:
 
     assert (status, row["survived"]) == (1, False)
     assert row["lost"] > 0
+
+
+def test_killed_server__sends_no_answer_twice_and_loses_none(tmp_path: Path) -> None:
+    status, (row,) = report_of(tmp_path, "--only", "answers", "--rounds", "1")
+
+    assert (status, harm(row), row["survived"], row["acknowledged"]) == (0, [], True, len(ANSWER_POINTS))
+
+
+@pytest.mark.weekly
+def test_answer_that_is_queued_again__is_detected(tmp_path: Path) -> None:
+    status, (row,) = report_of(tmp_path, "--only", "answers", "--rounds", "1", "--broken", "answers-again")
+
+    assert (status, row["survived"]) == (1, False)
+    assert row["twice"] > 0

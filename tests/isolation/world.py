@@ -31,6 +31,7 @@ from touchbase.connections.service import Connections
 from touchbase.connections.sql.fetching import claim_fetch, finish_fetch
 from touchbase.conversations.answers import LATEST, UNDO_US, claim_answer, queue_answer
 from touchbase.conversations.drafts import store_draft
+from touchbase.conversations.notifications import NewNotification, store_notifications
 from touchbase.conversations.plans import mark_conversation
 from touchbase.imports.job import KINDS
 from touchbase.imports.preview import Previews
@@ -325,8 +326,7 @@ async def furnish(a: Side) -> None:
         await a.sure("POST", "/public/v2/messages", message)
     [conversation] = (await a.sure("GET", f"/team/v1/conversations?client_id={a.client_id}"))["data"]
     await a.sure("PATCH", f"/team/v1/conversations/{a.client_id}/{conversation['contact']['id']}", {"label": "later"})
-    await store.write(mark_conversation(a.number, conversation["contact"]["id"], "zq099readerqz"))
-    await store.write(store_draft(a.number, conversation["contact"]["id"], "zq099readerqz", "zq100draftqz", a.call.clock()))
+    await _of_people(store, a, conversation["contact"]["id"])
     reply = conversation["newest"]["message_id"]
     for text in ("zq096answerqz", "zq097sendingqz", "zq098failedqz"):
         contact, now = conversation["contact"]["id"], a.call.clock()
@@ -339,6 +339,15 @@ async def furnish(a: Side) -> None:
     await _delete_and_merge(a)
     await _link(a)
     await a.sure("PATCH", f"/admin/v1/clients/{a.client_id}", {"name": NAME})
+
+
+async def _of_people(store: Store, side: Side, contact: int) -> None:
+    """What belongs to a person about a contact: a read mark, a draft, a notification."""
+    person = "zq099readerqz"
+    await store.write(mark_conversation(side.number, contact, person))
+    await store.write(store_draft(side.number, contact, person, "zq100draftqz", side.call.clock()))
+    told = NewNotification(person, "critical", "zq101toldqz", contact, "zq102aboutqz", mail_us=1)
+    await store.write(store_notifications(side.number, [told], side.call.clock(), 1))
 
 
 async def push(side: Side, token: str) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from functools import partial
 from urllib.parse import urlsplit
 
 import msgspec
@@ -10,9 +11,10 @@ import pytest
 from tests.house import House
 
 from touchbase.clients.sql.clients import find_client
-from touchbase.common.timestamps import DAY
+from touchbase.common.timestamps import DAY, clock
 from touchbase.connections.tools import ApiRequest, ApiResponse, FetchFailed
 from touchbase.event_log.sql.queries import trim_log
+from touchbase.http.actors import ActorNames
 from touchbase.outgoing.api.event_objects import envelopes
 from touchbase.relay.models import EventLogSource, RelayStopped, SourceFailed
 from touchbase.relay.sources import ServerSource, StoreSource
@@ -53,7 +55,7 @@ async def stored(house: House) -> StoreSource:
     store = house.call.parts.store
     client = await store.read(find_client(house.client_id))
     assert client is not None
-    return StoreSource(store, client, envelopes)
+    return StoreSource(store, client, partial(envelopes, actors=ActorNames(store, clock)))
 
 
 @pytest.fixture(params=["store", "server"])

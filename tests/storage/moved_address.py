@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from touchbase.conversations.answers import queue_answer
 from touchbase.conversations.drafts import store_draft
+from touchbase.conversations.notifications import NewNotification, store_notifications
 from touchbase.conversations.plans import ConversationChange, change_conversation, mark_conversation
 from touchbase.messages.models import Message
 from touchbase.messages.sql.plans import create_message
@@ -23,6 +24,7 @@ async def move_an_address(store: Store, client: int) -> None:
         await store.write(update_contact(change))
     await store.write(change_conversation(client, contact, ConversationChange(label="later"), 5))
     await store.write(mark_conversation(client, contact, "u1"))
+    await store.write(store_notifications(client, [NewNotification("u1", "reply", "evt_1", contact)], 5, 1))
     await store.write(store_draft(client, contact, "u1", "Hello aga", 5))
     reply = Message(0, "received", "email", 5, "moved", None, 5, "smartlead", text="Hi", contact_id=contact)
     message = await store.write(create_message(client, reply))

@@ -438,7 +438,16 @@ def test_pii_tables__include_every_table_that_names_a_record(sqlite_url: str) ->
     # Records that are wanted from a CRM name an object, and are found by its link; attempts name an event. An event that waits to be sent
     # has nothing but the record's id, and its receiver is to hear of the erasure too. Messages are found by their events, answers by
     # these, and a conversation by its contact.
-    found_otherwise = {"fetch_queue", "webhook_attempt", "message", "answer", "conversation", "conversation_read", "answer_draft"}
+    found_otherwise = {
+        "fetch_queue",
+        "webhook_attempt",
+        "message",
+        "answer",
+        "conversation",
+        "conversation_read",
+        "answer_draft",
+        "notification",
+    }
     assert tables - {"pending_webhook"} | found_otherwise == {place.table for place in PII_TABLES}
 
 

@@ -28,6 +28,14 @@ from touchbase.conversations.answers import (
     take_back_answer,
 )
 from touchbase.conversations.drafts import store_draft
+from touchbase.conversations.notifications import (
+    NewNotification,
+    claim_mails,
+    prune_notifications,
+    read_notifications,
+    return_mails,
+    store_notifications,
+)
 from touchbase.conversations.plans import ConversationChange, change_conversation, change_conversations, mark_conversation
 from touchbase.custom_fields.changes import FieldJob
 from touchbase.custom_fields.sql import change_page as change_field_page
@@ -263,6 +271,14 @@ CALLS: dict[str, tuple[type | None, Call]] = {
     ),
     "mark_conversation": (mark_conversation, lambda w, t: mark_conversation(t.client, w.ann, "u1")),
     "mark_conversation: unread": (mark_conversation, lambda w, t: mark_conversation(t.client, w.ann, "u1", None, False)),
+    "store_notifications": (
+        store_notifications,
+        lambda w, t: store_notifications(t.client, [NewNotification("u1", "reply", f"evt_{t.number}", w.ann, mail_us=1)], t.at, t.number),
+    ),
+    "claim_mails": (claim_mails, lambda w, t: claim_mails(t.client, "u1", t.at)),
+    "return_mails": (return_mails, lambda w, t: return_mails(t.client, [1], t.at)),
+    "read_notifications": (read_notifications, lambda w, t: read_notifications(t.client, "u1", t.at)),
+    "prune_notifications": (prune_notifications, lambda w, t: prune_notifications(t.client, t.at, 10)),
     "store_draft": (store_draft, lambda w, t: store_draft(t.client, w.ann, "u1", f"{t.number}", t.at)),
     "store_draft: none": (store_draft, lambda w, t: store_draft(t.client, w.ann, "u1", "", t.at)),
     "queue_answer": (

@@ -98,6 +98,14 @@ from touchbase.connections.sql.fetching import due_fetches
 from touchbase.connections.sql.silence import claim_check, count_silent, due_judgements, judge_connection
 from touchbase.conversations.answers import due_answers, prune_answers
 from touchbase.conversations.drafts import find_draft
+from touchbase.conversations.notifications import (
+    due_mails,
+    find_assignees,
+    list_notifications,
+    notification_positions,
+    prune_notifications,
+    read_notifications,
+)
 from touchbase.conversations.plans import Filters, count_conversations, list_conversations, list_done_conversations
 from touchbase.custom_fields.changes import FieldJob
 from touchbase.custom_fields.sql import define_field
@@ -187,6 +195,8 @@ SPANNING: dict[type, str] = {
     busy_clients: "numbers of clients that have work waiting, for the worker",
     count_inbox: "counts, for the metrics",
     due_answers: "numbers of clients, ids of answers and their tools, for the worker, who then names each client",
+    due_mails: "numbers of clients and ids of people with notifications to mail, for the worker, who then names each client",
+    notification_positions: "numbers of clients and of events, for the worker, who then names each client",
     due_fetches: "numbers of clients and their tools, for the worker",
     expired_responses: "numbers of clients and idempotency keys whose time is over, for the housekeeper, who then names each client",
     old_dedupe_keys: "numbers of clients and keys of calls, for the housekeeper, who then names each client",
@@ -265,7 +275,7 @@ BY_RIGHT: dict[str, str] = {
 """Statements of the write path that name no client: reviewed."""
 NEEDS_NO_EXCEPTION = {
     list_deliveries, get_delivery, due_fetches, list_refusals, match_everywhere, get_job, list_jobs, due_jobs, due_answers, find_owner,
-    clients_to_link, due_judgements, count_silent, endpoint_versions, lead_shards, list_mail_endpoints, list_troubles,
+    due_mails, clients_to_link, due_judgements, count_silent, endpoint_versions, lead_shards, list_mail_endpoints, list_troubles,
     old_attempts, due_counts, clients_with_erasures, list_conversations, list_done_conversations, count_conversations,
 }  # fmt: skip
 """What spans clients with texts that name one in every table: client by client, or each table beside the row of the one before."""
@@ -503,6 +513,9 @@ ASKING: list[Any] = [
     change_page(1, Listing(CONTACT_TYPE, 1, 5, status="a"), RecordUpdate(1, 0, {}, {}, 5, "k")),
     follow_changes(1, 9, 5, 9), link_page(1, 1, 0, 9, 5, 9),
     prune_messages(1, 2**40, 5), prune_answers(1, 2**40, 5), find_draft(1, 1, "u"),
+    find_assignees(1, [1]), list_notifications([1], "u", 5, (9, 1, 1), True), read_notifications(1, "u", 9), due_mails(2**40, 5),
+
+    prune_notifications(1, 2**50, 5), notification_positions(),
     set_team_statuses([TeamStatus(name="replied")], "v"), set_team_statuses([TeamStatus(name="replied")]),
     add_snippet(Snippet("s", "price", "Dear", 5)), change_snippet("s", "cost", None, 5), remove_snippet("s"),
     add_endpoint(Endpoint(1, 0, "https://a.example", 5, 5)), replay(1, 1, 5, missing_since_us=0), lead_shards("t", 5, 6),

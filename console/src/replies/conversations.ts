@@ -208,7 +208,7 @@ export function leave(conversation: Conversation): void {
 const OLD = 'Another reply came in, or somebody changed this conversation: it is shown as it is now.';
 
 /** Change a conversation if it still has the version that is shown; the message offers the way back, which overwrites no newer change. */
-export async function change(conversation: Conversation, body: ConversationChange, said: string, back: ConversationChange): Promise<void> {
+export async function change(conversation: Conversation, body: ConversationChange, said: string, back: ConversationChange, alsoBack?: () => Promise<unknown>): Promise<void> {
   const leaves = body.state !== undefined || body.snoozed_until !== undefined || body.kind !== undefined;
   const wasReading = leaves && (await endReads());
   if (leaves) drop(conversation);
@@ -222,6 +222,7 @@ export async function change(conversation: Conversation, body: ConversationChang
       undo: async () => {
         try {
           await send(changed, back);
+          await alsoBack?.();
         } catch (error) {
           throw error instanceof Problem && error.status === 412 ? new Problem(412, error.code, 'Not undone: another reply came in, or somebody changed this conversation since.', error.body) : error;
         } finally {

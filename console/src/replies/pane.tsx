@@ -26,13 +26,23 @@ export const MOST_KEYS = 9;
 export function useStatuses(of: string): readonly Status[] {
   const path = '/public/v2/statuses/contacts';
   const found = useRead<Page<Status>>(`${path}?of=${of}`, async (signal) => (await call<Page<Status>>('GET', path, { query: { limit: '200' }, headers: { 'x-client-id': of }, signal })).data, { enabled: of !== '' });
-  return useMemo(() => (found.data?.data ?? []).slice(0, MOST_KEYS), [found.data]);
+  return useMemo(() => {
+    const all = found.data?.data ?? [];
+    const chosen = all.filter(({ look }) => look?.key).sort((a, b) => (a.look?.key ?? 0) - (b.look?.key ?? 0));
+    return (chosen.length ? chosen : all).slice(0, MOST_KEYS);
+  }, [found.data]);
+}
+
+/** The digit that sets a status: the team's, else its place. */
+export function digitOf(status: Status, place: number): number {
+  return status.look?.key ?? place + 1;
 }
 
 /** Set the status of the contact of a conversation; where somebody set another one than is shown, the person chooses. */
-export async function setStatus(conversation: Conversation, status: string): Promise<void> {
+export async function setStatus(conversation: Conversation, { name: status, look }: Status): Promise<void> {
   const before = conversation.contact.contact_status;
-  if (status === before) return;
+  const closes = look?.closes === true && conversation.state !== 'done';
+  if (status === before && !closes) return;
   const path = `${CONTACTS.api}/${conversation.contact.id}`;
   const headers = { 'x-client-id': conversation.client_id };
   const set = async (to: string | null, from: string | null) => {
@@ -45,7 +55,10 @@ export async function setStatus(conversation: Conversation, status: string): Pro
     return isMine;
   };
   try {
-    if (await set(status, before)) toast(`${nameOf(conversation)}: status set to “${words(status)}”.`, { undo: () => set(before, status) });
+    if (status !== before && !(await set(status, before))) return;
+    const said = `${nameOf(conversation)}: status set to “${look?.label || words(status)}”`;
+    if (closes) await change(conversation, { state: 'done' }, `${said}, done.`, { state: 'open' }, status === before ? undefined : () => set(before, status));
+    else toast(`${said}.`, { undo: () => set(before, status) });
   } catch (error) {
     toastProblem(error);
   }
@@ -132,8 +145,8 @@ function Acts({ conversation, statuses, people }: ActsProps) {
     <div class="acts">
       <div class="marks" role="group" aria-label={`Status of ${nameOf(conversation)}`}>
         {statuses.map((status, n) => (
-          <button key={status.name} type="button" class="button" aria-pressed={status.name === contact.contact_status} onClick={() => void setStatus(conversation, status.name)}>
-            <kbd>{n + 1}</kbd>
+          <button key={status.name} type="button" class="button" aria-pressed={status.name === contact.contact_status} onClick={() => void setStatus(conversation, status)}>
+            <kbd>{digitOf(status, n)}</kbd>
             <StatusMark status={status.name} />
           </button>
         ))}

@@ -15,7 +15,7 @@ import { acts, changeMany, keyOf, leave, MOST_AT_ONCE, nameOf, readConversations
 import { BlockDialog, blocking } from './block';
 import { act, assignTo, clear, finished, select, selected, SelectionBar, toggle } from './selection';
 import { Chips, filterOf, Filters } from './filters';
-import { assign, MOST_KEYS, Pane, setStatus, toggleDone, toggleKind, useStatuses } from './pane';
+import { assign, digitOf, MOST_KEYS, Pane, setStatus, toggleDone, toggleKind, useStatuses } from './pane';
 
 /** The height of a row. */
 const ROW = 96;
@@ -250,8 +250,8 @@ function useReplyKeys(): void {
       latest.move(step);
     };
     const status = (n: number) => (conversation: Conversation) => {
-      const found = latest.statuses[n];
-      return found && setStatus(conversation, found.name);
+      const found = latest.statuses.find((status, place) => digitOf(status, place) === n + 1);
+      return found && setStatus(conversation, found);
     };
     const numbers = Array.from({ length: MOST_KEYS }, (_, n) => ({ keys: String(n + 1), does: `Set the status that has a ${n + 1}`, group, run: on(status(n)) }));
     return [

@@ -5,11 +5,13 @@ import { clientPath } from '../clients/requests';
 import type { ClientDetail } from '../clients/types';
 import { useRead } from '../data';
 import { client as chosen, href, place } from '../route';
-import { clients, isAdmin, session } from '../session';
+import { canWrite, choosesClient, clients, isAdmin, session } from '../session';
 import { Empty, ProblemNote, Skeleton } from '../ui/basic';
 import { SettingsForm } from './client-settings';
 import { Fields } from './fields';
+import { Snippets } from './snippets';
 import { Statuses } from './statuses';
+import { TeamStatuses } from './team-statuses';
 import type { Kind } from './types';
 
 const TABS = [
@@ -38,6 +40,7 @@ export function Settings() {
             Show the clients
           </a>
         </Empty>
+        {!id && <OfTheTeam />}
       </main>
     );
   }
@@ -64,7 +67,19 @@ export function Settings() {
       </nav>
       {tab === '' && client && <SettingsForm key={client.client_id} client={client} onSaved={loaded.refetch} />}
       {tab === 'statuses' && (client || !isAdmin.value) && <Statuses client={id} declares={declares} onChange={loaded.refetch} />}
+      {tab === 'statuses' && <OfTheTeam />}
       {tab === 'fields' && (client || !isAdmin.value) && <Fields client={id} />}
     </main>
+  );
+}
+
+/** What is the same for all clients. */
+function OfTheTeam() {
+  if (!choosesClient.value) return null;
+  return (
+    <>
+      {isAdmin.value && <TeamStatuses />}
+      {canWrite.value && <Snippets />}
+    </>
   );
 }

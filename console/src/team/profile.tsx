@@ -7,6 +7,7 @@ import type { Schemas } from '../types';
 import { Button, Empty, ProblemNote, Skeleton } from '../ui/basic';
 import { Confirm, Field } from '../ui/confirm';
 import { toast } from '../ui/toast';
+import { MyNotifications } from './notifications';
 import { PersonalKeys, Sessions } from './own';
 
 type Me = Schemas['MeOut'];
@@ -31,10 +32,16 @@ export function Profile() {
         <h1>Profile</h1>
       </header>
       <Self />
+      <Told />
       <Sessions of="" />
       <PersonalKeys of="" />
     </main>
   );
+}
+
+function Told() {
+  const loaded = useGet<Me>('/team/v1/me');
+  return loaded.data?.user ? <MyNotifications user={loaded.data.user} onSaved={() => void loaded.refetch()} /> : null;
 }
 
 function Self() {

@@ -1,5 +1,6 @@
 /** Statuses and states: a hue, a shape by their group, and the word. No meaning is in the hue alone. */
 import type { ComponentChildren } from 'preact';
+import { looks } from '../looks';
 import { words } from '../words';
 import { Icon } from './basic';
 
@@ -20,6 +21,8 @@ const HUES: readonly Hue[] = ['blue', 'teal', 'violet', 'pink', 'lime', 'amber']
 
 /** The hue and the group of a status: the same word has the same ones everywhere. */
 export function lookOf(status: string): readonly [Hue, Group] {
+  const chosen = looks.value.get(status);
+  if (chosen) return [chosen.color ?? 'grey', chosen.group ?? 'active'];
   const usual = USUAL[status];
   if (usual || !status) return usual ?? ['grey', 'new'];
   let sum = 0;
@@ -45,7 +48,7 @@ export function StatusMark({ status }: { status: string | null | undefined }) {
   const [hue, group] = lookOf(status);
   return (
     <Mark hue={hue} group={group}>
-      {words(status)}
+      {looks.value.get(status)?.label || words(status)}
     </Mark>
   );
 }

@@ -46,6 +46,7 @@ from touchbase.clients.models import DELETING, Client
 from touchbase.common import field_limits as limits
 from touchbase.common.asgi import CONSOLE_HEADER, peer_of
 from touchbase.common.timestamps import is_zone, to_text, to_text_or_none
+from touchbase.conversations.notifications import KINDS as NOTIFIED
 from touchbase.errors import Fault, Forbidden, Invalid, InvalidKey, NotFound, PreconditionFailed
 from touchbase.http import query_parameters as query
 from touchbase.http.conditional import ETAG
@@ -91,13 +92,13 @@ class GrantBody(Struct, forbid_unknown_fields=True):
 class Notifications(Struct, forbid_unknown_fields=True):
     """A person's notifications; nothing is sent in the quiet hours."""
 
-    mention: Annotated[Channels, Meta(max_length=3, description="Somebody mentions the person in a note.")] = []
+    mention: Annotated[Channels, Meta(max_length=3, description="Nothing is sent for this yet.")] = []
     assignment: Annotated[Channels, Meta(max_length=3, description="Something is assigned to the person.")] = []
     reply: Annotated[Channels, Meta(max_length=3, description="A reply in one's own conversations.")] = []
     positive_reply: Annotated[Channels, Meta(max_length=3, description="A reply of somebody interested.")] = []
     critical: Annotated[Channels, Meta(max_length=3, description="Something that needs a person at once.")] = []
-    task_due: Annotated[Channels, Meta(max_length=3, description="A task is due.")] = []
-    daily_summary: Annotated[Channels, Meta(max_length=3, description="What is open, once a day.")] = []
+    task_due: Annotated[Channels, Meta(max_length=3, description="Nothing is sent for this yet.")] = []
+    daily_summary: Annotated[Channels, Meta(max_length=3, description="Nothing is sent for this yet.")] = []
     quiet_from: Hour = None
     quiet_until: Hour = None
 
@@ -576,9 +577,27 @@ def _version_named(call: Call, present: User) -> int | None:
 def _check_user(request: UserPatch) -> None:
     zone = "" if request.time_zone is UNSET else request.time_zone.strip()
     faults = [] if not zone or is_zone(zone) else [_unknown_zone(zone)]
+    if request.notifications is not UNSET:
+        faults += _unsent(request.notifications)
     if request.name is not UNSET and not request.name.strip():
         faults.append(Fault("/name", "blank", "must not be blank; leave it out instead"))
     raise_if_any(faults)
+
+
+def _unsent(wanted: Notifications) -> list[Fault]:
+    """Return what somebody would wait for in vain."""
+    faults = [
+        Fault(f"/notifications/{name}", "not_sent", "nothing is sent for this yet; send an empty list")
+        for name in ("mention", "task_due", "daily_summary")
+        if getattr(wanted, name)
+    ]
+    return faults + [
+        Fault(
+            f"/notifications/{name}", "not_sent", "Slack is told by an endpoint of the kind slack, for a channel; choose browser or email"
+        )
+        for name in NOTIFIED
+        if "slack" in getattr(wanted, name)
+    ]
 
 
 def _check_invitation(request: InvitationRequest) -> str:

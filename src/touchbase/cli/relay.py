@@ -9,6 +9,7 @@ import os
 import signal
 import sys
 from contextlib import AsyncExitStack
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -153,6 +154,7 @@ def _sink(chosen: _RelayOptions) -> Sink:
 
 async def _source(chosen: _RelayOptions, stack: AsyncExitStack) -> EventLogSource:
     from touchbase.enrichment.http_client import HttpClient
+    from touchbase.http.actors import ActorNames
     from touchbase.outgoing.api.event_objects import envelopes
     from touchbase.relay.sources import ServerSource, StoreSource
 
@@ -163,4 +165,5 @@ async def _source(chosen: _RelayOptions, stack: AsyncExitStack) -> EventLogSourc
         stack.push_async_callback(source.close)
         return source
     store = await stack.enter_async_context(opened(chosen.options["database"]))
-    return StoreSource(store, await find_client(store, chosen.options["client_id"]), envelopes, chosen.types)
+    show = partial(envelopes, actors=ActorNames(store, now_us))
+    return StoreSource(store, await find_client(store, chosen.options["client_id"]), show, chosen.types)

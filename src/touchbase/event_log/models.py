@@ -182,8 +182,8 @@ class Subjects:
     """Id -> state and error."""
 
 
-def envelope(event: LoggedEvent, client_id: str, shown: Any) -> dict[str, Any]:
-    """Return an event as JSON values. `shown` is the present record as the API shows it, None if it is gone.
+def envelope(event: LoggedEvent, client_id: str, shown: Any, actor: Any) -> dict[str, Any]:
+    """Return an event as JSON values. `shown` is the present record as the API shows it, None if it is gone; `actor` is who did it.
 
     For an event about no record, `shown` is what it is about as it is now; without it, the event's own data.
     The id stands on top too: Zapier and its like take an object without one for no item.
@@ -194,6 +194,7 @@ def envelope(event: LoggedEvent, client_id: str, shown: Any) -> dict[str, Any]:
         "object": event.data if shown is None and event.record_id is None else shown,
         "changed": event.changed,
         "cause": event.cause,
+        "actor": actor,
     }
     if event.record_id is not None:
         data |= {"record_id": event.record_id, **event.data}

@@ -5,8 +5,8 @@ Writes store the id of the key or person only; its name is looked up when somebo
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import Annotated
+from collections.abc import Iterable, Mapping
+from typing import Annotated, Any
 
 from msgspec import Meta, Struct
 
@@ -15,6 +15,8 @@ from touchbase.auth.sql import find_key
 from touchbase.auth.users import find_user
 from touchbase.common.cache import Cache
 from touchbase.common.timestamps import SECOND, Clock, Micros
+from touchbase.event_log import models as event_log
+from touchbase.event_log.models import LoggedEvent
 from touchbase.history.events import NO_AUTHOR, Author, StoredEvent
 from touchbase.http.schemas import named_enum
 from touchbase.sql.store import Store
@@ -85,6 +87,20 @@ class ActorNames:
         if event.delivery_id is not None or (author.key_id is None and author.request_id is None and event.tool not in ("api", "import")):
             return Actor(TOOL, None, event.tool, WEBHOOK)
         return self.of(author)
+
+    async def of_logged(self, events: Iterable[LoggedEvent]) -> list[Actor]:
+        """Return the actor of each event of the log."""
+        causes = [event.cause for event in events]
+        await self.load(cause.get("key_id") for cause in causes)
+        return [self._of_cause(cause) for cause in causes]
+
+    def _of_cause(self, cause: Mapping[str, Any]) -> Actor:
+        origin, author = cause.get("origin"), Author(cause.get("key_id"), cause.get("request_id"))
+        if origin == event_log.DELIVERY:
+            return Actor(TOOL, None, cause.get("tool") or "", WEBHOOK)
+        if origin == event_log.JOB and author.key_id is not None:
+            return self.by(author.key_id, JOB)
+        return self.of(author) if origin == event_log.API else self.by(TOUCHBASE, JOB)
 
     async def _read(self, actor_id: str) -> tuple[str, str, str, str]:
         own = ""

@@ -16,6 +16,7 @@ from touchbase.enrichment.retry_policy import retry_after_of
 from touchbase.event_log.models import EventType, LoggedEvent, event_id
 from touchbase.event_log.sql.queries import list_logged_events
 from touchbase.history.events import COMPANY, CONTACT
+from touchbase.http.actors import ActorNames
 from touchbase.inbox.sql.queries import find_traces
 from touchbase.outgoing.blocklists import message_to_blocklist, test_of_blocklist
 from touchbase.outgoing.content import OutgoingMessage, message_of, test_message
@@ -160,14 +161,23 @@ class Outbox:
     """Sends events and tests."""
 
     def __init__(
-        self, store: Store, post: Post, clock: Clock, show: Shown, place: Installation = NOWHERE, tracing: Tracing | None = None
+        self,
+        store: Store,
+        post: Post,
+        clock: Clock,
+        show: Shown,
+        place: Installation = NOWHERE,
+        tracing: Tracing | None = None,
+        actors: ActorNames | None = None,
     ) -> None:
+        """`actors`: names by the store that has people and keys, which a cell has not."""
         self._store = store
         self._post = post
         self._clock = clock
         self._show = show
         self._objects = ObjectReader(store, show)
         self._place = place
+        self._actors = actors or ActorNames(store, clock)
         self._tracing = tracing
         self.sent = 0
         """Number of requests."""
@@ -205,7 +215,8 @@ class Outbox:
         if endpoint.kind == BLOCKLIST:
             return await message_to_blocklist(self._store, endpoint, event, self._clock())
         if endpoint.kind != HUBSPOT:
-            return message_of(endpoint, client_id, event, await self._event_objects(endpoint, event), await self._placed(endpoint))
+            objects, [actor] = await self._event_objects(endpoint, event), await self._actors.of_logged([event])
+            return message_of(endpoint, client_id, event, objects, actor, await self._placed(endpoint))
         contact = None if event.record_id is None else await self._show.record(self._store, endpoint.client, (CONTACT, event.record_id))
         return await write_of(self._store, endpoint, event, contact)
 

@@ -11,10 +11,11 @@ from email.utils import format_datetime, parseaddr
 from secrets import token_hex
 from typing import Any
 
-from msgspec import json
+from msgspec import json, to_builtins
 
 from touchbase.common.timestamps import Micros, to_text
 from touchbase.event_log.models import LoggedEvent, envelope
+from touchbase.http.actors import Actor
 from touchbase.outgoing.http_client import Answer
 from touchbase.outgoing.models import CLOUDEVENTS, LONGEST_SUBJECT, SLACK, WEBHOOK, Endpoint, Installation
 from touchbase.outgoing.notices import REPLIES, TEST_ID, Notice, notice_of, values_of
@@ -54,12 +55,14 @@ def unsent(message_id: str, event_type: str, outcome: str, why: str) -> Outgoing
     return OutgoingMessage(message_id, event_type, b"", answer=Answer(0, failure=outcome, error=why))
 
 
-def message_of(endpoint: Endpoint, client_id: str, event: LoggedEvent, objects: EventObjects, place: Installation) -> OutgoingMessage:
+def message_of(
+    endpoint: Endpoint, client_id: str, event: LoggedEvent, objects: EventObjects, actor: Actor, place: Installation
+) -> OutgoingMessage:
     """Return the message about an event."""
     shown = objects.object
     if shown is not None and endpoint.fields:
         shown = {name: value for name, value in shown.items() if name == "id" or name in endpoint.fields}
-    content = envelope(event, client_id, shown)
+    content = envelope(event, client_id, shown, to_builtins(actor))
     # An event's id is unique within its client only, and an endpoint's everywhere.
     message_id = f"{content['data']['id']}_{endpoint.id}"
     if endpoint.kind != WEBHOOK:

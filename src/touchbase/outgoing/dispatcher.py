@@ -17,6 +17,7 @@ from touchbase.common.timestamps import SECOND, Clock, Micros
 from touchbase.do_not_contact.sql.copies import list_revision
 from touchbase.errors import Overloaded
 from touchbase.event_log.sql.queries import find_new_events, list_newest_events
+from touchbase.http.actors import ActorNames
 from touchbase.metrics import WEBHOOK_ATTEMPT_DURATION, WEBHOOK_ATTEMPTS, Metrics, NoMetrics
 from touchbase.outgoing.attempts import FailedAttempt, Outbox, PostsWebhooks, judged, warn_of_trimmed
 from touchbase.outgoing.blocklists import SHARED
@@ -65,11 +66,12 @@ class Dispatcher(SignalledWorker):
         place: Installation = NOWHERE,
         tracing: Tracing | None = None,
         outage: Outage | None = None,
+        actors: ActorNames | None = None,
     ) -> None:
         super().__init__(outage)
         self._store = store
         self._clock = clock
-        self._outbox = Outbox(store, client.post, clock, show, place, tracing)
+        self._outbox = Outbox(store, client.post, clock, show, place, tracing, actors)
         self._log = LogReader(store)
         self._metrics = metrics or NoMetrics()
         self._token = token_hex(8)

@@ -36,6 +36,7 @@ def _paths() -> frozenset[str]:
     paths |= {f"data.object.{name}" for name in {*every, *_MESSAGE, *_OTHERS}}
     paths |= {f"data.changed.{name}.{side}" for name in every for side in (0, 1)}
     paths |= {f"data.cause.{name}" for name in ("origin", "tool", "channel", "deliveries", "key_id", "request_id", "job_id")}
+    paths |= {f"data.actor.{name}" for name in ("type", "id", "name", "via")}
     paths |= {f"contact.{name}" for name in _MEMBERS[_CONTACT]} | {f"company.{name}" for name in _MEMBERS[_COMPANY]}
     return frozenset(paths | {"type", "timestamp", *(name for name in Notice.__slots__ if name != "is_test")})
 

@@ -38,6 +38,7 @@ _OBJECTS: dict[str, dict[str, Any]] = {
     "client.storage_warning": {"stored_bytes": 912_680_550, "limit_bytes": 1_073_741_824, "percent": 85, "counted_at": _AT},
 }  # fmt: skip
 """Subjects of events about no record."""
+_ACTOR = {"type": "tool", "id": None, "name": "smartlead", "via": "webhook"}
 _CAUSE = {"origin": "delivery", "tool": "smartlead", "channel": "email_campaign", "deliveries": [4711]}
 
 
@@ -59,7 +60,8 @@ def sample(event_type: str, client_id: str, now: Micros, event_id: str = TEST_ID
         "message": EventObjects(MESSAGE, CONTACT, COMPANY),
     }
     about = objects_by_kind.get(what, EventObjects(_OBJECTS.get(event_type, _TOOL)))
-    data = {"id": event_id, "client_id": client_id, "object": about.object, "changed": _CHANGED.get(event_type, {}), "cause": _CAUSE}
+    data = {"id": event_id, "client_id": client_id, "object": about.object, "changed": _CHANGED.get(event_type, {})}
+    data |= {"cause": _CAUSE, "actor": _ACTOR}
     if what in objects_by_kind:
         data["record_id"] = 17 if what == "company" else 1042
     if event_type.startswith("contact.meeting_"):

@@ -12,6 +12,7 @@ from touchbase.clients.sql.clients import CLIENT_BY_NUMBER
 from touchbase.common.timestamps import Micros
 from touchbase.conversations.answers import DELETE_OF_CONTACT
 from touchbase.conversations.drafts import DELETE_DRAFTS
+from touchbase.conversations.notifications import DELETE_NOTIFICATIONS
 from touchbase.conversations.plans import DELETE_DECISION, DELETE_READS
 from touchbase.deliveries.sql import statements as inbox_sql
 from touchbase.do_not_contact.addresses import addresses_of_refs
@@ -220,6 +221,7 @@ def _remove(client: int, records: Sequence[tuple[int, int, int]], at: Micros) ->
     yield Execute(DELETE_DECISION, records)
     yield Execute(DELETE_READS, records)
     yield Execute(DELETE_DRAFTS, records)
+    yield Execute(DELETE_NOTIFICATIONS, records)
     yield Execute(history_sql.DELETE_EVENTS_OF, records)
     yield Execute(TAKE_DELETED, records)
     yield Execute(FORGET_FORMER_OWNERS, records)

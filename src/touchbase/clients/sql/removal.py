@@ -45,6 +45,8 @@ CLIENT_TABLES = (
     ClientTable("answer", ("id",)),
     ClientTable("conversation", ("contact_id",)),
     ClientTable("conversation_read", ("contact_id", "user_id")),
+    ClientTable("notification", ("id",)),
+    ClientTable("notification_position", ("client",)),
     ClientTable("answer_draft", ("contact_id", "user_id")),
     ClientTable("link", ("tool", "object_type", "object_id")),
     ClientTable("former_owner", ("object_type", "object_id", "until_us", "record_id")),

@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 
 from touchbase.conversations.answers import COUNT_OF_CONTACT, DELETE_OF_CONTACT
 from touchbase.conversations.drafts import COUNT_DRAFTS, DELETE_DRAFTS
+from touchbase.conversations.notifications import COUNT_NOTIFICATIONS, DELETE_NOTIFICATIONS
 from touchbase.conversations.plans import COUNT_DECISION, COUNT_READS, DELETE_DECISION, DELETE_READS
 from touchbase.event_log.sql.log import FORGET_CHANGES
 from touchbase.history.events import CONTACT
@@ -73,6 +74,7 @@ PII_TABLES = (
     _MESSAGES,  # before the events, by which its rows are found
     PiiTable("conversation", "", COUNT_DECISION, DELETE_DECISION),
     PiiTable("conversation_read", "", COUNT_READS, DELETE_READS),
+    PiiTable("notification", "", COUNT_NOTIFICATIONS, DELETE_NOTIFICATIONS),
     PiiTable("answer_draft", "", COUNT_DRAFTS, DELETE_DRAFTS),
     _by_record("event", "events"),
     _WANTED,  # before the links, by which its rows are found

@@ -12,6 +12,7 @@ from touchbase.clients.models import Client, ClientSettings
 from touchbase.event_log.models import LoggedEvent, LoggedPage, Subjects, envelope
 from touchbase.event_log.sql.queries import find_subjects
 from touchbase.history.events import COMPANY, CONTACT
+from touchbase.http.actors import ActorNames
 from touchbase.http.schemas import fitting
 from touchbase.messages.api.schemas import MessageOut, message_out
 from touchbase.messages.sql.plans import get_messages
@@ -30,20 +31,23 @@ _UNREAD: Any = object()
 """In place of a record or message that was not read, because the page has enough bytes without it."""
 
 
-async def envelopes(store: Store, client: Client, events: Sequence[LoggedEvent], page_bytes: int = 0) -> list[dict[str, Any]]:
+async def envelopes(
+    store: Store, client: Client, events: Sequence[LoggedEvent], actors: ActorNames, page_bytes: int = 0
+) -> list[dict[str, Any]]:
     """Return the envelope of each event, with the present record; `object` is null if the record is gone.
 
     With `page_bytes` only the first events, at least one, if what they are about has more bytes.
     """
     objects = await objects_of(store, client.number, client.settings, events, page_bytes)
-    return [envelope(event, client.client_id, shown) for event, shown in zip(events, objects, strict=False)]
+    of = await actors.of_logged(events)
+    return [envelope(event, client.client_id, shown, actor) for event, shown, actor in zip(events, objects, of, strict=False)]
 
 
 async def encoded_envelopes(
-    store: Store, client: Client, page: LoggedPage, page_bytes: int
+    store: Store, client: Client, page: LoggedPage, actors: ActorNames, page_bytes: int
 ) -> tuple[list[tuple[LoggedEvent, msgspec.Raw]], int]:
     """Return the events of a page that fit into its bytes, encoded, and the sequence after which the next page begins."""
-    bodies = fitting(await envelopes(store, client, page.events, page_bytes), page_bytes)
+    bodies = fitting(await envelopes(store, client, page.events, actors, page_bytes), page_bytes)
     last = page.last if len(bodies) == len(page.events) else page.events[len(bodies) - 1].sequence
     return [*zip(page.events, bodies, strict=False)], last
 

@@ -7,6 +7,7 @@ from typing import Annotated, Any
 from msgspec import UNSET, Meta, Struct, UnsetType
 
 from touchbase.event_log.models import EVENT_TYPES, ORIGINS
+from touchbase.http.actors import Actor
 from touchbase.http.schemas import Time, example, named_enum
 
 EventTypeName = Annotated[
@@ -63,6 +64,7 @@ class EventData(Struct):
         Meta(description="The fields that changed, each with its value before and after; null: none. Custom fields are `cf.NAME`."),
     ]
     cause: EventCause
+    actor: Annotated[Actor, Meta(description="Who did it: a person or key by name, a tool, or Touchbase.")]
     record_id: Annotated[int, Meta(description="The id of the contact or company.")] | UnsetType = UNSET
     merged: Annotated[list[int], Meta(description="Of a merge: the ids of the records that ended in this one.")] | UnsetType = UNSET
     meeting: Annotated[EventMeeting, Meta(description="Of the events of meetings.")] | UnsetType = UNSET
@@ -104,6 +106,7 @@ example(
                     },
                     "changed": {"last_reply_received": [None, "2026-11-20T09:29:57Z"]},
                     "cause": {"origin": "delivery", "tool": "instantly", "channel": "email_campaign", "deliveries": [815]},
+                    "actor": {"type": "tool", "id": None, "name": "instantly", "via": "webhook"},
                     "record_id": 1042,
                 },
             }

@@ -82,7 +82,7 @@ async def _page(call: Call, client: Client, query: _EventsQuery, after: int | No
     parts = call.api.dependencies
     async with parts.pages.place(client.number, parts.limits.page_bytes) as page_bytes:
         page = await read_page(parts.store, client.number, after, query.limit, query.types, page_bytes)
-        bodies, last = await encoded_envelopes(parts.store, client, page, page_bytes)
+        bodies, last = await encoded_envelopes(parts.store, client, page, call.api.actors, page_bytes)
         return encode({"data": [body for _, body in bodies], "next_cursor": event_id(last), "has_more": last < page.newest}), page
 
 
@@ -177,7 +177,7 @@ async def _piece(call: Call, client: Client, query: _EventsQuery, after: int | N
         page = await read_page(parts.store, client.number, after, query.limit, query.types, size)
         if not page.events:
             return b"", page.last, page.newest
-        bodies, last = await encoded_envelopes(parts.store, client, page, size)
+        bodies, last = await encoded_envelopes(parts.store, client, page, call.api.actors, size)
         return b"".join(_event(*body) for body in bodies), last, page.newest
 
 
@@ -205,7 +205,7 @@ async def samples(call: Call) -> Response:
     types = types_of(parameters[TYPES], "?types", parameters.faults)
     parameters.done()
     stored = await parts.store.read(list_latest_events(client.number, parameters[MOST_SAMPLES], types))
-    data = await envelopes(parts.store, client, stored)
+    data = await envelopes(parts.store, client, stored, call.api.actors)
     if not stored:
         now = parts.clock()
         data = [

@@ -1,0 +1,1 @@
+"""Notifications: what a person wants to know, in the console and by e-mail."""

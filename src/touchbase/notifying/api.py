@@ -1,0 +1,104 @@
+"""HTTP resource of notifications: what the person who calls was told of."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from msgspec import Meta, Struct
+
+from touchbase.auth.authentication import READ
+from touchbase.common.timestamps import to_text
+from touchbase.conversations.api import visible_clients
+from touchbase.conversations.notifications import KINDS, list_notifications, place, read_notifications
+from touchbase.errors import Forbidden
+from touchbase.http import query_parameters as query
+from touchbase.http.endpoint import Call
+from touchbase.http.query_parameters import LARGEST_PAGE, LIMIT, PAGE, cursor_text
+from touchbase.http.responses import Response
+from touchbase.http.routing import Route, Success, Tag
+from touchbase.http.schemas import PageOf, RecordId, Time, encode, example, named_enum
+from touchbase.notifying.worker import line_of
+
+TAG = Tag("Notifications", "What the person who calls was told of.")
+PATH = "/team/v1/notifications"
+_KIND = named_enum("NotificationKind", "What a person is told of.", KINDS)
+UNREAD = query.flag("unread", "Only notifications that are not read.")
+MOST_READ = 1_000
+
+
+class NotificationOut(Struct):
+    """A person was told of something."""
+
+    id: Annotated[RecordId, Meta(description="Unique within the client.")]
+    client_id: str
+    kind: Annotated[str, Meta(extra_json_schema=_KIND, description="What happened.")]
+    text: Annotated[str, Meta(description="The same in a sentence.")]
+    contact_id: Annotated[int | None, Meta(description="The contact; null: it is about none.")]
+    created_at: Time
+    browser: Annotated[bool, Meta(description="Whether an open console shows it: the person wants that, and it came in no quiet hour.")]
+    read: Annotated[bool, Meta(description="Whether the person has read it.")]
+
+
+class NotificationPage(PageOf[NotificationOut]):
+    """A page of notifications, newest first; `next_cursor` is null on the last one."""
+
+
+example(
+    NotificationOut,
+    {
+        "id": 7, "client_id": "acme", "kind": "assignment", "text": "The conversation with Jane Doe is yours (Acme)", "contact_id": 1,
+        "created_at": "2026-11-20T09:30:00Z", "browser": True, "read": False,
+    },
+)  # fmt: skip
+
+
+async def get_notifications(call: Call) -> Response:
+    """Handle `GET` of a page of notifications."""
+    caller, parameters = await call.principal(of_several=True), call.parameters()
+    before = parameters.cursor(PATH, tuple[int, int, int])
+    parameters.done()
+    if caller.user is None:
+        return Response(body=encode(NotificationPage([], None)))
+    clients, limit = await visible_clients(call, caller), min(parameters[LIMIT], LARGEST_PAGE)
+    listed = await call.api.dependencies.store.read(
+        list_notifications(sorted(clients), caller.user.id, limit + 1, before, bool(parameters[UNREAD]))
+    )
+    page = listed[:limit]
+    shown = [
+        NotificationOut(
+            each.id, clients[each.client].client_id, each.kind,
+            line_of(each, clients[each.client].name or clients[each.client].client_id), each.contact_id, to_text(each.created_us),
+            each.browser, each.read_us is not None,
+        )
+        for each in page
+    ]  # fmt: skip
+    cursor = cursor_text(PATH, place(page[-1])) if len(listed) > limit else None
+    return Response(body=encode(NotificationPage(shown, cursor)))
+
+
+async def read_all(call: Call) -> Response:
+    """Handle `POST` that marks all notifications as read."""
+    caller = await call.principal(of_several=True)
+    call.parameters().done()
+    if caller.user is None:
+        raise Forbidden("a key has no notifications: sign in, or use a personal key")
+    store, now = call.api.dependencies.store, call.api.dependencies.clock()
+    clients = await visible_clients(call, caller)
+    unread = await store.read(list_notifications(sorted(clients), caller.user.id, MOST_READ, None, True))
+    for client in sorted({notification.client for notification in unread}):
+        await store.write(read_notifications(client, caller.user.id, now))
+    return Response(204)
+
+
+ROUTES = [
+    Route(
+        "GET", PATH, get_notifications, scope=READ, operation_id="list_notifications", tag=TAG, summary="List one's notifications",
+        description="Newest first, of the clients that the person may see; a key has none. What a person is told of is `notifications` "
+        "of the user.",
+        query=(*PAGE, UNREAD), success=(Success(200, "A page.", NotificationPage),),
+    ),
+    Route(
+        "POST", f"{PATH}/read", read_all, scope=READ, operation_id="read_notifications", tag=TAG, summary="Mark notifications as read",
+        description="All of the person who calls. What is read is not mailed any more.", success=(Success(204, "They are read."),),
+    ),
+]  # fmt: skip

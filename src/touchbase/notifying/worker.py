@@ -1,0 +1,231 @@
+"""Notification worker: finds in the logs of clients what people want to know, and mails it.
+
+A mail is claimed before it is sent, and has all that is due about a client: a person gets at most one about it in five minutes, and
+none twice. What could not be mailed stays in the console.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from datetime import UTC, datetime, timedelta
+from email.message import EmailMessage
+from email.policy import SMTP
+from email.utils import formatdate, make_msgid, parseaddr
+from typing import Any
+from zoneinfo import ZoneInfo
+
+from touchbase.attention.plans import CRITICAL as CRITICAL_ITEM
+from touchbase.attention.plans import PROMISING, list_items
+from touchbase.auth.users import ACTIVE, User, list_users
+from touchbase.clients.models import Client
+from touchbase.clients.sql.clients import find_client_by_number
+from touchbase.common.timestamps import DAY, SECOND, Clock, Micros
+from touchbase.conversations.notifications import (
+    ASSIGNMENT,
+    CRITICAL,
+    POSITIVE_REPLY,
+    REPLY,
+    NewNotification,
+    Notification,
+    claim_mails,
+    due_mails,
+    find_assignees,
+    notification_positions,
+    prune_notifications,
+    return_mails,
+    store_notifications,
+)
+from touchbase.event_log.models import EventType, LoggedEvent
+from touchbase.event_log.sql.queries import list_logged_events, list_newest_events
+from touchbase.messages.models import Message
+from touchbase.messages.sql.plans import get_messages
+from touchbase.outgoing.http_client import Answer
+from touchbase.outgoing.mail_client import ACCEPTED, mailto, why_not_mailed
+from touchbase.outgoing.models import UNREACHABLE, Installation
+from touchbase.sql.outage import Outage
+from touchbase.sql.store import Store
+from touchbase.sql.worker import Worker
+
+LOG = logging.getLogger("touchbase.notifications")
+PAGE = 500
+MOST_PEOPLE = 10_000
+MOST_LINES = 20
+"""Notifications that a mail names."""
+RECENT: Micros = 3600 * SECOND
+"""Older events notify nobody: they come from a time when nobody wanted to know, or from before a restart."""
+MAIL_EVERY: Micros = 300 * SECOND
+PEOPLE_EVERY: Micros = 10 * SECOND
+"""How old the list of people and of their wishes may be."""
+ITEMS_EVERY: Micros = 60 * SECOND
+PRUNE_EVERY: Micros = 3600 * SECOND
+MOST_BEHIND = 20_000
+"""Events of a client that are looked through; before them nothing notifies."""
+BROWSER, EMAIL = "browser", "email"
+TYPES = [EventType.MESSAGE_RECEIVED.value, EventType.CONVERSATION_ASSIGNED.value]
+Post = Callable[[str, dict[str, str], bytes], Awaitable[Answer]]
+
+
+def quiet_until(user: User, now: Micros) -> Micros | None:
+    """Return when the quiet hours of a person end, in which `now` lies; None: it lies in none."""
+    begin, end = user.notifications.get("quiet_from"), user.notifications.get("quiet_until")
+    if not begin or not end or begin == end:
+        return None
+    local = datetime.fromtimestamp(now / SECOND, ZoneInfo(user.time_zone or "UTC"))
+    clock = local.strftime("%H:%M")
+    is_quiet = begin <= clock < end if begin < end else clock >= begin or clock < end
+    if not is_quiet:
+        return None
+    hour, minute = map(int, end.split(":"))
+    ends = local.replace(hour=hour, minute=minute, second=0, microsecond=0)
+    if ends <= local:
+        ends += timedelta(days=1)
+    return int(ends.astimezone(UTC).timestamp()) * SECOND
+
+
+def _new(user: User, kind: str, dedupe: str, now: Micros, contact_id: int | None = None, about: str = "") -> NewNotification | None:
+    """Return the notification of a person who wants to know this; None for another one."""
+    channels = user.notifications.get(kind) or ()
+    if not {BROWSER, EMAIL} & {*channels}:
+        return None
+    quiet = quiet_until(user, now)
+    mail_us = max(quiet or 0, (now // MAIL_EVERY + 1) * MAIL_EVERY) if EMAIL in channels else None
+    return NewNotification(user.id, kind, dedupe, contact_id, about, BROWSER in channels and quiet is None, mail_us)
+
+
+class NotificationWorker(Worker):
+    """Looks for events until it is stopped. Several processes may do so: what one has stored, no other stores."""
+
+    log, label, failure = LOG, "notifying people", "looking for what people want to know failed and will be retried"
+    poll_seconds = 1.0
+
+    def __init__(self, store: Store, people: Store, clock: Clock, post: Post, place: Installation, outage: Outage | None = None) -> None:
+        """`people`: the store that has people, which a cell has not."""
+        super().__init__(outage)
+        self._store, self._people_store, self._clock, self._post, self._place = store, people, clock, post, place
+        self._people: list[User] = []
+        self._people_us = self._items_us = self._pruned_us = 0
+
+    async def drain(self) -> None:
+        """Notify of all that has happened, and mail what is due."""
+        self._people_us = self._items_us = 0
+        await self._round()
+
+    async def _round(self) -> float:
+        now = self._clock()
+        if now - self._people_us >= PEOPLE_EVERY:
+            listed = await self._people_store.read(list_users(MOST_PEOPLE, state=ACTIVE))
+            self._people = [
+                user for user in listed if any(user.notifications.get(kind) for kind in (ASSIGNMENT, REPLY, POSITIVE_REPLY, CRITICAL))
+            ]
+            self._people_us = now
+        if self._people:
+            await self._look(now)
+        await self._mail(now)
+        return self.poll_seconds
+
+    def _wanting(self, client: int, *kinds: str) -> list[User]:
+        return [user for user in self._people if user.scopes(client) and any(user.notifications.get(kind) for kind in kinds)]
+
+    async def _look(self, now: Micros) -> None:
+        newest = await self._store.read(list_newest_events())
+        positions = await self._store.read(notification_positions())
+        looks_at_items = now - self._items_us >= ITEMS_EVERY
+        prunes = now - self._pruned_us >= PRUNE_EVERY
+        for client, last in newest.items():
+            if last > positions.get(client, 0) and self._wanting(client, ASSIGNMENT, REPLY, POSITIVE_REPLY):
+                # Where nobody wanted to know, the position is old: not the whole log is read then.
+                await self._look_at(client, max(positions.get(client, last - PAGE), last - MOST_BEHIND), now)
+            if looks_at_items and (people := self._wanting(client, CRITICAL)):
+                await self._look_at_items(client, people, now)
+            if prunes and client in positions:
+                await self._store.write(prune_notifications(client, now, PAGE))
+        self._items_us = now if looks_at_items else self._items_us
+        self._pruned_us = now if prunes else self._pruned_us
+
+    async def _look_at(self, client: int, after: int, now: Micros) -> None:
+        page = await self._store.read(list_logged_events(client, after, PAGE, TYPES))
+        events = [event for event in page.events if now - event.at < RECENT]
+        numbers = [event.data["message_id"] for event in events if "message_id" in event.data]
+        messages = await self._store.read(get_messages(client, numbers)) if numbers else {}
+        contacts = {event.record_id for event in events if event.record_id is not None}
+        assignees = await self._store.read(find_assignees(client, sorted(contacts))) if contacts else {}
+        new = [each for event in events for each in self._of_event(client, event, messages, assignees, now)]
+        await self._store.write(store_notifications(client, new, now, page.last))
+
+    def _of_event(
+        self, client: int, event: LoggedEvent, messages: Mapping[int, Message], assignees: Mapping[int, str], now: Micros
+    ) -> list[NewNotification]:
+        dedupe, contact = f"evt_{event.sequence}", event.record_id
+        if contact is None:
+            return []
+        if event.type == EventType.CONVERSATION_ASSIGNED:
+            told = [(ASSIGNMENT, user) for user in self._wanting(client, ASSIGNMENT) if user.id == event.data.get("assignee_id")]
+            told = [(kind, user) for kind, user in told if user.id != event.cause.get("key_id")]
+        else:
+            message = messages.get(event.data.get("message_id", 0))
+            if message is None or message.automatic or now - message.occurred_us > DAY:
+                return []
+            own = [(REPLY, user) for user in self._wanting(client, REPLY) if user.id == assignees.get(contact)]
+            positive = self._wanting(client, POSITIVE_REPLY) if message.label in PROMISING else []
+            told = own + [(POSITIVE_REPLY, user) for user in positive if user.id not in {owner.id for _, owner in own}]
+        return [new for kind, user in told if (new := _new(user, kind, dedupe, now, contact)) is not None]
+
+    async def _look_at_items(self, client: int, people: Sequence[User], now: Micros) -> None:
+        new: list[NewNotification] = []
+        for item in await self._store.read(list_items([client], now)):
+            if item.severity == CRITICAL_ITEM:
+                about = " ".join(filter(None, (item.kind, item.channel, item.tool)))
+                dedupe = f"{about} {item.id if item.kind in ('endpoint', 'job') else ''}"
+                new += [each for user in people if (each := _new(user, CRITICAL, dedupe, now, about=about)) is not None]
+        if new:
+            await self._store.write(store_notifications(client, new, now))
+
+    async def _mail(self, now: Micros) -> None:
+        for client_number, user_id in await self._store.read(due_mails(now, PAGE)):
+            due = await self._store.write(claim_mails(client_number, user_id, now))
+            # Rights may have changed since.
+            user = next((user for user in self._people if user.id == user_id and user.scopes(client_number)), None)
+            client = await self._store.read(find_client_by_number(client_number))
+            if not due or user is None or client is None:
+                continue
+            if (why := why_not_mailed(user.email, self._place.mail_domains)) is not None or not self._place.mail_from:
+                LOG.warning("no notification is mailed to user %s: %s", user.id, why or "TOUCHBASE_SMTP_FROM is not set")
+                continue
+            answer = await self._post(mailto([user.email]), {}, self._source(user, client, due))
+            if answer.status == ACCEPTED:
+                continue
+            LOG.warning("a mail with notifications for user %s was not sent: %s", user.id, answer.error or answer.status)
+            if answer.failure == UNREACHABLE:  # no server has it; after another failure it may have been taken
+                await self._store.write(return_mails(client_number, [each.id for each in due], now + MAIL_EVERY))
+
+    def _source(self, user: User, client: Client, due: Sequence[Notification]) -> bytes:
+        name = client.name or client.client_id
+        lines = [line_of(each, name) for each in due[:MOST_LINES]]
+        if len(due) > MOST_LINES:
+            lines.append(f"and {len(due) - MOST_LINES} more")
+        if self._place.public_url:
+            lines += ["", f"{self._place.public_url}/console/replies?client={client.handle}"]
+        mail = EmailMessage(policy=SMTP)
+        mail["From"], mail["To"] = self._place.mail_from, user.email
+        mail["Subject"] = lines[0] if len(due) == 1 else f"{len(due)} notifications about {name}"
+        mail["Date"], mail["Message-ID"] = formatdate(), make_msgid(domain=parseaddr(self._place.mail_from)[1].rpartition("@")[2])
+        mail["Auto-Submitted"] = "auto-generated"
+        mail.set_content("\n".join([*lines, "", "Your profile in Touchbase says what you are told of, and when.", ""]))
+        return mail.as_bytes()
+
+
+_SAID: Mapping[str, Any] = {
+    ASSIGNMENT: "The conversation with {who} is yours ({client})",
+    REPLY: "{who} replied to you ({client})",
+    POSITIVE_REPLY: "{who} is interested ({client})",
+    CRITICAL: "{client} needs somebody: {about}",
+}
+
+
+def line_of(notification: Notification, client: str) -> str:
+    """Return a notification in one line."""
+    who = " ".join(filter(None, (notification.first_name, notification.last_name))) or notification.email or "a contact"
+    about = notification.about.replace("_", " ")
+    text = str(_SAID[notification.kind]).format(who=who, client=client, about=about)
+    return " ".join(text.split())

@@ -1,0 +1,200 @@
+"""Notifications: each person is told once of what they chose, in the console and by e-mail, and of nothing that they may not see."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+import pytest
+from tests.auth.test_people import Browser, Office, grants, office, quick_passwords
+from tests.conversations.test_conversations import PATH as CONVERSATIONS
+from tests.conversations.test_people import reply_to
+from tests.live.test_stream import another_reply
+
+from touchbase.notifying.worker import NotificationWorker
+from touchbase.outgoing.http_client import Answer
+from touchbase.outgoing.models import UNREACHABLE, Installation
+from touchbase.sql.store import Store
+
+__all__ = ["office", "quick_passwords"]
+PATH = "/team/v1/notifications"
+
+
+@dataclass
+class Team:
+    """People with a mail server."""
+
+    office: Office
+    worker: NotificationWorker
+    mails: list[tuple[str, str]] = field(default_factory=list)
+    answers: list[Answer] = field(default_factory=list)
+    """Answers of the mail server before the usual one."""
+
+    async def post(self, url: str, headers: dict[str, str], body: bytes) -> Answer:
+        answer = self.answers.pop(0) if self.answers else Answer(1, 250)
+        if answer.status == 250:
+            self.mails.append((url, body.decode()))
+        return answer
+
+    async def person(self, name: str, wanted: dict[str, Any], **rights: Any) -> Browser:
+        browser = await self.office.join(f"{name}@example.com", **(rights or {"role": "operator"}))
+        reply = await browser("PATCH", f"/team/v1/users/{browser.user['id']}", {"notifications": wanted})
+        assert reply.status == 200, reply.body
+        return browser
+
+    async def pass_time(self, seconds: float = 1) -> None:
+        self.office.call.clock.move(seconds)
+        await self.worker.drain()
+
+    async def told(self, browser: Browser, query: str = "") -> list[tuple[str, bool]]:
+        reply = await browser("GET", f"{PATH}{query}")
+        assert reply.status == 200, reply.body
+        return [(each["text"], each["browser"]) for each in reply.json()["data"]]
+
+
+@pytest.fixture
+def team(office: Office, store: Store) -> Team:
+    opened: Team
+
+    async def post(url: str, headers: dict[str, str], body: bytes) -> Answer:
+        return await opened.post(url, headers, body)
+
+    place = Installation("https://touchbase.example", "Touchbase <tb@example.com>", mail_domains=("example.com",))
+    opened = Team(office, NotificationWorker(store, store, office.call.clock, post, place))
+    return opened
+
+
+async def assign(team: Team, contact: int, to: str, client_id: str = "ours") -> None:
+    reply = await team.office("PATCH", f"{CONVERSATIONS}/{client_id}/{contact}", {"assignee_id": to})
+    assert reply.status == 200, reply.body
+
+
+async def test_assignment__is_told_once_by_browser_and_mail(team: Team) -> None:
+    contact = await reply_to(team.office, "ours")
+    mira = await team.person("mira", {"assignment": ["browser", "email"]})
+    ben = await team.person("ben", {})
+    await assign(team, contact, mira.user["id"])
+
+    await team.pass_time()
+    await team.pass_time(301)
+    await team.pass_time(301)
+
+    line = "The conversation with ann@ours.example is yours (ours)"
+    assert (await team.told(mira), await team.told(ben)) == ([(line, True)], [])
+    [(url, mail)] = team.mails
+    assert url == "mailto:mira@example.com"
+    assert line in re.sub(r"\s+", " ", mail)
+    assert "https://touchbase.example/console/replies?client=" in mail
+
+
+async def test_own_act__tells_nobody(team: Team) -> None:
+    contact = await reply_to(team.office, "ours")
+    mira = await team.person("mira", {"assignment": ["browser"]})
+
+    await mira("PATCH", f"{CONVERSATIONS}/ours/{contact}", {"assignee_id": "me"})
+    await team.pass_time()
+
+    assert await team.told(mira) == []
+
+
+async def test_reply__is_told_to_who_works_on_it(team: Team) -> None:
+    contact = await reply_to(team.office, "ours")
+    mira, ben = [await team.person(name, {"reply": ["browser"]}) for name in ("mira", "ben")]
+    await team.pass_time()
+    await assign(team, contact, mira.user["id"])
+    await team.pass_time()
+
+    await another_reply(team.office, "ours", contact)
+    await team.pass_time()
+
+    assert (await team.told(mira), await team.told(ben)) == ([("ann@ours.example replied to you (ours)", True)], [])
+
+
+async def test_foreign_client__tells_nobody_and_lost_rights_hide_what_was_told(team: Team) -> None:
+    contacts = {client_id: await reply_to(team.office, client_id) for client_id in ("ours", "theirs")}
+    mira = await team.person("mira", {"assignment": ["browser", "email"]}, grants=grants(ours="operator", theirs="operator"))
+    for client_id, contact in contacts.items():
+        await assign(team, contact, mira.user["id"], client_id)
+    await team.pass_time()
+    before = len(await team.told(mira))
+
+    await team.office("PATCH", f"/team/v1/users/{mira.user['id']}", {"grants": grants(ours="operator")})
+    await team.pass_time(301)
+
+    assert (before, [text for text, _ in await team.told(mira)]) == (2, ["The conversation with ann@ours.example is yours (ours)"])
+    assert len(team.mails) == 1
+
+
+async def test_quiet_hours__hold_mails_back_and_show_nothing(team: Team) -> None:
+    contact = await reply_to(team.office, "ours")
+    mira = await team.person("mira", {"assignment": ["browser", "email"], "quiet_from": "00:00", "quiet_until": "23:59"})
+    await assign(team, contact, mira.user["id"])
+
+    await team.pass_time()
+    await team.pass_time(301)
+
+    assert (await team.told(mira), team.mails) == ([("The conversation with ann@ours.example is yours (ours)", False)], [])
+    await team.pass_time(86_400)
+    assert len(team.mails) == 1
+
+
+async def test_mail_that_no_server_took__is_sent_later_and_another_failure_is_not_repeated(team: Team) -> None:
+    contact = await reply_to(team.office, "ours")
+    mira = await team.person("mira", {"assignment": ["email"]})
+    await assign(team, contact, mira.user["id"])
+    team.answers += [Answer(0, failure=UNREACHABLE, error="refused"), Answer(0, failure="timeout", error="silent")]
+
+    for _ in range(4):
+        await team.pass_time(301)
+
+    assert (team.mails, team.answers) == ([], [])
+
+
+async def test_read_notifications__are_not_mailed(team: Team) -> None:
+    contact = await reply_to(team.office, "ours")
+    mira = await team.person("mira", {"assignment": ["browser", "email"]})
+    await assign(team, contact, mira.user["id"])
+    await team.pass_time()
+
+    read = await mira("POST", f"{PATH}/read")
+    await team.pass_time(301)
+
+    assert (read.status, await team.told(mira, "?unread=true"), team.mails) == (204, [], [])
+    assert len(await team.told(mira)) == 1
+    assert (await team.office("POST", f"{PATH}/read")).status == 403
+    assert (await team.office("GET", PATH)).json()["data"] == []
+
+
+async def test_address_that_may_get_no_mail__gets_none(team: Team) -> None:
+    contact = await reply_to(team.office, "ours")
+    team.worker._place = Installation("", "Touchbase <tb@example.com>", mail_domains=("other.example",))
+    mira = await team.person("mira", {"assignment": ["email"]})
+    await assign(team, contact, mira.user["id"])
+
+    await team.pass_time()
+    await team.pass_time(301)
+
+    assert team.mails == []
+    assert len(await team.told(mira)) == 1
+
+
+async def test_what_nobody_sends__is_refused(team: Team) -> None:
+    mira = await team.person("mira", {})
+
+    refused = await mira("PATCH", f"/team/v1/users/{mira.user['id']}", {"notifications": {"mention": ["email"], "reply": ["slack"]}})
+
+    assert [each["pointer"] for each in refused.json()["errors"]] == ["/notifications/mention", "/notifications/reply"]
+
+
+async def test_deleted_contact__takes_its_notifications_along(team: Team, execute_sql: Callable[..., Any]) -> None:
+    contact = await reply_to(team.office, "ours")
+    mira = await team.person("mira", {"assignment": ["browser"]})
+    await assign(team, contact, mira.user["id"])
+    await team.pass_time()
+
+    await team.office("POST", f"/public/v2/contacts/{contact}/erase", {"confirm": True}, x_client_id="ours")
+    await team.office("DELETE", f"/public/v2/contacts/{contact}", x_client_id="ours")
+
+    assert all("ann@ours.example" not in text for text, _ in await team.told(mira))
