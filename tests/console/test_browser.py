@@ -406,3 +406,16 @@ def test_read_only_key__shows_contacts_without_any_way_to_change_them(start: Cal
     console.server.get(f"/admin/v1/keys/{made['key_id']}", "DELETE", **admin)
     console.go(page, "/contacts")
     page.get_by_label("API key").wait_for()
+
+
+@on_sqlite
+def test_forced_colours__leave_every_part_readable(console: Console, subtests: pytest.Subtests) -> None:
+    page = console.open("/all/overview")
+    page.emulate_media(forced_colors="active")
+    for path in ("/all/overview", "/all/webhooks?tab=refused", f"/contacts{OF}", f"/contacts/3{OF}", f"/settings{OF}", f"/replies{OF}"):
+        with subtests.test(path=path):
+            console.go(page, path)
+            if "replies" in path:
+                press(page, "j")
+                page.locator(".pane .letter").first.wait_for()
+            assert axe_faults(page) == []

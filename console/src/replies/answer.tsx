@@ -70,7 +70,7 @@ function How({ conversation, capability }: { conversation: Conversation; capabil
       <p class="faint">
         {url ? `${new URL(url).host} · ` : recipient ? `${recipient} · ` : ''}
         {`${reason}. ${advice} `}
-        {isAdmin.value && reason?.includes('token') && <a href={href(`/clients/${conversation.client_id}`)}>Open its connection</a>}
+        {isAdmin.value && reason?.includes('token') && <a href={href(`/clients/${conversation.client_id}`, { connection: `email_campaign/${tool}`, field: 'token' }, conversation.client_id)}>Open its connection</a>}
       </p>
     </div>
   );
