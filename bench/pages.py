@@ -30,10 +30,10 @@ _GROWN = re.compile(r"(?P<what>.+?),? with (?P<count>[\d,]+) contacts(?P<order>,
 
 def keep(name: str, report: Path, command: str) -> None:
     """Put a run's rows, notes, machine and command in place of the run that had this name."""
-    found = json.loads(report.read_text(encoding="utf-8"))
-    rows = [[row["what"], row["measured"], row["limit"], row["verdict"]] for row in found["rows"]]
-    notes = [note for note in found["notes"] if any(word in note for word in TOLD)]
-    runs = {**load(), name: {"command": command, "machine": found["machine"], "rows": rows, "notes": notes}}
+    document = json.loads(report.read_text(encoding="utf-8"))
+    rows = [[row["what"], row["measured"], row["limit"], row["verdict"]] for row in document["rows"]]
+    notes = [note for note in document["notes"] if any(word in note for word in TOLD)]
+    runs = {**load(), name: {"command": command, "machine": document["machine"], "rows": rows, "notes": notes}}
     DATA.write_text(json.dumps(dict(sorted(runs.items())), indent=1) + "\n", encoding="utf-8")
 
 

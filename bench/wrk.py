@@ -80,15 +80,15 @@ def _burst(address: Address, shape: Shape, connections: int, seconds: float, rat
         whole = max(1, round(seconds))
         command = ["wrk", "-t1", f"-c{connections}", f"-d{whole}s", "--timeout", "10s", "-s", str(script), address.url]
         said = subprocess.run(command, capture_output=True, text=True, check=True).stdout
-    told = json.loads(said.strip().splitlines()[-1])
+    document = json.loads(said.strip().splitlines()[-1])
     return Burst(
-        requests=told["requests"],
-        seconds=told["us"] / 1e6,
-        errors=told["errors"],
-        p50_ms=told["p50"] / 1000,
-        p99_ms=told["p99"] / 1000,
-        p999_ms=told["p999"] / 1000,
-        max_ms=told["max"] / 1000,
+        requests=document["requests"],
+        seconds=document["us"] / 1e6,
+        errors=document["errors"],
+        p50_ms=document["p50"] / 1000,
+        p99_ms=document["p99"] / 1000,
+        p999_ms=document["p999"] / 1000,
+        max_ms=document["max"] / 1000,
         wanted_rate=rate,
     )
 

@@ -45,8 +45,8 @@ class BackgroundLoad:
     def wait_until_cut(self, seconds: float) -> SlowClientCounts:
         """Wait until the server has cut `slow` connections of each kind, at most this many seconds."""
         output, _ = self._process.communicate(f"{seconds:g}\n")
-        found = json.loads(output)
-        return SlowClientCounts(found["idle"], Counter(found["cut"]))
+        document = json.loads(output)
+        return SlowClientCounts(document["idle"], Counter(document["cut"]))
 
     def never_cut(self, counts: SlowClientCounts) -> Counter[str]:
         """Count the slow clients that were never cut, by kind."""

@@ -53,9 +53,9 @@ class Response:
     def problem(self) -> dict[str, Any]:
         """The problem body without its request id, which is checked."""
         assert self.headers["content-type"] == "application/problem+json"
-        found = self.json()
-        assert found.pop("request_id") == self.headers["x-request-id"]
-        return found
+        body = self.json()
+        assert body.pop("request_id") == self.headers["x-request-id"]
+        return body
 
 
 class CountedMetrics(NoMetrics):

@@ -384,9 +384,9 @@ def engine_url(request: pytest.FixtureRequest) -> str:
 @pytest.fixture
 async def store(engine_url: str) -> AsyncIterator[Store]:
     """A fresh store, once for each engine."""
-    made = await open_store(engine_url, encryption_keys=ENCRYPTION_KEYS)
-    yield made
-    await made.close()
+    store = await open_store(engine_url, encryption_keys=ENCRYPTION_KEYS)
+    yield store
+    await store.close()
 
 
 def names_in(folder: Path) -> list[str]:
@@ -427,6 +427,6 @@ async def memory(sqlite_template: Path) -> AsyncIterator[Store]:
     """A SQLite store, for behaviour that does not depend on the engine."""
     with tempfile.TemporaryDirectory(prefix="touchbase-memory-") as folder:
         shutil.copyfile(sqlite_template, Path(folder) / "store.db")
-        made = await open_store(f"sqlite:///{folder}/store.db", encryption_keys=ENCRYPTION_KEYS)
-        yield made
-        await made.close()
+        store = await open_store(f"sqlite:///{folder}/store.db", encryption_keys=ENCRYPTION_KEYS)
+        yield store
+        await store.close()

@@ -54,9 +54,9 @@ class House:
         """A new client beside others, at the time at which the tests' clock began."""
         call.clock.now = NOON
         await call.settings(client_id)
-        found = await call.parts.store.read(find_client(client_id))
-        assert found is not None
-        return cls(call, client_id, found.number)
+        client = await call.parts.store.read(find_client(client_id))
+        assert client is not None
+        return cls(call, client_id, client.number)
 
     async def request(self, method: str, target: str, body: object = None, **headers: str) -> Response:
         """Send a request of this client."""
@@ -137,8 +137,8 @@ class House:
 
     async def states(self) -> list[str]:
         """The states of all webhooks, the first received first."""
-        found = await self.call.parts.store.read(list_deliveries(200, self.number))
-        return [each.state for each in sorted(found, key=lambda each: each.id)]
+        deliveries = await self.call.parts.store.read(list_deliveries(200, self.number))
+        return [each.state for each in sorted(deliveries, key=lambda each: each.id)]
 
     async def differences(self) -> list[str]:
         """What `touchbase verify` finds."""

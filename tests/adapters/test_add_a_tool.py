@@ -17,9 +17,9 @@ PAGE = Path(__file__).parents[2] / "docs" / "how-to" / "add-a-tool.md"
 
 
 def block(language: str) -> str:
-    found = re.search(rf"```{language}\n(.*?)```", PAGE.read_text(encoding="utf-8"), re.DOTALL)
-    assert found
-    return found[1]
+    match = re.search(rf"```{language}\n(.*?)```", PAGE.read_text(encoding="utf-8"), re.DOTALL)
+    assert match
+    return match[1]
 
 
 def test_add_a_tool_page__has_an_adapter_that_reads_its_fixture() -> None:

@@ -141,9 +141,9 @@ def statuses() -> dict[str, int]:
 def test_limits_page__gives_the_status_of_each_error_code(subtests: pytest.Subtests) -> None:
     for about, _, answer, _ in limits():
         with subtests.test(about):
-            found = re.fullmatch(r"(\d{3}) `(\w+)`", answer)
+            match = re.fullmatch(r"(\d{3}) `(\w+)`", answer)
 
-            assert found is None or statuses().get(found[2]) == int(found[1])
+            assert match is None or statuses().get(match[2]) == int(match[1])
 
 
 def value_at(place: str) -> Any:

@@ -67,9 +67,9 @@ async def test_create_key__returns_the_key_once_with_the_given_properties(guarde
 async def test_create_key__defaults_to_read_and_write_for_all_clients_without_expiry(guarded: ApiClient) -> None:
     everything = await held(guarded)
 
-    made = (await guarded.post(KEYS, {"name": "x"}, **everything)).json()
+    body = (await guarded.post(KEYS, {"name": "x"}, **everything)).json()
 
-    assert (made["client_id"], made["scopes"], made["expires_time"], made["prefix"][:8]) == (None, [READ, WRITE], None, "tb_live_")
+    assert (body["client_id"], body["scopes"], body["expires_time"], body["prefix"][:8]) == (None, [READ, WRITE], None, "tb_live_")
 
 
 @pytest.mark.parametrize(
@@ -234,7 +234,7 @@ async def test_rotate_key__limits_the_expiry_to_the_end_of_year_9999(guarded: Ap
 async def test_key_routes__with_an_admin_key_of_one_client_reach_only_its_keys(guarded: ApiClient) -> None:
     everything, own, theirs = await held(guarded), await held(guarded, of="ours"), await held(guarded, of="theirs")
 
-    made = await guarded.post(KEYS, {"name": "x", "scopes": [READ]}, **own)
+    response = await guarded.post(KEYS, {"name": "x", "scopes": [READ]}, **own)
     refused = [
         await guarded.post(KEYS, {"name": "x", "client_id": "theirs"}, **own),
         await guarded.post(KEYS, {"name": "x", "client_id": "nobody"}, **own),
@@ -247,7 +247,7 @@ async def test_key_routes__with_an_admin_key_of_one_client_reach_only_its_keys(g
             await guarded("DELETE", f"{KEYS}/{foreign}", **own),
         ]
 
-    assert (made.status, made.json()["client_id"]) == (201, "ours")
+    assert (response.status, response.json()["client_id"]) == (201, "ours")
     assert [(reply.status, reply.problem["errors"][0]["pointer"]) for reply in refused] == [(422, "/client_id")] * 2
     assert {reply.status for reply in hidden} == {404}
     assert {each["client_id"] for each in (await guarded.get(KEYS, **own)).json()["data"]} == {"ours"}

@@ -55,10 +55,10 @@ class Clock:
 
 
 def test_make_key__has_a_prefix_an_id_a_secret_and_a_checksum() -> None:
-    made = make_key("test")
+    key = make_key("test")
 
-    assert re.fullmatch(r"tb_test_[0-9a-f]{12}_[0-9a-f]{64}_[0-9a-f]{8}", made.text)
-    assert key_parts(made.text) == (made.key_id, made.digest)
+    assert re.fullmatch(r"tb_test_[0-9a-f]{12}_[0-9a-f]{64}_[0-9a-f]{8}", key.text)
+    assert key_parts(key.text) == (key.key_id, key.digest)
 
 
 def test_make_key__is_unique() -> None:
@@ -76,10 +76,10 @@ def test_key_parts__detects_one_wrong_character() -> None:
 async def test_add_key__stores_only_a_digest_of_the_secret(watched: Watched) -> None:
     text = await add_key(watched, None, [ADMIN], "first", 0)  # type: ignore[arg-type]
 
-    kept = await watched.read(find_key(text.split("_")[2]))
+    key = await watched.read(find_key(text.split("_")[2]))
 
-    assert text.split("_")[3] not in repr(kept)
-    assert len(kept.digest) == 32
+    assert text.split("_")[3] not in repr(key)
+    assert len(key.digest) == 32
 
 
 async def test_authenticator__reads_the_store_once_per_second(watched: Watched) -> None:

@@ -132,8 +132,8 @@ async def test_raise_ids__lets_a_cell_give_out_ids_of_its_own_range(store: Store
     cell = await eu(store)
 
     await store.write(raise_ids(cell.first_id))
-    made = await store.write(create_client("acme", "", 1))
+    client = await store.write(create_client("acme", "", 1))
     await store.write(raise_ids(cell.first_id))
     next_made = await store.write(create_client("bolt", "", 1))
 
-    assert cell.first_id < made.number < next_made.number < cell.first_id + 2**20
+    assert cell.first_id < client.number < next_made.number < cell.first_id + 2**20

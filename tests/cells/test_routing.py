@@ -85,10 +85,10 @@ async def test_create__refuses_an_id_of_a_client_of_another_cell(call: ApiClient
 
 
 async def test_create__puts_a_client_into_the_cell_that_it_names(call: ApiClient, router: CellRouter) -> None:
-    made = await call.post("/admin/v1/clients", {"client_id": "acme", "cell": "us"})
+    response = await call.post("/admin/v1/clients", {"client_id": "acme", "cell": "us"})
     unknown = await call.post("/admin/v1/clients", {"client_id": "bolt", "cell": "mars"})
 
-    assert made.status == 201, made.body
+    assert response.status == 201, response.body
     assert router.placement.place_of("acme").cell == 2
     assert unknown.status == 422
     assert unknown.json()["errors"][0]["pointer"] == "/cell"
@@ -98,9 +98,9 @@ async def test_create__puts_a_client_into_the_cell_that_it_names(call: ApiClient
 async def test_create__goes_on_where_a_process_stopped_after_the_reservation(call: ApiClient, router: CellRouter) -> None:
     await router.home.write(reserve_place("acme", 2))
 
-    made = await call.post("/admin/v1/clients", {"client_id": "acme", "cell": "eu"})
+    response = await call.post("/admin/v1/clients", {"client_id": "acme", "cell": "eu"})
 
-    assert made.status == 201, made.body
+    assert response.status == 201, response.body
     place = await router.home.read(find_place("acme"))
     assert (place.cell, place.number is not None) == (2, True)
 
@@ -120,8 +120,8 @@ async def test_rotate__keeps_the_former_id_of_a_client_in_a_cell(call: ApiClient
         reply = await call.post(f"/admin/v1/clients/{house.client_id}/rotate-id", {"client_id": f"new-{house.client_id}"})
         assert reply.status == 200, reply.body
         for client_id in (house.client_id, f"new-{house.client_id}"):
-            found = await router.read(find_client(client_id, call.clock()))
-            assert found.number == house.number
+            client = await router.read(find_client(client_id, call.clock()))
+            assert client.number == house.number
     taken = await call.post("/admin/v1/clients/new-client-0/rotate-id", {"client_id": "new-client-1"})
     assert taken.status == 409
 
@@ -268,9 +268,9 @@ class TestDown:
         for house in made:
             await house.request("POST", "/public/v2/contacts", {"email": "ada@example.com"})
 
-        found = await router.read(find_new_events({house.number: 0 for house in made}))
+        new_events = await router.read(find_new_events({house.number: 0 for house in made}))
 
-        assert set(found) == {house.number for house in made if router.placement.cell_of(house.number) != 1}
+        assert set(new_events) == {house.number for house in made if router.placement.cell_of(house.number) != 1}
 
     async def test_the_server_is_ready_and_says_which_cell_is_down(self, router: CellRouter, made: list[House]) -> None:
         await router.check()

@@ -44,9 +44,9 @@ def fill(client_id: str, many: int) -> None:
 def test_clients_add__generates_an_unguessable_id(store: Run) -> None:
     made = store("clients", "add", "--name", "Acme Ltd")
 
-    found = re.fullmatch(r"([0-9a-f]{40})\n", made.stdout)
-    assert found
-    assert shown(store, found[1])["name"] == "Acme Ltd"
+    match = re.fullmatch(r"([0-9a-f]{40})\n", made.stdout)
+    assert match
+    assert shown(store, match[1])["name"] == "Acme Ltd"
 
 
 def test_clients_add__prints_the_id_and_whether_it_existed(store: Run) -> None:

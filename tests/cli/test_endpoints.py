@@ -12,7 +12,7 @@ def test_commands__show_and_change_an_endpoint(store: Run) -> None:
     acme = ("--client", "acme")
     store("clients", "add", "acme", env=env)
     url = "https://receiver.example/hooks"
-    made = json.loads(store("endpoints", "add", *acme, url, "--type", "contact.replied", "--json", env=env).stdout)
+    document = json.loads(store("endpoints", "add", *acme, url, "--type", "contact.replied", "--json", env=env).stdout)
 
     listed = json.loads(store("endpoints", "list", "--json", env=env).stdout)
     rotated = json.loads(store("endpoints", "rotate-secret", *acme, "1", "--json", env=env).stdout)
@@ -22,9 +22,9 @@ def test_commands__show_and_change_an_endpoint(store: Run) -> None:
     attempts = store("endpoints", "attempts", *acme, env=env)
     removed = store("endpoints", "remove", *acme, "1", env=env)
 
-    assert [(one["id"], one["url"], one["types"], one.get("secret")) for one in listed] == [(1, made["url"], ["contact.replied"], None)]
-    assert made["secret"].startswith("whsec_")
-    assert rotated["secret"] not in ("", made["secret"])
+    assert [(one["id"], one["url"], one["types"], one.get("secret")) for one in listed] == [(1, document["url"], ["contact.replied"], None)]
+    assert document["secret"].startswith("whsec_")
+    assert rotated["secret"] not in ("", document["secret"])
     assert (refused.exit_code, "https" in refused.stderr) == (2, True)
     assert (missing.exit_code, "there is no event evt_7" in missing.stderr) == (1, True)
     assert [each.exit_code for each in (resumed, attempts, removed)] == [0, 0, 0]

@@ -79,11 +79,11 @@ def test_slack_url__is_read_from_standard_input_and_shown_nowhere(acme: Run, tmp
     listed = acme("endpoints", "list")
     doctor = acme("doctor")
 
-    made = json.loads(added.stdout)
-    assert (made["kind"], made["url"], made["types"], made["rate_limit"]) == (
+    document = json.loads(added.stdout)
+    assert (document["kind"], document["url"], document["types"], document["rate_limit"]) == (
         "slack", "https://hooks.slack.example/...", ["message.received", "contact.replied"], 1,
     )  # fmt: skip
-    assert "secret" not in made
+    assert "secret" not in document
     assert "hooks.slack.example/..." in listed.output
     assert "zq095slackqz" not in added.output + listed.output + doctor.output
     assert all(b"zq095slackqz" not in path.read_bytes() for path in tmp_path.rglob("*") if path.is_file())
@@ -97,8 +97,8 @@ def test_mail__needs_a_server_and_recipients(acme: Run) -> None:
     assert without.exit_code == nobody.exit_code == 2
     assert "TOUCHBASE_SMTP_URL" in without.output
     assert "1 to 20 e-mail addresses" in nobody.output
-    made = json.loads(added.stdout)
-    assert (made["to"], made["url"]) == (["a@example.com", "b@example.com"], "mailto:a@example.com,b@example.com")
+    document = json.loads(added.stdout)
+    assert (document["to"], document["url"]) == (["a@example.com", "b@example.com"], "mailto:a@example.com,b@example.com")
     assert "zq096mailqz" not in without.output + nobody.output + added.output
 
 
@@ -151,8 +151,12 @@ def test_hubspot__is_added_once_its_connection_can_write_and_tested_with_its_tok
 
     assert (early.exit_code, "access token" in early.stderr) == (2, True)
     assert (wrong.exit_code, "STATUS=NAME" in wrong.stderr) == (2, True)
-    made = json.loads(added.stdout)
-    assert (made["kind"], made["url"], made["values"]) == ("hubspot", "hubspot:contacts", {"replied": "REPLIED", "not now": "NOT_NOW"})
+    document = json.loads(added.stdout)
+    assert (document["kind"], document["url"], document["values"]) == (
+        "hubspot",
+        "hubspot:contacts",
+        {"replied": "REPLIED", "not now": "NOT_NOW"},
+    )
     assert tested.exit_code == 0, tested.stderr
     assert tokens == ["Bearer pat-zq202hubqz"]
     assert "pat-zq202hubqz" not in added.stdout + tested.stdout + listed.stdout

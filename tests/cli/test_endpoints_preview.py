@@ -49,10 +49,10 @@ def test_preview__shows_the_request_about_an_event(acme: Run) -> None:
     text = acme(*PREVIEW, "1", "--event", "evt_1")
 
     assert (shown.exit_code, shown.stderr) == (0, "")
-    found = json.loads(shown.stdout)
-    assert (found["kind"], found["type"]) == ("webhook", "contact.created")
-    assert found["body"]["data"]["object"]["email"] == "ada@example.com"
-    assert json.loads(text.stdout.partition("\n\n")[2]) == found["body"]
+    document = json.loads(shown.stdout)
+    assert (document["kind"], document["type"]) == ("webhook", "contact.created")
+    assert document["body"]["data"]["object"]["email"] == "ada@example.com"
+    assert json.loads(text.stdout.partition("\n\n")[2]) == document["body"]
     assert "contact.created" in text.stdout.partition("\n\n")[0]
 
 

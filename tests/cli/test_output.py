@@ -215,8 +215,8 @@ def test_json_option__prints_one_document_for_every_command(store: Run, tmp_path
     def answer(*words: str, given: str | None = None) -> dict[str, object]:
         result = store(*words, "--json", given=given)
         assert result.exit_code == 0, result.output
-        found = json.loads(result.stdout)
-        return found if isinstance(found, dict) else {"data": found}
+        document = json.loads(result.stdout)
+        return document if isinstance(document, dict) else {"data": document}
 
     assert answer("worker", "--once")["ended"] == {"applied": 1}
     assert answer("migrate") == {"migrations": [], "notes": []}
@@ -261,10 +261,10 @@ def test_verify_json__contains_the_differences(store: Run) -> None:
         connection.execute("UPDATE contact SET status = 'unheard of'")
 
     result = store("verify", "--json")
-    found = json.loads(result.stdout)
+    document = json.loads(result.stdout)
 
     assert result.exit_code == 1
-    assert [(one["client_id"], one["found"]) for one in found["differences"]] == [("acme", "'unheard of'")]
+    assert [(one["client_id"], one["found"]) for one in document["differences"]] == [("acme", "'unheard of'")]
 
 
 @pytest.mark.parametrize(

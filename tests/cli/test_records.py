@@ -20,14 +20,16 @@ def filled(store: Run) -> Run:
     """A client with three contacts and two companies."""
 
     async def fill() -> None:
-        made = await open_store("sqlite:///touchbase.db")
-        client = (await made.write(ensure_client("acme", 1))).number
-        await made.write(create_company(Creation(Company(client, 0, 5, 5, "bank.example", "First Bank"), [("Industry", "Banking")])))
-        await made.write(create_company(Creation(Company(client, 0, 6, 6, "b.example", "B"))))
+        store = await open_store("sqlite:///touchbase.db")
+        client = (await store.write(ensure_client("acme", 1))).number
+        await store.write(create_company(Creation(Company(client, 0, 5, 5, "bank.example", "First Bank"), [("Industry", "Banking")])))
+        await store.write(create_company(Creation(Company(client, 0, 6, 6, "b.example", "B"))))
         for n, (name, status) in enumerate((("Anna", "New"), ("Bert", "won"), ("Cleo", "lost"))):
             email = f"{name.lower()}@example.com"
-            await made.write(create_contact(Creation(Contact(client, 0, n, n, email, email, first_name=name, status=status, company_id=1))))
-        await made.close()
+            await store.write(
+                create_contact(Creation(Contact(client, 0, n, n, email, email, first_name=name, status=status, company_id=1)))
+            )
+        await store.close()
 
     asyncio.run(fill())
     return store

@@ -25,13 +25,13 @@ def filled(store: Run) -> Run:
     """A client with three contacts, two of them alike, and two companies."""
 
     async def fill() -> None:
-        made = await open_store("sqlite:///touchbase.db")
-        client = (await made.write(ensure_client("acme", 1))).number
+        store = await open_store("sqlite:///touchbase.db")
+        client = (await store.write(ensure_client("acme", 1))).number
         for n, (first, email) in enumerate((("Jane", "jane@example.com"), ("Jane", "j.doe@example.com"), ("Cleo", "cleo@example.org"))):
-            await made.write(create_contact(Creation(Contact(client, 0, n, n, email, email, first_name=first, last_name="Doe"))))
+            await store.write(create_contact(Creation(Contact(client, 0, n, n, email, email, first_name=first, last_name="Doe"))))
         for n, domain in enumerate(("a.example", "b.example")):
-            await made.write(create_company(Creation(Company(client, 0, n, n, domain, domain.upper()))))
-        await made.close()
+            await store.write(create_company(Creation(Company(client, 0, n, n, domain, domain.upper()))))
+        await store.close()
 
     asyncio.run(fill())
     return store

@@ -28,11 +28,11 @@ def filled(store: Run) -> Run:
     """Two clients with a contact each, one of them mailed."""
 
     async def fill() -> None:
-        made = await open_store("sqlite:///touchbase.db")
+        store = await open_store("sqlite:///touchbase.db")
         for name in ("acme", "beta"):
-            client = (await made.write(ensure_client(name, 1))).number
-            await made.write(create_contact(Creation(Contact(client, 0, AT, AT, "ann@example.com", "ann@example.com", status="new"))))
-        await made.close()
+            client = (await store.write(ensure_client(name, 1))).number
+            await store.write(create_contact(Creation(Contact(client, 0, AT, AT, "ann@example.com", "ann@example.com", status="new"))))
+        await store.close()
 
     asyncio.run(fill())
     sent = StoredEvent(CONTACT, 1, AT, "k", "email_sent", "sent", None, "camp", "email_campaign", "Autumn", 1, AT, VIA_EMAIL, {}, "7")

@@ -159,9 +159,9 @@ def test_secrets__appear_in_no_response_log_metric_or_banner(
         place = parts.netloc.rpartition("@")[2]
         engine_url = urlunsplit(parts._replace(netloc=f"{parts.username or 'postgres'}:{PASSWORD}@{place}"))
     server = serve("--auth", "api-key", "--log-level", "debug", "--database", engine_url)
-    found = re.search(r"key +(tb_\w+)", server.banner)
-    assert found
-    key = found[1]
+    match = re.search(r"key +(tb_\w+)", server.banner)
+    assert match
+    key = match[1]
     canaries = [*CANARIES, key, key.split("_")[3]]
 
     answers = [*connecting_answers(server, key), *every_answer(server, key), *unreadable_answers(server)]

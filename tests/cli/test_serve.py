@@ -42,9 +42,9 @@ class Server:
             self.banner += line
             if "try it" in line:
                 break
-        found = re.search(r"http://(?:127\.0\.0\.1|0\.0\.0\.0):(\d+)", self.banner)
-        assert found, self.log()
-        self.port = int(found[1])
+        match = re.search(r"http://(?:127\.0\.0\.1|0\.0\.0\.0):(\d+)", self.banner)
+        assert match, self.log()
+        self.port = int(match[1])
 
     def log(self) -> str:
         self.errors.seek(0)
@@ -118,9 +118,9 @@ def test_serve__without_options_creates_a_contact_and_stops_cleanly(serve: Serve
 @pytest.mark.slow
 def test_serve_with_api_keys__creates_one_first_key_and_no_default_client(serve: Serve, run: Run) -> None:
     first = serve("--auth", "api-key")
-    found = re.search(r"key +(tb_\w+)", first.banner)
-    assert found
-    key = found[1]
+    match = re.search(r"key +(tb_\w+)", first.banner)
+    assert match
+    key = match[1]
 
     refused, _ = first.post("/public/v2/contacts", {"email": "a@example.com"})
     guessed, _ = first.post("/public/crm-webhook/default", {})

@@ -35,18 +35,18 @@ def run(served: Served, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
 
 def test_records__are_created_changed_shown_listed_and_searched(run: Run, client_id: str) -> None:
     of = ("--client", client_id, "--json")
-    made = json.loads(run("contacts", "create", "email=ann@example.com", "first_name=Ann", "cf.Seats=40", *of).stdout)
-    said = json.loads(run("contacts", "update", str(made["id"]), "contact_status=won", "--dry-run", *of).stdout)
-    changed = json.loads(run("contacts", "update", str(made["id"]), "contact_status=won", "first_name=", "cf.Seats=", *of).stdout)
+    document = json.loads(run("contacts", "create", "email=ann@example.com", "first_name=Ann", "cf.Seats=40", *of).stdout)
+    said = json.loads(run("contacts", "update", str(document["id"]), "contact_status=won", "--dry-run", *of).stdout)
+    changed = json.loads(run("contacts", "update", str(document["id"]), "contact_status=won", "first_name=", "cf.Seats=", *of).stdout)
     company = json.loads(run("companies", "create", "domain=example.com", "name=First", *of).stdout)
 
-    assert (made["contact_custom_fields"], changed["contact_custom_fields"]) == ({"Seats": "40"}, {})
+    assert (document["contact_custom_fields"], changed["contact_custom_fields"]) == ({"Seats": "40"}, {})
     assert "contact_status" in [each["field"] for each in said["changed"]]
     assert (changed["contact_status"], changed["first_name"]) == ("won", "")
-    assert json.loads(run("contacts", "list", "--filter", "contact_status[in]=won,new", *of).stdout)[0]["id"] == made["id"]
+    assert json.loads(run("contacts", "list", "--filter", "contact_status[in]=won,new", *of).stdout)[0]["id"] == document["id"]
     assert json.loads(run("contacts", "list", "--filter", "contact_status=new", *of).stdout) == []
     assert json.loads(run("companies", "search", "firs", *of).stdout)[0]["id"] == company["id"]
-    assert "ann@example.com" in run("contacts", "get", str(made["id"]), "--client", client_id).stdout
+    assert "ann@example.com" in run("contacts", "get", str(document["id"]), "--client", client_id).stdout
     assert run("contacts", "list", "--client", client_id).stdout.split()[0] == "ID"
 
 

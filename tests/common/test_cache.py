@@ -63,20 +63,20 @@ async def test_read__concurrent_reads_share_one_load_also_if_the_first_is_cancel
     reads[0].cancel()
     source.answer.set()
 
-    found = await asyncio.gather(*reads, return_exceptions=True)
+    results = await asyncio.gather(*reads, return_exceptions=True)
 
     assert source.loads == 1
-    assert isinstance(found[0], asyncio.CancelledError)
-    assert found[1:] == ["old"] * 49
+    assert isinstance(results[0], asyncio.CancelledError)
+    assert results[1:] == ["old"] * 49
 
 
 async def test_read__an_error_reaches_all_waiting_reads_and_is_not_cached(cache: Cache[str, str]) -> None:
     async def fail() -> str:
         raise OSError("away")
 
-    found = await asyncio.gather(cache.read("a", fail), cache.read("a", fail), return_exceptions=True)
+    results = await asyncio.gather(cache.read("a", fail), cache.read("a", fail), return_exceptions=True)
 
-    assert [str(one) for one in found] == ["away"] * 2
+    assert [str(one) for one in results] == ["away"] * 2
     source = Source()
     source.answer.set()
     assert await cache.read("a", source.load) == "old"

@@ -19,8 +19,8 @@ async def wait_for_a_company(store: Store, number: int, at: int = 5) -> None:
     assert client is not None
     settings = client.settings
     await store.write(set_client_settings(client.client_id, replace(settings, link_companies_by_email="existing")))
-    made = await store.write(create_contact(Creation(Contact(number, 0, at, at, email="wait@roofs.com", email_key="wait@roofs.com"))))
+    contact = await store.write(create_contact(Creation(Contact(number, 0, at, at, email="wait@roofs.com", email_key="wait@roofs.com"))))
     await store.write(start_linking(number, at))
     [job, *_] = await store.read(list_jobs(number, 1, kind="contacts.link_companies"))
-    await store.write(link_page(number, job.id, made.record.id - 1, 1, at))
+    await store.write(link_page(number, job.id, contact.record.id - 1, 1, at))
     await store.write(set_client_settings(client.client_id, settings))

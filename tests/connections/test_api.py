@@ -36,16 +36,16 @@ SECRET = "a-secret-of-ours"
 @pytest.fixture
 async def call(store: Store, make_client: MakeClient) -> ApiClient:
     """The application in open mode, with all adapters and the client acme."""
-    made = make_client(store, senders=ADAPTERS)
-    await made.settings("acme")
-    return made
+    client = make_client(store, senders=ADAPTERS)
+    await client.settings("acme")
+    return client
 
 
 @pytest.fixture
 async def sqlite_call(memory: Store, make_client: MakeClient) -> ApiClient:
-    made = make_client(memory, senders=ADAPTERS)
-    await made.settings("acme")
-    return made
+    client = make_client(memory, senders=ADAPTERS)
+    await client.settings("acme")
+    return client
 
 
 async def secrets(call: ApiClient) -> list[list[str]]:
@@ -61,14 +61,14 @@ def shown(**more: Any) -> dict[str, Any]:
 
 
 async def test_create_connection__returns_the_connection_and_stores_its_secret(call: ApiClient) -> None:
-    made = await call.post(HERE, {**HUBSPOT, "secrets": [SECRET], "settings": DECIDED})
+    response = await call.post(HERE, {**HUBSPOT, "secrets": [SECRET], "settings": DECIDED})
 
     one, listed = await call.get(f"{HERE}/crm/hubspot"), await call.get(HERE)
 
-    assert (made.status, made.headers["location"]) == (201, f"{HERE}/crm/hubspot")
-    assert made.json() == shown(secret="set", secret_count=1, settings=DECIDED)
-    assert one.json() == made.json()
-    assert listed.json() == {"data": [made.json()], "next_cursor": None}
+    assert (response.status, response.headers["location"]) == (201, f"{HERE}/crm/hubspot")
+    assert response.json() == shown(secret="set", secret_count=1, settings=DECIDED)
+    assert one.json() == response.json()
+    assert listed.json() == {"data": [response.json()], "next_cursor": None}
     assert await secrets(call) == [[SECRET]]
 
 
@@ -77,23 +77,23 @@ async def test_create_connection__applies_defaults(call: ApiClient) -> None:
 
 
 async def test_generate_secret__returns_the_new_secret_once(call: ApiClient) -> None:
-    made = (await call.post(HERE, {**HUBSPOT, "generate_secret": True})).json()
+    body = (await call.post(HERE, {**HUBSPOT, "generate_secret": True})).json()
     call.clock.move(1)
     again = (await call.patch(f"{HERE}/crm/hubspot", {"generate_secret": True})).json()
     read = (await call.get(f"{HERE}/crm/hubspot")).json()
 
-    assert len(made["generated_secret"]) >= 40
+    assert len(body["generated_secret"]) >= 40
     assert "generated_secret" not in read
-    assert (made["secret_count"], again["secret_count"]) == (1, 2)
-    assert await secrets(call) == [[again["generated_secret"], made["generated_secret"]]]
+    assert (body["secret_count"], again["secret_count"]) == (1, 2)
+    assert await secrets(call) == [[again["generated_secret"], body["generated_secret"]]]
 
 
 async def test_unknown_field__is_refused_without_repeating_its_value(call: ApiClient) -> None:
-    made = await call.post(HERE, {**HUBSPOT, "secret": SECRET})
+    response = await call.post(HERE, {**HUBSPOT, "secret": SECRET})
     await call.post(HERE, HUBSPOT)
     changed = await call.patch(f"{HERE}/crm/hubspot", {"secret": SECRET})
 
-    for reply in (made, changed):
+    for reply in (response, changed):
         assert reply.status == 422
         assert [fault["pointer"] for fault in reply.problem["errors"]] == ["/secret"]
         assert SECRET not in reply.body.decode()
@@ -112,10 +112,10 @@ async def test_create_connection__refuses_a_second_one_for_a_tool_and_channel(ca
     await call.post(HERE, HUBSPOT)
 
     again = await call.post(HERE, {**HUBSPOT, "secrets": [SECRET]})
-    other = await call.post(HERE, {"channel": "email_campaign", "tool": "instantly"})
+    response = await call.post(HERE, {"channel": "email_campaign", "tool": "instantly"})
 
     assert (again.status, again.problem["code"]) == (409, "duplicate")
-    assert other.status == 201
+    assert response.status == 201
     assert await secrets(call) == [[], []]
 
 
@@ -252,9 +252,11 @@ async def test_status_property__refuses_an_unknown_kind_and_lists_the_known_ones
 async def test_status_property__accepts_every_kind_of_each_tool(sqlite_call: ApiClient, tool: str) -> None:
     kinds = ADAPTERS.kinds("crm", tool, ConnectionSettings()) or ()
 
-    made = await sqlite_call.post(HERE, {"channel": "crm", "tool": tool, "settings": {"status_property": dict.fromkeys(kinds, "stage")}})
+    response = await sqlite_call.post(
+        HERE, {"channel": "crm", "tool": tool, "settings": {"status_property": dict.fromkeys(kinds, "stage")}}
+    )
 
-    assert made.status == 201, made.json()
+    assert response.status == 201, response.json()
     assert {"contact", "company"} <= set(kinds)
 
 
@@ -303,10 +305,10 @@ async def test_connections__require_an_admin_key_of_their_client(memory: Store, 
     own, foreign = [await add_key(memory, client.number, [ADMIN], "", 1) for client in (acme, other)]
     reading = await add_key(memory, acme.number, [READ], "", 1)
 
-    made = await call.post(HERE, HUBSPOT, x_api_key=own)
+    response = await call.post(HERE, HUBSPOT, x_api_key=own)
     replies = [await call.get(target, x_api_key=key) for key in (own, foreign, reading) for target in (HERE, f"{HERE}/crm/hubspot")]
 
-    assert made.status == 201
+    assert response.status == 201
     assert [reply.status for reply in replies] == [200, 200, 404, 404, 403, 403]
     assert (await call.post(HERE, HUBSPOT)).status == 401
 
@@ -323,12 +325,12 @@ async def test_access_token__is_stored_and_never_returned(call: ApiClient) -> No
     made = await call.post(HERE, {**HUBSPOT, "access_token": TOKEN})
     listed = await call.get(HERE)
     one = await call.get(f"{HERE}/crm/hubspot")
-    kept = await call.patch(f"{HERE}/crm/hubspot", {"settings": {"api_base": "https://eu.example.com"}, "access_token": TOKEN})
+    response = await call.patch(f"{HERE}/crm/hubspot", {"settings": {"api_base": "https://eu.example.com"}, "access_token": TOKEN})
     taken = await call.patch(f"{HERE}/crm/hubspot", {"access_token": None})
 
     assert made.json() == one.json() == listed.json()["data"][0] == shown(access_token="set", fetching=fetching())
-    assert [reply.json()["access_token"] for reply in (kept, taken)] == ["set", "not set"]
-    assert all(TOKEN.encode() not in reply.body for reply in (made, listed, one, kept, taken))
+    assert [reply.json()["access_token"] for reply in (response, taken)] == ["set", "not set"]
+    assert all(TOKEN.encode() not in reply.body for reply in (made, listed, one, response, taken))
 
 
 async def test_fetching_state__shows_the_last_error_until_the_connection_is_changed(call: ApiClient) -> None:
@@ -429,7 +431,7 @@ async def test_a_secret_that_can_never_fit__is_refused_and_its_form_named(
     place = {"channel": channel, "tool": tool}
 
     reply = await sqlite_call.post(HERE, {**place, "secrets": ["no-such-secret!"]})
-    made = await sqlite_call.post(HERE, {**place, "generate_secret": True})
+    response = await sqlite_call.post(HERE, {**place, "generate_secret": True})
     changed = await sqlite_call.patch(f"{HERE}/{channel}/{tool}", {"secrets": ["no-such-secret!"]})
 
     for refused in (reply, changed):
@@ -437,17 +439,17 @@ async def test_a_secret_that_can_never_fit__is_refused_and_its_form_named(
         assert error["pointer"] == "/secrets/0"
         assert form in error["detail"]
         assert "no-such-secret" not in refused.body.decode()
-    assert made.status == 201
+    assert response.status == 201
 
 
 async def test_a_pem__loses_its_final_newline_and_gohighlevel_names_its_location(sqlite_call: ApiClient) -> None:
     gohighlevel = {"channel": "crm", "tool": "gohighlevel"}
 
     bare = await sqlite_call.post(HERE, {**gohighlevel, "secrets": [PEM]})
-    made = await sqlite_call.post(HERE, {**gohighlevel, "secrets": [PEM + "\n"], "settings": {"location_id": "l1"}})
+    response = await sqlite_call.post(HERE, {**gohighlevel, "secrets": [PEM + "\n"], "settings": {"location_id": "l1"}})
 
     assert [error["pointer"] for error in bare.problem["errors"]] == ["/settings/location_id"]
-    assert made.status == 201
+    assert response.status == 201
     assert await secrets(sqlite_call) == [[PEM]]
 
 
@@ -456,10 +458,10 @@ async def test_espocrm__takes_a_secret_for_each_of_fifty_webhooks(sqlite_call: A
 
     fifty = await sqlite_call.post(HERE, {"channel": "crm", "tool": "espocrm", "secrets": keys[:50]})
     more = await sqlite_call.patch(f"{HERE}/crm/espocrm", {"secrets": keys})
-    other = await sqlite_call.post(HERE, {**HUBSPOT, "secrets": keys[:3]})
+    response = await sqlite_call.post(HERE, {**HUBSPOT, "secrets": keys[:3]})
 
     assert (fifty.status, fifty.json()["secret_count"], more.status) == (201, 50, 422)
-    assert [error["pointer"] for error in other.problem["errors"]] == ["/secrets"]
+    assert [error["pointer"] for error in response.problem["errors"]] == ["/secrets"]
 
 
 @pytest.mark.parametrize(
@@ -496,10 +498,10 @@ async def test_connecting__says_who_called_lately_and_would_be_refused_from_now(
     set_one = await sqlite_call.patch(f"{HERE}/email_campaign/instantly", {"secrets": [SECRET]})
     await sqlite_call("DELETE", f"{HERE}/email_campaign/instantly")
     await sqlite_call.settings("acme", require_verification={"email_campaign": True})
-    made = await sqlite_call.post(HERE, {**place, "secrets": [SECRET]})
+    response = await sqlite_call.post(HERE, {**place, "secrets": [SECRET]})
     one = await sqlite_call.get(f"{HERE}/email_campaign/instantly")
 
     assert "would_refuse" not in bare.json()
     assert set_one.json()["would_refuse"] == [own, unknown]
-    assert made.json()["would_refuse"] == [own, unknown, {**unknown, "tool": "heyreach", "reason": "verification_required"}]
+    assert response.json()["would_refuse"] == [own, unknown, {**unknown, "tool": "heyreach", "reason": "verification_required"}]
     assert "would_refuse" not in one.json()

@@ -143,10 +143,10 @@ async def test_create_unknown__of_the_connection_overrides_the_client(
 
     await worked(store, Translation("instantly", [SENT], of_connection))
 
-    found = await store.read(get_delivery(number))
+    delivery = await store.read(get_delivery(number))
     assert len(await store.read(list_records(Listing(CONTACT_TYPE, client, 5)))) == made
-    assert found is not None
-    assert found.state == ("applied" if made else "ignored")
+    assert delivery is not None
+    assert delivery.state == ("applied" if made else "ignored")
 
 
 @pytest.mark.parametrize(("of_connection", "made"), [(None, 1), (True, 1), (False, 0)])

@@ -19,9 +19,9 @@ HOOK = "/public/crm-webhook/acme"
 
 @pytest.fixture
 async def call(store: Store, make_client: MakeClient) -> ApiClient:
-    made = make_client(store, senders=load_adapters())
-    await made.settings("acme")
-    return made
+    client = make_client(store, senders=load_adapters())
+    await client.settings("acme")
+    return client
 
 
 async def test_secret__appears_in_no_response_log_delivery_or_database(

@@ -141,9 +141,9 @@ async def test_check__is_claimed_by_one_process_and_knows_outages(store: Store) 
 async def test_judgement__by_several_processes_at_once_makes_one_silence(store: Store) -> None:
     number = await connected(store)
 
-    made = await asyncio.gather(*(store.write(judge_connection(number, *HUBSPOT, SILENT + n, 0)) for n in range(1, 6)))
+    results = await asyncio.gather(*(store.write(judge_connection(number, *HUBSPOT, SILENT + n, 0)) for n in range(1, 6)))
 
-    assert len([one for one in made if one is not None]) == 1
+    assert len([one for one in results if one is not None]) == 1
     assert len(await stored(store, number)) == 1
 
 
@@ -186,9 +186,9 @@ async def test_hours__older_than_six_weeks_are_forgotten(store: Store, execute_s
 
 @pytest.fixture
 async def api(store: Store, make_client: MakeClient) -> ApiClient:
-    made = make_client(store, senders=load_adapters())
-    await made.settings("acme")
-    return made
+    client = make_client(store, senders=load_adapters())
+    await client.settings("acme")
+    return client
 
 
 async def test_alarm__turned_off_ends_the_silence_and_begins_none(api: ApiClient) -> None:

@@ -61,9 +61,11 @@ async def filled(store: Store, times: int = 1) -> int:
     """A client with every kind of thing that is kept; what waits waits under two links that were merged."""
     client = (await store.write(ensure_client("acme", NOON))).number
     bob = Contact(client, 0, NOON - DAY, NOON - DAY, email="bob@example.com", email_key="bob@example.com", status="New", first_name="B")
-    made = await store.write(create_contact(Creation(bob, [("size", "4")])))
+    contact = await store.write(create_contact(Creation(bob, [("size", "4")])))
     await store.write(
-        update_contact(RecordUpdate(client, made.record.id, {"status": "Warm", "first_name": "Bob"}, {"size": "5"}, NOON - DAY // 2, "w1"))
+        update_contact(
+            RecordUpdate(client, contact.record.id, {"status": "Warm", "first_name": "Bob"}, {"size": "5"}, NOON - DAY // 2, "w1")
+        )
     )
     for channel, said in CALLS * times:
         body, number = msgspec.json.encode(said), str(next(COUNT))
@@ -355,11 +357,11 @@ async def test_verify__accepts_an_api_write_after_an_event_with_a_future_time(st
 
 async def test_verify__checks_only_the_given_client(store: Store, execute_sql: ExecuteSql) -> None:
     client = await filled(store)
-    other = (await store.write(ensure_client("other", NOON))).number
+    number = (await store.write(ensure_client("other", NOON))).number
 
     await execute_sql("UPDATE contact SET status = 'lost'")
 
-    assert await told(store, other) == []
+    assert await told(store, number) == []
     assert len(await told(store, client)) == 2
 
 

@@ -215,9 +215,9 @@ def _quiet_driver() -> None:
 
 def first_key(server: Server) -> str:
     """The key that a new server printed."""
-    found = re.search(r"tb_\w+", server.banner)
-    assert found, server.banner
-    return found[0]
+    match = re.search(r"tb_\w+", server.banner)
+    assert match, server.banner
+    return match[0]
 
 
 def settle(page: Any) -> None:

@@ -57,9 +57,9 @@ async def key(call: ApiClient, *scopes: str, of: str | None = None, expires_us: 
     number = None
     if of is not None:
         await ApiClient(type(call.parts)(store=call.parts.store, clock=call.clock), call.clock).settings(of)
-        found = await call.parts.store.read(find_client(of))
-        assert found is not None
-        number = found.number
+        client = await call.parts.store.read(find_client(of))
+        assert client is not None
+        number = client.number
     return await add_key(call.parts.store, number, scopes, "test", call.clock.now, expires_us=expires_us)
 
 

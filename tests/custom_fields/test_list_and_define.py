@@ -44,10 +44,10 @@ async def test_list__is_paged_by_name(house: House) -> None:
 
 async def test_define__refuses_names_and_types_that_cannot_be(house: House) -> None:
     await contact(house, "jane@a.example", Industry="Bank")
-    made = await house.request("POST", path(), {"name": " Seats ", "type": "number"})
+    response = await house.request("POST", path(), {"name": " Seats ", "type": "number"})
 
-    assert (made.status, made.json()["name"]) == (201, "Seats")
-    assert made.headers["location"].endswith("/custom-fields/contacts/Seats")
+    assert (response.status, response.json()["name"]) == (201, "Seats")
+    assert response.headers["location"].endswith("/custom-fields/contacts/Seats")
     for body, status, pointer in (
         ({"name": "Seats"}, 409, None), ({"name": "Industry"}, 409, None), ({"name": " "}, 422, "/name"),
         ({"name": "x", "type": "money"}, 422, "/type"), ({"name": "x", "type": "select"}, 422, "/options"),

@@ -331,11 +331,11 @@ def test_systemd_unit__serves_with_api_keys_from_its_own_folder(unit: subprocess
         banner += line
         if "try it" in line:
             break
-    found = re.search(r"http://127\.0\.0\.1:(\d+)", banner)
-    assert found, banner
+    match = re.search(r"http://127\.0\.0\.1:(\d+)", banner)
+    assert match, banner
 
     class Place:
-        port = int(found[1])
+        port = int(match[1])
 
     status, _, _ = called(Place, "GET", "/public/v2/contacts")  # type: ignore[arg-type]
     unit.send_signal(signal.SIGTERM)
@@ -379,17 +379,17 @@ def test_caddyfile__excludes_errors_that_quote_requests_from_its_log() -> None:
     """It quotes the request there. What is held is that the file says so; a running Caddy was not tried."""
     options = text("Caddyfile").partition("\n{$TOUCHBASE_DOMAIN:hooks.example.com}")[0]
 
-    found = re.search(r"^\tlog default \{\n\t\texclude (.+)\n\t\}\n\}", options, re.MULTILINE)
-    assert found is not None
-    assert set(found[1].split()) >= {"http.log.error", "http.handlers.reverse_proxy"}
+    match = re.search(r"^\tlog default \{\n\t\texclude (.+)\n\t\}\n\}", options, re.MULTILINE)
+    assert match is not None
+    assert set(match[1].split()) >= {"http.log.error", "http.handlers.reverse_proxy"}
     assert not re.search(r"^\s+log\b", text("Caddyfile").partition("\n{$TOUCHBASE_DOMAIN:hooks.example.com}")[2], re.MULTILINE)
 
 
 def test_caddyfile__allows_bodies_larger_than_the_touchbase_limit() -> None:
-    found = re.search(r"max_size (\d+)MiB", text("Caddyfile"))
+    match = re.search(r"max_size (\d+)MiB", text("Caddyfile"))
 
-    assert found is not None
-    assert int(found[1]) * MIB > LARGEST_BODY
+    assert match is not None
+    assert int(match[1]) * MIB > LARGEST_BODY
     assert "reverse_proxy {$TOUCHBASE_UPSTREAM:127.0.0.1:8000}" in text("Caddyfile")
 
 

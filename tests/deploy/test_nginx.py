@@ -172,15 +172,15 @@ def test_nginx__gives_signed_addresses_the_https_scheme(front: Front, behind: Se
 
 def test_nginx__passes_on_bodies_that_touchbase_itself_rejects(front: Front, behind: Server) -> None:
     nginx = front(behind.port)
-    found = re.search(r"client_max_body_size (\d+)m;", CONF)
-    assert found is not None
+    match = re.search(r"client_max_body_size (\d+)m;", CONF)
+    assert match is not None
 
     largest = nginx.called("POST", "/public/crm-webhook/default", b"x" * RequestLimits().webhook_body_bytes)
     longer = nginx.called("POST", "/public/crm-webhook/default", b"x" * (RequestLimits().webhook_body_bytes + 1))
     longest = nginx.called("POST", "/public/v2/contacts", b"x" * RequestLimits().drained_bytes, **key_of(behind))
-    too_long = nginx.called("POST", "/public/v2/contacts", b"x" * (int(found[1]) * MIB + 1), **key_of(behind))
+    too_long = nginx.called("POST", "/public/v2/contacts", b"x" * (int(match[1]) * MIB + 1), **key_of(behind))
 
-    assert int(found[1]) * MIB > LARGEST_BODY
+    assert int(match[1]) * MIB > LARGEST_BODY
     assert [each[0] for each in (largest, longer, longest, too_long)] == [200, 413, 413, 413]
     assert json.loads(longer[2])["code"] == json.loads(longest[2])["code"] == "too_large"
     assert b"nginx" in too_long[2]
@@ -231,10 +231,10 @@ def test_nginx__reuses_its_connection_to_the_server(front: Front) -> None:
 
 
 def test_server_keep_alive__outlasts_that_of_nginx() -> None:
-    found = re.search(r"keepalive_timeout (\d+)s;", CONF)
+    match = re.search(r"keepalive_timeout (\d+)s;", CONF)
 
-    assert found is not None
-    assert int(found[1]) < Settings.read({}).keep_alive
+    assert match is not None
+    assert int(match[1]) < Settings.read({}).keep_alive
 
 
 def test_nginx_log__contains_no_webhook_address_or_token(front: Front, behind: Server) -> None:
@@ -242,9 +242,9 @@ def test_nginx_log__contains_no_webhook_address_or_token(front: Front, behind: S
 
     nginx.called("POST", "/public/crm-webhook/nobody-may-guess?token=swordfish", b"{}")
     behind.stop()
-    found = re.search(r"client_max_body_size (\d+)m;", CONF)
-    assert found is not None
-    too_long = b"x" * (int(found[1]) * MIB + 1)
+    match = re.search(r"client_max_body_size (\d+)m;", CONF)
+    assert match is not None
+    too_long = b"x" * (int(match[1]) * MIB + 1)
     status, _, _ = nginx.called("POST", "/public/crm-webhook/nobody-may-guess?token=swordfish", too_long)
     away, _, _ = nginx.called("POST", "/public/crm-webhook/nobody-may-guess?token=swordfish", b"{}")
     nginx.stop()

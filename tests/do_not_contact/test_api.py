@@ -211,9 +211,9 @@ async def test_installations_list__needs_a_key_of_no_client(store: Store, make_c
     everything = await add_key(store, None, [ADMIN, READ, WRITE], "all", 1)
     made = await call("PUT", "/admin/v1/clients/ours", {"settings": {}}, authorization=f"Bearer {everything}")
     assert made.status == 201
-    found = await store.read(find_client("ours"))
-    assert found is not None
-    number = found.number
+    client = await store.read(find_client("ours"))
+    assert client is not None
+    number = client.number
     ours = await add_key(store, number, [ADMIN, READ, WRITE], "ours", 1)
     reading = await add_key(store, number, [READ], "reading", 1)
 

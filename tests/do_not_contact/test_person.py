@@ -17,8 +17,8 @@ PROFILE = "linkedin.com/in/jane"
 
 
 async def suppression(dnc: DoNotContact, number: int) -> tuple[bool, str | None]:
-    found = (await dnc.call.get(f"{CONTACTS}/{number}/suppression")).json()
-    return found["suppressed"], found["reason"]
+    body = (await dnc.call.get(f"{CONTACTS}/{number}/suppression")).json()
+    return body["suppressed"], body["reason"]
 
 
 async def everywhere(dnc: DoNotContact, number: int, email: str) -> set[object]:

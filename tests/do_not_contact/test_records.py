@@ -25,11 +25,11 @@ async def test_creating_a_listed_contact__works_and_says_so(dnc: DoNotContact, e
     await dnc.add({"value": entry, "reason": "legal"})
 
     reply = await dnc.contact(**fields)
-    other = await dnc.contact(email="free@else.example")
+    contact = await dnc.contact(email="free@else.example")
 
-    assert reply.status == other.status == 201
+    assert reply.status == contact.status == 201
     assert reply.headers[HEADER] == "legal"
-    assert HEADER not in other.headers
+    assert HEADER not in contact.headers
     assert "suppressed" not in reply.json()
 
 
@@ -41,8 +41,8 @@ async def test_contact__is_listed_by_the_domain_of_its_company(dnc: DoNotContact
 
     assert reply.headers[HEADER] == "competitor"
     number = reply.json()["id"]
-    found = (await dnc.call.get(f"{CONTACTS}/{number}/suppression")).json()
-    assert {name: found[name] for name in ("suppressed", "reason", "list", "kind", "value")} == {
+    body = (await dnc.call.get(f"{CONTACTS}/{number}/suppression")).json()
+    assert {name: body[name] for name in ("suppressed", "reason", "list", "kind", "value")} == {
         "suppressed": True, "reason": "competitor", "list": "installation", "kind": "domain", "value": "rival.example",
     }  # fmt: skip
 

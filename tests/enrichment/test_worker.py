@@ -543,11 +543,11 @@ async def test_fetch__continues_for_other_clients_if_one_connection_is_undecrypt
     async with setup_with_api(store, hubspot) as (setup, server):
         await setup.connect(HUBSPOT, server.base)
         await setup.receive([creation(1)])
-        other = (await store.write(ensure_client("other", NOON))).number
+        number = (await store.write(ensure_client("other", NOON))).number
         await store.write(
-            add_connection(Connection(other, "crm", HUBSPOT, NOON, NOON, [], ConnectionSettings(api_base=server.base), TOKEN))
+            add_connection(Connection(number, "crm", HUBSPOT, NOON, NOON, [], ConnectionSettings(api_base=server.base), TOKEN))
         )
-        await store.write(store_delivery(other, "crm", b"k", b"{}", "", json.dumps([creation(2)]).encode(), NOON))
+        await store.write(store_delivery(number, "crm", b"k", b"{}", "", json.dumps([creation(2)]).encode(), NOON))
         await setup.inbox.drain()
         setup.clock.move(3)
         worker = FetchWorker(Sealed(store, setup.client), setup.fetch._tools, setup.fetch._send, setup.clock)  # type: ignore[arg-type]
@@ -592,11 +592,11 @@ async def test_fetched_header__is_removed_from_received_webhooks(store: Store) -
         body = json.dumps({"id": "1", "properties": {"email": "evil@example.com"}}).encode()
         headers = [(b"X-Touchbase-Fetched", b"contact"), (b"content-type", b"application/json")]
 
-        kept = await receive_webhook(store, client, "crm", headers, query="", body=body, at=NOON, sandbox=Sandbox("test"))
+        webhook = await receive_webhook(store, client, "crm", headers, query="", body=body, at=NOON, sandbox=Sandbox("test"))
 
-        found = await store.read(get_delivery(kept.id))
-        assert found is not None
-        assert "x-touchbase-fetched" not in found.headers
+        delivery = await store.read(get_delivery(webhook.id))
+        assert delivery is not None
+        assert "x-touchbase-fetched" not in delivery.headers
 
 
 @pytest.mark.parametrize("length", [1, INLINE_BYTES])
@@ -712,7 +712,7 @@ async def test_fetch_worker__goes_on_for_other_clients_beside_tools_that_do_not_
     came = asyncio.Event()
     waiting: list[str] = []
     async with setup_with_api(store, hubspot) as (setup, server):
-        other = (await store.write(ensure_client("other", NOON))).number
+        number = (await store.write(ensure_client("other", NOON))).number
 
         async def queue(client: int, tool: str, base: str, kind: str = "contact") -> None:
             connection = Connection(
@@ -734,7 +734,7 @@ async def test_fetch_worker__goes_on_for_other_clients_beside_tools_that_do_not_
         await queue(setup.client, "copper", f"{server.base}/copper", "person")
         for tool in ("freshsales", HUBSPOT):
             await queue(setup.client, tool, f"{server.base}/{tool}")
-        await queue(other, HUBSPOT, server.base)
+        await queue(number, HUBSPOT, server.base)
         worker = FetchWorker(store, setup.fetch._tools, send, setup.clock, on_stored=lambda client: came.set())
         running = asyncio.create_task(worker.run())
         await came.wait()

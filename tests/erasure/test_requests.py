@@ -86,8 +86,8 @@ async def test_erasure_request__is_declined_by_a_restoration(house: House) -> No
 
 async def test_erasure_request__outlasts_the_days_of_the_bin(house: House) -> None:
     await house.hook("hubspot", CREATED, REQUEST)
-    other = await house.contact(email="bob@example.com")
-    await house.delete(other)
+    contact = await house.contact(email="bob@example.com")
+    await house.delete(contact)
     house.call.clock.now += 400 * DAY
 
     await retain(house)

@@ -58,11 +58,11 @@ async def test_meetings__are_logged_though_a_canceled_one_changes_no_field(house
 
 async def test_merge__names_the_records_that_ended(house: House) -> None:
     number = await house.contact(**JANE)
-    other = await house.contact(email="j@example.com", last_name="Doe")
-    merged = await house.merge(number, other)
+    contact = await house.contact(email="j@example.com", last_name="Doe")
+    merged = await house.merge(number, contact)
 
     event = (await logged(house, 2))[0]
-    assert (event.type, event.record_id, event.data) == ("contact.merged", number, {"merged": [other], "merge_id": 1})
+    assert (event.type, event.record_id, event.data) == ("contact.merged", number, {"merged": [contact], "merge_id": 1})
     assert event.changed["last_name"] == (None, "Doe")
 
     await house.undo(number, merged["merge_id"])
@@ -82,8 +82,8 @@ async def test_merge_of_companies__logs_each_contact_that_moved(house: House) ->
 
 async def test_erasure__removes_what_changed_and_leaves_no_gap(house: House) -> None:
     number = await house.contact(**JANE)
-    other = await house.contact(email="j@example.com", last_name="Doe")
-    await house.merge(number, other)
+    contact = await house.contact(email="j@example.com", last_name="Doe")
+    await house.merge(number, contact)
     await house.request("POST", "/public/v2/suppressions", {"value": "jane@example.com"})
 
     await eraser(house).erase(house.number, number)
@@ -98,11 +98,11 @@ async def test_erasure__removes_what_changed_and_leaves_no_gap(house: House) -> 
 
 async def test_erasure__after_an_undone_merge_leaves_nothing_in_the_other_record(house: House) -> None:
     number = await house.contact(email="ann@example.com")
-    other = await house.contact(email="j@example.com", last_name="Doe")
-    merged = await house.merge(number, other)
+    contact = await house.contact(email="j@example.com", last_name="Doe")
+    merged = await house.merge(number, contact)
     await house.undo(number, merged["merge_id"])
 
-    await eraser(house).erase(house.number, other)
+    await eraser(house).erase(house.number, contact)
 
     shown_now = str(await page(house))
     assert all(word not in shown_now for word in ("j@example", "Doe"))

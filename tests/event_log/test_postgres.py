@@ -23,8 +23,8 @@ async def write_much(store: Store, clients: list[int], who: int) -> int:
         client, email = clients[n % len(clients)], f"p{who}-{n}@x.example"
         company = (await store.write(create_company(Creation(Company(client, 0, 5, 5, f"c{who}-{n}.example"))))).record
         contact = Contact(client, 0, 5, 5, email=email, email_key=email, company_id=company.id)
-        made = (await store.write(create_contact(Creation(contact, [("Seats", "4")])))).record
-        await store.write(update_contact(RecordUpdate(client, made.id, {"first_name": "Ann", "status": "won"}, {}, 9, f"api:{who}:{n}")))
+        record = (await store.write(create_contact(Creation(contact, [("Seats", "4")])))).record
+        await store.write(update_contact(RecordUpdate(client, record.id, {"first_name": "Ann", "status": "won"}, {}, 9, f"api:{who}:{n}")))
         return 4
 
     return sum(await asyncio.gather(*map(one, range(WRITES))))
@@ -52,8 +52,8 @@ async def test_reader__sees_every_sequence_once_while_several_stores_write(postg
         counts = await asyncio.gather(*(write_much(store, clients, who) for who, store in enumerate(stores)))
         ended.set()
 
-        seen = await asyncio.gather(*readers)
-        assert seen == [[*range(1, sum(counts) // 2 + 1)]] * 2
+        results = await asyncio.gather(*readers)
+        assert results == [[*range(1, sum(counts) // 2 + 1)]] * 2
     finally:
         for store in stores:
             await store.close()

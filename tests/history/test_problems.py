@@ -26,9 +26,9 @@ STATUSES = {"statuses": ["contacted", "Interested"], "transitions": {}}
 
 @pytest.fixture
 async def call(store: Store, make_client: MakeClient) -> ApiClient:
-    made = make_client(store, senders=ADAPTERS)
-    await made.settings("acme", contact_statuses=STATUSES)
-    return made
+    client = make_client(store, senders=ADAPTERS)
+    await client.settings("acme", contact_statuses=STATUSES)
+    return client
 
 
 async def tell(call: ApiClient, *bodies: dict[str, Any]) -> WorkReport:

@@ -97,9 +97,9 @@ async def made(opened: ApiClient, name: str) -> int:
 
 
 async def number_of(store: Store, name: str) -> int:
-    found = await store.read(find_client(name, 1))  # also by a former id
-    assert found is not None
-    return found.number
+    client = await store.read(find_client(name, 1))  # also by a former id
+    assert client is not None
+    return client.number
 
 
 async def rows_of(execute_sql: ExecuteSql, number: int, engine: str) -> dict[str, list[tuple[Any, ...]]]:

@@ -36,8 +36,8 @@ async def fill(call: ApiClient, sizes: list[int]) -> str:
             {"field_name": f"f{start}", "field_value": "é" * min(10_000, size - start)} for start in range(0, size, 10_000) if size > start
         ]
         body = {"email": f"p{number}@example.com", "contact_custom_fields_input": fields}
-        made = await call.post("/public/v2/contacts", body, x_client_id=client)
-        assert made.status == 201, made
+        response = await call.post("/public/v2/contacts", body, x_client_id=client)
+        assert response.status == 201, response
     return client
 
 
@@ -101,8 +101,8 @@ async def test_messages__end_with_a_cursor(store: Store, make_client: MakeClient
     texts = [f"{number} " + "x" * size for number, size in enumerate([5, 30_000, 90_000, 5, 5, 39_000])]
     for number, text in enumerate(texts):
         body = {"contact_email": "p0@example.com", "direction": "sent", "channel": "email", "text": text}
-        made = await call.post("/public/v2/messages", body | {"occurred_at": f"2026-11-1{number}T00:00:00Z"}, x_client_id=client)
-        assert made.status == 201, made
+        response = await call.post("/public/v2/messages", body | {"occurred_at": f"2026-11-1{number}T00:00:00Z"}, x_client_id=client)
+        assert response.status == 201, response
 
     read = await pages(call, client, "/public/v2/messages?limit=4")
     events = await pages(call, client, "/public/v2/events?types=message.*&limit=9", "after")

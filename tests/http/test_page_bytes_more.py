@@ -119,8 +119,8 @@ async def test_export_of_a_person__has_each_item_once_in_the_same_order(
 ) -> None:
     for number in range(5):
         body = {"contact_email": JANE, "direction": "sent", "channel": "email", "text": f"{number}" + "x" * 600}
-        made = await narrow.request("POST", "/public/v2/messages", body | {"occurred_at": f"2026-11-1{number % 3}T00:00:00Z"})
-        assert made.status == 201, made
+        response = await narrow.request("POST", "/public/v2/messages", body | {"occurred_at": f"2026-11-1{number % 3}T00:00:00Z"})
+        assert response.status == 201, response
     [jane] = await narrow.listed(query=f"email={JANE}")
     path = f"/public/v2/contacts/{jane['id']}/export?limit=200"
     parts = narrow.call.parts

@@ -30,10 +30,10 @@ async def test_location_header__has_the_path_prefix_of_the_public_url(
     call = make_client(memory, senders=load_adapters(), public_url=public_url)
 
     for path, body in MADE:
-        made = await call.post(path, body, **({"idempotency_key": key + path} if key else {}))
-        place = made.headers["location"]
+        response = await call.post(path, body, **({"idempotency_key": key + path} if key else {}))
+        place = response.headers["location"]
 
-        assert (made.status, place.startswith(f"{prefix}{path}/")) == (201, True), place
+        assert (response.status, place.startswith(f"{prefix}{path}/")) == (201, True), place
         assert (await call.get(place.removeprefix(prefix))).status == 200
 
 

@@ -300,10 +300,10 @@ async def test_conflict__is_stored_as_the_response(call: ApiClient) -> None:
 )
 async def test_refused_request__leaves_the_key_unused(call: ApiClient, wrong: bytes, status: int) -> None:
     refused = [await call("POST", CONTACTS, raw=wrong, **KEY) for _ in range(2)]
-    made = await call.post(CONTACTS, JANE, **KEY)
+    response = await call.post(CONTACTS, JANE, **KEY)
 
     assert [(reply.status, is_replayed(reply)) for reply in refused] == [(status, False)] * 2
-    assert made.status == 201
+    assert response.status == 201
 
 
 async def test_refused_request__may_be_repeated_once_its_cause_is_fixed(call: ApiClient) -> None:
@@ -570,7 +570,7 @@ async def test_stored_response__refers_to_its_record(
     if "?" in path:
         await call.post(CONTACTS, JANE)
 
-    made = await call.post(path, body, **KEY)
+    response = await call.post(path, body, **KEY)
 
     rows = await execute_sql("SELECT record_kind, record_id, expires_us - created_us FROM idempotency_key")
-    assert rows == [(kind, made.json()["id"], 24 * 3600 * SECOND)]
+    assert rows == [(kind, response.json()["id"], 24 * 3600 * SECOND)]

@@ -137,8 +137,8 @@ async def test_a_worker_that_lost_its_lease__writes_nothing_more(call: ApiClient
 
     await worker(call, [Interrupted(ImportKind("contact", "contacts.import"), taken_over)]).drain()
 
-    found = (await call.get(f"/public/v2/jobs/{job['id']}")).json()
-    assert (found["state"], counts(found)) == ("succeeded", {"created": 960, "duplicate_in_file": 20, "invalid": 20})
+    body = (await call.get(f"/public/v2/jobs/{job['id']}")).json()
+    assert (body["state"], counts(body)) == ("succeeded", {"created": 960, "duplicate_in_file": 20, "invalid": 20})
     assert await number_of_contacts(call) == 960
 
 
@@ -152,10 +152,10 @@ async def test_cancel__stops_before_the_next_step_and_keeps_what_is_written(call
 
     await worker(call, [Interrupted(ImportKind("contact", "contacts.import"), cancel)]).drain()
 
-    found = (await call.get(f"/public/v2/jobs/{job['id']}")).json()
-    assert (found["state"], found["progress"]["rows"]) == ("cancelled", 100)
-    assert await number_of_contacts(call) == found["progress"]["created"]
-    assert (await call.post(f"/public/v2/jobs/{job['id']}/cancel")).json() == found
+    body = (await call.get(f"/public/v2/jobs/{job['id']}")).json()
+    assert (body["state"], body["progress"]["rows"]) == ("cancelled", 100)
+    assert await number_of_contacts(call) == body["progress"]["created"]
+    assert (await call.post(f"/public/v2/jobs/{job['id']}/cancel")).json() == body
 
 
 async def test_several_workers__share_the_jobs_and_do_each_once(call: ApiClient) -> None:

@@ -116,8 +116,8 @@ def by_api(record: str, values: dict[str, str], client: Client) -> Creation[Any]
     wanted: Any = ContactRequest if record == "contact" else CompanyRequest
     make: Any = partial(creation_of, CONTACT_TYPE if record == "contact" else COMPANY_TYPE)
     try:
-        asked = read_struct(body, msgspec.json.Decoder(wanted), wanted, lambda partly: make(partly, client, AT))
-        made: Creation[Any] = make(asked, client, AT, "update")
+        struct = read_struct(body, msgspec.json.Decoder(wanted), wanted, lambda partly: make(partly, client, AT))
+        made: Creation[Any] = make(struct, client, AT, "update")
         return made
     except Invalid as invalid:
         found = set()

@@ -126,10 +126,10 @@ async def test_get_delivery__returns_the_events_of_an_applied_delivery(call: Api
     await call("POST", "/public/emailcampaign-webhook/abc", raw=b"sent")
     await work(call)
 
-    found = (await call.get("/admin/v1/deliveries/1")).json()
+    body = (await call.get("/admin/v1/deliveries/1")).json()
 
-    assert (found["state"], found["tool"], found["applied_at"]) == ("applied", "instantly", NOW)
-    assert found["events"] == [
+    assert (body["state"], body["tool"], body["applied_at"]) == ("applied", "instantly", NOW)
+    assert body["events"] == [
         {"event": "email_sent", "occurred_at": NOW, "campaign": None, "status": "contacted", "record": "contact", "record_id": 1},
     ]
 

@@ -108,9 +108,9 @@ async def test_unrecognised_delivery__reports_its_first_event_with_a_name(store:
 
     await drain(store, lambda request: Translation("hubspot", [Event("unrecognised"), Event("unrecognised", source_event="contact.weird")]))
 
-    found = await store.read(get_delivery(number))
-    assert found is not None
-    assert (found.state, found.error) == ("unrecognised", "hubspot sent an event that we do not know: contact.weird")
+    delivery = await store.read(get_delivery(number))
+    assert delivery is not None
+    assert (delivery.state, delivery.error) == ("unrecognised", "hubspot sent an event that we do not know: contact.weird")
 
 
 async def test_group_deliveries__includes_parked_and_failed_deliveries(store: Store) -> None:

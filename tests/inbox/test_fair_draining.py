@@ -46,8 +46,8 @@ async def keep(store: Store, client: int, count: int) -> int:
     last = 0
     for first in range(0, count, AT_ONCE):
         keys = [b"%d" % number for number in range(first, min(count, first + AT_ONCE))]
-        kept = await asyncio.gather(*(store.write(store_delivery(client, EMAIL_CAMPAIGN, key, b"{}", "", b"[]", NOON)) for key in keys))
-        last = kept[-1].id
+        results = await asyncio.gather(*(store.write(store_delivery(client, EMAIL_CAMPAIGN, key, b"{}", "", b"[]", NOON)) for key in keys))
+        last = results[-1].id
     return last
 
 

@@ -30,6 +30,6 @@ def test_pickle__preserves_a_value_without_its_field_names(value: object) -> Non
 
 
 def test_pickle__preserves_fields_that_comparison_ignores() -> None:
-    found = pickle.loads(pickle.dumps(DELIVERY, pickle.HIGHEST_PROTOCOL))
+    document = pickle.loads(pickle.dumps(DELIVERY, pickle.HIGHEST_PROTOCOL))
 
-    assert (found.guarded, found.addresses) == (True, {("", "email", "a@b.co")})
+    assert (document.guarded, document.addresses) == (True, {("", "email", "a@b.co")})

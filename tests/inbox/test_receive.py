@@ -38,6 +38,6 @@ async def test_receive_webhook__returns_a_repeat_when_counting_it_fails() -> Non
                 raise Overloaded("the queue is full")
             return StoredDelivery(7, is_repeat=True)
 
-    found = await receive_webhook(Full(), OURS, "crm", [], query="", body=b"{}", at=0, sandbox=Sandbox("test"))  # type: ignore[arg-type]
+    webhook = await receive_webhook(Full(), OURS, "crm", [], query="", body=b"{}", at=0, sandbox=Sandbox("test"))  # type: ignore[arg-type]
 
-    assert found == StoredDelivery(7, is_repeat=True)
+    assert webhook == StoredDelivery(7, is_repeat=True)

@@ -26,16 +26,16 @@ HUBSPOT = [{"subscriptionType": "contact.creation", "objectId": 5, "portalId": 1
 
 @pytest.fixture
 async def call(store: Store, make_client: MakeClient, clock: Any) -> ApiClient:
-    made = make_client(store, senders=ADAPTERS, refused=RefusedWebhooks(clock))
-    await made.settings("acme")
-    return made
+    client = make_client(store, senders=ADAPTERS, refused=RefusedWebhooks(clock))
+    await client.settings("acme")
+    return client
 
 
 @pytest.fixture
 async def sqlite_call(memory: Store, make_client: MakeClient, clock: Any) -> ApiClient:
-    made = make_client(memory, senders=ADAPTERS, refused=RefusedWebhooks(clock))
-    await made.settings("acme")
-    return made
+    client = make_client(memory, senders=ADAPTERS, refused=RefusedWebhooks(clock))
+    await client.settings("acme")
+    return client
 
 
 async def flush(call: ApiClient) -> None:
@@ -80,10 +80,10 @@ async def test_refusals__are_filtered_and_paged_newest_first(call: ApiClient) ->
         return [(one["client_id"], one["channel"], one["tool"]) for one in data]
 
     first = (await call.get(f"{HERE}?limit=3")).json()
-    rest = (await call.get(f"{HERE}?limit=3&cursor={first['next_cursor']}")).json()
+    body = (await call.get(f"{HERE}?limit=3&cursor={first['next_cursor']}")).json()
 
-    assert [one["client_id"] for one in (*first["data"], *rest["data"])] == ["acmee", "other", "acme", "acme"]
-    assert (len(first["data"]), rest["next_cursor"]) == (3, None)
+    assert [one["client_id"] for one in (*first["data"], *body["data"])] == ["acmee", "other", "acme", "acme"]
+    assert (len(first["data"]), body["next_cursor"]) == (3, None)
     assert await found("?client=acme") == [("acme", "email_campaign", None), ("acme", "crm", "hubspot")]
     assert await found("?tool=odoo") == [("other", "crm", "odoo")]
     assert await found("?cause=unknown_client") == [("acmee", "crm", None)]

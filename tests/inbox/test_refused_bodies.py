@@ -33,10 +33,10 @@ HOOK = "/public/emailcampaign-webhook/acme"
 
 @pytest.fixture
 async def call(store: Store, make_client: MakeClient, clock: Any) -> ApiClient:
-    made = make_client(store, senders=ADAPTERS, refused=RefusedWebhooks(clock))
-    await made.settings("acme")
-    await made.post(CONNECTIONS, {"channel": "email_campaign", "tool": "instantly", "secrets": [SECRET]})
-    return made
+    client = make_client(store, senders=ADAPTERS, refused=RefusedWebhooks(clock))
+    await client.settings("acme")
+    await client.post(CONNECTIONS, {"channel": "email_campaign", "tool": "instantly", "secrets": [SECRET]})
+    return client
 
 
 async def number_of(call: ApiClient) -> int:

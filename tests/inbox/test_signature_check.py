@@ -38,21 +38,21 @@ def refusals(call: ApiClient) -> list[tuple[object, ...]]:
 
 @pytest.fixture
 async def call(store: Store, make_client: MakeClient) -> ApiClient:
-    made = make_client(store, senders=ADAPTERS, protocol_answer=ADAPTERS.protocol_answer, metrics=CountedMetrics())
-    await made.settings("acme")
-    return made
+    client = make_client(store, senders=ADAPTERS, protocol_answer=ADAPTERS.protocol_answer, metrics=CountedMetrics())
+    await client.settings("acme")
+    return client
 
 
 @pytest.fixture
 async def sqlite_call(memory: Store, make_client: MakeClient) -> ApiClient:
-    made = make_client(memory, senders=ADAPTERS, protocol_answer=ADAPTERS.protocol_answer, metrics=CountedMetrics())
-    await made.settings("acme")
-    return made
+    client = make_client(memory, senders=ADAPTERS, protocol_answer=ADAPTERS.protocol_answer, metrics=CountedMetrics())
+    await client.settings("acme")
+    return client
 
 
 async def connect(call: ApiClient, tool: str, *secrets: str, channel: str = "crm", **settings: Any) -> None:
-    made = await call.post(CONNECTIONS, {"channel": channel, "tool": tool, "secrets": list(secrets), "settings": settings})
-    assert made.status == 201
+    response = await call.post(CONNECTIONS, {"channel": channel, "tool": tool, "secrets": list(secrets), "settings": settings})
+    assert response.status == 201
 
 
 async def kept(call: ApiClient) -> list[Any]:
@@ -184,8 +184,8 @@ INSTANTLY = {"event_type": "reply_received", "timestamp": AT, "workspace": "w", 
 
 
 async def apply(call: ApiClient) -> None:
-    found = await call.parts.store.read(list_connections(1))
-    await call.parts.store.work(1, 100, translator(ADAPTERS.translate, found), call.clock())
+    connections = await call.parts.store.read(list_connections(1))
+    await call.parts.store.work(1, 100, translator(ADAPTERS.translate, connections), call.clock())
 
 
 async def test_the_first_secret__leaves_calls_of_other_tools_in_unverified(sqlite_call: ApiClient) -> None:
@@ -509,7 +509,7 @@ async def test_get_delivery__reports_the_tool_and_whether_it_is_verified(call: A
     await call("POST", CRM, **signed(b"2"))
 
     listed = (await call.get("/admin/v1/deliveries")).json()["data"]
-    one = (await call.get(f"/admin/v1/deliveries/{listed[0]['id']}")).json()
+    body = (await call.get(f"/admin/v1/deliveries/{listed[0]['id']}")).json()
 
     assert [(each["tool"], each["verified"]) for each in listed] == [("attio", True), (None, False)]
-    assert one["verified"] is True
+    assert body["verified"] is True

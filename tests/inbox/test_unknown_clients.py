@@ -55,7 +55,7 @@ async def test_unknown_client__is_refused_with_404_once_a_client_was_created_exp
 async def test_unknown_client__is_created_by_a_post_of_a_record(call: ApiClient) -> None:
     await call.settings("acme")
 
-    made = await call.post("/public/v2/contacts", {"first_name": "Jane"}, x_client_id="other")
+    response = await call.post("/public/v2/contacts", {"first_name": "Jane"}, x_client_id="other")
 
-    assert made.status == 201
+    assert response.status == 201
     assert await known(call) == {"acme": "administrator", "other": "call"}

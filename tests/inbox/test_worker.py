@@ -63,14 +63,14 @@ async def client_of(store: Store, settings: ClientSettings | None = None) -> int
 async def keep(store: Store, client: int, said: Any, channel: str = "email_campaign", headers: bytes = b"{}") -> int:
     body = said if isinstance(said, bytes) else msgspec.json.encode(said)
     key = body_key(channel, str(next(COUNT)), "", body)
-    kept = await store.write(store_delivery(client, channel, key, headers, "", body, NOON))
-    return kept.id
+    delivery = await store.write(store_delivery(client, channel, key, headers, "", body, NOON))
+    return delivery.id
 
 
 async def delivery(store: Store, number: int) -> Delivery:
-    found = await store.read(get_delivery(number))
-    assert found is not None
-    return found
+    delivery = await store.read(get_delivery(number))
+    assert delivery is not None
+    return delivery
 
 
 async def contacts(store: Store, client: int) -> list[Contact]:

@@ -16,11 +16,11 @@ async def test_list__is_newest_first_filtered_and_paged(call: ApiClient) -> None
     third = await finished(call, await upload(call, FILE, start="true"))
 
     page = (await call.get("/public/v2/jobs?limit=2")).json()
-    rest = (await call.get(f"/public/v2/jobs?limit=2&cursor={page['next_cursor']}")).json()
+    body = (await call.get(f"/public/v2/jobs?limit=2&cursor={page['next_cursor']}")).json()
     imports = (await call.get("/public/v2/jobs?kind=contacts.import&state=preview")).json()
 
-    assert [job["id"] for job in page["data"] + rest["data"]] == [third["id"], second["id"], first["id"]]
-    assert rest["next_cursor"] is None
+    assert [job["id"] for job in page["data"] + body["data"]] == [third["id"], second["id"], first["id"]]
+    assert body["next_cursor"] is None
     assert [job["id"] for job in imports["data"]] == [first["id"]]
     assert (await call.get("/public/v2/jobs", x_client_id="other")).status in (200, 404)
     assert (await call.get("/public/v2/jobs?state=nonsense")).status == 422

@@ -62,6 +62,6 @@ async def test_an_upload_that_is_not_started__ends_with_its_file(call: ApiClient
 
     await maintain(call)
 
-    found = (await call.get(f"/public/v2/jobs/{job['id']}")).json()
-    assert (found["state"], found["error"]) == ("failed", "it was not started, and its file has been removed")
+    body = (await call.get(f"/public/v2/jobs/{job['id']}")).json()
+    assert (body["state"], body["error"]) == ("failed", "it was not started, and its file has been removed")
     assert (await call.post(f"/public/v2/jobs/{job['id']}/start", {})).status == 409

@@ -67,8 +67,8 @@ async def test_another_kind__runs_with_the_same_worker(call: ApiClient) -> None:
 
     await JobWorker(call.parts.store, call.clock, [Rename()]).drain()
 
-    found = (await call.get(f"/public/v2/jobs/{job.id}")).json()
-    assert (found["state"], found["progress"]) == ("succeeded", {"rows": 3, "percent": 100})
+    body = (await call.get(f"/public/v2/jobs/{job.id}")).json()
+    assert (body["state"], body["progress"]) == ("succeeded", {"rows": 3, "percent": 100})
     assert [each["first_name"] for each in await contacts(call)] == ["Renamed", "Renamed", "Renamed", ""]
 
 
@@ -77,8 +77,8 @@ async def test_a_kind_that_no_worker_knows__fails_with_the_reason(call: ApiClien
 
     await JobWorker(call.parts.store, call.clock, [Rename()]).drain()
 
-    found = (await call.get(f"/public/v2/jobs/{job.id}")).json()
-    assert (found["state"], "no jobs of the kind 'contacts.unknown'" in found["error"]) == ("failed", True)
+    body = (await call.get(f"/public/v2/jobs/{job.id}")).json()
+    assert (body["state"], "no jobs of the kind 'contacts.unknown'" in body["error"]) == ("failed", True)
 
 
 class Asking:

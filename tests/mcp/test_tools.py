@@ -169,9 +169,9 @@ async def test_errors__quote_names_of_fields_between_marks(agent: Agent) -> None
 
     for text in (explained, searched, looked_up):
         marked, next_step = text.rsplit("\nNext: ", 1)
-        found = MARKED.fullmatch(marked)
-        assert found is not None, text
-        assert field in found[2]
+        match = MARKED.fullmatch(marked)
+        assert match is not None, text
+        assert field in match[2]
         assert field not in next_step
     assert "did you mean" in explained
 
@@ -230,8 +230,8 @@ async def test_answer__shows_where_it_goes_before_it_is_queued(store: Store, mak
 async def _give_ids(agent: Agent) -> None:
     """Connect Smartlead, and receive the reply's webhook, which has the ids for an answer."""
     connection = {"channel": "email_campaign", "tool": "smartlead", "access_token": "a-token-of-smartlead"}
-    made = await agent.call.post("/admin/v1/clients/default/connections", connection)
-    assert made.status == 201, made.body
+    response = await agent.call.post("/admin/v1/clients/default/connections", connection)
+    assert response.status == 201, response.body
     body = {
         "event_type": "EMAIL_REPLY", "sl_lead_email": "jane@example.com", "stats_id": "st-1", "campaign_id": 7,
         "sl_email_lead_map_id": "9", "event_timestamp": "2026-11-20T09:29:00Z", "reply_message": {"text": "Tell me more"},

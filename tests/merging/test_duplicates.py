@@ -75,11 +75,11 @@ async def test_two_linkedin_profiles__lower_the_score(house: House) -> None:
 
 async def test_addresses_without_names__are_compared_within_their_domain(house: House) -> None:
     one = await house.contact(email="jane.doe@example.com")
-    other = await house.contact(email="janedoe@example.com")
+    contact = await house.contact(email="janedoe@example.com")
     await house.contact(email="janedoe@example.org")
     await house.contact(email="bob@example.com")
 
-    assert ids(await pairs(house)) == [(one, other)]
+    assert ids(await pairs(house)) == [(one, contact)]
 
 
 async def test_pair_of_two_blocks__is_listed_once(house: House) -> None:
@@ -91,13 +91,13 @@ async def test_pair_of_two_blocks__is_listed_once(house: House) -> None:
 
 async def test_companies__are_compared_by_name_and_by_domain(house: House) -> None:
     acme = await house.company("acme.example", name="Acme Ltd")
-    other = await house.company("acme-group.test", name="ACME Limited")
+    company = await house.company("acme-group.test", name="ACME Limited")
     abroad = await house.company("acme.test")
     await house.company("zebra.example", name="Zebra")
 
     found = await pairs(house, "companies")
 
-    assert {(acme, other), (acme, abroad)} <= {*ids(found, "companies")}
+    assert {(acme, company), (acme, abroad)} <= {*ids(found, "companies")}
     assert all(4 not in pair for pair in ids(found, "companies"))
 
 

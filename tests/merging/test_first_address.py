@@ -50,11 +50,11 @@ async def test_join__of_webhooks_gives_a_contact_without_address_the_further_one
 
 async def test_joined_address__stays_the_persons_after_a_merge_and_its_undoing(house: House) -> None:
     jane = await joined(house)
-    other = await house.contact(email="z@x.example")
-    merge = (await house.merge(other, jane))["merge_id"]
+    contact = await house.contact(email="z@x.example")
+    merge = (await house.merge(contact, jane))["merge_id"]
     assert await addresses(house) == [("z@x.example", ["z@x.example", "b@x.example"])]
 
-    await house.undo(other, merge)
+    await house.undo(contact, merge)
 
     assert await addresses(house) == [("b@x.example", None), ("z@x.example", None)]
     await house.delete(jane)

@@ -178,7 +178,7 @@ async def test_write__with_an_external_id_and_an_address_of_two_contacts_makes_t
 
 async def test_batch__joins_in_the_order_of_its_commands(house: House) -> None:
     ann = await house.contact(email=ANN)
-    other = await house.contact(linkedin_url=PROFILE)
+    contact = await house.contact(linkedin_url=PROFILE)
     bodies: list[dict[str, Any]] = [BOTH, {"linkedin_url": PROFILE, "email": "ann@new.example"}, {"linkedin_url": PROFILE, "email": None}]
     commands = [{"op": "upsert", "match": "linkedin_url", "body": body} for body in (*bodies, bodies[1])]
 
@@ -187,7 +187,7 @@ async def test_batch__joins_in_the_order_of_its_commands(house: House) -> None:
     assert [each["status"] for each in reply.json()["results"]] == [200, 409, 200, 200, 201]
     record = await house.get(ann)
     assert (record["email"], record["linkedin_url"], "emails" in record) == ("ann@new.example", PROFILE, False)
-    assert other not in [each["id"] for each in await house.listed()]
+    assert contact not in [each["id"] for each in await house.listed()]
     assert await house.differences() == []
 
 
@@ -200,36 +200,36 @@ async def test_write__of_two_contacts_with_different_external_ids_is_refused(hou
 
 async def test_join__can_be_undone(house: House) -> None:
     ann = await house.contact(email=ANN)
-    other = await house.contact(linkedin_url=PROFILE, last_name="Lee")
+    contact = await house.contact(linkedin_url=PROFILE, last_name="Lee")
     await post(house, BOTH)
     log = (await house.request("GET", "/public/v2/events?types=contact.merged")).json()["data"]
 
     await house.undo(ann, log[0]["data"]["merge_id"])
 
-    assert [each["data"]["merged"] for each in log] == [[other]]
-    assert (await house.get(other))["last_name"] == "Lee"
+    assert [each["data"]["merged"] for each in log] == [[contact]]
+    assert (await house.get(contact))["last_name"] == "Lee"
     assert await house.differences() == []
 
 
 async def test_join__that_is_refused_for_another_reason_changes_nothing(house: House) -> None:
     await house.call.settings(house.client_id, contact_statuses={"statuses": ["new", "old"], "transitions": {"old": []}})
     await house.contact(email=ANN, contact_status="old")
-    other = await house.contact(linkedin_url=PROFILE)
+    contact = await house.contact(linkedin_url=PROFILE)
 
     status = await post(house, {**BOTH, "contact_status": "new"})
 
     assert status == 422
-    assert (await house.get(other))["linkedin_url"] == PROFILE
+    assert (await house.get(contact))["linkedin_url"] == PROFILE
 
 
 async def test_dry_run__shows_a_join_and_does_none(house: House) -> None:
     ann = await house.contact(email=ANN)
-    other = await house.contact(linkedin_url=PROFILE)
+    contact = await house.contact(linkedin_url=PROFILE)
 
     reply = await house.request("PUT", f"{CONTACTS}?match=email&dry_run=true", BOTH)
 
     assert (reply.json()["status"], reply.json()["id"]) == (200, ann)
-    assert (await house.get(other))["linkedin_url"] == PROFILE
+    assert (await house.get(contact))["linkedin_url"] == PROFILE
 
 
 KEYS = {"email": [ANN, "bob@example.com"], "linkedin_url": [PROFILE, "https://www.linkedin.com/in/bob"], "external_id": ["x-1", "x-2"]}

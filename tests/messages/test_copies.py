@@ -200,5 +200,5 @@ async def test_address_that_passes_on_in_any_order__leaves_each_message_with_its
 
     client = await store.read(find_client(client_id))
     assert client is not None
-    found = await store.read(list_messages(client.number, 50))
-    assert {(each.text, each.contact_email) for each in found} == {("to Ann", "ann@x.test"), ("from Bob", "info@x.test")}
+    messages = await store.read(list_messages(client.number, 50))
+    assert {(each.text, each.contact_email) for each in messages} == {("to Ann", "ann@x.test"), ("from Bob", "info@x.test")}

@@ -122,10 +122,10 @@ class Hub:
 
     async def contact(self, number: str, email: str, **fields: Any) -> int:
         """A contact that HubSpot has too, and has sent a webhook about; returns our id."""
-        made = await self.house.contact(email=email, **fields)
+        contact = await self.house.contact(email=email, **fields)
         self.hubspot.contacts[number] = {"email": email}
         await self.receive([self.hubspot.change(number, "email", email)])
-        return made
+        return contact
 
     async def receive(self, calls: list[dict[str, Any]]) -> None:
         """Let HubSpot send a webhook."""
@@ -150,9 +150,9 @@ class Hub:
         """Go on with a new client and an empty HubSpot."""
         call, name = self.house.call, f"client-{next(_CLIENTS)}"
         await call.settings(name)
-        found = await call.parts.store.read(find_client(name))
-        assert found is not None
-        self.house = House(call, name, found.number)
+        client = await call.parts.store.read(find_client(name))
+        assert client is not None
+        self.house = House(call, name, client.number)
         self.hubspot.contacts, self.hubspot.calls, self.hubspot.answer = {}, [], lambda request: None
         self.hubspot.api.requests.clear()
 

@@ -118,9 +118,9 @@ async def test_attempts__are_filtered_and_paged(webhooks: Webhooks) -> None:
     assert [one["event"] for one in await webhooks.attempts("outcome=refused")] == ["evt_2"]
     assert [one["outcome"] for one in await webhooks.attempts("event=evt_3")] == ["delivered"]
     page = (await webhooks.house.request("GET", "/public/v2/webhook-attempts?limit=3")).json()
-    rest = (await webhooks.house.request("GET", f"/public/v2/webhook-attempts?limit=3&cursor={page['next_cursor']}")).json()
+    body = (await webhooks.house.request("GET", f"/public/v2/webhook-attempts?limit=3&cursor={page['next_cursor']}")).json()
     assert len(page["data"]) == 3
-    assert (len(rest["data"]), rest["next_cursor"]) == (1, None)
+    assert (len(body["data"]), body["next_cursor"]) == (1, None)
     assert (await webhooks.house.request("GET", "/public/v2/webhook-attempts?event=5x")).status == 422
 
 

@@ -145,10 +145,10 @@ async def test_post__says_what_is_wrong_with_a_response(receiver: tuple[Receiver
     one.answer, one.ends = answer, True
     client = WebhookClient("touchbase/test", [origin])
 
-    found = await post(client, origin)
+    response = await post(client, origin)
     await client.close()
 
-    assert (found.status, found.failure, says in found.error) == (None, "unreachable", True), found.error
+    assert (response.status, response.failure, says in response.error) == (None, "unreachable", True), response.error
     assert one.connections == 1, "a request whose response has begun is not repeated"
 
 
@@ -270,12 +270,12 @@ async def test_any_pieces_of_responses__give_the_same_responses(responses: list[
     connection = OutgoingConnection()
     connection.connection_made(Sink())
     for raw, status, body in responses:
-        asked = asyncio.ensure_future(connection.request(b"", 1_000))
+        task = asyncio.ensure_future(connection.request(b"", 1_000))
         await asyncio.sleep(0)
         cuts = sorted(data.draw(st.sets(st.integers(1, len(raw) - 1), max_size=8)))
         for first, last in pairwise([0, *cuts, len(raw)]):
             connection.data_received(raw[first:last])
-        found = await asked
+        found = await task
 
         assert (found.status, found.body) == (status, body)
         assert connection.is_usable
@@ -299,14 +299,14 @@ async def test_bytes_that_nobody_asked_for__end_the_connection() -> None:
 async def test_endless_response__is_cut_after_its_bytes_or_pieces(most: int, size: int) -> None:
     connection = OutgoingConnection()
     connection.connection_made(Sink())
-    asked = asyncio.ensure_future(connection.request(b"", most))
+    task = asyncio.ensure_future(connection.request(b"", most))
     await asyncio.sleep(0)
     chunk = b"%x\r\n%b\r\n" % (size, b"a" * size)
     connection.data_received(b"HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n" + chunk)
-    is_early = asked.done()
+    is_early = task.done()
     connection.data_received(chunk * 100_000)
 
-    found = await asked
+    found = await task
     assert not is_early
     assert (found.status, found.is_cut, connection.is_usable) == (200, True, False)
     assert len(found.body) <= HEAD_BYTES + most + PARSED_BYTES
@@ -315,10 +315,10 @@ async def test_endless_response__is_cut_after_its_bytes_or_pieces(most: int, siz
 async def test_endless_responses_before_the_last_one__fail() -> None:
     connection = OutgoingConnection()
     connection.connection_made(Sink())
-    asked = asyncio.ensure_future(connection.request(b"", 10**9))
+    task = asyncio.ensure_future(connection.request(b"", 10**9))
     await asyncio.sleep(0)
     connection.data_received(b"HTTP/1.1 102 Processing\r\n\r\n" * 1_000)
 
     with pytest.raises(ConnectionLost, match="the head of the response is longer than 16384 bytes"):
-        await asked
+        await task
     assert not connection.is_usable

@@ -42,8 +42,8 @@ async def client(store: Store) -> int:
 
 
 async def add(store: Store, client: int) -> int:
-    made = await store.write(add_endpoint(Endpoint(client, 0, URL, NOW, NOW, secrets=[Secret("whsec_")], state_us=NOW)))
-    return made.id
+    endpoint = await store.write(add_endpoint(Endpoint(client, 0, URL, NOW, NOW, secrets=[Secret("whsec_")], state_us=NOW)))
+    return endpoint.id
 
 
 async def position(store: Store, client: int, endpoint: int) -> int:
@@ -61,9 +61,9 @@ async def test_progress_of_many__is_stored_for_each_that_is_led(store: Store, cl
         progress(client, first, 1), progress(client, second, 2, "another"), progress(client, 999, 3), progress(other_client, others, 4),
         progress(client, third, 5),
     ]  # fmt: skip
-    kept = await asyncio.gather(*map(store.write, given))
+    results = await asyncio.gather(*map(store.write, given))
 
-    assert kept == [True, False, False, True, True]
+    assert results == [True, False, False, True, True]
     assert [await position(store, client, each) for each in (first, second, third)] == [1, 0, 5]
     assert await position(store, other_client, others) == 4
     assert {(one.endpoint_id, one.sequence) for one in await store.read(list_attempts(client, 10))} == {(first, 1), (third, 5)}
@@ -91,9 +91,9 @@ async def test_served_endpoints__are_read_with_what_waits_for_each(store: Store,
         command.save = [Pending(each, None, 1, NOW, NOW + 5) for each in sequences]
         assert await store.write(command)
 
-    found = await store.read(read_served(client, [second, first, 999]))
+    served = await store.read(read_served(client, [second, first, 999]))
 
-    assert {one.endpoint.id: [each.sequence for each in one.pending] for one in found} == {first: [1, 2, 3], second: [2]}
+    assert {one.endpoint.id: [each.sequence for each in one.pending] for one in served} == {first: [1, 2, 3], second: [2]}
 
 
 @pytest.mark.parametrize("count", [2, 100])

@@ -49,14 +49,14 @@ async def test_requests_of_one_moment__share_a_read_and_later_ones_the_next() ->
     await asyncio.sleep(0)
     await asyncio.sleep(0)
     later = [asyncio.create_task(reader.of(1, event(number))) for number in (3, 4, 5)]
-    other = asyncio.create_task(reader.of(2, event(1)))
+    task = asyncio.create_task(reader.of(2, event(1)))
     await asyncio.sleep(0)
     for _ in range(3):
         reads.ends.release()
 
     assert await asyncio.gather(*first) == [(1, 1), (1, 2)]
     assert [sequence for _, sequence in await asyncio.gather(*later)] == [3, 4, 5]
-    assert (await other)[1] == 1
+    assert (await task)[1] == 1
     assert sorted(reads.events) == [[1], [1, 2], [3, 4, 5]]
 
 

@@ -46,9 +46,9 @@ const started = app.listen(0, "127.0.0.1", () => console.log("port", started.add
 
 def block(language: str) -> str:
     """The page's code in a language."""
-    found = re.search(rf"```{language}\n(.*?)```", PAGE.read_text(encoding="utf-8"), re.DOTALL)
-    assert found is not None
-    return found[1]
+    match = re.search(rf"```{language}\n(.*?)```", PAGE.read_text(encoding="utf-8"), re.DOTALL)
+    assert match is not None
+    return match[1]
 
 
 def signed() -> dict[str, str]:

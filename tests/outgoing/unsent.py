@@ -26,8 +26,8 @@ async def miss_an_event(store: Store, client: int, at: Micros, *, secret: str = 
     await store.write(lead_shards(TOKEN, at, at + 1))
     attempt = Attempt(client, endpoint.id, 1, "contact.created", at, 1, "refused", 500, 5, text)
     waiting = Pending(1, (1, 1), 1, at, at + 5)
-    kept = await store.write(store_progress(client, endpoint.id, TOKEN, at, 1, [waiting], [], [attempt], at, None, ACTIVE))
-    assert kept
+    progress = await store.write(store_progress(client, endpoint.id, TOKEN, at, 1, [waiting], [], [attempt], at, None, ACTIVE))
+    assert progress
     await store.write(lead_shards(TOKEN, at, 0, leaving=True))
     [listed] = await store.write(save_entries(INSTALLATION, [NewEntry(DOMAIN, f"{text}.example")], at))
     await store.write(announce_installation_list(client, endpoint.id, at))
@@ -43,6 +43,6 @@ async def miss_a_push(store: Store, client: int, endpoint_id: int, sequences: Se
         for sequence, outcome in zip(sequences, PUSHED, strict=True)
     ]
     waiting = Pending(sequences[1], (1, 1), 1, at, at + 5)
-    kept = await store.write(store_progress(client, endpoint_id, TOKEN, at, sequences[1], [waiting], [], attempts, at, None, ACTIVE))
-    assert kept
+    progress = await store.write(store_progress(client, endpoint_id, TOKEN, at, sequences[1], [waiting], [], attempts, at, None, ACTIVE))
+    assert progress
     await store.write(lead_shards(TOKEN, at, 0, leaving=True))

@@ -385,8 +385,8 @@ async def work_through(store: Store, killed: Killed, workers: int, turn: int) ->
 async def keep(store: Store, client: int, call: Recording, at: int) -> int:
     request = call.request
     key = body_key(call.channel, str(next(CLIENTS)), "", request.body)
-    kept = await store.write(store_delivery(client, call.channel, key, msgspec.json.encode(call.headers), call.query, request.body, at))
-    return kept.id
+    delivery = await store.write(store_delivery(client, call.channel, key, msgspec.json.encode(call.headers), call.query, request.body, at))
+    return delivery.id
 
 
 LATER = NOON + 90 * DAY

@@ -30,8 +30,8 @@ def partner(number: str, email: str, name: str, phone: str | None, title: str | 
 
 
 async def values(store: Store, contact: Contact) -> dict[str, str | None]:
-    whole = await store.read(find_record(contact.client, CONTACT_TYPE, contact.id))
-    return {"first": whole.first_name, "last": whole.last_name} | {one.name: one.value for one in whole.custom_fields}
+    record = await store.read(find_record(contact.client, CONTACT_TYPE, contact.id))
+    return {"first": record.first_name, "last": record.last_name} | {one.name: one.value for one in record.custom_fields}
 
 
 OLGA = {"first": "Olga", "last": "Odoo", "phone": "+49 30 1", "function": "CEO"}

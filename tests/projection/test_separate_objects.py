@@ -42,11 +42,11 @@ async def seen(store: Store, client: int) -> list[tuple[Any, ...]]:
     """Address, name, custom fields, status and dates of each contact, and what its history tells."""
     found = []
     for each in await store.read(list_records(Listing(CONTACT_TYPE, client, 50))):
-        whole = await store.read(find_record(client, CONTACT_TYPE, each.id))
+        record = await store.read(find_record(client, CONTACT_TYPE, each.id))
         history = [(event.occurred_us, event.event) for event in await store.read(get_history(client, CONTACT, each.id))]
-        values = sorted((one.name, one.value) for one in whole.custom_fields if one.value is not None)
-        dates = (whole.first_sent_us, whole.last_sent_us, whole.last_reply_us)
-        found.append((whole.email, whole.linkedin_url, whole.first_name, values, whole.status, whole.origin, dates, sorted(history)))
+        values = sorted((one.name, one.value) for one in record.custom_fields if one.value is not None)
+        dates = (record.first_sent_us, record.last_sent_us, record.last_reply_us)
+        found.append((record.email, record.linkedin_url, record.first_name, values, record.status, record.origin, dates, sorted(history)))
     return sorted(found, key=repr)
 
 
@@ -316,8 +316,8 @@ async def test_record_that_two_objects_come_to_again__has_the_latest_address(sto
         client = await apply_in(store, calls, order)
 
         [one] = await store.read(list_records(Listing(CONTACT_TYPE, client, 9)))
-        whole = await store.read(find_record(client, CONTACT_TYPE, one.id))
-        assert (whole.email, whole.stamps["email"][1]) == (ANN, NOON - 3 * SECOND), order
+        record = await store.read(find_record(client, CONTACT_TYPE, one.id))
+        assert (record.email, record.stamps["email"][1]) == (ANN, NOON - 3 * SECOND), order
 
 
 async def test_custom_field_whose_events_leave_a_record__leaves_it_too(store: Store) -> None:

@@ -27,9 +27,9 @@ FRAPPE = {"channel": "crm", "tool": "frappe"}
 @pytest.fixture
 async def call(store: Store, make_client: MakeClient) -> ApiClient:
     """The application with all adapters and the client default."""
-    made = make_client(store, senders=ADAPTERS)
-    await made.settings()
-    return made
+    client = make_client(store, senders=ADAPTERS)
+    await client.settings()
+    return client
 
 
 async def came(call: ApiClient, body: dict[str, Any]) -> None:
@@ -41,8 +41,8 @@ async def came(call: ApiClient, body: dict[str, Any]) -> None:
 
 async def history(call: ApiClient) -> list[tuple[str, str, bool]]:
     """The events of contact 1, oldest first: what, when, and whether that is unsure."""
-    found = await call.parts.store.read(get_history(1, CONTACT, 1))
-    return [(event.event, to_text(event.occurred_us), event.detail.get("time_unsure", False)) for event in found]
+    history = await call.parts.store.read(get_history(1, CONTACT, 1))
+    return [(event.event, to_text(event.occurred_us), event.detail.get("time_unsure", False)) for event in history]
 
 
 async def test_future_time_without_a_zone__is_replaced_by_the_time_of_receipt(call: ApiClient) -> None:
@@ -60,8 +60,8 @@ async def test_plausible_time__is_accepted(call: ApiClient, written: str) -> Non
 
 
 async def test_time_without_a_zone__is_read_in_the_zone_of_the_connection(call: ApiClient) -> None:
-    made = await call.post("/admin/v1/clients/default/connections", {**FRAPPE, "settings": {"time_zone": "Asia/Kolkata"}})
-    assert made.json()["settings"]["time_zone"] == "Asia/Kolkata"
+    response = await call.post("/admin/v1/clients/default/connections", {**FRAPPE, "settings": {"time_zone": "Asia/Kolkata"}})
+    assert response.json()["settings"]["time_zone"] == "Asia/Kolkata"
 
     await came(call, {**LEAD, "modified": "2026-11-20 14:58:00"})
 

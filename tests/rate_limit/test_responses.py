@@ -381,7 +381,7 @@ async def test_openapi__documents_rate_limits_on_all_operations_except_webhooks(
 async def test_request_rate__counts_a_request_with_an_idempotency_key_once(memory: Store, make_client: MakeClient) -> None:
     call = make_client(memory, limiter=RateLimiter(Rates(requests=3, burst_seconds=2)))
 
-    made = await call.post(CONTACTS, {"email": "first@example.com"}, idempotency_key="one")
+    response = await call.post(CONTACTS, {"email": "first@example.com"}, idempotency_key="one")
     listed = await call.get(CONTACTS)
 
-    assert [told(reply)[1] for reply in (made, listed)] == ['"requests";r=5;t=1', '"requests";r=4;t=1']
+    assert [told(reply)[1] for reply in (response, listed)] == ['"requests";r=5;t=1', '"requests";r=4;t=1']

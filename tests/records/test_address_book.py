@@ -43,9 +43,9 @@ async def test_patch__replaces_the_list_and_frees_what_it_leaves_out(house: Hous
 
     assert reply.json()["emails"] == [ANN_2, ANN_3]
     assert (await house.request("POST", CONTACTS, {"email": ANN_3})).status == 409
-    other = await house.contact(email=ANN)
+    contact = await house.contact(email=ANN)
     refused = await house.request("PATCH", f"{CONTACTS}/{ann}", {"emails": [ANN_2, ANN]})
-    assert (refused.status, refused.problem["existing_id"]) == (409, other)
+    assert (refused.status, refused.problem["existing_id"]) == (409, contact)
     assert await house.differences() == []
 
 
@@ -61,9 +61,9 @@ async def test_patch__of_the_first_address_makes_a_further_one_the_first_and_lea
 
 
 async def test_webhook__after_a_patch_made_a_merged_address_the_first_one_leaves_the_former_one(house: House) -> None:
-    other = await house.contact(email=ANN_2)
+    contact = await house.contact(email=ANN_2)
     ann = await house.contact(email=ANN)
-    await house.merge(ann, other, survivorship="keep")
+    await house.merge(ann, contact, survivorship="keep")
     house.call.clock.move(1)
     await house.request("PATCH", f"{CONTACTS}/{ann}", {"email": ANN_2})
 
@@ -179,13 +179,13 @@ async def test_list_of_a_crm__sets_the_further_addresses_in_any_order(house: Hou
 
 
 async def test_list_of_a_crm__leaves_the_address_of_another_person_to_them(house: House) -> None:
-    other = await house.contact(email=ANN_2)
+    contact = await house.contact(email=ANN_2)
 
     await house.hook("pipedrive", {**PERSON, "email": ANN, "emails": [ANN, ANN_2, ANN_3]})
 
     [ann] = await house.listed(query=f"email={ANN}")
     assert ann["emails"] == [ANN, ANN_3]
-    assert [each["id"] for each in await house.listed(query=f"email={ANN_2}")] == [other]
+    assert [each["id"] for each in await house.listed(query=f"email={ANN_2}")] == [contact]
     assert await house.differences() == []
 
 

@@ -38,11 +38,11 @@ async def test_structure_flat__returns_an_empty_object_without_custom_fields(cal
 async def test_structure_nested__is_the_default(call: ApiClient) -> None:
     body = {"domain": "example.com", "company_custom_fields": fields(Seats="40")}
 
-    asked = await call.post("/public/v2/companies?structure=NESTED", body)
+    response = await call.post("/public/v2/companies?structure=NESTED", body)
     read = await call.get("/public/v2/companies/1")
 
-    assert asked.json()["company_custom_fields"] == [{"id": 1, "updated_time": NOW, "field_name": "Seats", "field_value": "40"}]
-    assert read.json() == asked.json()
+    assert response.json()["company_custom_fields"] == [{"id": 1, "updated_time": NOW, "field_name": "Seats", "field_value": "40"}]
+    assert read.json() == response.json()
 
 
 @pytest.mark.parametrize("query", ["structure=flat", "structure=", "structure=FLAT&structure=FLAT", "structure=%00", "structure=%ff"])
@@ -164,7 +164,7 @@ def values_of(body: dict[str, Any]) -> dict[str, str]:
 
 @pytest.mark.parametrize("names", [["contact_custom_fields"], ["contact_custom_fields", "contact_custom_fields_input"]])
 async def test_contact_custom_fields__are_accepted_under_both_names(call: ApiClient, names: list[str]) -> None:
-    made = await call.post("/public/v2/contacts", {"email": "a@example.com", **dict.fromkeys(names, SEATS)})
+    response = await call.post("/public/v2/contacts", {"email": "a@example.com", **dict.fromkeys(names, SEATS)})
     change = [{"field_name": "Seats", "field_value": "50"}, {"field_name": "Team", "field_value": "Sales"}]
     changed = await call.patch("/public/v2/contacts/1", dict.fromkeys(names, change))
     merged = await call.post(
@@ -173,7 +173,7 @@ async def test_contact_custom_fields__are_accepted_under_both_names(call: ApiCli
     )
     cleared = await call.patch("/public/v2/contacts/1", dict.fromkeys(names))
 
-    assert (made.status, values_of(made.json())) == (201, {"Seats": "40"})
+    assert (response.status, values_of(response.json())) == (201, {"Seats": "40"})
     assert values_of(changed.json()) == {"Seats": "50", "Team": "Sales"}
     assert values_of(merged.json()) == {"Seats": "60", "Team": "Sales"}
     assert values_of(cleared.json()) == {}

@@ -45,7 +45,7 @@ async def test_dry_run__answers_what_would_change_and_stores_nothing(call: ApiCl
     before = await rows(execute_sql, sqlite)
     later = call.clock.move(5)
 
-    made = await call.post(
+    response = await call.post(
         f"{CONTACTS}?dry_run=true", {"email": "new@example.com", "contact_status": "new", "contact_custom_fields": SEATS}
     )
     more = [{"field_name": "Seats", "field_value": None}, {"field_name": "Team", "field_value": "A"}]
@@ -63,8 +63,8 @@ async def test_dry_run__answers_what_would_change_and_stores_nothing(call: ApiCl
         await call.post(f"{CONTACTS}?dryrun=true", {"email": "real@example.com"}),
     ]
 
-    assert (made.status, made.json()["status"], made.json()["id"]) == (200, 201, None)
-    assert changes(made) == {"email": (None, "new@example.com"), "contact_status": (None, "new"), "cf.Seats": (None, "4")}
+    assert (response.status, response.json()["status"], response.json()["id"]) == (200, 201, None)
+    assert changes(response) == {"email": (None, "new@example.com"), "contact_status": (None, "new"), "cf.Seats": (None, "4")}
     assert (changed.json()["status"], changed.json()["id"]) == (200, 1)
     assert changes(changed) == {
         "contact_status": ("new", "won"), "previous_status": (None, "new"), "status_changed_at": (None, later), "company_id": (None, 1),
@@ -81,11 +81,11 @@ async def test_dry_run__answers_what_would_change_and_stores_nothing(call: ApiCl
 
 async def test_dry_run__says_that_a_blank_custom_field_comes_and_goes(call: ApiClient) -> None:
     blank = {"contact_custom_fields": [{"field_name": "Team", "field_value": ""}]}
-    made = await call.post(f"{CONTACTS}?dry_run=true", blank)
+    response = await call.post(f"{CONTACTS}?dry_run=true", blank)
     await call.post(CONTACTS, blank)
     gone = await call.patch(f"{CONTACTS}/1?dry_run=true", {"contact_custom_fields": [{"field_name": "Team", "field_value": None}]})
 
-    assert [changes(reply) for reply in (made, gone)] == [{"cf.Team": (None, "")}, {"cf.Team": ("", None)}]
+    assert [changes(reply) for reply in (response, gone)] == [{"cf.Team": (None, "")}, {"cf.Team": ("", None)}]
 
 
 async def test_dry_run__of_a_batch_shows_each_step(call: ApiClient, execute_sql: ExecuteSql, engine_url: str) -> None:

@@ -25,11 +25,11 @@ def others(kind: str) -> dict[str, str]:
 async def test_external_id__is_shown_only_by_records_that_have_one(call: ApiClient, kind: str) -> None:
     path = f"/public/v2/{kind}"
     plain = await call.post(path, {"domain": "a.example"} if kind == "companies" else {"origin": "test"})
-    made = await call.post(path, {**others(kind), "external_id": " crm-4711 "})
+    response = await call.post(path, {**others(kind), "external_id": " crm-4711 "})
 
     assert "external_id" not in plain.json()
-    assert made.json()["external_id"] == "crm-4711"
-    assert (await call.get(f"{path}/2")).json() == made.json()
+    assert response.json()["external_id"] == "crm-4711"
+    assert (await call.get(f"{path}/2")).json() == response.json()
     for unset in (None, " "):
         assert (await call.patch(f"{path}/1", {"external_id": "x"})).json()["external_id"] == "x"
         assert "external_id" not in (await call.patch(f"{path}/1", {"external_id": unset})).json()

@@ -23,15 +23,15 @@ async def put(call: ApiClient, path: str, body: object, **headers: str) -> Any:
 
 async def test_put__creates_a_record_that_is_not_there(call: ApiClient) -> None:
     custom = [{"field_name": "Seats", "field_value": "40"}, {"field_name": "Team", "field_value": None}]
-    made = await put(
+    response = await put(
         call, f"{CONTACTS}?match=email", {"email": EMAIL, "first_name": "Jane", "last_name": None, "contact_custom_fields": custom}
     )
     company = await put(call, f"{COMPANIES}?match=domain&structure=FLAT", {"domain": "https://Example.com/x", "name": "Example"})
 
-    assert (made.status, made.headers["location"]) == (201, f"{CONTACTS}/1")
-    assert (made.json()["first_name"], made.json()["last_name"]) == ("Jane", "")
-    assert [(each["field_name"], each["field_value"]) for each in made.json()["contact_custom_fields"]] == [("Seats", "40")]
-    assert made.json() == (await call.get(f"{CONTACTS}/1")).json()
+    assert (response.status, response.headers["location"]) == (201, f"{CONTACTS}/1")
+    assert (response.json()["first_name"], response.json()["last_name"]) == ("Jane", "")
+    assert [(each["field_name"], each["field_value"]) for each in response.json()["contact_custom_fields"]] == [("Seats", "40")]
+    assert response.json() == (await call.get(f"{CONTACTS}/1")).json()
     assert (company.status, company.json()["domain"], company.json()["company_custom_fields"]) == (201, "example.com", {})
 
 
@@ -57,9 +57,9 @@ async def test_put__changes_a_record_that_is_there_and_leaves_what_was_not_sent(
 async def test_put__matches_by_the_linkedin_address_in_its_normal_form(call: ApiClient) -> None:
     await call.post(CONTACTS, {"linkedin_url": LINKEDIN})
 
-    found = await put(call, f"{CONTACTS}?match=linkedin_url", {"linkedin_url": "de.linkedin.com/in/Jane-Doe/?x=1", "email": EMAIL})
+    response = await put(call, f"{CONTACTS}?match=linkedin_url", {"linkedin_url": "de.linkedin.com/in/Jane-Doe/?x=1", "email": EMAIL})
 
-    assert (found.status, found.json()["id"], found.json()["email"]) == (200, 1, EMAIL)
+    assert (response.status, response.json()["id"], response.json()["email"]) == (200, 1, EMAIL)
 
 
 @pytest.mark.parametrize(
@@ -132,11 +132,11 @@ async def test_put__with_an_idempotency_key_is_done_once(call: ApiClient) -> Non
     await call.patch(f"{CONTACTS}/1", {"first_name": "Janet"})
 
     again = await put(call, CONTACTS, {"email": EMAIL, "first_name": "Jane"}, **key)
-    other = await put(call, CONTACTS, {"email": EMAIL, "first_name": "Joan"}, **key)
+    response = await put(call, CONTACTS, {"email": EMAIL, "first_name": "Joan"}, **key)
 
     assert (first.status, again.status, again.body) == (201, 201, first.body)
     assert again.headers["idempotency-replayed"] == "true"
-    assert (other.status, other.problem["code"]) == (422, "idempotency_key_reused")
+    assert (response.status, response.problem["code"]) == (422, "idempotency_key_reused")
     assert (await call.get(f"{CONTACTS}/1")).json()["first_name"] == "Janet"
 
 

@@ -55,12 +55,12 @@ async def test_typing_error__is_reported_with_all_other_faults(sqlite_call: ApiC
 async def test_other_unknown_members__are_ignored_and_named_in_a_header(call: ApiClient) -> None:
     body = {"email": "jane@example.com", "title": "CEO", "phone": "1", "id": 9, "updated_time": "x", "ünïcode, odd\n": 1}
 
-    made = await call.post(CONTACTS_PATH, body)
+    response = await call.post(CONTACTS_PATH, body)
     changed = await call.patch(f"{CONTACTS_PATH}/1", {"first_name": "Jane", "city": "Bern"})
     plain = await call.post(COMPANIES_PATH, {"domain": "example.com", "id": 4})
 
-    assert (made.status, made.json()["id"]) == (201, 1)
-    assert made.headers["touchbase-ignored"] == "title, phone, %C3%BCn%C3%AFcode%2C odd%0A"
+    assert (response.status, response.json()["id"]) == (201, 1)
+    assert response.headers["touchbase-ignored"] == "title, phone, %C3%BCn%C3%AFcode%2C odd%0A"
     assert (changed.status, changed.headers["touchbase-ignored"]) == (200, "city")
     assert "touchbase-ignored" not in plain.headers
 
@@ -68,12 +68,12 @@ async def test_other_unknown_members__are_ignored_and_named_in_a_header(call: Ap
 async def test_strict_handling__refuses_every_unknown_member_but_read_only_ones(call: ApiClient) -> None:
     custom = [{"id": 3, "updated_time": "x", "field_name": "Seats", "field_value": "4", "type": "number"}]
     refused = await call.post(CONTACTS_PATH, {"title": "CEO", "contact_custom_fields": custom}, **STRICT)
-    made = await call.post(CONTACTS_PATH, {"email": "jane@example.com"}, prefer='respond-async, Handling="strict"; x=y')
+    response = await call.post(CONTACTS_PATH, {"email": "jane@example.com"}, prefer='respond-async, Handling="strict"; x=y')
     sent_back = await call.patch(f"{CONTACTS_PATH}/1", (await call.get(f"{CONTACTS_PATH}/1")).json(), **STRICT)
     lenient = await call.post(CONTACTS_PATH, {"title": "CEO", "first_name": "Jane"}, prefer="handling=lenient")
 
     assert faults(refused).keys() == {"/title", "/contact_custom_fields/0/type"}
-    assert (made.status, made.headers["preference-applied"]) == (201, "handling=strict")
+    assert (response.status, response.headers["preference-applied"]) == (201, "handling=strict")
     assert (sent_back.status, sent_back.headers["preference-applied"]) == (200, "handling=strict")
     assert (lenient.status, "preference-applied" in lenient.headers) == (201, False)
 
@@ -84,10 +84,10 @@ async def test_misspelt_parameter_of_a_write__is_refused(sqlite_call: ApiClient)
         await sqlite_call.post(f"{CONTACTS_PATH}?Structure=FLAT", {}),
         await sqlite_call.patch(f"{CONTACTS_PATH}/1?structur=FLAT", {}),
     ]
-    other = await sqlite_call.post(f"{CONTACTS_PATH}?utm_source=x", {"first_name": "Jane"})
+    response = await sqlite_call.post(f"{CONTACTS_PATH}?utm_source=x", {"first_name": "Jane"})
 
     assert [[*faults(reply)] for reply in replies] == [["?on_duplicates"], ["?Structure"], ["?structur"]]
-    assert other.status == 201
+    assert response.status == 201
 
 
 @given(st.sampled_from(WRITABLE), st.data())
@@ -138,7 +138,7 @@ async def test_custom_fields__have_two_names_in_requests(call: ApiClient, path: 
 
 async def test_company__may_be_named_by_its_domain(call: ApiClient) -> None:
     await call.post(COMPANIES_PATH, {"domain": "example.com"})
-    made = await call.post(CONTACTS_PATH, {"email": "jane@example.com", "company_id": " https://WWW.example.com/about "})
+    response = await call.post(CONTACTS_PATH, {"email": "jane@example.com", "company_id": " https://WWW.example.com/about "})
     await call.post(CONTACTS_PATH, {"email": "john@example.com"})
     changed = await call.patch(f"{CONTACTS_PATH}/2", {"company_id": "example.com"})
     unset = await call.patch(f"{CONTACTS_PATH}/2", {"company_id": " "})
@@ -149,7 +149,7 @@ async def test_company__may_be_named_by_its_domain(call: ApiClient) -> None:
     invalid = await call.post(CONTACTS_PATH, {"company_id": "17", "email": "no"})
     foreign = await call.post(CONTACTS_PATH, {"company_id": "example.com"}, x_client_id="other")
 
-    assert (made.json()["company_id"], changed.json()["company_id"]) == (1, 1)
+    assert (response.json()["company_id"], changed.json()["company_id"]) == (1, 1)
     assert "company_id" not in unset.json()
     assert [(reply.status, reply.problem["code"]) for reply in (*unknown, foreign)] == [(404, "not_found")] * 3
     assert faults(invalid).keys() == {"/company_id", "/email"}

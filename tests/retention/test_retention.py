@@ -179,10 +179,10 @@ async def test_get_delivery__returns_empty_content_without_a_body(house: House) 
     number = await house.tell(sent(EMAIL))
     await house.erase(refs=(REF,))
 
-    found = await house.store.read(get_delivery(number))
+    delivery = await house.store.read(get_delivery(number))
 
-    assert found is not None
-    assert (found.headers, found.query, found.body, found.body_removed_us) == ({}, "", b"", house.now)
+    assert delivery is not None
+    assert (delivery.headers, delivery.query, delivery.body, delivery.body_removed_us) == ({}, "", b"", house.now)
 
 
 async def test_retention__continues_with_other_clients_after_a_failure(store: Store, house: House) -> None:

@@ -262,10 +262,10 @@ async def callers(store: Store, make_client: MakeClient) -> Callers:
     opened, call, keys = make_client(store), make_client(store, auth="api-key"), {}
     for name in ("acme", "beta"):
         await opened.settings(name)
-        found = await store.read(find_client(name))
-        assert found is not None
-        keys[name] = await add_key(store, found.number, (READ, WRITE), name, call.clock.now)
-        keys[f"{name} administrator"] = await add_key(store, found.number, (ADMIN,), name, call.clock.now)
+        client = await store.read(find_client(name))
+        assert client is not None
+        keys[name] = await add_key(store, client.number, (READ, WRITE), name, call.clock.now)
+        keys[f"{name} administrator"] = await add_key(store, client.number, (ADMIN,), name, call.clock.now)
     keys["reader"] = await add_key(store, None, (READ,), "reader", call.clock.now)
     keys["master"] = await add_key(store, None, (ADMIN,), "master", call.clock.now)
     return Callers(call, keys)

@@ -64,9 +64,9 @@ async def test_set_interested__marks_the_newest_email_with_the_subject(call: Api
 
     reply = await call.post(f"{EMAILS}/set-interested", {"email": "JANE@example.com", "subject": " Re: Hello ", "disposition": "no"})
 
-    found = (await call.get(EMAILS)).json()
-    assert [each["id"] for each in found if each["interested"]] == [newest["id"]]
-    assert reply.json() == next(each for each in found if each["interested"])
+    body = (await call.get(EMAILS)).json()
+    assert [each["id"] for each in body if each["interested"]] == [newest["id"]]
+    assert reply.json() == next(each for each in body if each["interested"])
     assert reply.json()["updated_time"] > newest["updated_time"]
 
 

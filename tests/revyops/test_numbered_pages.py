@@ -74,9 +74,9 @@ async def test_numbered_pages__are_right_in_another_process(house: House, make_c
     made = [await house.contact(email=f"{n}@example.com") for n in range(5)]
     await numbers(house.call, f"{LIST}?page=1&page_size=2")
 
-    other = make_client(house.call.parts.store)
+    client = make_client(house.call.parts.store)
 
-    assert await numbers(other, f"{LIST}?page=2&page_size=2") == (made[2:4], 5, 3)
+    assert await numbers(client, f"{LIST}?page=2&page_size=2") == (made[2:4], 5, 3)
 
 
 async def test_numbered_pages__of_all_clients_cross_their_borders(call: ApiClient) -> None:

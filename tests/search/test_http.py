@@ -239,13 +239,13 @@ async def test_search__never_fails(people: ApiClient, body: object) -> None:
 
 
 async def test_search__finds_records_of_its_client_only(people: ApiClient) -> None:
-    made = await people.post(CONTACTS, {"first_name": "Anna", "email": "anna@example.com"}, x_client_id="other")
+    response = await people.post(CONTACTS, {"first_name": "Anna", "email": "anna@example.com"}, x_client_id="other")
 
     for query in ("q=anna", "first_name=anna", "email[contains]=anna", "sort=email&limit=1", "id[gt]=0&limit=1"):
         ours = await people.get(f"{CONTACTS}?{query}")
         theirs = await people.get(f"{CONTACTS}?{query}", x_client_id="other")
         assert [one["id"] for one in ours.json()["data"]] == [1], query
-        assert [one["id"] for one in theirs.json()["data"]] == [made.json()["id"]], query
+        assert [one["id"] for one in theirs.json()["data"]] == [response.json()["id"]], query
     assert await found(people, "company_id[in]=1") == ["Anna", "Bert"]
     reply = await people.post(f"{CONTACTS}/search", {"where": {"company_id": 1}}, x_client_id="other")
     assert reply.json() == {"data": [], "next_cursor": None}

@@ -230,9 +230,9 @@ async def test_search__is_stable_under_writes(store: Store) -> None:
 
     await store.write(update_contact(RecordUpdate(world.client, world.contacts[0].id, {"first_name": "B"}, {}, 99, "k")))
     await store.write(create_contact(Creation(Contact(world.client, 0, 1, 1))))
-    rest = await store.read(search_page(RecordSearch(CONTACT_TYPE, world.client, sort, 9, after=first.next)))
+    page = await store.read(search_page(RecordSearch(CONTACT_TYPE, world.client, sort, 9, after=first.next)))
 
-    assert [one.id for one in (*first.records, *rest.records)] == [one.id for one in world.contacts]
+    assert [one.id for one in (*first.records, *page.records)] == [one.id for one in world.contacts]
 
 
 async def test_search__never_shows_records_of_another_client(store: Store) -> None:

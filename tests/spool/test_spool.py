@@ -91,8 +91,8 @@ async def test_webhooks__are_stored_in_the_order_in_which_they_came(
     await bring_back(router)
     await spool.drain()
 
-    found = await router.read(list_deliveries(50, house.number))
-    assert [each.received_us for each in reversed(found)] == times
+    deliveries = await router.read(list_deliveries(50, house.number))
+    assert [each.received_us for each in reversed(deliveries)] == times
 
 
 async def test_webhooks__that_come_at_once_are_all_acknowledged_and_stored(

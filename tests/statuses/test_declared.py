@@ -75,7 +75,7 @@ async def test_list__has_declared_used_and_own_words(house: House) -> None:
 
     found = await statuses(house)
     page = (await house.request("GET", "/public/v2/statuses/contacts?limit=2")).json()
-    rest = (await house.request("GET", f"/public/v2/statuses/contacts?cursor={page['next_cursor']}")).json()
+    body = (await house.request("GET", f"/public/v2/statuses/contacts?cursor={page['next_cursor']}")).json()
     used = await statuses(house, query="in_use=true&name=REP")
 
     assert [(name, one["declared"], one["records"], one["stands_for"]) for name, one in found.items()] == [
@@ -84,7 +84,7 @@ async def test_list__has_declared_used_and_own_words(house: House) -> None:
     ]  # fmt: skip
     assert found["new"]["role"] == "not_contacted_yet"
     assert found["new"]["next"] == ["contacted"]
-    assert [each["name"] for each in (*page["data"], *rest["data"])] == list(found)
+    assert [each["name"] for each in (*page["data"], *body["data"])] == list(found)
     assert list(used) == ["Replied"]
 
 

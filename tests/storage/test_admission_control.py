@@ -71,9 +71,9 @@ async def test_write__refuses_a_command_at_once_when_the_expected_wait_is_too_lo
         await store.write(ensure_client("other", 1))
     await admin.execute("ROLLBACK")
     await admin.close()
-    made = await asyncio.gather(*stuck)
+    results = await asyncio.gather(*stuck)
     again = await store.write(ensure_client("other", 1))
     await store.close()
 
-    assert all(each.is_new for each in made)
+    assert all(each.is_new for each in results)
     assert again.client_id == "other"

@@ -159,14 +159,14 @@ async def test_concurrent_reads__return_each_record_only_to_its_client(store: St
     nobody = max(person.id for person in people) + 1
 
     wanted = [*people, *firms, *people[::2]]
-    found = await asyncio.gather(
+    results = await asyncio.gather(
         *(store.read(find_record(one.client, type_of(one), one.id)) for one in wanted),
         *(store.read(find_record(THEIRS if one.client == OURS else OURS, CONTACT_TYPE, one.id)) for one in people),
         store.read(find_record(OURS, CONTACT_TYPE, nobody)),
     )
 
-    assert list(found[: len(wanted)]) == wanted
-    assert set(found[len(wanted) :]) == {None}
+    assert list(results[: len(wanted)]) == wanted
+    assert set(results[len(wanted) :]) == {None}
 
 
 async def test_company_id__is_refused_for_an_unknown_company_or_one_of_another_client(store: Store) -> None:

@@ -287,13 +287,13 @@ async def test_client_being_deleted__refuses_changes_and_is_listed(store: Store)
 
 
 async def test_create_client__stores_the_name_and_refuses_a_client_id_in_use(store: Store) -> None:
-    made = await store.write(create_client("acme", "Acme Ltd", 5))
+    client = await store.write(create_client("acme", "Acme Ltd", 5))
 
     with pytest.raises(Conflict):
         await store.write(create_client("acme", "Another", 6))
 
-    assert (made.client_id, made.name, made.state, made.created_us) == ("acme", "Acme Ltd", ACTIVE, 5)
-    assert await store.read(find_client("acme")) == await store.read(find_client_by_number(made.number)) == made
+    assert (client.client_id, client.name, client.state, client.created_us) == ("acme", "Acme Ltd", ACTIVE, 5)
+    assert await store.read(find_client("acme")) == await store.read(find_client_by_number(client.number)) == client
 
 
 async def test_create_client__succeeds_once_when_two_processes_create_one_client(engine_url: str, open_with: Any) -> None:

@@ -17,11 +17,11 @@ from touchbase.sql.store import Store
 async def test_ensure_client__creates_a_client_once_among_concurrent_commands(engine_url: str, open_with) -> None:
     stores = [await open_with(engine_url, {}) for _ in range(3)]
 
-    made = await asyncio.gather(*(stores[n % 3].write(ensure_client(f"client{n % 4}", n)) for n in range(24)))
+    results = await asyncio.gather(*(stores[n % 3].write(ensure_client(f"client{n % 4}", n)) for n in range(24)))
 
     listed = await stores[0].read(list_clients())
     assert [client.client_id for client in listed] == ["client0", "client1", "client2", "client3"]
-    assert {client.number for client in made} == {client.number for client in listed}
+    assert {client.number for client in results} == {client.number for client in listed}
     assert await stores[1].read(find_client("client2")) == listed[2]
     assert await stores[1].read(find_client("nobody")) is None
 
@@ -40,10 +40,10 @@ async def test_set_client_settings__replaces_all_settings(store: Store) -> None:
     await store.write(ensure_client("acme", 5))
 
     changed = await store.write(set_client_settings("acme", settings))
-    found = await store.read(find_client("acme"))
+    client = await store.read(find_client("acme"))
 
     assert changed.settings == settings
-    assert found == changed
+    assert client == changed
     assert await store.write(ensure_client("acme", 6)) == changed
 
 

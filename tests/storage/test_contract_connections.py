@@ -122,10 +122,10 @@ async def test_delivery__stores_its_tool_and_whether_it_is_verified(store: Store
 
     kept = await store.write(store_delivery(client, "crm", b"k" * 16, b"{}", "", b"{}", 5, tool, verified))
 
-    found = await store.read(get_delivery(kept.id))
+    delivery = await store.read(get_delivery(kept.id))
     (listed,) = await store.read(list_deliveries(5))
-    assert found is not None
-    assert (found.tool, found.verified) == (listed.tool, listed.verified) == (tool, verified)
+    assert delivery is not None
+    assert (delivery.tool, delivery.verified) == (listed.tool, listed.verified) == (tool, verified)
 
 
 async def test_a_connection__tells_since_when_it_has_secrets(store: Store) -> None:

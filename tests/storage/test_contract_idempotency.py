@@ -60,8 +60,8 @@ async def names(store: Store, client: int) -> list[str | None]:
 
 
 async def kept(store: Store, asked: RequestKey) -> bytes | None:
-    found = await store.read(find_response(asked))
-    return None if found is None else found.response.encoded
+    response = await store.read(find_response(asked))
+    return None if response is None else response.response.encoded
 
 
 async def test_idempotency_key__runs_the_command_once(store: Store) -> None:
@@ -100,10 +100,10 @@ async def test_find_response__returns_the_stored_response_for_any_request_with_t
     made = await store.write(create(request(client)))
     assert isinstance(made, Created)
 
-    found = await store.read(find_response(request(client, fingerprint=b"other")))
+    response = await store.read(find_response(request(client, fingerprint=b"other")))
 
-    assert found is not None
-    assert (found.fingerprint, found.response) == (b"f", told(made))
+    assert response is not None
+    assert (response.fingerprint, response.response) == (b"f", told(made))
     assert await kept(store, request(client, key="K")) is None
     assert await kept(store, request(client + 1)) is None
 
@@ -212,9 +212,9 @@ async def test_idempotency_key__rolls_back_the_later_write_of_two_processes(post
         return told(result)
 
     async def elsewhere() -> None:
-        other = await open_store(postgres_url)
-        await other.write(create(request(client), "Grace"))
-        await other.close()
+        store = await open_store(postgres_url)
+        await store.write(create(request(client), "Grace"))
+        await store.close()
 
     answer = await store.write(create(request(client), "Ada", answer=meanwhile))
     found = await names(store, client)

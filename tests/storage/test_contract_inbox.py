@@ -68,9 +68,9 @@ def as_crm(delivery: Delivery) -> Translation:
 
 
 async def state(store: Store, number: int) -> Delivery:
-    found = await store.read(get_delivery(number))
-    assert found is not None
-    return found
+    delivery = await store.read(get_delivery(number))
+    assert delivery is not None
+    return delivery
 
 
 async def test_store_delivery__stores_the_webhook_byte_for_byte(store: Store, client: int) -> None:
@@ -124,11 +124,11 @@ async def test_dedupe_window__begins_with_the_first_webhook_and_not_its_last_rep
 async def test_store_delivery__stores_one_of_concurrent_webhooks_after_the_dedupe_window(store: Store, client: int) -> None:
     first = await store.write(call(client, b"same"))
 
-    kept = await asyncio.gather(*(store.write(call(client, b"same", at=LATER + 1 + n % 2)) for n in range(5)))
+    results = await asyncio.gather(*(store.write(call(client, b"same", at=LATER + 1 + n % 2)) for n in range(5)))
 
-    assert sorted(each.is_repeat for each in kept) == [False, True, True, True, True]
-    assert {each.id for each in kept} != {first.id}
-    assert len({each.id for each in kept}) == 1
+    assert sorted(each.is_repeat for each in results) == [False, True, True, True, True]
+    assert {each.id for each in results} != {first.id}
+    assert len({each.id for each in results}) == 1
 
 
 async def test_store_delivery__recognises_repeats_within_one_group_by_their_times(store: Store, client: int) -> None:
@@ -143,9 +143,9 @@ async def test_store_delivery__recognises_repeats_within_one_group_by_their_time
 
 
 async def test_store_delivery__stores_equal_webhooks_of_two_clients_separately(store: Store, client: int) -> None:
-    other = (await store.write(ensure_client("other", NOON))).number
+    number = (await store.write(ensure_client("other", NOON))).number
 
-    kept = [await store.write(call(whose, b"same")) for whose in (client, other, other)]
+    kept = [await store.write(call(whose, b"same")) for whose in (client, number, number)]
 
     assert [each.is_repeat for each in kept] == [False, False, True]
 
@@ -178,8 +178,8 @@ async def test_forget_dedupe_keys__makes_a_webhook_new_and_leaves_its_delivery(s
 
 
 async def test_old_dedupe_keys__are_paged_in_order(store: Store, client: int) -> None:
-    other = (await store.write(ensure_client("other", NOON))).number
-    for whose in (client, other):
+    number = (await store.write(ensure_client("other", NOON))).number
+    for whose in (client, number):
         for n in range(3):
             await store.write(call(whose, f"{n}".encode(), key=bytes([9 - n])))
 
@@ -187,12 +187,12 @@ async def test_old_dedupe_keys__are_paged_in_order(store: Store, client: int) ->
     while pages[-1]:
         pages.append(await store.read(old_dedupe_keys(NOON + 1, 2, pages[-1][-1])))
 
-    assert [one for page in pages for one in page] == [(whose, bytes([key])) for whose in (client, other) for key in (7, 8, 9)]
+    assert [one for page in pages for one in page] == [(whose, bytes([key])) for whose in (client, number) for key in (7, 8, 9)]
     assert await store.read(old_dedupe_keys(NOON, 10)) == []
 
 
 async def test_work__applies_a_delivery_once(store: Store, client: int) -> None:
-    kept = await asyncio.gather(*(store.write(call(client, sent(f"p{n}"))) for n in range(10)))
+    results = await asyncio.gather(*(store.write(call(client, sent(f"p{n}"))) for n in range(10)))
 
     first = await store.work(client, 100, translate, NOON)
     second = await store.work(client, 100, translate, NOON)
@@ -201,8 +201,8 @@ async def test_work__applies_a_delivery_once(store: Store, client: int) -> None:
     assert (first.outcomes, first.applied_since_us) == ({("email_campaign", "test", APPLIED): 10}, [NOON] * 10)
     assert second == WorkReport()
     assert {contact.first_sent_us for contact in await store.read(list_records(Listing(CONTACT_TYPE, client, 100)))} == {NOON}
-    assert [(e.event, e.delivery_id) for e in await store.read(delivery_events(client, kept[0].id))] == [("email_sent", kept[0].id)]
-    assert (await state(store, kept[0].id)).applied_us == NOON
+    assert [(e.event, e.delivery_id) for e in await store.read(delivery_events(client, results[0].id))] == [("email_sent", results[0].id)]
+    assert (await state(store, results[0].id)).applied_us == NOON
 
 
 async def test_work__applies_each_delivery_once_in_several_processes(engine_url: str, open_with) -> None:
@@ -256,8 +256,8 @@ async def test_work__limits_each_record_to_the_maximum_of_custom_fields(store: S
     for _ in range(2):
         await store.work(client, 2, as_crm, NOON)
 
-    found = await store.read(list_records(Listing(CONTACT_TYPE, client, 10)))
-    assert {each.email: len(each.custom_fields) for each in found} == {"ann@example.com": MAX_CUSTOM_FIELDS, "bob@example.com": 500}
+    records = await store.read(list_records(Listing(CONTACT_TYPE, client, 10)))
+    assert {each.email: len(each.custom_fields) for each in records} == {"ann@example.com": MAX_CUSTOM_FIELDS, "bob@example.com": 500}
 
 
 async def test_work__replaces_invalid_characters_in_an_error_message(store: Store, client: int) -> None:
@@ -350,20 +350,20 @@ async def test_parked_delivery__is_applied_when_another_names_its_address(store:
 
 
 async def test_inbox__is_counted_by_state_and_listed_newest_first(store: Store, client: int) -> None:
-    other = (await store.write(ensure_client("other", NOON))).number
+    number = (await store.write(ensure_client("other", NOON))).number
     kept = [await store.write(call(client, sent(f"p{n}"), at=NOON + n)) for n in range(4)]
-    kept.append(await store.write(call(other, b"nonsense", at=NOON - 1)))
-    await store.work(other, 10, translate, NOON)
+    kept.append(await store.write(call(number, b"nonsense", at=NOON - 1)))
+    await store.work(number, 10, translate, NOON)
 
     counts = await store.read(count_inbox())
     first = await store.read(list_deliveries(3))
-    rest = await store.read(list_deliveries(3, before=first[-1].id))
+    deliveries = await store.read(list_deliveries(3, before=first[-1].id))
     ours = await store.read(list_deliveries(10, client=client, channel="email_campaign", state=RECEIVED))
 
     assert counts.by_state[RECEIVED] == 4
     assert counts.by_state[UNRECOGNISED] == 1
     assert counts.oldest_us == {RECEIVED: NOON, UNRECOGNISED: NOON - 1}
-    assert [one.id for one in first + rest] == sorted((one.id for one in kept), reverse=True)
+    assert [one.id for one in first + deliveries] == sorted((one.id for one in kept), reverse=True)
     assert {one.body for one in first} == {b""}
     assert [one.id for one in ours] == [one.id for one in reversed(kept[:4])]
     assert await store.read(list_deliveries(10, tool="instantly")) == []

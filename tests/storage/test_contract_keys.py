@@ -15,9 +15,9 @@ from touchbase.sql.store import Store
 
 
 async def key(store: Store, key_id: str) -> ApiKey:
-    found = await store.read(find_key(key_id))
-    assert found is not None
-    return found
+    key = await store.read(find_key(key_id))
+    assert key is not None
+    return key
 
 
 def rotation(of: str, to: str, at: int = 10, keep: int = 20, expires: int | None = None) -> rotate_key:

@@ -86,9 +86,9 @@ async def drain(store: Store, client: int, now: int = NOON, read: Any = translat
 
 
 async def ending(store: Store, number: int) -> tuple[str, int, str | None]:
-    found = await store.read(get_delivery(number))
-    assert found is not None
-    return found.state, found.attempts, found.error
+    delivery = await store.read(get_delivery(number))
+    assert delivery is not None
+    return delivery.state, delivery.attempts, delivery.error
 
 
 async def records(store: Store, client: int) -> list[tuple[Any, ...]]:
@@ -273,9 +273,9 @@ async def test_large_delivery__about_an_erased_person_applies_to_others_and_lose
             await store.work(client, 10, translate, NOON)
     await drain(store, client, LATER)
 
-    found = await store.read(get_delivery(number))
-    assert found is not None
-    assert (found.state, found.body_removed) == ("applied", "erased")
+    delivery = await store.read(get_delivery(number))
+    assert delivery is not None
+    assert (delivery.state, delivery.body_removed) == ("applied", "erased")
     assert "p1@example.com" not in {one[0] for one in await records(store, client)}
     assert len(await records(store, client)) == MANY - 1
 

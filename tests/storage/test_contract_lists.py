@@ -126,8 +126,8 @@ async def test_lists__are_newest_last_whatever_the_ids(store: Store) -> None:
 
     for status in (None, "new"):
         first = await store.read(list_records(Listing(CONTACT_TYPE, client, 2, status=status)))
-        rest = await store.read(list_records(Listing(CONTACT_TYPE, client, 2, (first[-1].created_us, first[-1].id), status=status)))
-        assert [one.id for one in (*first, *rest)] == [contacts[1], contacts[2], contacts[0]]
+        records = await store.read(list_records(Listing(CONTACT_TYPE, client, 2, (first[-1].created_us, first[-1].id), status=status)))
+        assert [one.id for one in (*first, *records)] == [contacts[1], contacts[2], contacts[0]]
         assert [one.id for one in await store.read(list_records(Listing(COMPANY_TYPE, client, 9, status=status)))] == [
             companies[1],
             companies[2],
@@ -137,11 +137,11 @@ async def test_lists__are_newest_last_whatever_the_ids(store: Store) -> None:
 
 async def test_custom_fields__come_in_the_order_in_which_the_record_got_them(store: Store) -> None:
     client = (await store.write(ensure_client("acme", 1))).number
-    made = (await store.write(create_contact(Creation(Contact(client, 0, 50, 50), [("b", "1"), ("a", "2")])))).record
-    await store.write(update_contact(RecordUpdate(client, made.id, {}, {"c": "3"}, 60, "k1")))
+    record = (await store.write(create_contact(Creation(Contact(client, 0, 50, 50), [("b", "1"), ("a", "2")])))).record
+    await store.write(update_contact(RecordUpdate(client, record.id, {}, {"c": "3"}, 60, "k1")))
 
-    changed = await store.write(update_contact(RecordUpdate(client, made.id, {}, {"a": None, "d": "4"}, 70, "k2")))
-    again = await store.write(update_contact(RecordUpdate(client, made.id, {}, {"a": "5"}, 80, "k3")))
+    changed = await store.write(update_contact(RecordUpdate(client, record.id, {}, {"a": None, "d": "4"}, 70, "k2")))
+    again = await store.write(update_contact(RecordUpdate(client, record.id, {}, {"a": "5"}, 80, "k3")))
 
     assert [one.name for one in changed.custom_fields if one.value is not None] == ["b", "c", "d"]
     assert [one.name for one in again.custom_fields] == ["b", "a", "c", "d"]

@@ -92,9 +92,9 @@ async def test_new_link__replaces_the_one_before(store: Store) -> None:
         await store.write(use_link(link_digest(old), (RESET,), NOW, "stored"))
     await store.write(use_link(link_digest(new), (RESET,), NOW, "another"))
 
-    found = await store.read(find_password(user.email))
-    assert found is not None
-    assert found[1] == "another"
+    password = await store.read(find_password(user.email))
+    assert password is not None
+    assert password[1] == "another"
 
 
 async def test_invite__refuses_a_second_user_with_the_same_address(store: Store) -> None:

@@ -286,9 +286,9 @@ def test_key_file_rotation__resumes_with_the_key_that_it_made(tmp_path: Path) ->
 
 
 async def test_key_file__is_created_once_by_concurrent_processes(tmp_path: Path) -> None:
-    made = await asyncio.gather(*(asyncio.to_thread(KeyFile(tmp_path / "k").current) for _ in range(8)))
+    results = await asyncio.gather(*(asyncio.to_thread(KeyFile(tmp_path / "k").current) for _ in range(8)))
 
-    assert len({key.id for key in made}) == 1
+    assert len({key.id for key in results}) == 1
     assert names_in(tmp_path) == ["k"]
 
 

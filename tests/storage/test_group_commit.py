@@ -148,12 +148,12 @@ async def test_group_commit__stores_a_contact_once_when_another_command_of_the_g
         return_exceptions=True,
     )
 
-    kept = await store.read(list_records(Listing(CONTACT_TYPE, 1, 10)))
+    records = await store.read(list_records(Listing(CONTACT_TYPE, 1, 10)))
     assert [type(answer).__name__ for answer in answers] == ["Created", "ZeroDivisionError", "Created", "Created"]
     assert [[(f.name, f.value) for f in answer.record.custom_fields] for answer in answers if answer is not answers[1]] == [
         [("seat", "12")]
     ] * 3
-    assert sorted((c.first_name, [f.value for f in c.custom_fields]) for c in kept) == [
+    assert sorted((c.first_name, [f.value for f in c.custom_fields]) for c in records) == [
         ("Ada", ["12"]), ("Grace", ["12"]), ("Joan", ["12"]),
     ]  # fmt: skip
 

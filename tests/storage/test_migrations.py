@@ -197,11 +197,11 @@ async def test_migrate__rolls_back_a_failing_migration(tmp_path, empty_postgres_
 async def test_open_store__creates_the_schema_in_an_empty_postgresql_database(empty_postgres_url) -> None:
     store = await open_store(empty_postgres_url)
 
-    found = await store.read(list_clients())
+    clients = await store.read(list_clients())
     ran = await store.migrate()
     await store.close()
 
-    assert (found, ran) == ([], [])
+    assert (clients, ran) == ([], [])
 
 
 async def test_open_store__creates_one_schema_when_several_processes_start_on_postgresql(empty_postgres_url) -> None:

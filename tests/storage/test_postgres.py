@@ -71,11 +71,11 @@ async def test_lost_connections__are_replaced(postgres_url) -> None:
     await admin.fetch("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name LIKE 'touchbase%'")
     await _until_it_works(lambda: store.write(ensure_client("after", 2)))
     await _until_it_works(lambda: store.read(find_client("after")))
-    found = await store.read(find_client("before"))
+    client = await store.read(find_client("before"))
     await admin.close()
     await store.close()
 
-    assert found is not None
+    assert client is not None
 
 
 async def test_plan__goes_on_on_a_thread_when_it_gets_many_rows(postgres_url, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -103,13 +103,13 @@ async def test_concurrent_reads__limit_a_failure_to_one_read(postgres_url) -> No
     made = (await store.write(create_company(Creation(record, [])))).record
 
     beyond = find_record(client, COMPANY_TYPE, 2**70)  # no such number: the server refuses it, and all that is asked for with it
-    found = await asyncio.gather(
+    results = await asyncio.gather(
         *(store.read(beyond if n == 5 else find_record(client, COMPANY_TYPE, made.id)) for n in range(12)), return_exceptions=True
     )
     await store.close()
 
-    assert isinstance(found.pop(5), asyncpg.PostgresError)
-    assert found == [made] * 11
+    assert isinstance(results.pop(5), asyncpg.PostgresError)
+    assert results == [made] * 11
 
 
 BREAKS = """
@@ -133,11 +133,11 @@ async def test_concurrent_lists__limit_a_server_error_to_the_affected_pages(
     await operator.close()
 
     asked = [list_records(Listing(COMPANY_TYPE, heavy if n in (5, 9) else light, 3)) for n in range(20)]
-    found = await asyncio.gather(*map(store.read, asked), return_exceptions=True)
+    results = await asyncio.gather(*map(store.read, asked), return_exceptions=True)
     await store.close()
 
-    assert [n for n, page in enumerate(found) if page != made] == [5, 9]
-    assert {type(found[n]) for n in (5, 9)} == {error}
+    assert [n for n, page in enumerate(results) if page != made] == [5, 9]
+    assert {type(results[n]) for n in (5, 9)} == {error}
 
 
 async def _until_it_works(attempt) -> None:
@@ -280,10 +280,10 @@ async def test_lost_commit_response__raises_outcome_unknown_for_a_group(postgres
         thief.keeps = b"COMMIT"
         with pytest.raises(OutcomeUnknown, match="may be stored or not"):
             await store.write(ensure_client("acme", 1))
-        found = await store.read(find_client("acme"))
+        client = await store.read(find_client("acme"))
         await store.close()
 
-    assert found is not None
+    assert client is not None
 
 
 async def test_lost_commit_response__raises_outcome_unknown_for_a_single_creation(postgres_url) -> None:
@@ -297,11 +297,11 @@ async def test_lost_commit_response__raises_outcome_unknown_for_a_single_creatio
         with pytest.raises(OutcomeUnknown, match="may be stored or not"):
             await store.write(create_company(Creation(Company(client.number, 0, 5, 5, "second.example"))))
         again = await store.write(create_company(Creation(Company(client.number, 0, 5, 5, "second.example"), on_duplicate="return")))
-        kept = await store.read(list_records(Listing(COMPANY_TYPE, client.number, 10)))
+        records = await store.read(list_records(Listing(COMPANY_TYPE, client.number, 10)))
         await store.close()
 
     assert not again.is_new
-    assert sorted(company.domain for company in kept) == ["first.example", "second.example"]
+    assert sorted(company.domain for company in records) == ["first.example", "second.example"]
 
 
 async def test_lost_begin_response__raises_store_unavailable_and_writes_nothing(postgres_url) -> None:
@@ -312,11 +312,11 @@ async def test_lost_begin_response__raises_store_unavailable_and_writes_nothing(
         thief.keeps = b"BEGIN"
         with pytest.raises(Overloaded) as refused:
             await store.write(ensure_client("acme", 1))
-        found = await store.read(find_client("acme"))
+        client = await store.read(find_client("acme"))
         await store.close()
 
     assert type(refused.value) is StoreUnavailable
-    assert found is None
+    assert client is None
 
 
 async def test_server_that_goes_silent__is_given_up_and_reached_again(postgres_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -335,11 +335,11 @@ async def test_server_that_goes_silent__is_given_up_and_reached_again(postgres_u
         )
         thief.swallows = None
         await _until_it_works(lambda: store.write(ensure_client("after", 2)))
-        found = await store.read(find_client("before"))
+        client = await store.read(find_client("before"))
         await store.close()
 
     assert [type(each) for each in refused] == [StoreUnavailable] * 3
-    assert found is not None
+    assert client is not None
 
 
 async def test_silent_commit__has_an_unknown_outcome_and_is_not_cancelled(postgres_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -419,12 +419,12 @@ async def test_create_company__creates_each_company_once_in_two_processes(postgr
             for store in stores
         )
     )
-    kept = await stores[0].read(list_records(Listing(COMPANY_TYPE, 1, 1000)))
+    records = await stores[0].read(list_records(Listing(COMPANY_TYPE, 1, 1000)))
     for store in stores:
         await store.close()
 
-    assert len({company.id for company in kept}) == len(kept) == 200
-    assert {(answer.record.id, answer.record.domain) for answer in answers} == {(company.id, company.domain) for company in kept}
+    assert len({company.id for company in records}) == len(records) == 200
+    assert {(answer.record.id, answer.record.domain) for answer in answers} == {(company.id, company.domain) for company in records}
     assert sum(answer.is_new for answer in answers) == 200
 
 

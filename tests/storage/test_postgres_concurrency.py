@@ -38,9 +38,9 @@ ANN = ("", "email", "ann@example.com")
 
 @pytest.fixture
 async def store(postgres_url: str) -> AsyncIterator[Store]:
-    made = await open_store(postgres_url)
-    yield made
-    await made.close()
+    store = await open_store(postgres_url)
+    yield store
+    await store.close()
 
 
 @pytest.fixture
@@ -76,15 +76,15 @@ async def test_duplicate_creation__is_refused_without_waiting_for_row_locks(stor
     async with other.transaction():
         await other.fetch("SELECT id FROM contact FOR UPDATE")
         await other.fetch("SELECT id FROM company FOR UPDATE")
-        told = await asyncio.gather(
+        results = await asyncio.gather(
             store.write(create_contact(Creation(contact(client)))),
             store.write(create_contact(Creation(contact(client, None, linkedin_url=profile, linkedin_key=profile)))),
             store.write(create_company(Creation(Company(client, 0, NOON, NOON, "acme.example")))),
             return_exceptions=True,
         )
 
-    assert [type(each) for each in told] == [Conflict] * 3
-    assert [each.data["existing_id"] for each in told if isinstance(each, Conflict)] == [ann.id, ann.id, acme.id]
+    assert [type(each) for each in results] == [Conflict] * 3
+    assert [each.data["existing_id"] for each in results if isinstance(each, Conflict)] == [ann.id, ann.id, acme.id]
 
 
 async def test_index__leaves_a_record_that_a_write_has_locked_for_later(store: Store, client: int, other: Any) -> None:
@@ -106,17 +106,17 @@ async def test_index__leaves_a_record_that_a_write_has_locked_for_later(store: S
 
 
 async def test_replay__skips_a_delivery_whose_body_retention_removed_during_the_wait(store: Store, client: int, other: Any) -> None:
-    kept = await store.write(store_delivery(client, "crm", b"k" * 16, b"{}", "", b"x", NOON))
+    delivery = await store.write(store_delivery(client, "crm", b"k" * 16, b"{}", "", b"x", NOON))
     await store.work(client, 10, _sent, NOON + 1)
 
     async with other.transaction():
-        await other.execute("UPDATE delivery SET body_removed = 'retention', body_removed_us = 5 WHERE id = $1", kept.id)
-        await other.execute("DELETE FROM delivery_body WHERE id = $1", kept.id)
-        replay = asyncio.ensure_future(store.write(replay_deliveries(client, [kept.id], NOON)))
+        await other.execute("UPDATE delivery SET body_removed = 'retention', body_removed_us = 5 WHERE id = $1", delivery.id)
+        await other.execute("DELETE FROM delivery_body WHERE id = $1", delivery.id)
+        replay = asyncio.ensure_future(store.write(replay_deliveries(client, [delivery.id], NOON)))
         await until_it_waits(other, replay)
 
     assert await replay == 0
-    assert (await store.read(get_delivery(kept.id, client))).state == "applied"  # type: ignore[union-attr]
+    assert (await store.read(get_delivery(delivery.id, client))).state == "applied"  # type: ignore[union-attr]
 
 
 def _sent(delivery: Delivery) -> Translation:
@@ -169,13 +169,13 @@ async def test_query__does_not_wait_for_slow_queries_of_another_client(store: An
 
         async with asyncio.timeout(20):
             made = await store.write(create_contact(Creation(contact(quick))))
-            found = await store.read(find_record(quick, CONTACT_TYPE, made.record.id))
+            record = await store.read(find_record(quick, CONTACT_TYPE, made.record.id))
             handles = [one.client_id for one in await store.read(list_clients())]
             pages = await store.read(list_jobs(quick, 1))
     finally:
         await other.execute("SELECT pg_advisory_unlock(77)")
 
-    assert (found, handles, pages) == (made.record, ["acme", "quick"], [])
+    assert (record, handles, pages) == (made.record, ["acme", "quick"], [])
     assert await asyncio.gather(*slow) == [client] * (3 * engine.READERS - 1)
 
 

@@ -134,11 +134,11 @@ async def test_failing_disk__makes_the_store_unavailable_until_it_works(sqlite_u
     failing_disk.failing = None
     await store.check()
     await store.write(ensure_client("later", 2))
-    kept = await store.read(list_clients())
+    clients = await store.read(list_clients())
     await store.close()
 
     assert [type(answer) for answer in refused] == [StoreUnavailable] * 5
-    assert [client.client_id for client in kept] == ["later"]
+    assert [client.client_id for client in clients] == ["later"]
 
 
 async def test_unreadable_disk__makes_reads_unavailable_until_it_works(sqlite_url, failing_disk) -> None:
@@ -318,9 +318,9 @@ async def _with_erased(url: str, open_with: Any) -> Store:
     for _ in range(900):
         name, client = sizes.choice(["Goldfinch", *["Sparrow"] * 4]), sizes.choice(clients)
         contact = Contact(client, 0, 1, 1, first_name=name, last_name="x" * sizes.randint(1, 600))
-        made = (await store.write(create_contact(Creation(contact, [("note", f"{name} " * sizes.randint(1, 60))])))).record
+        record = (await store.write(create_contact(Creation(contact, [("note", f"{name} " * sizes.randint(1, 60))])))).record
         if name == "Goldfinch":
-            marked.append((client, made.id))
+            marked.append((client, record.id))
     for client, number in marked:
         await store.write(erase_person(client, 2, number, search=False))
     return store

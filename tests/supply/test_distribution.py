@@ -143,8 +143,8 @@ def test_installed_wheel__takes_a_webhook_and_shows_its_contact(server: Server) 
 
 def test_installed_wheel__runs_from_its_own_files(installed: Path, tmp_path: Path) -> None:
     asked = [str(installed / "python"), "-c", "import touchbase; print(touchbase.__file__)"]
-    found = subprocess.run(asked, cwd=tmp_path, check=True, capture_output=True, text=True).stdout
-    assert Path(found).is_relative_to(installed.parent)
+    stdout = subprocess.run(asked, cwd=tmp_path, check=True, capture_output=True, text=True).stdout
+    assert Path(stdout).is_relative_to(installed.parent)
 
     version = subprocess.run([str(installed / "touchbase"), "--version"], cwd=tmp_path, check=True, capture_output=True, text=True).stdout
     assert version == f"touchbase {touchbase.__version__}\n"

@@ -146,9 +146,9 @@ def test_find_identities__finds_an_address_after_an_invalid_character_reference(
 
 
 def test_find_identities__joins_a_surrogate_pair() -> None:
-    told = find_identities({}, "", json.dumps({"url": "https://linkedin.com/in/ann-\U0001f600"}).encode())
+    identities = find_identities({}, "", json.dumps({"url": "https://linkedin.com/in/ann-\U0001f600"}).encode())
 
-    assert ("", "linkedin", "linkedin.com/in/ann-\U0001f600") in told
+    assert ("", "linkedin", "linkedin.com/in/ann-\U0001f600") in identities
 
 
 @given(

@@ -168,7 +168,7 @@ function PhoneBar({ conversation, statuses, people, canAnswer }: ActsProps & { c
         {(close) => (
           <div class="entries">
             {statuses.map((status) => (
-              <Entry key={status.name} chosen={status.name === conversation.contact.contact_status} onPick={() => (close(), void setStatus(conversation, status.name))}>
+              <Entry key={status.name} chosen={status.name === conversation.contact.contact_status} onPick={() => (close(), void setStatus(conversation, status))}>
                 <StatusMark status={status.name} />
               </Entry>
             ))}

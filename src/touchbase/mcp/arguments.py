@@ -143,7 +143,7 @@ class Conversations(Struct, forbid_unknown_fields=True, kw_only=True):
     cursor: Cursor = None
 
 
-class NewAnswer(Struct, forbid_unknown_fields=True, kw_only=True):
+class AnswerArguments(Struct, forbid_unknown_fields=True, kw_only=True):
     """An answer to a reply."""
 
     client: Annotated[str, Meta(description="The `client_id` of the conversation, as `list_conversations` names it.")]

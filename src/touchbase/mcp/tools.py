@@ -152,7 +152,7 @@ async def _conversations(ask: Ask, args: arguments.Conversations) -> Any:
     return await value_of(ask, InnerRequest("GET", "/team/v1/conversations", msgspec.structs.asdict(args)))
 
 
-async def _answer(ask: Ask, args: arguments.NewAnswer) -> Json:
+async def _answer(ask: Ask, args: arguments.AnswerArguments) -> Json:
     path = f"/team/v1/conversations/{quote(args.client, safe='')}/{args.contact_id}"
     capability = (await value_of(ask, InnerRequest("GET", path)))["reply_capability"]
     if capability["how"] != "api" and args.message_id is None:
@@ -236,7 +236,7 @@ _ALL = [
     AgentTool("upsert", "Create or change a record", _UPSERT, WRITE, arguments.Upsert, _upsert, writes=True),
     AgentTool("change_status", "Change a status", _CHANGE, WRITE, arguments.ChangeStatus, _change_status, writes=True),
     AgentTool("list_conversations", "List conversations", _CONVERSATIONS, READ, arguments.Conversations, _conversations),
-    AgentTool("answer", "Answer a reply", _ANSWER, WRITE, arguments.NewAnswer, _answer, writes=True),
+    AgentTool("answer", "Answer a reply", _ANSWER, WRITE, arguments.AnswerArguments, _answer, writes=True),
     AgentTool("list_deliveries", "List webhooks", _DELIVERIES, ADMIN, arguments.Deliveries, _deliveries),
     AgentTool("replay_deliveries", "Apply webhooks again", _REPLAY, ADMIN, arguments.ReplayDeliveries, _replay, writes=True),
     AgentTool("health", "Look at the service", _HEALTH, "", arguments.Nothing, _health),

@@ -18,7 +18,7 @@ from touchbase.event_log.models import LoggedEvent, envelope
 from touchbase.http.actors import Actor
 from touchbase.outgoing.http_client import Answer
 from touchbase.outgoing.models import CLOUDEVENTS, LONGEST_SUBJECT, SLACK, WEBHOOK, Endpoint, Installation
-from touchbase.outgoing.notices import REPLIES, TEST_ID, Notice, notice_of, values_of
+from touchbase.outgoing.notices import REPLIES, TEST_ID, EventNotice, notice_of, values_of
 from touchbase.outgoing.samples import EventObjects, sample
 from touchbase.outgoing.signatures import signature_headers
 from touchbase.outgoing.slack import slack_body
@@ -125,7 +125,13 @@ CUT = "\n… (cut)"
 
 
 def mail_source(
-    message_id: str, new_us: Micros, sender: str, to: Sequence[str], notice: Notice, templates: tuple[str, str], values: Mapping[str, Any]
+    message_id: str,
+    new_us: Micros,
+    sender: str,
+    to: Sequence[str],
+    notice: EventNotice,
+    templates: tuple[str, str],
+    values: Mapping[str, Any],
 ) -> bytes:
     """Return the source of a mail; `templates`: of its subject and its text, "" for the usual ones. The same for each attempt."""
     subject, text = templates
@@ -150,11 +156,11 @@ def one_line(text: str) -> str:
     return line if len(line) <= LONGEST_SUBJECT else f"{line[: LONGEST_SUBJECT - 1]}…"
 
 
-def _subject(notice: Notice) -> str:
+def _subject(notice: EventNotice) -> str:
     return f"{notice.headline}: {notice.subject}" if notice.subject else notice.headline
 
 
-def _text(notice: Notice) -> str:
+def _text(notice: EventNotice) -> str:
     parts = [notice.headline]
     if notice.subject:
         parts.append(f"Subject: {one_line(notice.subject)}")

@@ -38,11 +38,11 @@ def _paths() -> frozenset[str]:
     paths |= {f"data.cause.{name}" for name in ("origin", "tool", "channel", "deliveries", "key_id", "request_id", "job_id")}
     paths |= {f"data.actor.{name}" for name in ("type", "id", "name", "via")}
     paths |= {f"contact.{name}" for name in _MEMBERS[_CONTACT]} | {f"company.{name}" for name in _MEMBERS[_COMPANY]}
-    return frozenset(paths | {"type", "timestamp", *(name for name in Notice.__slots__ if name != "is_test")})
+    return frozenset(paths | {"type", "timestamp", *(name for name in EventNotice.__slots__ if name != "is_test")})
 
 
 @dataclass(frozen=True, slots=True)
-class Notice:
+class EventNotice:
     """The parts of a message; each is also a value of templates."""
 
     headline: str
@@ -60,7 +60,7 @@ PATHS = _paths()
 """The paths that a template may have, besides custom fields as `cf.NAME`."""
 
 
-def notice_of(event: Shape, contact: Shape | None, company: Shape | None, place: Installation) -> Notice:
+def notice_of(event: Shape, contact: Shape | None, company: Shape | None, place: Installation) -> EventNotice:
     """Return the notice about an event's envelope; `contact` and `company` are its records as the API shows them."""
     data, kind = event["data"], str(event["type"])
     about: Shape = data["object"] if isinstance(data.get("object"), Mapping) else {}
@@ -70,7 +70,7 @@ def notice_of(event: Shape, contact: Shape | None, company: Shape | None, place:
     if place.public_url and number is not None:
         page = f"{'companies' if kind.startswith('company.') else 'contacts'}/{number}"
         link = f"{place.public_url}/console/{place.client_handle or 'all'}/{page}"
-    return Notice(
+    return EventNotice(
         _headline(kind, person, data, about),
         person,
         about.get("text") or "",
@@ -82,12 +82,12 @@ def notice_of(event: Shape, contact: Shape | None, company: Shape | None, place:
     )
 
 
-def values_of(event: Shape, contact: Shape | None, company: Shape | None, notice: Notice) -> dict[str, Any]:
+def values_of(event: Shape, contact: Shape | None, company: Shape | None, notice: EventNotice) -> dict[str, Any]:
     """Return the values of a template, as plain JSON values."""
     own = company if str(event["type"]).startswith("company.") else contact
     named: Any = next((value for name, value in (own or {}).items() if name.endswith("_custom_fields")), [])
     fields = {name["field_name"]: name["field_value"] for name in named}
-    parts = {name: getattr(notice, name) for name in Notice.__slots__}
+    parts = {name: getattr(notice, name) for name in EventNotice.__slots__}
     return {**event, **parts, "contact": contact or {}, "company": company or {}, "cf": fields}
 
 

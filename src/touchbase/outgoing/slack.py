@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from touchbase.outgoing.notices import Notice
+from touchbase.outgoing.notices import EventNotice
 from touchbase.outgoing.templates import render
 
 SECTION = 2_600
@@ -28,7 +28,7 @@ def escaped(text: str) -> str:
     return text.translate(_ESCAPES)
 
 
-def slack_body(notice: Notice, template: str, values: Mapping[str, Any]) -> dict[str, Any]:
+def slack_body(notice: EventNotice, template: str, values: Mapping[str, Any]) -> dict[str, Any]:
     """Return the body of a request to an incoming webhook."""
     headline = _short(notice.headline)
     sections = list(_sections(render(template, values, escaped))) if template else list(_standard(headline, notice))
@@ -38,7 +38,7 @@ def slack_body(notice: Notice, template: str, values: Mapping[str, Any]) -> dict
     return {"text": headline, "blocks": blocks} if blocks else {"text": headline}
 
 
-def _standard(headline: str, notice: Notice) -> Iterator[str]:
+def _standard(headline: str, notice: EventNotice) -> Iterator[str]:
     yield f"*{headline}*"
     if notice.subject:
         yield f"Subject: {_short(notice.subject)}"
@@ -46,7 +46,7 @@ def _standard(headline: str, notice: Notice) -> Iterator[str]:
         yield from _sections(escaped(notice.text.strip()), "> ")
 
 
-def _details(notice: Notice) -> Iterator[str]:
+def _details(notice: EventNotice) -> Iterator[str]:
     if notice.is_test:
         yield "This is a test of Touchbase"
     if notice.campaign:

@@ -78,7 +78,7 @@ class CopiedTable:
     rows: int
 
 
-class Reader(Protocol):
+class TableReader(Protocol):
     """Reads the tables of a store."""
 
     async def tables(self) -> dict[str, StoredTable]:
@@ -94,7 +94,7 @@ class Reader(Protocol):
         ...
 
 
-class CopyTarget(Reader, Protocol):
+class CopyTarget(TableReader, Protocol):
     """Fills a store, and reads it again. A writing method is one transaction."""
 
     async def progress(self) -> tuple[str, dict[str, TableProgress]] | None:
@@ -122,7 +122,7 @@ Report = Callable[[str, str, int, int], None]
 class StoreCopy:
     """The copy of one store into another. `name` identifies the source, so that no other source continues the copy."""
 
-    source: Reader
+    source: TableReader
     source_cipher: Cipher
     target: CopyTarget
     target_cipher: Cipher
@@ -150,7 +150,7 @@ class StoreCopy:
             raise UnusableStore("the two stores have different tables: run `touchbase migrate` on both with this version, then copy")
         return sorted(tables.values(), key=lambda table: (table.name not in self.rules.first, table.name))
 
-    async def _copied_tables(self, store: Reader) -> dict[str, StoredTable]:
+    async def _copied_tables(self, store: TableReader) -> dict[str, StoredTable]:
         tables = (await store.tables()).items()
         return {name: table for name, table in tables if name not in NOT_COPIED and not self.rules.not_copied(name)}
 
@@ -209,7 +209,7 @@ class StoreCopy:
             )
         return CopiedTable(table.name, wanted[0])
 
-    async def _checksum(self, step: str, store: Reader, cipher: Cipher, table: StoredTable, total: int) -> tuple[int, int]:
+    async def _checksum(self, step: str, store: TableReader, cipher: Cipher, table: StoredTable, total: int) -> tuple[int, int]:
         """Return the number of rows and a checksum that does not depend on their order, of the decrypted values."""
         encrypted = encrypted_table(table.name)
         columns = tuple(table.columns.items())

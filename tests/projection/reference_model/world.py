@@ -123,9 +123,9 @@ class World:
         return cls(store, (await store.write(ensure_client(client_id, us(-1_000_000)))).number, client_id)
 
     async def client(self) -> Client:
-        found = await self.store.read(find_client(self._client_id))
-        assert found is not None
-        return found
+        client = await self.store.read(find_client(self._client_id))
+        assert client is not None
+        return client
 
     async def post(self, at: int, on_duplicate: str = "error", custom: dict[str, str] | None = None, **fields: Any) -> int:
         """Create a contact, or a company where a domain is given; answers the record's id."""
