@@ -21,13 +21,13 @@ def test_statuses_of_the_team__have_keys_that_end_the_conversation(start: Callab
     console.send("POST", "/public/v2/messages", {"direction": "received", "contact_email": "ada@people.example", "text": "Tuesday?"})
     page = console.open(f"/settings?client={CLIENT}&tab=statuses")
     form = page.get_by_role("form", name="Statuses of all clients")
-    form.get_by_role("button", name="Add a status").click()
+    form.get_by_role("button", name="Add to the list").click()
     form.get_by_label("Name of status 1").fill("meeting_booked")
     form.get_by_label("Label of meeting_booked").fill("Meeting")
     form.get_by_label("Key of meeting_booked").select_option("4")
     form.get_by_label("Done with it").check()
     assert axe_faults(page) == []
-    form.get_by_role("button", name="Save statuses").click()
+    form.get_by_role("button", name="Apply to all clients").click()
     page.get_by_text("The statuses are saved.").wait_for()
     form.locator(".status", has_text="Meeting").wait_for()
 

@@ -141,7 +141,8 @@ def asked(client: int, known: Known) -> Iterator[Any]:
     usual: dict[str, list[Any]] = {
         "state": ["parked", "applied"], "kind": [1, 2], "record_kind": [1, 2, 3], "limit": [1, 100], "id": known.ids,
         "record_id": known.ids, "delivery_id": known.ids, "company_id": known.companies[:1], "client": [client], "before_us": [NEVER],
-        "contact": known.contacts, "contact_id": known.contacts, "refs": [REFS], "sort": [default_sort(CONTACT)],
+        "contact": known.contacts, "contact_id": known.contacts, "contacts": [known.contacts],
+        "refs": [REFS], "sort": [default_sort(CONTACT)],
         "absorbed": [known.contacts[1:2]], "survivorship": ["newest"], "block": ["surname", "domain"],
         "what": [FieldJob("merge", w.FIELD, w.OWN_FIELD)],
         "suppressions": [known.ids], "deliveries": [known.ids], "ids": [known.ids], "after_sequence": [0], "types": [None],

@@ -51,7 +51,7 @@ export function TeamStatuses() {
         <h2 id="team-statuses">Statuses of all clients</h2>
         <span class="push" />
         <Button icon="plus" onClick={() => setDraft([...rows, { name: '', label: '', color: 'grey', group: 'active', key: null, closes: false }])}>
-          Add a status
+          Add to the list
         </Button>
       </header>
       <p class="faint">How statuses look, and the digits that set them in Replies. A client has them if it declares or uses them.</p>
@@ -90,7 +90,7 @@ export function TeamStatuses() {
       </ul>
       {problem && <ProblemNote problem={problem} />}
       <div class="row">
-        <Button type="submit" kind="main" busy={busy} disabled={!draft}>Save statuses</Button>
+        <Button type="submit" kind="main" busy={busy} disabled={!draft}>Apply to all clients</Button>
         {draft && <Button onClick={() => (setDraft(null), setProblem(null))}>Discard</Button>}
       </div>
     </form>
