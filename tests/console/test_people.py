@@ -67,6 +67,8 @@ def test_invited_person__joins_signs_out_and_signs_in_with_the_password(start: C
     assert "#" not in page.url
 
     console.go(page, "/contacts")
+    page.get_by_text("These belong to one client.").wait_for()
+    page.locator("#main").get_by_role("button", name="Ours", exact=True).click()
     page.get_by_text("jane@ours.example").first.wait_for()
     page.get_by_label("Client: Ours").click()
     page.get_by_role("button", name="Yours").wait_for()

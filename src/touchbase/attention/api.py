@@ -137,13 +137,8 @@ def _words(item: Item, names: list[str]) -> tuple[str, str]:
         about = f'"{about}", which no client has' + (f'; "{meant}"?' if meant else "")
     title, following = _WORDS[item.kind]
     many = f"{item.count:,} webhook{'' if item.count == 1 else 's'}"
-    shown = title.format(
-        many=many,
-        tool=item.tool or UNKNOWN_TOOLS.get(item.channel or "", "an unknown tool"),
-        about=CAUSES.get(about, about),
-        id=item.id,
-        count=item.count,
-    )
+    tool = item.tool or UNKNOWN_TOOLS.get(item.channel or "", "an unknown tool")
+    shown = title.format(many=many, tool=tool, about=CAUSES.get(about, about), id=item.id, count=item.count)
     return shown, following
 
 
