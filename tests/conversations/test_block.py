@@ -25,7 +25,7 @@ async def state(messages: Messages) -> tuple[str | None, bool, list[str]]:
     contact = (await messages.call.get(f"{CONTACT}?structure=FLAT")).json()
     suppressed = (await messages.call.get(f"{CONTACT}/suppression")).json()["suppressed"]
     entries = (await messages.call.get("/public/v2/suppressions")).json()["data"]
-    return contact["contact_status"], suppressed, [entry["value"] for entry in entries]
+    return contact.get("contact_status"), suppressed, [entry["value"] for entry in entries]
 
 
 async def test_block__lists_the_contact_and_sets_the_status_and_is_taken_back(messages: Messages) -> None:
@@ -42,6 +42,31 @@ async def test_block__lists_the_contact_and_sets_the_status_and_is_taken_back(me
     assert await state(messages) == ("replied", False, [])
     refused = await block(messages, method="DELETE", status=409)
     assert "last hour" in refused["detail"]
+
+
+async def test_contact_without_a_status__has_none_again_when_the_block_is_taken_back(messages: Messages) -> None:
+    await messages.call.post("/public/v2/contacts", {"email": JANE})
+
+    blocked = await block(messages)
+    messages.call.clock.now += SECOND
+    undone = await block(messages, method="DELETE")
+
+    assert (blocked["contact_status"], blocked["status_changed"]) == ("do_not_contact", True)
+    assert (undone["contact_status"], undone["status_changed"]) == (None, True)
+    assert await state(messages) == (None, False, [])
+
+
+async def test_block__at_a_time_before_the_last_write__is_taken_back_as_a_whole(messages: Messages) -> None:
+    await messages.receive(mail(second=1))
+    await messages.call("PATCH", CONTACT, {"contact_status": "interested"})
+    messages.call.clock.now -= 5 * SECOND
+
+    blocked = await block(messages)
+    undone = await block(messages, method="DELETE")
+
+    assert (blocked["contact_status"], blocked["status_changed"]) == ("do_not_contact", True)
+    assert (undone["contact_status"], undone["status_changed"]) == ("interested", True)
+    assert await state(messages) == ("interested", False, [])
 
 
 async def test_dry_run__says_what_a_block_and_its_undo_would_do(messages: Messages) -> None:

@@ -359,12 +359,8 @@ class Model:
             return faults + conflicts(others)
         if record is None and others and not any(name == match for name, _ in first_keys(kind, others[0].entries)):
             record = others[0]  # it has no key of this kind yet
-        elif others and record is None:
+        elif others and (record is None or (record := self.one(kind, owners.values())) is None):
             return conflicts(others)
-        elif others:
-            profiled, record = record, self.one(kind, owners.values())
-            if record is None:
-                return conflicts([*others, profiled] if profiled and self.is_another(profiled, sets) else others)
         if record is not None and self.is_another(record, sets):
             return conflicts([record])
         if record is None:

@@ -92,7 +92,10 @@ class WholeModel(Model):
         survivor, kind = found[0], found[0].kind
         for each in found:
             each.has_merged = True
-        chosen = chosen_by(policy, kind, [self.values(each) for each in found], [each.entries for each in found])
+        values = [self.values(each) for each in found]
+        chosen = chosen_by(policy, kind, values, [each.entries for each in found])
+        email = next((each["email"] for each in values if each.get("email")), None)
+        takes_first = email is not None and not chosen.get("email")  # who has any address has a first one
         before = {each.id: Part(list(each.entries), dict(each.further), set(each.had)) for each in found}
         self._last_merge = Merge(survivor.id, before, self.entry("write", {}))
         keys = {key: value for each in found for key, value in each.keys.items()}
@@ -106,6 +109,8 @@ class WholeModel(Model):
             # Which key is the first one is decided now, also if it stays the same.
             decided = {name for name in names if chosen.get(name) != union.get(name) or name in KEYS[kind]}
             self._last_merge.entry.sets.update({name: chosen.get(name) for name in decided})
+        if takes_first:
+            self._last_merge.entry.sets["email"] = email
         survivor.entries.append(self._last_merge.entry)
         first = first_keys(kind, survivor.entries)
         survivor.further = {key: value for key, value in keys.items() if key not in first}

@@ -97,6 +97,18 @@ async def test_put__refuses_an_address_of_another_record(call: ApiClient) -> Non
     assert len((await call.get(CONTACTS)).json()["data"]) == 2
 
 
+@pytest.mark.parametrize("had", [[], [EMAIL]])
+async def test_put__of_a_profile_with_the_address_of_a_third_contact__names_that_one(call: ApiClient, had: list[str]) -> None:
+    await call.post(CONTACTS, {"emails": ["bob@example.com", *had], "linkedin_url": LINKEDIN})
+    await call("PATCH", f"{CONTACTS}/1", {"emails": ["bob@example.com"]})
+    await call.post(CONTACTS, {"email": EMAIL})
+
+    refused = await put(call, f"{CONTACTS}?match=linkedin_url", {"email": EMAIL, "linkedin_url": LINKEDIN})
+
+    assert (refused.status, refused.json()["existing_id"]) == (409, 2)
+    assert "two records: 1, and 2 by its email" in refused.json()["detail"]
+
+
 @pytest.mark.parametrize(("path", "body"), [(CONTACTS, {"email": EMAIL, "linkedin_url": LINKEDIN}), (COMPANIES, {"domain": "example.com"})])
 async def test_put__of_64_at_once_makes_one_record(call: ApiClient, path: str, body: dict[str, object]) -> None:
     named = "first_name" if path == CONTACTS else "name"

@@ -219,6 +219,7 @@ CALLS: dict[str, tuple[type | None, Call]] = {
         update_contact,
         lambda w, t: update_contact(change(t, w.bob, {"email": "ann@a.example", "email_key": "ann@a.example"})),
     ),
+    "update_contact: no address": (update_contact, lambda w, t: update_contact(change(t, w.bob, {"email": None, "email_key": None}))),
     "update_contact: further addresses": (
         update_contact,
         lambda w, t: update_contact(change(t, w.ann, {}, further={"cat@a.example": "cat@a.example", "ann2@a.example": "ann2@a.example"})),
@@ -292,8 +293,8 @@ CALLS: dict[str, tuple[type | None, Call]] = {
     "prune_messages": (prune_messages, lambda w, t: prune_messages(t.client, t.at, 10)),
     "save_entries": (save_entries, lambda w, t: save_entries(t.client, [NewEntry(EMAIL, "ann@a.example", note=f"{t.number}")], t.at)),
     "remove_entry": (remove_entry, lambda w, t: remove_entry(t.client, w.entry, t.at)),
-    "block_contact": (block_contact, lambda w, t: block_contact(t.client, w.ann, t.at, t.key, "requested")),
-    "unblock_contact": (unblock_contact, lambda w, t: unblock_contact(t.client, w.ann, t.at, t.key)),
+    "block_contact": (block_contact, lambda w, t: block_contact(t.client, w.bob, t.at, t.key, "requested")),
+    "unblock_contact": (unblock_contact, lambda w, t: unblock_contact(t.client, w.bob, t.at, t.key)),
     "delete_record": (delete_record, lambda w, t: delete_record(t.client, CONTACT, w.ann, t.at, t.key)),
     "delete_record: company": (delete_record, lambda w, t: delete_record(t.client, COMPANY, w.acme, t.at, t.key)),
     "restore_record": (restore_record, lambda w, t: restore_record(t.client, CONTACT, w.dan, t.at, t.key)),
@@ -322,8 +323,11 @@ OTHERS = (
     "merge_records", "merge_records: survivor", "merge_records: company", "delete_record", "delete_record: company", "erase_person",
     "undo_merge", "undo_merge: company", "webhooks",
 )  # fmt: skip
-SAME_RECORDS = (("merge_records", "merge_records: survivor"), ("update_contact: name", "erase_person"), ("upsert_contact", "webhooks"))
-"""Pairs that rely on the same two rows: two contacts, a contact and the table, a contact and its client."""
+SAME_RECORDS = (
+    ("merge_records", "merge_records: survivor"), ("update_contact: name", "erase_person"), ("upsert_contact", "webhooks"),
+    ("block_contact", "update_contact: no address"),
+)  # fmt: skip
+"""Pairs that rely on the same two rows: two contacts, a contact and the table, a contact and its client (twice)."""
 RECORD_PARAMETERS = {"absorbed", "contact_id", "company_id", "creation", "update", "upsert", "listing", "message", "numbers", "rows"}
 """Parameters of operations that name records."""
 

@@ -24,6 +24,7 @@ from touchbase.records.models import Contact
 from touchbase.records.operations import update_contact
 from touchbase.records.sql.rows import company_of, contact_of
 from touchbase.records.sql.statements import COMPANIES, lock_existing
+from touchbase.records.sql.update_write import after_last_write
 from touchbase.records.writes import RecordUpdate
 from touchbase.sql.ids import Ids
 from touchbase.sql.operation import command, plan_of
@@ -105,12 +106,14 @@ def block_contact(
     if not addresses and status is None:
         detail = "the contact has no address, and no status of the client opts out: there is nothing to block"
         return Invalid([Fault("", "required", detail)])
+    at = after_last_write(contact, at, key)  # of the entries and the status: an end of the block knows both by it
     causes = [(address, Cause(_key(id, at), reason, "person", at, at, None, note, made_by=by.key_id)) for address in addresses]
     yield from add_causes(client, causes, None, at, by=by_request(by))
     if status is not None and not words.opts_out(contact.status):
         contact = yield from _set_status(cipher, contact, words, status, at, key, by)
     rows = yield Execute(ENTRIES_OF, sorted((client, *address) for address in addresses))
-    entries = [entry for entry in (EntryRow(*row) for row in rows) if entry.reason is not None]
+    entries = sorted((EntryRow(*row) for row in rows), key=lambda entry: addresses.index(entry.address))
+    entries = [entry for entry in entries if entry.reason is not None]
     return BlockResult(contact.status, contact.status_changed_us == at, entries)
 
 

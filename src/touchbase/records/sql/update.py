@@ -144,7 +144,7 @@ def _update_all(
     for sent in commands:
         key = (sent.client, sent.id)
         record = records.get(key)
-        error = yield from _other_person(sent, record)
+        error = yield from _other_person(sent, record, owned)
         command = _without_further_keys(kind, sent, owned) if sent.by_key and owned.further else sent
         error = error or _error(kind, command, record, owned)
         if error is not None or record is None:
@@ -341,12 +341,17 @@ def _error(kind: int, command: RecordUpdate[Any], record: Record | None, owned: 
     return _transition_error(kind, command, record) or _too_many_fields(kind, command, record) or _take_keys(kind, command, owned)
 
 
-def _other_person(command: RecordUpdate[Any], record: Record | None) -> Plan[TouchbaseError | None]:
-    """Return the reason why a write that was to change the contact with its profile is about another person, by its addresses."""
+def _other_person(command: RecordUpdate[Any], record: Record | None, owned: _KeyOwners) -> Plan[TouchbaseError | None]:
+    """Return the reason why a write that was to change the contact with its profile is about another person, by its addresses.
+
+    None if a third contact has one of these: then `_take_keys` names that one, whatever the contact with the profile had before.
+    """
     if not command.by_key or command.is_person or not isinstance(record, Contact):
         return None
     emails = {*([] if (key := command.changes.get("email_key")) is None else [str(key)]), *(command.further or ())}
     external_id = command.changes.get(EXTERNAL_ID.name)
+    if any(owned.owners.get((command.client, "email_key", key), record.id) != record.id for key in emails):
+        return None
     if not (yield from names_another(record, emails, None if external_id is None else str(external_id))):
         return None
     return other_person(record.id)

@@ -46,7 +46,8 @@ def is_write(command: RecordUpdate[Any]) -> bool:
 
 def write_record(kind: int, update: RecordUpdate[Any], record: Record, ids: Ids) -> Write:
     """Change the record, except its status, which is folded from the entry."""
-    command = _after_last_write(update, record)
+    at = after_last_write(record, update.at, update.key)
+    command = update if at == update.at else replace(update, at=at)
     stamp: Stamp = (DELIBERATE, command.at, command.key)
     write = Write(_entry(kind, command))
     _write_fields(command, record, stamp, write)
@@ -98,10 +99,10 @@ def fit_record(record: Record, history: Sequence[StoredEvent], write: Write, ids
     note_left_out(record, fitting)
 
 
-def _after_last_write(update: RecordUpdate[Any], record: Record) -> RecordUpdate[Any]:
-    """Return the command with a time after the record's last API write, also when our clock was put back: the last request must win."""
+def after_last_write(record: Record, at: Micros, key: str) -> Micros:
+    """Return a write's time: after the record's last API write, also when our clock was put back, as the last request must win."""
     last = _last_write(record)
-    return update if (update.at, update.key) > last else replace(update, at=last[0] + 1)
+    return at if (at, key) > last else last[0] + 1
 
 
 def _last_write(record: Record) -> EffectiveTime:
