@@ -50,12 +50,11 @@ const Webhooks = later(() => import('./more').then((all) => all.Webhooks));
 const Words = later(() => import('./more').then((all) => all.Words));
 
 /** Screens whose content belongs to one client. */
-const OF_CLIENT: readonly (string | undefined)[] = ['contacts', 'companies', 'duplicates', 'imports', 'suppressions', 'endpoints', 'settings', 'erasure'];
+const OF_CLIENT: readonly (string | undefined)[] = ['contacts', 'companies', 'duplicates', 'imports', 'suppressions', 'endpoints', 'erasure'];
 
 function Screen() {
   const [first, second] = place.value.path;
-  const isOther = first === 'settings' && place.value.query.has('of');
-  if (showsAll.value && OF_CLIENT.includes(first) && !isOther) return <ChooseClient />;
+  if (showsAll.value && OF_CLIENT.includes(first)) return <ChooseClient />;
   if (first === undefined) return <Overview key={client.value} />;
   if (first === 'contacts' && second !== undefined) return <ContactPage key={`${client.value} ${second}`} id={second} />;
   if (first === 'contacts') return <Contacts key={client.value} />;

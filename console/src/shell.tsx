@@ -201,7 +201,7 @@ function ClientList({ close, hasAll }: { close: () => void; hasAll: boolean }) {
 }
 
 /** In place of a screen that belongs to one client, while all are shown. */
-export function ChooseClient() {
+export function ChooseClient({ children }: { children?: ComponentChildren }) {
   const name = SECTIONS.find((each) => each.first === sectionOf(place.value.path[0], place.value.query))?.name ?? 'This screen';
   useEffect(() => {
     document.title = `${name} · Touchbase`;
@@ -227,6 +227,7 @@ export function ChooseClient() {
           )}
         </Empty>
       )}
+      {children && <div class="below-choice">{children}</div>}
     </main>
   );
 }

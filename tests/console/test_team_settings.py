@@ -46,7 +46,7 @@ def test_snippet__is_added_edited_and_removed(start: Callable[..., Console]) -> 
     console = start()
     for client_id in (CLIENT, "other"):
         console.send("PUT", f"/admin/v1/clients/{client_id}", {"settings": {}})
-    page = console.open(f"/settings?client={CLIENT}&tab=statuses", size=NARROW, dark=True)
+    page = console.open("/settings", size=NARROW, dark=True)
     section = page.get_by_role("region", name="Snippets")
     section.get_by_role("button", name="Add a snippet").click()
     page.get_by_label("Name", exact=True).fill("price")

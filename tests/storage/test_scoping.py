@@ -232,12 +232,12 @@ SPANNING: dict[type, str] = {
 """What looks at all clients, and why it may: reviewed. Queries among it answer no client's records."""
 SPANNING_UNLESS_NAMED = {
     store_key, list_keys, list_deliveries, group_deliveries, get_delivery, list_refusals, match_everywhere, get_job, list_jobs,
-    find_owner, due_job_files, list_items, list_conversations, list_done_conversations, count_conversations,
+    find_owner, due_job_files, list_items, list_conversations, list_done_conversations, count_conversations, list_notifications,
 }  # fmt: skip
 """What is about all clients when it names none, which only an administrator of all of them can ask: reviewed."""
 ABOUT_CLIENTS = {
     ensure_client, set_client_settings, create_client, rotate_client_id, deleting_clients, find_client, find_client_by_handle, list_clients,
-    list_active_clients,     reserve_place, read_directory,
+    list_active_clients, reserve_place, read_directory,
 }  # fmt: skip
 """Commands and queries about the clients themselves, and nothing that they have: reviewed."""
 ABOUT_CLIENTS_UNLESS_NAMED = {list_client_page}
@@ -276,7 +276,7 @@ BY_RIGHT: dict[str, str] = {
 NEEDS_NO_EXCEPTION = {
     list_deliveries, get_delivery, due_fetches, list_refusals, match_everywhere, get_job, list_jobs, due_jobs, due_answers, find_owner,
     due_mails, clients_to_link, due_judgements, count_silent, endpoint_versions, lead_shards, list_mail_endpoints, list_troubles,
-    old_attempts, due_counts, clients_with_erasures, list_conversations, list_done_conversations, count_conversations,
+    old_attempts, due_counts, clients_with_erasures, list_conversations, list_done_conversations, count_conversations, list_notifications,
 }  # fmt: skip
 """What spans clients with texts that name one in every table: client by client, or each table beside the row of the one before."""
 SEALER = AesGcmCipher(StaticKeys(ENCRYPTION_KEYS.read()))
@@ -514,7 +514,6 @@ ASKING: list[Any] = [
     follow_changes(1, 9, 5, 9), link_page(1, 1, 0, 9, 5, 9),
     prune_messages(1, 2**40, 5), prune_answers(1, 2**40, 5), find_draft(1, 1, "u"),
     find_assignees(1, [1]), list_notifications([1], "u", 5, (9, 1, 1), True), read_notifications(1, "u", 9), due_mails(2**40, 5),
-
     prune_notifications(1, 2**50, 5), notification_positions(),
     set_team_statuses([TeamStatus(name="replied")], "v"), set_team_statuses([TeamStatus(name="replied")]),
     add_snippet(Snippet("s", "price", "Dear", 5)), change_snippet("s", "cost", None, 5), remove_snippet("s"),

@@ -5,7 +5,8 @@ import { clientPath } from '../clients/requests';
 import type { ClientDetail } from '../clients/types';
 import { useRead } from '../data';
 import { client as chosen, href, place } from '../route';
-import { canWrite, choosesClient, clients, isAdmin, session } from '../session';
+import { canWrite, choosesClient, clients, isAdmin, session, showsAll } from '../session';
+import { ChooseClient } from '../shell';
 import { Empty, ProblemNote, Skeleton } from '../ui/basic';
 import { SettingsForm } from './client-settings';
 import { Fields } from './fields';
@@ -31,6 +32,13 @@ export function Settings() {
   useEffect(() => {
     document.title = 'Settings · Touchbase';
   }, []);
+  if (showsAll.value && !place.value.query.has('of')) {
+    return (
+      <ChooseClient>
+        <OfTheTeam />
+      </ChooseClient>
+    );
+  }
   if (!id || isMissing) {
     return (
       <main id="main" class="screen">

@@ -6,10 +6,9 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 from touchbase.common.timestamps import DAY, Micros
-from touchbase.conversations.plans import divide_clients
 from touchbase.sql.builders import RECORD, ROW_KEY
-from touchbase.sql.cell_answers import CONCATENATED, Answers, Division
-from touchbase.sql.filters import Where, among
+from touchbase.sql.cell_answers import CONCATENATED, AnswerMerge, Answers, Division, divide_clients, named_clients
+from touchbase.sql.filters import ACTIVE_CLIENTS, Where, among
 from touchbase.sql.ids import Ids
 from touchbase.sql.operation import command, query
 from touchbase.sql.rows import Columns, names
@@ -148,14 +147,19 @@ def place(notification: Notification) -> tuple[Micros, int, int]:
     return notification.created_us, notification.client, notification.id
 
 
-@query(clients=lambda call: call.clients, divide=Division(divide_clients, _newest_first, partial=True))
+@query(
+    clients=named_clients,
+    unnamed=ALL_CLIENTS,
+    divide=Division(divide_clients, _newest_first, partial=True),
+    merge=AnswerMerge(_newest_first),
+)
 def list_notifications(
-    clients: Sequence[int], user_id: str, limit: int, before: tuple[Micros, int, int] | None = None, unread: bool = False
+    clients: Sequence[int] | None, user_id: str, limit: int, before: tuple[Micros, int, int] | None = None, unread: bool = False
 ) -> Plan[list[Notification]]:
-    """Notifications of a person about these clients, newest first."""
-    if not clients:
+    """Notifications of a person about these clients (None: about all active ones), newest first."""
+    if clients == []:
         return []
-    condition, numbers = among(clients)
+    condition, numbers = ACTIVE_CLIENTS if clients is None else among(clients)
     where = Where(f"n.client {condition} AND n.user_id = ?", *numbers, user_id)
     if before is not None:
         where.add("(n.created_us, n.client, n.id) < (?, ?, ?)", *before)

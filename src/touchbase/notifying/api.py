@@ -61,18 +61,19 @@ async def get_notifications(call: Call) -> Response:
         return Response(body=encode(NotificationPage([], None)))
     clients, limit = await visible_clients(call, caller), min(parameters[LIMIT], LARGEST_PAGE)
     listed = await call.api.dependencies.store.read(
-        list_notifications(sorted(clients), caller.user.id, limit + 1, before, bool(parameters[UNREAD]))
+        list_notifications(clients, caller.user.id, limit + 1, before, bool(parameters[UNREAD]))
     )
-    page = listed[:limit]
+    named = await call.api.clients.of(notification.client for notification in listed[:limit])
+    page = [notification for notification in listed[:limit] if notification.client in named]
     shown = [
         NotificationOut(
-            each.id, clients[each.client].client_id, each.kind,
-            line_of(each, clients[each.client].name or clients[each.client].client_id), each.contact_id, to_text(each.created_us),
-            each.browser, each.read_us is not None,
+            notification.id, (client := named[notification.client]).client_id, notification.kind,
+            line_of(notification, client.name or client.client_id), notification.contact_id, to_text(notification.created_us),
+            notification.browser, notification.read_us is not None,
         )
-        for each in page
+        for notification in page
     ]  # fmt: skip
-    cursor = cursor_text(PATH, place(page[-1])) if len(listed) > limit else None
+    cursor = cursor_text(PATH, place(listed[limit - 1])) if len(listed) > limit else None
     return Response(body=encode(NotificationPage(shown, cursor)))
 
 
@@ -84,7 +85,7 @@ async def read_all(call: Call) -> Response:
         raise Forbidden("a key has no notifications: sign in, or use a personal key")
     store, now = call.api.dependencies.store, call.api.dependencies.clock()
     clients = await visible_clients(call, caller)
-    unread = await store.read(list_notifications(sorted(clients), caller.user.id, MOST_READ, None, True))
+    unread = await store.read(list_notifications(clients, caller.user.id, MOST_READ, None, True))
     for client in sorted({notification.client for notification in unread}):
         await store.write(read_notifications(client, caller.user.id, now))
     return Response(204)
