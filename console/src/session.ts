@@ -84,14 +84,17 @@ async function use(found: Session): Promise<void> {
     return;
   }
   const named = await Promise.all(unknownNames().map(async (name) => (await get<Session>('/console/session', { client: name })).client));
-  learn(named.filter((each) => each !== null));
+  const addressed = named.filter((each) => each !== null);
+  learn(addressed);
   if (found.client_id !== null) {
     client.value = '';
     clients.value = found.clients ?? [{ client_id: found.client_id, name: '' }];
   } else if (found.clients) {
-    clients.value = found.clients;
-    learn(found.clients);
-    if (!found.clients.some((each) => each.client_id === client.value)) client.value = '';
+    // Of very many clients the session lists the first; the address may name another one.
+    const listed = found.clients;
+    clients.value = [...listed, ...addressed.filter((each) => !listed.some((other) => other.client_id === each.client_id))];
+    learn(listed);
+    if (!clients.value.some((each) => each.client_id === client.value)) client.value = '';
   } else {
     const listed = listClients(found);
     // A client that the address names is shown at once; its name follows.

@@ -239,6 +239,17 @@ async def test_person_of_two_clients__names_one_and_finds_no_other(office: Offic
     assert (await browser("GET", f"/console/session?client={handles['yours']}")).json()["client"]["client_id"] == "yours"
 
 
+async def test_session__lists_the_first_of_very_many_clients_and_names_any(office: Office, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(api, "MOST_CLIENTS", 2)
+    browser = await office.join("ann@example.com", role="viewer", grants=grants(yours="admin"))
+
+    listed = (await browser("GET", "/console/session")).json()["clients"]
+    named = (await browser("GET", "/console/session?client=yours")).json()
+
+    assert [client["client_id"] for client in listed] == ["ours", "theirs"]
+    assert (named["client"]["scopes"], named["clients"]) == ([ADMIN, READ, WRITE], None)
+
+
 async def test_person__reads_no_foreign_client_by_any_operation(office: Office) -> None:
     """Each operation, as each role, about a client that the person may not see: as about one that does not exist."""
     client_id, contact = "theirs", (await office("POST", CONTACTS, {"email": "jane@theirs.example"}, x_client_id="theirs")).json()["id"]

@@ -186,6 +186,23 @@ async def test_wait__sees_events_of_other_processes(store: Store, make_client: M
     assert len((await waiting).json()["data"]) == 1
 
 
+async def test_readers_of_all_clients__take_what_changed_since_they_follow(store: Store, make_client: MakeClient) -> None:
+    feed = Feed(store, look_seconds=3_600)
+    ours, yours = (House(make_client(store), client_id=client_id) for client_id in ("ours", "yours"))
+    await ours.contact(**JANE)
+    first = await feed.follow_all()
+    await ours.company("example.com")
+    second = await feed.follow_all()
+    await yours.contact(**JANE)
+    await ours.company("example.org")
+
+    async with asyncio.timeout(25):  # less than they would wait
+        await asyncio.gather(feed.wait(first, 60), feed.wait(second, 60))
+        taken = [sorted(feed.take(changed).values()) for changed in (first, second, first)]
+
+    assert taken == [[(0, 1), (1, 3)], [(0, 1), (2, 3)], []]
+
+
 async def test_wait__is_refused_beyond_the_limit(store: Store, make_client: MakeClient) -> None:
     feed = Feed(store, 3)
     house = House(make_client(store, feed=feed))

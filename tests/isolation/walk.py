@@ -107,7 +107,7 @@ def filters(known: Known) -> dict[str, list[str]]:
         "since": ["2025-04-01"], "until": ["2026-11-21"], "time_zone": ["Europe/Berlin"], "group_by": ["campaign,week", "tool"],
         "endpoint": [str(each) for each in known.endpoints], "outcome": ["refused"],
         "kind": ["contacts.import"], "mapping": [w.MAPPING], "delimiter": [","], "encoding": ["utf-8"], "sheet": ["A"],
-        "header_row": ["1"], "user_id": [w.USER.id],
+        "header_row": ["1"], "user_id": [w.USER.id], "waiting_hours": ["1"],
     }  # fmt: skip
 
 

@@ -17,6 +17,7 @@ from touchbase.clients.sql.clients import ensure_client, find_client, list_clien
 from touchbase.errors import Overloaded
 from touchbase.history.events import CRM
 from touchbase.inbox.sql.commands import StoredDelivery, store_delivery
+from touchbase.sql.ids import Ids
 from touchbase.sql.operation import Command, command
 from touchbase.sql.scope import ALL_CLIENTS
 from touchbase.sql.statement import Plan, Select
@@ -125,6 +126,23 @@ async def test_long_write__goes_on_on_the_writer_thread_with_the_next_ones(sqlit
     assert await store.write(counting(threads, 1)) == 2
     assert threads[2:] == ["touchbase-writer"] * 4
 
+    await store.close()
+
+
+async def test_long_write__takes_the_same_id_again_on_the_writer_thread(sqlite_url, monkeypatch) -> None:
+    @command(ids="job", quick=True, scope=ALL_CLIENTS)
+    def take_id(ids: Ids, rows: int) -> Plan[int]:
+        taken = ids.take("job")
+        yield Select(NUMBERS[0].format(rows, 1), ())
+        return taken
+
+    monkeypatch.setattr(writer, "SLOW_FLUSH", 60.0)
+    store = await open_store(sqlite_url)
+
+    first = await store.write(take_id(1))
+    later = [await store.write(take_id(rows)) for rows in (writer.MAX_INLINE_ROWS + 1, 1)]
+
+    assert later == [first + 1, first + 2]
     await store.close()
 
 

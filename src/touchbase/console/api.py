@@ -97,6 +97,8 @@ POLICY = (
 )
 SAFE = (b"content-security-policy", POLICY)
 LONGEST_QUERY = 400
+MOST_CLIENTS = 10_000
+"""Clients that a session lists; further ones are reached by their address. The console reads as many pages for administrators."""
 FOR_EVER = b"public, max-age=31536000, immutable"
 _GZIP = re.compile(rb"(?:^|[\s,])gzip(?!\s*;\s*q=0(?:\.0*)?\s*(?:,|$))")
 
@@ -154,7 +156,7 @@ class ConsoleSession(Struct):
     """The client that `?client=` names, by handle or id, if the key or person may see it."""
     user: NamedUser | None = None
     clients: list[NamedClient] | None = None
-    """Clients that a person with grants chooses among; null: all, or the key's."""
+    """Clients that a person chooses among, up to `MOST_CLIENTS`; null: all, the key's, or `?client=` names one."""
     passwords: bool = False
     """Whether people may sign in with passwords: whether anybody has joined. Only shown to who is not signed in."""
     links: bool = False
@@ -303,12 +305,12 @@ async def _shown(call: Call, holder: ApiKey | None = None, *, user: User | None 
     if named and is_signed_in:
         current = await clients.named(named[0])
         if current is not None and _may_see(holder, user, current.number):
-            shown.client, client = _named_client(current), current.number
+            shown.client, client = _named_client(current, user), current.number
     if user is not None:
         shown.user = NamedUser(user.id, user.email, user.name, user.role)
         shown.scopes = sorted(user.scopes(None).union(*(user.scopes(number) for number in user.grants if client in (None, number))))
-        if user.role != ADMINISTRATOR:
-            visible = (await clients.of(user.grants)).values() if user.role is None else await clients.all()
+        if user.role != ADMINISTRATOR and client is None:
+            visible = [*(await clients.of(user.grants)).values()] if user.role is None else (await clients.page(MOST_CLIENTS, None))[0]
             shown.clients = [_named_client(each, user) for each in visible if each.state != DELETING and user.scopes(each.number)]
             shown.clients.sort(key=lambda each: each.client_id)
             shown.client_id = shown.clients[0].client_id if len(shown.clients) == 1 else None

@@ -14,11 +14,12 @@ from msgspec import Meta, Struct
 
 from touchbase.attention.plans import list_items
 from touchbase.auth.authentication import READ, Principal
+from touchbase.clients.models import ACTIVE
 from touchbase.clients.sql.clients import list_active_clients
 from touchbase.common.timestamps import to_text
 from touchbase.conversations.api import visible_clients
 from touchbase.errors import TouchbaseError
-from touchbase.event_log.feed import Feed
+from touchbase.event_log.feed import ChangedClients, Feed
 from touchbase.event_log.models import LoggedEvent
 from touchbase.event_log.sql.queries import find_new_events, list_changes
 from touchbase.history.events import CONTACT, Author
@@ -50,14 +51,23 @@ class Notice(Struct, kw_only=True, omit_defaults=True):
 
 
 class Reader:
-    """One open stream: who reads it, the clients that they may see, and how far each client's log was read."""
+    """One open stream: who reads it, the clients that they may see, and how far each client's log was read.
+
+    Who may see all clients has no list of them here: there may be very many, and the feed has one for all streams.
+    """
 
     def __init__(self, call: Call, principal: Principal) -> None:
         self._call = call
         self._principal = principal
         self._parts = call.api.dependencies
-        self._clients: set[int] = set()
+        self._feed = call.api[FEED]
+        self._clients: frozenset[int] = frozenset()
+        """The clients of who may see some."""
+        self._seen = 0
+        """The hash of the clients that could be seen at the last look."""
         self._positions: dict[int, int] = {}
+        self._changed: ChangedClients | None = None
+        """Who may see all clients; None: some."""
         self._attention: list[object] = []
 
     @property
@@ -80,35 +90,47 @@ class Reader:
     async def look_at_clients(self) -> list[Notice]:
         """Read the clients that the reader may see; return a notice if they have changed."""
         visible = await visible_clients(self._call, self._principal)
-        clients = {*(visible if visible is not None else await self._parts.store.read(list_active_clients()))}
-        has_changed = clients != self._clients
-        self._clients = clients
-        new = dict.fromkeys(clients - self._positions.keys(), -1)
-        newest = await self._parts.store.read(find_new_events(new)) if new else {}
-        self._positions = {client: self._positions.get(client, newest.get(client, 0)) for client in clients}
-        return [Notice(type=ACCESS)] if has_changed else []
+        clients = frozenset(visible if visible is not None else await self._parts.store.read(list_active_clients()))
+        seen, self._seen = self._seen, hash(clients)
+        if visible is None:
+            self._clients, self._positions = frozenset(), {}
+            self._changed = self._changed or await self._feed.follow_all()
+        else:
+            new = dict.fromkeys(clients - self._positions.keys(), -1)
+            newest = await self._parts.store.read(find_new_events(new)) if new else {}
+            self._clients, self._changed = clients, None
+            self._positions = {client: self._positions.get(client, newest.get(client, 0)) for client in clients}
+        return [Notice(type=ACCESS)] if seen != self._seen else []
 
     async def look_at_attention(self) -> list[Notice]:
         """Read the attention list; return a notice if it has changed."""
-        is_wide = self._principal.client is None and self._principal.clients is None
-        items = await self._parts.store.read(list_items(None if is_wide else sorted(self._clients), self._parts.clock()))
+        clients = None if self._changed is not None else sorted(self._clients)
+        items = await self._parts.store.read(list_items(clients, self._parts.clock()))
         before, self._attention = self._attention, [(item.kind, item.client, item.count, item.tool, item.id, item.about) for item in items]
         return [Notice(type=ATTENTION)] if before != self._attention else []
 
     async def changes(self) -> list[Notice]:
         """Return the events logged since the last look."""
-        newest = await self._parts.store.read(find_new_events(self._positions)) if self._positions else {}
-        since = {client: (self._positions[client], last) for client, last in newest.items() if last - self._positions[client] <= MOST}
-        clients = await self._call.api.clients.of(newest)
-        notices = [Notice(type=MANY, client_id=clients[client].client_id) for client in sorted(clients.keys() - since.keys())]
-        events = await self._parts.store.read(list_changes(since)) if since else []
+        spans = await self._spans()
+        clients = {number: client for number, client in (await self._call.api.clients.of(spans)).items() if client.state == ACTIVE}
+        few = {client: (since, last) for client, (since, last) in spans.items() if client in clients and last - since <= MOST}
+        notices = [Notice(type=MANY, client_id=clients[client].client_id) for client in sorted(clients.keys() - few.keys())]
+        events = await self._parts.store.read(list_changes(few)) if few else []
         await self._call.api.actors.load(_author(event).key_id for event in events)
-        self._positions.update(newest)
-        return notices + [self._notice(event, clients[event.client].client_id) for event in events if event.client in clients]
+        return notices + [self._notice(event, clients[event.client].client_id) for event in events]
 
-    async def wait(self, feed: Feed, seconds: float) -> None:
+    async def _spans(self) -> dict[int, tuple[int, int]]:
+        """Take the clients with new events: client -> the sequence after which they begin, and the last one."""
+        if self._changed is not None:
+            return self._feed.take(self._changed)
+        newest = await self._parts.store.read(find_new_events(self._positions)) if self._positions else {}
+        spans = {client: (self._positions[client], last) for client, last in newest.items()}
+        self._positions.update(newest)
+        return spans
+
+    async def wait(self, seconds: float) -> None:
         """Return when there is something new, or after so many seconds."""
-        await feed.wait(self._positions, seconds)
+        await self._feed.wait(self._positions if self._changed is None else self._changed, seconds)
 
     def _notice(self, event: LoggedEvent, client_id: str) -> Notice:
         author = _author(event)
@@ -151,7 +173,7 @@ async def _pieces(call: Call, reader: Reader, feed: Feed) -> AsyncIterator[bytes
             looked = loop.time()
             while not gone.done() and not feed.stopping.is_set():
                 left = looked + KEEP_ALIVE_SECONDS - loop.time()
-                await first_of(reader.wait(feed, left), gone, ended)
+                await first_of(reader.wait(left), gone, ended)
                 if gone.done() or feed.stopping.is_set():
                     break
                 notices: list[Notice] = []

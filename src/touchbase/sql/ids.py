@@ -69,6 +69,14 @@ class Ids:
             self._ranges[name] = (start + count, end)
         return piece
 
+    def unused(self) -> dict[str, tuple[int, int]]:
+        """Return the rest of each block, `(first, end)`, for `take_back`."""
+        return {**self._ranges}
+
+    def take_back(self, unused: Mapping[str, tuple[int, int]]) -> None:
+        """Assign the ids again that were taken since `unused`, by a transaction that was rolled back; no block was reserved since."""
+        self._ranges.update(unused)
+
     def take(self, name: str) -> int:
         """Return the next id. Raises `IdsExhausted` if the plan needs more than it had declared."""
         start, end = self._ranges[name]

@@ -281,9 +281,13 @@ class SqliteWriter:
             for name, count in self.ids.missing(needs()).items():
                 # In a transaction of its own: a rollback of the batch must not free the ids again.
                 self.ids.fill(name, write(self.cursor, reserve(name, count, self.ids.give_up(name))), count)
+            unused = self.ids.unused()
             try:
                 most_rows = None if self._inline_until is None else MAX_INLINE_ROWS
                 return write(self.cursor, plan(), self._flushed, self._around, most_rows)
+            except INTERRUPTED:
+                self.ids.take_back(unused)  # nothing of it is stored: the ids of a record do not depend on the machine's load
+                raise
             except SerializationConflict:
                 if attempt == TRIES:
                     raise Overloaded("too many concurrent writes to the same records; send this again in a moment") from None
