@@ -3,13 +3,18 @@ import { get } from '../api';
 import { useRead } from '../data';
 import { href, type Query } from '../route';
 import { session } from '../session';
-import type { Page } from '../types';
+import type { Page, Schemas } from '../types';
 import { LIST, useCounters, type Conversation } from '../replies/conversations';
 import { ProblemNote } from '../ui/basic';
 import { count, span } from '../words';
 
+const NONE: Schemas['Counters'] = { open: 0, snoozed: 0, automatic: 0, unassigned: 0, mine: 0, unread: 0 };
+
 export function Work({ of }: { of: string }) {
-  const { data: counters, error } = useCounters(of);
+  const { data, error } = useCounters(of);
+  // A client before its first webhook has no conversations.
+  const isNew = error?.status === 404;
+  const counters = isNew ? NONE : data;
   const query = { sort: 'waiting', limit: '1', ...(of && { client_id: of }) };
   const waiting = useRead(`${LIST} oldest ${of}`, (signal) => get<Page<Conversation>>(LIST, query, signal), { enabled: Boolean(counters?.open) });
   const since = waiting.data?.data[0]?.open_since;
@@ -20,8 +25,7 @@ export function Work({ of }: { of: string }) {
     ['snoozed', counters?.snoozed, { state: 'snoozed' }],
     ['automatic', counters?.automatic, { state: 'automatic' }],
   ];
-  // A client before its first webhook.
-  if (error) return error.status === 404 ? null : <ProblemNote problem={error} />;
+  if (error && !isNew) return <ProblemNote problem={error} />;
   return (
     <section class="work" aria-labelledby="work" aria-busy={counters ? undefined : true}>
       <h2 id="work">Replies</h2>

@@ -10,9 +10,9 @@ import { ChooseClient } from '../shell';
 import { Empty, ProblemNote, Skeleton } from '../ui/basic';
 import { SettingsForm } from './client-settings';
 import { Fields } from './fields';
-import { Snippets } from './snippets';
-import { Statuses } from './statuses';
-import { TeamStatuses } from './team-statuses';
+import { Snippets, useSnippets } from './snippets';
+import { Statuses, useStatusesOf } from './statuses';
+import { TeamStatuses, useTeamStatuses } from './team-statuses';
 import type { Kind } from './types';
 
 const TABS = [
@@ -81,9 +81,11 @@ export function Settings() {
   );
 }
 
-/** What is the same for all clients. */
-function OfTheTeam() {
-  if (!choosesClient.value) return null;
+/** What is the same for all clients, once the lists above each part are there and move it no more. */
+function OfTheTeam({ below = '' }: { below?: string }) {
+  const lists = [useStatusesOf(below, 'contacts'), useTeamStatuses(), useSnippets()];
+  const areLoaded = lists.every(({ data, error }, index) => data || error || (index === 0 && below === ''));
+  if (!choosesClient.value || !areLoaded) return null;
   return (
     <>
       {isAdmin.value && <TeamStatuses />}

@@ -10,8 +10,12 @@ import { toast } from '../ui/toast';
 type Snippet = Schemas['SnippetOut'];
 const PATH = '/team/v1/snippets';
 
+export function useSnippets() {
+  return useGet<Schemas['SnippetList']>(PATH);
+}
+
 export function Snippets() {
-  const loaded = useGet<Schemas['SnippetList']>(PATH);
+  const loaded = useSnippets();
   const [opened, setOpened] = useState<Snippet | 'new' | null>(null);
   async function remove({ id, name, text }: Snippet) {
     await call('DELETE', `${PATH}/${id}`);

@@ -23,10 +23,15 @@ interface Props {
 
 type Opened = { what: 'add' } | { what: 'rename' | 'merge' | 'remove'; of: StatusRow } | null;
 
+export function useStatusesOf(client: string, kind: Kind) {
+  const path = `/public/v2/statuses/${kind}`;
+  return useRead(`${path} of ${client}`, (signal) => getOf<Page<StatusRow>>(client, path, { limit: '200' }, signal), { enabled: client !== '' });
+}
+
 export function Statuses({ client, declares, onChange }: Props) {
   const [kind, setKind] = useState<Kind>('contacts');
   const [opened, setOpened] = useState<Opened>(null);
-  const loaded = useRead(`/public/v2/statuses/${kind} of ${client}`, (signal) => getOf<Page<StatusRow>>(client, `/public/v2/statuses/${kind}`, { limit: '200' }, signal));
+  const loaded = useStatusesOf(client, kind);
   const all = loaded.data?.data ?? [];
   const path = `/public/v2/statuses/${kind}`;
   const close = () => setOpened(null);

@@ -14,11 +14,15 @@ const PATH = '/team/v1/statuses';
 const HUES = ['grey', 'blue', 'teal', 'violet', 'pink', 'green', 'lime', 'amber', 'orange', 'red'] as const;
 const GROUPS = ['new', 'active', 'won', 'lost', 'blocked'] as const;
 
-export function TeamStatuses() {
-  const loaded = useRead(PATH, async (signal) => {
+export function useTeamStatuses() {
+  return useRead(PATH, async (signal) => {
     const { data, headers } = await call<Schemas['TeamStatuses']>('GET', PATH, { signal });
     return { statuses: data.data, tag: headers.get('etag') ?? '' };
   });
+}
+
+export function TeamStatuses() {
+  const loaded = useTeamStatuses();
   const [draft, setDraft] = useState<TeamStatus[] | null>(null);
   const [problem, setProblem] = useState<Problem | null>(null);
   const [busy, setBusy] = useState(false);
