@@ -108,6 +108,17 @@ async def test_match__finds_by_this_field_only(call: ApiClient) -> None:
     assert (await contacts(call))[0]["email"] == "jane@new.example"
 
 
+@pytest.mark.parametrize(
+    ("match", "row"), [("linkedin_url", b"jane@example.com,"), ("external_id", b"joe@example.com,linkedin.com/in/jane")]
+)
+async def test_match__names_what_a_row_lacks(call: ApiClient, match: str, row: bytes) -> None:
+    await imported(call, b"email,linkedin_url\njane@example.com,linkedin.com/in/jane\n")
+
+    job = await finished(call, await upload(call, b"email,linkedin_url\n" + row + b"\n", start="true", match=match))
+
+    assert [bad["reason"] for bad in await bad_rows(call, job)] == [f"has no {match}, by which records are matched"]
+
+
 @pytest.mark.parametrize("match", ["", "email", "linkedin_url"])
 async def test_row__with_the_profile_of_a_contact_with_another_address_is_another_person(call: ApiClient, match: str) -> None:
     await imported(call, b"email,linkedin_url\njane@example.com,linkedin.com/in/jane\n")

@@ -105,3 +105,34 @@ async def test_a_dry_run__counts_repeated_rows_as_the_import_does(call: ApiClien
     dry = await imported(call, FILE, dry_run="true")
 
     assert dry == await imported(call, FILE) == {"created": 2, "duplicate_in_file": 3}
+
+
+@pytest.mark.parametrize("split", [1, 2, 3])
+@pytest.mark.parametrize("batch", [1, 1_000])
+@pytest.mark.parametrize("match", ["", "linkedin_url"])
+async def test_rows_with_the_profile_of_another_person__are_one_person_also_by_profile(
+    call: ApiClient, monkeypatch: pytest.MonkeyPatch, match: str, batch: int, split: int
+) -> None:
+    """In one file or in several ones: no row changes the contact that has the profile."""
+    monkeypatch.setattr(import_job, "BATCH", batch)
+    header, *rows = [
+        b"email,linkedin_url,first_name,Town\n", b"ann@x.co,linkedin.com/in/ann,Ann,\n", b"eve@x.co,linkedin.com/in/ann,Eve,\n",
+        b"eve@x.co,linkedin.com/in/ann,,Bath\n",
+    ]  # fmt: skip
+    options = {"match": match} if match else {}
+
+    jobs = [
+        await finished(call, await upload(call, header + b"".join(part), start="true", **options))
+        for part in (rows[:split], rows[split:])
+        if part
+    ]
+
+    assert all(counts(job).keys() <= {"created", "updated", "duplicate_in_file", "cells_left_out"} for job in jobs)
+    assert any("cells_left_out" in counts(job) for job in jobs)
+    ann, eve = await contacts(call)
+    assert (ann["email"], ann["linkedin_url"], ann["first_name"], ann["contact_custom_fields"]) == (
+        "ann@x.co", "linkedin.com/in/ann", "Ann", {},
+    )  # fmt: skip
+    assert (eve["email"], eve.get("linkedin_url"), eve["first_name"], eve["contact_custom_fields"]) == (
+        "eve@x.co", None, "Eve", {"Town": "Bath"},
+    )  # fmt: skip

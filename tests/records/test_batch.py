@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import tempfile
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -350,11 +351,24 @@ async def test_batch__frees_and_takes_keys_in_order(call: ApiClient) -> None:
     assert [each["status"] for each in reply.json()["results"]] == [409, 200, 200, 200, 409]
 
 
+@pytest.mark.parametrize("later", [create, upsert])
+async def test_batch__of_contacts_with_several_addresses_is_carried_out_in_order(call: ApiClient, later: Callable[..., Any]) -> None:
+    """Also if a later command has a single address: it meets those of the earlier ones."""
+    reply = await batch(
+        call, create(emails=["a@example.com", "b@example.com"]), later(email="b@example.com"), create(email="c@example.com")
+    )
+
+    results = reply.json()["results"]
+    assert [each["status"] for each in results] == [201, 409 if later is create else 200, 201]
+    assert (await call.get(f"{CONTACTS}/{results[0]['id']}")).json()["emails"] == ["a@example.com", "b@example.com"]
+
+
 EMAILS = st.sampled_from(["a@example.com", "b@example.com", "c@example.com", "not an address", None])
 PEOPLE = st.fixed_dictionaries(
     {},
     optional={
         "email": EMAILS,
+        "emails": st.lists(st.sampled_from(["a@example.com", "b@example.com", "d@example.com"]), min_size=1, max_size=3),
         "linkedin_url": st.sampled_from(["linkedin.com/in/aaa", "linkedin.com/in/bbb", "linkedin.com/in/ccc", None]),
         "external_id": st.sampled_from(["x", "X", "y", " ", None]),
         "first_name": st.sampled_from(["Ann", "Bob"]),

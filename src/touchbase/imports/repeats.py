@@ -40,6 +40,7 @@ class Repeats:
         if row.notice:
             own -= {"linkedin_url"}
         left_out = self._of_another(record)
+        row.profile_left_out = bool(left_out)
         first = self._rows_by_key.first_row(keys_of(row.creation), number)
         if first is None:
             self._remember(number, own)
@@ -56,6 +57,7 @@ class Repeats:
             elif owner != first:
                 left_out.append((name, f"row {owner} has it, and row {first} is the same record by another address"))
                 stays.add(name)
+                row.profile_left_out |= name == "linkedin_url"
         if row.company is not None and "company.domain" in own - stays and "company.name" in stays and row.company.record.name is None:
             left_out.append(("company.domain", f"row {first} is about the same record and names a company without it"))
             stays.add("company.domain")

@@ -118,6 +118,8 @@ class ValidRow:
     """The targets that earlier rows about the record have filled, which stay."""
     adds: bool = True
     """Whether it has anything that the earlier rows about its record lack."""
+    profile_left_out: bool = False
+    """Whether its profile is listed as left out, because of an earlier row."""
 
 
 @packs_by_position

@@ -307,19 +307,25 @@ def _find(batch: _ImportBatch, ids: Ids) -> Plan[None]:
 
 
 def _leave_profiles_out(batch: _ImportBatch) -> Plan[None]:
-    """Take the profile from rows whose addresses are not of the contact that has it: they are about other people."""
+    """Take the profile from rows whose addresses are not of the contact that has it: they are about other people.
+
+    A row whose address somebody has is that person's, unless only the profile decides.
+    """
+    by_profile = batch.options.match == "linkedin_url"
     for index in batch.pending:
         row = batch.rows[index]
         record: Contact = row.creation.record
         owner = batch.owners.get((batch.client, "linkedin_key", record.linkedin_key))
         emails = keys_of(record, "email_key")
-        if owner is None or any((batch.client, "email_key", email) in batch.owners for email in emails):
+        if owner is None or (not by_profile and any((batch.client, "email_key", email) in batch.owners for email in emails)):
             continue
         if (yield from names_another(batch.records[owner], emails, record.external_id)):
             # Not in the row itself: a transaction that runs again needs it.
             alone = replace(record, linkedin_url=None, linkedin_key=None)
             batch.rows[index] = replace(row, creation=replace(row.creation, record=alone))
             batch.others.add(index)
+            if row.profile_left_out:
+                continue
             detail = f"contact {owner} has it, and another address"
             batch.cells.setdefault(index, []).append(("linkedin_url", str(record.linkedin_url), detail))
 
@@ -370,8 +376,10 @@ def _owner(batch: _ImportBatch, index: int) -> int | None:
     keys_by_name = _KEYS[batch.record]
     for column in [keys_by_name[match]] if match else keys_by_name.values():
         keys = keys_of(record, column)
-        if not keys and match and index not in batch.others:
+        is_left_out = match == "linkedin_url" and (index in batch.others or batch.rows[index].profile_left_out)
+        if not keys and match and not is_left_out:
             batch.outcomes[index] = RowOutcome(INVALID, f"has no {match}, by which records are matched")
+            return None
         owner = next((owner for key in keys if (owner := batch.owners.get((batch.client, column, key))) is not None), None)
         if owner is not None:
             return owner

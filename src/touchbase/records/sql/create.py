@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import wraps
+from itertools import groupby
 from typing import Any, Generic, TypeVar
 
 from touchbase.common.timestamps import Micros
@@ -176,9 +177,21 @@ def _refusal(ref: Ref) -> PersonErased:
 
 
 def _insert_contacts(creations: Sequence[Creation[Contact]], ids: Ids) -> Plan[list[object]]:
-    """Insert contacts; the result of one that exists is `Conflict`, or the existing contact if the creation says so."""
-    several = [creation for creation in creations if creation.record.further_emails is not None]
-    return (yield from (_create_in_turn if several else _create_contacts)(creations, ids))
+    """Insert contacts in their order, those with several addresses one after another.
+
+    The result of one that exists is `Conflict`, or the existing contact if the creation says so.
+    """
+    results: list[object] = []
+    for has_several, alike in groupby(creations, lambda creation: creation.record.further_emails is not None):
+        if not has_several:
+            results += yield from _create_contacts([*alike], ids)
+            continue
+        for creation in alike:
+            [result] = yield from _create_contacts([creation], ids, further=True)
+            results.append(result)
+            if isinstance(result, Created) and result.is_new:
+                yield from _open_further(creation.record, ids)
+    return results
 
 
 create_contacts = guarded(_insert_contacts)
@@ -196,19 +209,6 @@ def _create_contacts(creations: Sequence[Creation[Contact]], ids: Ids, *, furthe
         NEEDS_TRANSACTION if creation.record.client in unguarded and batch.is_missing(creation) else batch.result(creation)
         for creation in creations
     ]
-
-
-def _create_in_turn(creations: Sequence[Creation[Contact]], ids: Ids) -> Plan[list[object]]:
-    """Insert contacts of which some have several addresses: those one after another, after the others."""
-    others = [creation for creation in creations if creation.record.further_emails is None]
-    results = dict(zip(map(id, others), (yield from _create_contacts(others, ids)) if others else (), strict=True))
-    for creation in creations:
-        if creation.record.further_emails is not None:
-            [result] = yield from _create_contacts([creation], ids, further=True)
-            results[id(creation)] = result
-            if isinstance(result, Created) and result.is_new:
-                yield from _open_further(creation.record, ids)
-    return [results[id(creation)] for creation in creations]
 
 
 def _open_further(contact: Contact, ids: Ids) -> Plan[None]:
