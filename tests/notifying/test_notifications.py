@@ -198,3 +198,25 @@ async def test_deleted_contact__takes_its_notifications_along(team: Team, execut
     await team.office("DELETE", f"/public/v2/contacts/{contact}", x_client_id="ours")
 
     assert all("ann@ours.example" not in text for text, _ in await team.told(mira))
+
+
+async def test_names_with_line_breaks_and_controls__are_mailed_in_one_line(team: Team) -> None:
+    contact = await reply_to(team.office, "ours")
+    changed = [
+        await team.office("PATCH", "/admin/v1/clients/ours", {"name": "Our\u2028s\x85Bcc: x@y.example\u202e"}),
+        await team.office("PATCH", f"/public/v2/contacts/{contact}", {"first_name": "Ja\u2028ne\u202e"}, x_client_id="ours"),
+    ]
+    assert [reply.status for reply in changed] == [200, 200]
+    mira = await team.person("mira", {"assignment": ["browser", "email"], "reply": ["email"]})
+    await assign(team, contact, mira.user["id"])
+    await team.pass_time()
+    await another_reply(team.office, "ours", contact)
+
+    await team.pass_time()
+    await team.pass_time(301)
+
+    [(_, mail)] = team.mails
+    assert "Subject: 3 notifications about Our s Bcc: x@y.example" in mail
+    assert [text for text, is_shown in await team.told(mira) if is_shown] == [
+        "The conversation with Ja ne is yours (Our s Bcc: x@y.example )"
+    ]

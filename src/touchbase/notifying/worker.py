@@ -40,6 +40,7 @@ from touchbase.event_log.models import EventType, LoggedEvent
 from touchbase.event_log.sql.queries import list_logged_events, list_newest_events
 from touchbase.messages.models import Message
 from touchbase.messages.sql.plans import get_messages
+from touchbase.outgoing.content import one_line
 from touchbase.outgoing.http_client import Answer
 from touchbase.outgoing.mail_client import ACCEPTED, mailto, why_not_mailed
 from touchbase.outgoing.models import UNREACHABLE, Installation
@@ -200,7 +201,7 @@ class NotificationWorker(Worker):
                 await self._store.write(return_mails(client_number, [each.id for each in due], now + MAIL_EVERY))
 
     def _source(self, user: User, client: Client, due: Sequence[Notification]) -> bytes:
-        name = client.name or client.client_id
+        name = one_line(client.name) or client.client_id
         lines = [line_of(each, name) for each in due[:MOST_LINES]]
         if len(due) > MOST_LINES:
             lines.append(f"and {len(due) - MOST_LINES} more")
@@ -228,4 +229,4 @@ def line_of(notification: Notification, client: str) -> str:
     who = " ".join(filter(None, (notification.first_name, notification.last_name))) or notification.email or "a contact"
     about = notification.about.replace("_", " ")
     text = str(_SAID[notification.kind]).format(who=who, client=client, about=about)
-    return " ".join(text.split())
+    return one_line(text)
