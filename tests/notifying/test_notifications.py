@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 from tests.auth.test_people import Browser, Office, grants, office, quick_passwords
+from tests.conftest import ExecuteSql
 from tests.conversations.test_conversations import PATH as CONVERSATIONS
 from tests.conversations.test_people import reply_to
 from tests.live.test_stream import another_reply
@@ -198,6 +199,21 @@ async def test_deleted_contact__takes_its_notifications_along(team: Team, execut
     await team.office("DELETE", f"/public/v2/contacts/{contact}", x_client_id="ours")
 
     assert all("ann@ours.example" not in text for text, _ in await team.told(mira))
+
+
+async def test_settings_that_cannot_be_read__stop_no_other_notification(team: Team, execute_sql: ExecuteSql) -> None:
+    contact = await reply_to(team.office, "ours")
+    mira, ben = [await team.person(name, {"assignment": ["browser"], "positive_reply": ["browser"]}) for name in ("mira", "ben")]
+    wanted = '{"assignment":["browser"],"quiet_from":"25:00","quiet_until":"24:00"}'
+    await execute_sql("UPDATE user_account SET notifications = ?, time_zone = 'Nowhere/Land' WHERE id = ?", wanted, ben.user["id"])
+    await assign(team, contact, ben.user["id"])
+    await team.pass_time()
+    await assign(team, contact, mira.user["id"])
+
+    await team.pass_time()
+
+    line = "The conversation with ann@ours.example is yours (ours)"
+    assert (await team.told(mira), await team.told(ben)) == ([(line, True)], [(line, True)])
 
 
 async def test_names_with_line_breaks_and_controls__are_mailed_in_one_line(team: Team) -> None:

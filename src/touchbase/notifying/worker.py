@@ -20,7 +20,7 @@ from touchbase.attention.plans import PROMISING, list_items
 from touchbase.auth.users import ACTIVE, User, list_users
 from touchbase.clients.models import Client
 from touchbase.clients.sql.clients import find_client_by_number
-from touchbase.common.timestamps import DAY, SECOND, Clock, Micros
+from touchbase.common.timestamps import DAY, SECOND, Clock, Micros, is_clock, is_zone
 from touchbase.conversations.notifications import (
     ASSIGNMENT,
     CRITICAL,
@@ -70,9 +70,10 @@ Post = Callable[[str, dict[str, str], bytes], Awaitable[Answer]]
 def quiet_until(user: User, now: Micros) -> Micros | None:
     """Return when the quiet hours of a person end, in which `now` lies; None: it lies in none."""
     begin, end = user.notifications.get("quiet_from"), user.notifications.get("quiet_until")
-    if not begin or not end or begin == end:
+    # Former servers stored any text, and the zones of this system may be others: one person's settings must not stop everybody's.
+    if not begin or not end or begin == end or not is_clock(begin) or not is_clock(end):
         return None
-    local = datetime.fromtimestamp(now / SECOND, ZoneInfo(user.time_zone or "UTC"))
+    local = datetime.fromtimestamp(now / SECOND, ZoneInfo(user.time_zone if is_zone(user.time_zone) else "UTC"))
     clock = local.strftime("%H:%M")
     is_quiet = begin <= clock < end if begin < end else clock >= begin or clock < end
     if not is_quiet:
