@@ -14,6 +14,8 @@ from tests.conversations.test_conversations import PATH as CONVERSATIONS
 from tests.conversations.test_people import reply_to
 from tests.live.test_stream import another_reply
 
+from touchbase.attention import plans
+from touchbase.notifying import worker
 from touchbase.notifying.worker import NotificationWorker
 from touchbase.outgoing.http_client import Answer
 from touchbase.outgoing.models import UNREACHABLE, Installation
@@ -199,6 +201,24 @@ async def test_deleted_contact__takes_its_notifications_along(team: Team, execut
     await team.office("DELETE", f"/public/v2/contacts/{contact}", x_client_id="ours")
 
     assert all("ann@ours.example" not in text for text, _ in await team.told(mira))
+
+
+@pytest.mark.parametrize("most", [200, 1])
+async def test_critical_items__are_told_of_each_client_also_without_events(
+    team: Team, execute_sql: ExecuteSql, monkeypatch: pytest.MonkeyPatch, most: int
+) -> None:
+    for module, name in ((plans, "MOST"), (worker, "MOST_ITEMS")):
+        monkeypatch.setattr(module, name, most)
+    mira = await team.person("mira", {"critical": ["browser"]}, grants=grants(ours="operator", yours="operator"))
+    for client_id in ("ours", "yours", "theirs"):
+        await execute_sql(
+            "INSERT INTO fetch_state (client, tool, next_us, failures, stopped, error) SELECT id, 'hubspot', 0, 1, 1, 'refused' "
+            "FROM client WHERE client_id = ?", client_id,
+        )  # fmt: skip
+
+    await team.pass_time()
+
+    assert sorted(await team.told(mira)) == [(f"{name} needs somebody: fetching crm hubspot", True) for name in ("ours", "yours")]
 
 
 async def test_settings_that_cannot_be_read__stop_no_other_notification(team: Team, execute_sql: ExecuteSql) -> None:

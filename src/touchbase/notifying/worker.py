@@ -16,10 +16,11 @@ from typing import Any
 from zoneinfo import ZoneInfo
 
 from touchbase.attention.plans import CRITICAL as CRITICAL_ITEM
+from touchbase.attention.plans import MOST as MOST_ITEMS
 from touchbase.attention.plans import PROMISING, list_items
 from touchbase.auth.users import ACTIVE, User, list_users
 from touchbase.clients.models import Client
-from touchbase.clients.sql.clients import find_client_by_number
+from touchbase.clients.sql.clients import find_client_by_number, list_active_clients
 from touchbase.common.timestamps import DAY, SECOND, Clock, Micros, is_clock, is_zone
 from touchbase.conversations.notifications import (
     ASSIGNMENT,
@@ -132,17 +133,19 @@ class NotificationWorker(Worker):
     async def _look(self, now: Micros) -> None:
         newest = await self._store.read(list_newest_events())
         positions = await self._store.read(notification_positions())
-        looks_at_items = now - self._items_us >= ITEMS_EVERY
         prunes = now - self._pruned_us >= PRUNE_EVERY
         for client, last in newest.items():
             if last > positions.get(client, 0) and self._wanting(client, ASSIGNMENT, REPLY, POSITIVE_REPLY):
                 # Where nobody wanted to know, the position is old: not the whole log is read then.
                 await self._look_at(client, max(positions.get(client, last - PAGE), last - MOST_BEHIND), now)
-            if looks_at_items and (people := self._wanting(client, CRITICAL)):
-                await self._look_at_items(client, people, now)
             if prunes and client in positions:
                 await self._store.write(prune_notifications(client, now, PAGE))
-        self._items_us = now if looks_at_items else self._items_us
+        if now - self._items_us >= ITEMS_EVERY:
+            # Also clients without events: webhooks of a new one may be refused. Together, as there may be very many.
+            wanting = [client for client in await self._store.read(list_active_clients()) if self._wanting(client, CRITICAL)]
+            for first in range(0, len(wanting), PAGE):
+                await self._look_at_items(wanting[first : first + PAGE], now)
+            self._items_us = now
         self._pruned_us = now if prunes else self._pruned_us
 
     async def _look_at(self, client: int, after: int, now: Micros) -> None:
@@ -173,15 +176,23 @@ class NotificationWorker(Worker):
             told = own + [(POSITIVE_REPLY, user) for user in positive if user.id not in {owner.id for _, owner in own}]
         return [new for kind, user in told if (new := _new(user, kind, dedupe, now, contact)) is not None]
 
-    async def _look_at_items(self, client: int, people: Sequence[User], now: Micros) -> None:
-        new: list[NewNotification] = []
-        for item in await self._store.read(list_items([client], now)):
+    async def _look_at_items(self, clients: Sequence[int], now: Micros) -> None:
+        items = await self._store.read(list_items(clients, now))
+        if len(items) >= MOST_ITEMS and len(clients) > 1:  # more may be left out
+            half = len(clients) // 2
+            for part in (clients[:half], clients[half:]):
+                await self._look_at_items(part, now)
+            return
+        new: dict[int, list[NewNotification]] = {}
+        for item in items:
             if item.severity == CRITICAL_ITEM:
                 about = " ".join(filter(None, (item.kind, item.channel, item.tool)))
                 dedupe = f"{about} {item.id if item.kind in ('endpoint', 'job') else ''}"
-                new += [each for user in people if (each := _new(user, CRITICAL, dedupe, now, about=about)) is not None]
-        if new:
-            await self._store.write(store_notifications(client, new, now))
+                people = self._wanting(item.client, CRITICAL)
+                told = [each for user in people if (each := _new(user, CRITICAL, dedupe, now, about=about)) is not None]
+                new.setdefault(item.client, []).extend(told)
+        for client, notifications in new.items():
+            await self._store.write(store_notifications(client, notifications, now))
 
     async def _mail(self, now: Micros) -> None:
         for client_number, user_id in await self._store.read(due_mails(now, PAGE)):
