@@ -336,6 +336,15 @@ async def test_patch_user__changes_what_is_ones_own(office: Office) -> None:
     assert (await ann("GET", target)).json() == reply.json()
 
 
+@pytest.mark.parametrize("end", ["24:00", "7:30", "09:00\n", ""])
+async def test_patch_user__refuses_quiet_hours_that_are_no_time(office: Office, end: str) -> None:
+    ann = await office.join("ann@example.com", grants=grants(ours="viewer"))
+
+    reply = await ann("PATCH", f"{USERS}/{ann.user['id']}", {"notifications": {"quiet_from": "18:30", "quiet_until": end}})
+
+    assert (reply.status, [error["pointer"] for error in reply.problem["errors"]]) == (422, ["/notifications/quiet_until"])
+
+
 async def test_changed_rights__apply_to_open_sessions_at_once_and_elsewhere_within_a_second(office: Office) -> None:
     ann = await office.join("ann@example.com", grants=grants(ours="operator"))
     elsewhere = Browser(ApiClient(office.call.parts, office.call.clock))

@@ -8,8 +8,10 @@ from typing import Any
 
 import pytest
 from tests.asgi_client import ApiClient
+from tests.conftest import ExecuteSql
 from tests.imports.jobs import contacts
 
+from touchbase.common.timestamps import DAY
 from touchbase.jobs import worker as worker_module
 from touchbase.jobs.models import QUEUED, RUNNING, Checkpoint, Job
 from touchbase.jobs.runner import JobRun, execute_step
@@ -155,3 +157,24 @@ async def test_clients__take_turns_however_many_jobs_they_have(call: ApiClient, 
         await running
 
     assert noting.clients == [1, 2, 3, 1, 2, 1, 2]
+
+
+async def test_job_that_cannot_be_claimed__pauses_in_its_place(
+    call: ApiClient, execute_sql: ExecuteSql, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    for name in ("one", "two"):
+        await call.settings(name)
+    await queue(call, "contacts.note", 1, *[2] * 20)
+    await execute_sql("UPDATE job SET progress = '[]' WHERE client = 1")  # cannot be read
+    monkeypatch.setattr(worker_module, "RETRY", DAY)
+    noting = Noting(20)
+    worker = JobWorker(call.parts.store, call.clock, [noting])
+    running = asyncio.create_task(worker.run())
+
+    async with asyncio.timeout(60):
+        await noting.ended.wait()
+        worker.stop()
+        await running
+
+    assert noting.clients == [2] * 20
+    assert len([record for record in caplog.records if "could not be taken" in record.message]) == 1

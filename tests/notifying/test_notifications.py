@@ -9,10 +9,13 @@ from typing import Any
 
 import pytest
 from tests.auth.test_people import Browser, Office, grants, office, quick_passwords
+from tests.conftest import ExecuteSql
 from tests.conversations.test_conversations import PATH as CONVERSATIONS
 from tests.conversations.test_people import reply_to
 from tests.live.test_stream import another_reply
 
+from touchbase.attention import plans
+from touchbase.notifying import worker
 from touchbase.notifying.worker import NotificationWorker
 from touchbase.outgoing.http_client import Answer
 from touchbase.outgoing.models import UNREACHABLE, Installation
@@ -198,3 +201,58 @@ async def test_deleted_contact__takes_its_notifications_along(team: Team, execut
     await team.office("DELETE", f"/public/v2/contacts/{contact}", x_client_id="ours")
 
     assert all("ann@ours.example" not in text for text, _ in await team.told(mira))
+
+
+@pytest.mark.parametrize("most", [200, 1])
+async def test_critical_items__are_told_of_each_client_also_without_events(
+    team: Team, execute_sql: ExecuteSql, monkeypatch: pytest.MonkeyPatch, most: int
+) -> None:
+    for module, name in ((plans, "MOST"), (worker, "MOST_ITEMS")):
+        monkeypatch.setattr(module, name, most)
+    mira = await team.person("mira", {"critical": ["browser"]}, grants=grants(ours="operator", yours="operator"))
+    for client_id in ("ours", "yours", "theirs"):
+        await execute_sql(
+            "INSERT INTO fetch_state (client, tool, next_us, failures, stopped, error) SELECT id, 'hubspot', 0, 1, 1, 'refused' "
+            "FROM client WHERE client_id = ?", client_id,
+        )  # fmt: skip
+
+    await team.pass_time()
+
+    assert sorted(await team.told(mira)) == [(f"{name} needs somebody: fetching crm hubspot", True) for name in ("ours", "yours")]
+
+
+async def test_settings_that_cannot_be_read__stop_no_other_notification(team: Team, execute_sql: ExecuteSql) -> None:
+    contact = await reply_to(team.office, "ours")
+    mira, ben = [await team.person(name, {"assignment": ["browser"], "positive_reply": ["browser"]}) for name in ("mira", "ben")]
+    wanted = '{"assignment":["browser"],"quiet_from":"25:00","quiet_until":"24:00"}'
+    await execute_sql("UPDATE user_account SET notifications = ?, time_zone = 'Nowhere/Land' WHERE id = ?", wanted, ben.user["id"])
+    await assign(team, contact, ben.user["id"])
+    await team.pass_time()
+    await assign(team, contact, mira.user["id"])
+
+    await team.pass_time()
+
+    line = "The conversation with ann@ours.example is yours (ours)"
+    assert (await team.told(mira), await team.told(ben)) == ([(line, True)], [(line, True)])
+
+
+async def test_names_with_line_breaks_and_controls__are_mailed_in_one_line(team: Team) -> None:
+    contact = await reply_to(team.office, "ours")
+    changed = [
+        await team.office("PATCH", "/admin/v1/clients/ours", {"name": "Our\u2028s\x85Bcc: x@y.example\u202e"}),
+        await team.office("PATCH", f"/public/v2/contacts/{contact}", {"first_name": "Ja\u2028ne\u202e"}, x_client_id="ours"),
+    ]
+    assert [reply.status for reply in changed] == [200, 200]
+    mira = await team.person("mira", {"assignment": ["browser", "email"], "reply": ["email"]})
+    await assign(team, contact, mira.user["id"])
+    await team.pass_time()
+    await another_reply(team.office, "ours", contact)
+
+    await team.pass_time()
+    await team.pass_time(301)
+
+    [(_, mail)] = team.mails
+    assert "Subject: 3 notifications about Our s Bcc: x@y.example" in mail
+    assert [text for text, is_shown in await team.told(mira) if is_shown] == [
+        "The conversation with Ja ne is yours (Our s Bcc: x@y.example )"
+    ]

@@ -45,7 +45,7 @@ from touchbase.auth.users import (
 from touchbase.clients.models import DELETING, Client
 from touchbase.common import field_limits as limits
 from touchbase.common.asgi import CONSOLE_HEADER, peer_of
-from touchbase.common.timestamps import is_zone, to_text, to_text_or_none
+from touchbase.common.timestamps import CLOCK, is_clock, is_zone, to_text, to_text_or_none
 from touchbase.conversations.notifications import KINDS as NOTIFIED
 from touchbase.errors import Fault, Forbidden, Invalid, InvalidKey, NotFound, PreconditionFailed
 from touchbase.http import query_parameters as query
@@ -69,7 +69,7 @@ _STATE = named_enum("UserState", "Whether a person has joined, and may sign in."
 _CALLER = named_enum("CallerType", "Who calls.", ("anyone", "key", "user"))
 _CHANNEL = named_enum("NotificationChannel", "How a person is notified.", ("browser", "email", "slack"))
 _CHANGED_STATE = named_enum("NewUserState", "Whether a person may sign in.", ("active", "suspended"))
-_CLOCK = {"pattern": "^([01][0-9]|2[0-3]):[0-5][0-9]$"}
+_CLOCK = {"pattern": f"^{CLOCK}$"}
 RoleName = Annotated[str, Meta(extra_json_schema=_ROLE)]
 Name = Annotated[str, Meta(max_length=limits.NAME, description="The person's name.")]
 Email = Annotated[str, Meta(max_length=limits.EMAIL, description="The person's e-mail address.")]
@@ -579,6 +579,11 @@ def _check_user(request: UserPatch) -> None:
     faults = [] if not zone or is_zone(zone) else [_unknown_zone(zone)]
     if request.notifications is not UNSET:
         faults += _unsent(request.notifications)
+        faults += [
+            Fault(f"/notifications/{name}", "clock", "must be a time of day such as 18:30, or null")
+            for name in ("quiet_from", "quiet_until")
+            if (clock := getattr(request.notifications, name)) is not None and not is_clock(clock)
+        ]
     if request.name is not UNSET and not request.name.strip():
         faults.append(Fault("/name", "blank", "must not be blank; leave it out instead"))
     raise_if_any(faults)

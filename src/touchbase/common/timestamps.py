@@ -80,6 +80,15 @@ def clock() -> int:
     return time.time_ns() // 1000
 
 
+CLOCK = "([01][0-9]|2[0-3]):[0-5][0-9]"
+"""Pattern of a time of day, such as 18:30."""
+
+
+def is_clock(text: str) -> bool:
+    """Return whether this is a time of day such as 18:30."""
+    return re.fullmatch(CLOCK, text) is not None
+
+
 def is_zone(name: str) -> bool:
     """Return whether this system has the IANA time zone. Zones with leap seconds, and the system's own zone, are not IANA names."""
     if name.partition("/")[0] in ("posix", "right", "localtime", "posixrules"):

@@ -130,8 +130,10 @@ class JobWorker(Worker):
         self.wake()
 
     async def _take_logged(self, client: int, job_id: int) -> None:
-        with self._attempt(CLAIMING, f"job {job_id} could not be given back; it continues when its lease ends"):
+        with self._attempt(CLAIMING, f"job {job_id} could not be taken or given back; it is tried again later") as attempt:
             await self._take(client, job_id)
+        if not attempt.succeeded:  # still due, perhaps: without a pause the next round would take it at once
+            await self._pause(min(self.longest_retry, max(RETRY / SECOND, attempt.retry_after)))
 
     async def _take(self, client: int, job_id: int) -> bool:
         """Claim a job and run it; return whether it was due."""

@@ -16,11 +16,12 @@ from typing import Any
 from zoneinfo import ZoneInfo
 
 from touchbase.attention.plans import CRITICAL as CRITICAL_ITEM
+from touchbase.attention.plans import MOST as MOST_ITEMS
 from touchbase.attention.plans import PROMISING, list_items
 from touchbase.auth.users import ACTIVE, User, list_users
 from touchbase.clients.models import Client
-from touchbase.clients.sql.clients import find_client_by_number
-from touchbase.common.timestamps import DAY, SECOND, Clock, Micros
+from touchbase.clients.sql.clients import find_client_by_number, list_active_clients
+from touchbase.common.timestamps import DAY, SECOND, Clock, Micros, is_clock, is_zone
 from touchbase.conversations.notifications import (
     ASSIGNMENT,
     CRITICAL,
@@ -40,6 +41,7 @@ from touchbase.event_log.models import EventType, LoggedEvent
 from touchbase.event_log.sql.queries import list_logged_events, list_newest_events
 from touchbase.messages.models import Message
 from touchbase.messages.sql.plans import get_messages
+from touchbase.outgoing.content import one_line
 from touchbase.outgoing.http_client import Answer
 from touchbase.outgoing.mail_client import ACCEPTED, mailto, why_not_mailed
 from touchbase.outgoing.models import UNREACHABLE, Installation
@@ -69,9 +71,10 @@ Post = Callable[[str, dict[str, str], bytes], Awaitable[Answer]]
 def quiet_until(user: User, now: Micros) -> Micros | None:
     """Return when the quiet hours of a person end, in which `now` lies; None: it lies in none."""
     begin, end = user.notifications.get("quiet_from"), user.notifications.get("quiet_until")
-    if not begin or not end or begin == end:
+    # Former servers stored any text, and the zones of this system may be others: one person's settings must not stop everybody's.
+    if not begin or not end or begin == end or not is_clock(begin) or not is_clock(end):
         return None
-    local = datetime.fromtimestamp(now / SECOND, ZoneInfo(user.time_zone or "UTC"))
+    local = datetime.fromtimestamp(now / SECOND, ZoneInfo(user.time_zone if is_zone(user.time_zone) else "UTC"))
     clock = local.strftime("%H:%M")
     is_quiet = begin <= clock < end if begin < end else clock >= begin or clock < end
     if not is_quiet:
@@ -130,17 +133,19 @@ class NotificationWorker(Worker):
     async def _look(self, now: Micros) -> None:
         newest = await self._store.read(list_newest_events())
         positions = await self._store.read(notification_positions())
-        looks_at_items = now - self._items_us >= ITEMS_EVERY
         prunes = now - self._pruned_us >= PRUNE_EVERY
         for client, last in newest.items():
             if last > positions.get(client, 0) and self._wanting(client, ASSIGNMENT, REPLY, POSITIVE_REPLY):
                 # Where nobody wanted to know, the position is old: not the whole log is read then.
                 await self._look_at(client, max(positions.get(client, last - PAGE), last - MOST_BEHIND), now)
-            if looks_at_items and (people := self._wanting(client, CRITICAL)):
-                await self._look_at_items(client, people, now)
             if prunes and client in positions:
                 await self._store.write(prune_notifications(client, now, PAGE))
-        self._items_us = now if looks_at_items else self._items_us
+        if now - self._items_us >= ITEMS_EVERY:
+            # Also clients without events: webhooks of a new one may be refused. Together, as there may be very many.
+            wanting = [client for client in await self._store.read(list_active_clients()) if self._wanting(client, CRITICAL)]
+            for first in range(0, len(wanting), PAGE):
+                await self._look_at_items(wanting[first : first + PAGE], now)
+            self._items_us = now
         self._pruned_us = now if prunes else self._pruned_us
 
     async def _look_at(self, client: int, after: int, now: Micros) -> None:
@@ -171,15 +176,23 @@ class NotificationWorker(Worker):
             told = own + [(POSITIVE_REPLY, user) for user in positive if user.id not in {owner.id for _, owner in own}]
         return [new for kind, user in told if (new := _new(user, kind, dedupe, now, contact)) is not None]
 
-    async def _look_at_items(self, client: int, people: Sequence[User], now: Micros) -> None:
-        new: list[NewNotification] = []
-        for item in await self._store.read(list_items([client], now)):
+    async def _look_at_items(self, clients: Sequence[int], now: Micros) -> None:
+        items = await self._store.read(list_items(clients, now))
+        if len(items) >= MOST_ITEMS and len(clients) > 1:  # more may be left out
+            half = len(clients) // 2
+            for part in (clients[:half], clients[half:]):
+                await self._look_at_items(part, now)
+            return
+        new: dict[int, list[NewNotification]] = {}
+        for item in items:
             if item.severity == CRITICAL_ITEM:
                 about = " ".join(filter(None, (item.kind, item.channel, item.tool)))
                 dedupe = f"{about} {item.id if item.kind in ('endpoint', 'job') else ''}"
-                new += [each for user in people if (each := _new(user, CRITICAL, dedupe, now, about=about)) is not None]
-        if new:
-            await self._store.write(store_notifications(client, new, now))
+                people = self._wanting(item.client, CRITICAL)
+                told = [each for user in people if (each := _new(user, CRITICAL, dedupe, now, about=about)) is not None]
+                new.setdefault(item.client, []).extend(told)
+        for client, notifications in new.items():
+            await self._store.write(store_notifications(client, notifications, now))
 
     async def _mail(self, now: Micros) -> None:
         for client_number, user_id in await self._store.read(due_mails(now, PAGE)):
@@ -200,7 +213,7 @@ class NotificationWorker(Worker):
                 await self._store.write(return_mails(client_number, [each.id for each in due], now + MAIL_EVERY))
 
     def _source(self, user: User, client: Client, due: Sequence[Notification]) -> bytes:
-        name = client.name or client.client_id
+        name = one_line(client.name) or client.client_id
         lines = [line_of(each, name) for each in due[:MOST_LINES]]
         if len(due) > MOST_LINES:
             lines.append(f"and {len(due) - MOST_LINES} more")
@@ -228,4 +241,4 @@ def line_of(notification: Notification, client: str) -> str:
     who = " ".join(filter(None, (notification.first_name, notification.last_name))) or notification.email or "a contact"
     about = notification.about.replace("_", " ")
     text = str(_SAID[notification.kind]).format(who=who, client=client, about=about)
-    return " ".join(text.split())
+    return one_line(text)
