@@ -15,6 +15,7 @@ CREATE TABLE notification (
   PRIMARY KEY (client, id)
 ) STRICT, WITHOUT ROWID;
 CREATE UNIQUE INDEX notification_once ON notification (client, user_id, dedupe);
+CREATE INDEX notification_contact ON notification (client, contact_id) WHERE contact_id IS NOT NULL;
 CREATE INDEX notification_mail ON notification (mail_us) WHERE mail_us IS NOT NULL;
 CREATE TABLE notification_position (
   client INTEGER PRIMARY KEY,
@@ -25,6 +26,7 @@ INSERT INTO id_block (name, next) VALUES ('notification', 1);
 INSERT INTO sqlite_stat1 (tbl, idx, stat) VALUES
   ('notification', 'notification', '10000 100 1'),
   ('notification', 'notification_once', '10000 100 10 1'),
+  ('notification', 'notification_contact', '8000 100 2'),
   ('notification', 'notification_mail', '10 1');
 ANALYZE sqlite_schema;
 --:both
