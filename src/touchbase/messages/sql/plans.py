@@ -8,6 +8,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
+from heapq import nsmallest
 from typing import Any
 
 import msgspec
@@ -23,12 +24,14 @@ from touchbase.messages.models import (
     API,
     HANDLED_AGE,
     MADE_EVENTS,
+    MOST_COMPARED,
     MOST_CUSTOM_FIELDS,
     NEAR,
     RECEIVED,
     SENT,
     EventKey,
     Message,
+    compared_text,
     tells_of,
     united,
 )
@@ -311,20 +314,29 @@ def _without_joined(client: int, new: list[Message]) -> Plan[list[Message]]:
     }
     near = {row[0]: message_of(row) for row in (yield Execute(NEAR_COPIES, sorted(wanted)))} if wanted else {}
     joined: dict[int, Message] = {}
+    texts: dict[int, str] = {}
+
+    def are_one(copy: Message, other: Message) -> bool:
+        told, stored = (copy, other) if other.delivery_id is None else (other, copy)
+        if told.text or not told.html:
+            return tells_of(told, told.text, stored)
+        if told.id not in texts and len(texts) < MOST_COMPARED:
+            texts[told.id] = compared_text(told.html)
+        return tells_of(told, texts.get(told.id, ""), stored)
+
     for copy in sorted(sent, key=lambda copy: (copy.occurred_us, copy.id)):
-        matches = [other for other in near.values() if other.contact_id == copy.contact_id and _are_one(copy, other)]
-        if matches:
-            match = near.pop(min(matches, key=lambda other: (abs(other.occurred_us - copy.occurred_us), other.id)).id)
+        others = [
+            other for other in near.values()
+            if (other.contact_id, other.tool) == (copy.contact_id, copy.tool) and (other.delivery_id is None) != (copy.delivery_id is None)
+        ]  # fmt: skip
+        nearest = nsmallest(MOST_COMPARED, others, key=lambda other: (abs(other.occurred_us - copy.occurred_us), other.id))
+        match = next((other for other in nearest if are_one(copy, other)), None)
+        if match is not None:
+            del near[match.id]
             key = copy.copy_key or match.copy_key or f"= {min(copy.id, match.id)}"
             yield Execute(JOIN_COPIES, [(client, number, key) for number in sorted((copy.id, match.id))])
             joined[copy.id] = match
     return [copy for copy in new if copy.id not in joined]
-
-
-def _are_one(copy: Message, other: Message) -> bool:
-    if copy.tool != other.tool or (copy.delivery_id is None) == (other.delivery_id is None):
-        return False
-    return tells_of(copy, other) if other.delivery_id is None else tells_of(other, copy)
 
 
 def _inherit_marks(client: int, numbers: Iterable[int]) -> Plan[None]:
