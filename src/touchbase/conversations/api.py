@@ -300,9 +300,9 @@ async def list_team_conversations(call: Call) -> Response:
         listed = plans.in_order(listed, NEWEST)
     page, has_more = page_of(listed, limit)
     shown = await call.api.clients.of(conversation.client for conversation in page)
-    page = [conversation for conversation in page if conversation.client in shown]
-    data = fitting((_out(conversation, shown[conversation.client], now) for conversation in page), page_bytes)
-    last = page[len(data) - 1] if has_more or len(data) < len(page) else None
+    present = [conversation for conversation in page if conversation.client in shown]  # a client may have been deleted meanwhile
+    data = fitting((_out(conversation, shown[conversation.client], now) for conversation in present), page_bytes)
+    last = present[len(data) - 1] if len(data) < len(present) else page[-1] if has_more else None
     cursor = None if last is None else cursor_text(f"{PATH}/{sort}", plans.place(last, sort))
     return Response(body=encode({"data": data, "next_cursor": cursor}))
 
