@@ -107,8 +107,8 @@ class Console:
     def send(self) -> Send:
         return sender(self.origin, CLIENT)
 
-    def open(self, path: str = "", *, size: tuple[int, int] = WIDE, dark: bool = False) -> Any:
-        """A new page at this address of the console."""
+    def open(self, path: str = "", *, size: tuple[int, int] = WIDE, dark: bool = False, held: int = HELD) -> Any:
+        """A new page at this address of the console, whose requests and responses are held for at most `held` milliseconds."""
         scheme = "dark" if dark else "light"
         context = self.browser.new_context(
             viewport={"width": size[0], "height": size[1]}, color_scheme=scheme, locale="en-GB", timezone_id="UTC", reduced_motion="reduce"
@@ -116,7 +116,7 @@ class Console:
         context.set_default_timeout(TIMEOUT)
         self.contexts.append(context)
         seed = 1 + int(SEED or 0) * 1000 + len(self.contexts)
-        context.add_init_script(SCRIPT.replace("SEED", str(seed)).replace("HELD", str(HELD)).replace("SECONDS", SECONDS))
+        context.add_init_script(SCRIPT.replace("SEED", str(seed)).replace("HELD", str(held)).replace("SECONDS", SECONDS))
         page = context.new_page()
         if SLOWER:
             slow_down(page)

@@ -8,8 +8,14 @@ import { personName } from '../words';
 
 const SHOWN = 10;
 
+/** The people of a company; of a contact, whose id is '' here, there are none to wait for. */
+export function usePeopleOf(id: string) {
+  const query = { company_id: id, sort: '-last_reply_received', structure: 'FLAT', limit: String(SHOWN) };
+  return useGet<Page<Contact>>('/public/v2/contacts', query, { enabled: id !== '' });
+}
+
 export function People({ id }: { id: string }) {
-  const loaded = useGet<Page<Contact>>('/public/v2/contacts', { company_id: id, sort: '-last_reply_received', structure: 'FLAT', limit: String(SHOWN) });
+  const loaded = usePeopleOf(id);
   const people = loaded.data?.data ?? [];
   return (
     <section class="people" aria-labelledby="people">

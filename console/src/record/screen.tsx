@@ -20,7 +20,7 @@ import { words } from '../words';
 import { change } from './change';
 import { Doubles } from './doubles';
 import { Fields } from './fields';
-import { People } from './people';
+import { People, usePeopleOf } from './people';
 import { StatusBar } from './status-bar';
 import { Story } from './story';
 
@@ -58,6 +58,7 @@ interface PageProps<R extends AnyRecord> {
 
 function RecordPage<R extends AnyRecord>({ kind, id, facts }: PageProps<R>) {
   const loaded = useRead(`${kind.api}/${id} page`, (signal) => read(kind, id, signal));
+  const people = usePeopleOf(kind.one === 'company' ? id : '');
   const known = loaded.data;
   useEffect(() => {
     document.title = `${known ? kind.nameOf(known.record) : words(kind.one)} · Touchbase`;
@@ -73,10 +74,12 @@ function RecordPage<R extends AnyRecord>({ kind, id, facts }: PageProps<R>) {
         <div class="record-main">
           {known ? <StatusBar kind={kind} record={known.record} explained={known.explained.find((each) => each.field === kind.status)} /> : <div class="status-bar" />}
           {kind.one === 'company' && <People id={id} />}
-          <section aria-labelledby="story">
-            <h2 id="story">What happened</h2>
-            <Story api={kind.api} id={id} />
-          </section>
+          {(kind.one === 'contact' || people.data || people.error) && (
+            <section aria-labelledby="story">
+              <h2 id="story">What happened</h2>
+              <Story api={kind.api} id={id} />
+            </section>
+          )}
         </div>
         <aside class="record-side" aria-label="Fields">
           {known ? (

@@ -75,7 +75,7 @@ export function Settings() {
       </nav>
       {tab === '' && client && <SettingsForm key={client.client_id} client={client} onSaved={loaded.refetch} />}
       {tab === 'statuses' && (client || !isAdmin.value) && <Statuses client={id} declares={declares} onChange={loaded.refetch} />}
-      {tab === 'statuses' && <OfTheTeam />}
+      {tab === 'statuses' && <OfTheTeam below={id} />}
       {tab === 'fields' && (client || !isAdmin.value) && <Fields client={id} />}
     </main>
   );
