@@ -58,8 +58,8 @@ def emptied(request: pytest.FixtureRequest, engine_url: str) -> Callable[[], Non
     def empty() -> None:
         if engine_url.startswith("sqlite"):
             path = Path(engine_url.removeprefix("sqlite:///"))
-            for each in path.parent.glob(f"{path.name}*"):
-                each.unlink()
+            for item in path.parent.glob(f"{path.name}*"):
+                item.unlink()
         else:
             databases: Databases = request.getfixturevalue("databases")
             databases.clean()

@@ -75,5 +75,5 @@ async def test_write__refuses_a_command_at_once_when_the_expected_wait_is_too_lo
     again = await store.write(ensure_client("other", 1))
     await store.close()
 
-    assert all(each.is_new for each in results)
+    assert all(item.is_new for item in results)
     assert again.client_id == "other"

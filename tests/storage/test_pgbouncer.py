@@ -56,7 +56,7 @@ async def pooled(postgres_url: str) -> AsyncIterator[Pooled]:
         port = free_port()
         users = folder / "users.txt"
         users.write_text(f'"{parts.username}" "{parts.password}"\n')
-        server = parts.hostname or dict(each.split("=") for each in parts.query.split("&")).get("host", "")
+        server = parts.hostname or dict(word.split("=") for word in parts.query.split("&")).get("host", "")
         config = folder / "pgbouncer.ini"
         config.write_text(
             f"[databases]\n* = host={server} port={parts.port or 5432}\n[pgbouncer]\nlisten_addr = 127.0.0.1\nlisten_port = {port}\n"
