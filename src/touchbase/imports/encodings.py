@@ -41,12 +41,12 @@ _SYMBOL_IN_WORD = re.compile(rf"[^\W\d_]{_SYMBOL}|{_SYMBOL}[^\W\d_]")
 def check_encoding(name: str) -> str:
     """Return the encoding's Python name; raise `UnreadableFile` if it is none of `ENCODINGS`."""
     try:
-        known = codecs.lookup(name).name
+        encoding = codecs.lookup(name).name
     except (LookupError, ValueError):
-        known = ""
-    if known not in ENCODINGS:
+        encoding = ""
+    if encoding not in ENCODINGS:
         raise UnreadableFile(f"{name[:100]!r} is not an encoding that tables are read in; state one of {', '.join(ENCODINGS)}")
-    return known
+    return encoding
 
 
 def detect_encoding(file: BinaryIO) -> str:

@@ -92,8 +92,8 @@ def _check(file: BinaryIO, mapping: Mapping, request: PreviewRequest, client: Cl
     checked = CheckedRows()
     while checked.rows < SCANNED and (batch := source.next(min(BATCH, SCANNED - checked.rows))).rows:
         checked.rows += batch.rows
-        lines = [CheckedLine(each.row.number, INVALID if each.is_row else NOT_A_ROW, _shown(each.reason)) for each in batch.invalid]
-        repeated = batch.repeated + [(each.row.number, each.same_as) for each in batch.valid if each.same_as]
+        lines = [CheckedLine(line.row.number, INVALID if line.is_row else NOT_A_ROW, _shown(line.reason)) for line in batch.invalid]
+        repeated = batch.repeated + [(line.row.number, line.same_as) for line in batch.valid if line.same_as]
         lines += [CheckedLine(row, DUPLICATE, same_as(request.record, first)) for row, first in repeated]
         lines += [CheckedLine(row, CELLS_LEFT_OUT, *map(_shown, (reason, column, value))) for row, column, value, reason in batch.left_out]
         for line in sorted(lines, key=attrgetter("row")):

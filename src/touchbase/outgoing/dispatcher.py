@@ -22,7 +22,7 @@ from touchbase.metrics import WEBHOOK_ATTEMPT_DURATION, WEBHOOK_ATTEMPTS, Metric
 from touchbase.outgoing.attempts import FailedAttempt, Outbox, PostsWebhooks, judged, warn_of_trimmed
 from touchbase.outgoing.blocklists import SHARED
 from touchbase.outgoing.filters import UnreadableFilter
-from touchbase.outgoing.http_client import Answer
+from touchbase.outgoing.http_client import ReceiverAnswer
 from touchbase.outgoing.line import EndpointQueue, WaitingEvent
 from touchbase.outgoing.models import BLOCKLIST, NOWHERE, PAUSED, SHARDS, Attempt, Installation
 from touchbase.outgoing.results import STORING, Key, Results
@@ -307,7 +307,7 @@ class Dispatcher(SignalledWorker):
             self._results.of(line)
         self.hasten(self._pump(line, self._clock()))
 
-    def _note(self, line: EndpointQueue, item: WaitingEvent, outcome: tuple[Attempt, Answer] | None) -> None:
+    def _note(self, line: EndpointQueue, item: WaitingEvent, outcome: tuple[Attempt, ReceiverAnswer] | None) -> None:
         if outcome is None:
             line.skip(item)
             return
