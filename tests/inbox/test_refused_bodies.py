@@ -16,13 +16,13 @@ from touchbase.common.timestamps import DAY
 from touchbase.connections.sql.connections import list_connections
 from touchbase.encryption.encrypted_columns import check_encryption, reencrypt_batch
 from touchbase.erasure.service import Eraser
+from touchbase.erasure_marks import email_ref
 from touchbase.inbox.refused import NOT_VERIFIED, RefusedWebhooks
 from touchbase.inbox.refused_bodies import MAX_BODY_BYTES, MAX_CLIENT_BYTES, RefusedBody, content_of
 from touchbase.inbox.sql.refused_bodies import drop_refused, read_refused_bodies
 from touchbase.inbox.worker import InboxWorker
 from touchbase.retention.service import Retention, UnrecognisedLimits
 from touchbase.sql.store import Store
-from touchbase.suppression.suppression_keys import email_ref
 
 ADAPTERS = load_adapters()
 SECRET = "a-secret-of-ours"

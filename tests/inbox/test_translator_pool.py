@@ -36,7 +36,7 @@ import os, re, signal, sys, time
 from touchbase.inbox import translation
 from touchbase.history.events import Event, Translation
 from touchbase.sandbox import process
-from touchbase.suppression import pii_scan
+from touchbase.identity import pii_scan
 
 def read(request):
     if b"spin" in request.body:

@@ -23,6 +23,7 @@ from touchbase.errors import Conflict, NotFound, PersonErased, UnrecognisedPaylo
 from touchbase.history.dedupe_keys import body_key
 from touchbase.history.events import CONTACT, Event, Translation
 from touchbase.history.sql import get_history
+from touchbase.identity import pii_scan
 from touchbase.identity import scan as identity_scan
 from touchbase.inbox.sql.commands import replay_deliveries, store_delivery
 from touchbase.inbox.sql.queries import get_delivery, list_deliveries
@@ -33,7 +34,6 @@ from touchbase.records.record_type import COMPANY_TYPE, CONTACT_TYPE
 from touchbase.records.sql.reads import Listing, find_record, list_records
 from touchbase.records.writes import Creation, RecordUpdate
 from touchbase.sql.store import Store
-from touchbase.suppression import pii_scan
 
 NOON = 1_790_000_000 * SECOND
 EMAIL = "Canary.Bird@example.com"

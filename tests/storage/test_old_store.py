@@ -18,6 +18,7 @@ from tests.storage.schemas import postgres_schema, sqlite_schema
 from touchbase.clients.sql.clients import list_clients
 from touchbase.consistency.service import Verified, verify
 from touchbase.encryption.encrypted_columns import check_encryption
+from touchbase.erasure_marks import LINKEDIN, digest
 from touchbase.errors import UnusableStore
 from touchbase.history.events import Event, Translation
 from touchbase.sql.migrations import SCHEMA, packaged
@@ -28,7 +29,6 @@ from touchbase.storage.schema_state import schema_state
 from touchbase.storage.sqlite.backup import back_up, read_backup
 from touchbase.storage.sqlite.restore import staged_backup
 from touchbase.stores import copy_store, open_store
-from touchbase.suppression.suppression_keys import LINKEDIN, digest
 
 LATER = [item.name for item in packaged("sqlite") if item.name != SCHEMA]
 """The migrations that a store of revision 81a25171 lacks."""

@@ -108,7 +108,7 @@ NEVER_RUN = {f"records.sql.statements.{name}" for name in ("CREATE_COMPANY", "IN
 FIRST_IS_ENOUGH = {
     "deliveries.claiming.CLAIM",
     "clients.sql.clients.CLIENT_BY_CLIENT_ID",
-    "suppression.server_secret.SECRET_IF_ERASED",
+    "erasure_marks.SECRET_IF_ERASED",
     "projection.deleted_records.ANY_FORMER",
     "do_not_contact.sql.statements.LISTED_KINDS",
 }

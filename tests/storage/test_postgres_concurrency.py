@@ -14,6 +14,7 @@ from touchbase.common.timestamps import SECOND
 from touchbase.deliveries.delivery import Delivery
 from touchbase.erasure.sql.erasures import erase_person
 from touchbase.erasure.sql.persons import list_erasures
+from touchbase.erasure_marks import digest
 from touchbase.errors import Conflict, PersonErased
 from touchbase.history.events import Event, Translation
 from touchbase.inbox.sql.commands import replay_deliveries, store_delivery
@@ -30,7 +31,6 @@ from touchbase.sql.statement import Plan, Select
 from touchbase.sql.store import Store
 from touchbase.storage.postgres import engine
 from touchbase.stores import open_store
-from touchbase.suppression.suppression_keys import digest
 
 NOON = 1_790_000_000 * SECOND
 ANN = ("", "email", "ann@example.com")

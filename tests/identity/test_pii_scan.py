@@ -14,8 +14,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from touchbase.common.content_encoding import LARGEST
-from touchbase.suppression import pii_scan as module
-from touchbase.suppression.pii_scan import contains_text, find_identities
+from touchbase.identity import pii_scan as module
+from touchbase.identity.pii_scan import contains_text, find_identities
 
 
 def b64(text: str) -> str:
