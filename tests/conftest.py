@@ -22,7 +22,7 @@ from tests.slow_tests import function_of, slow_functions
 from touchbase.encryption.keys import EncryptionKeys, encode_key, new_key
 from touchbase.sql.migrations import packaged
 from touchbase.sql.store import Store
-from touchbase.storage.postgres import pooler
+from touchbase.storage.postgres import engine as pooler
 from touchbase.storage.sqlite.connection import open_writer
 from touchbase.storage.sqlite.schema import migrate
 from touchbase.stores import open_store

@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
-from touchbase.enrichment import name_lookup
+from touchbase.enrichment import http_pool
 from touchbase.enrichment.http_connection import ConnectionLost
-from touchbase.enrichment.name_lookup import NameLookup
+from touchbase.enrichment.http_pool import NameLookup
 
 
 @pytest.fixture
@@ -46,8 +46,8 @@ async def test_names_without_an_answer__hold_up_no_other_name(answers: threading
 async def test_name_without_an_answer__is_looked_up_once_and_fails_in_time(
     answers: threading.Event, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(name_lookup, "SECONDS", 0.0)
-    monkeypatch.setattr(name_lookup, "MAX_LOOKUPS", 1)
+    monkeypatch.setattr(http_pool, "LOOKUP_SECONDS", 0.0)
+    monkeypatch.setattr(http_pool, "MAX_LOOKUPS", 1)
     names = NameLookup()
 
     for _ in range(3):

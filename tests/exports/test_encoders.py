@@ -13,7 +13,7 @@ from msgspec import UNSET, UnsetType
 
 from touchbase.common.formulas import INVISIBLE, harmless, restored
 from touchbase.exports.encoders import CsvFormat, csv_page
-from touchbase.imports.reading import read_table
+from touchbase.imports.file_tasks import read_table
 from touchbase.records.api.schemas import CompanyResponse, ContactResponse
 
 TEXT = st.text(st.characters(codec="utf-8", exclude_characters="\0"))

@@ -23,8 +23,8 @@ from touchbase.exports import parquet_file
 from touchbase.exports.parquet_file import ParquetWriter
 from touchbase.exports.sql import COLUMNS
 from touchbase.exports.writer import ExportFormat, encoder, parquet_columns
+from touchbase.imports.file_tasks import read_table
 from touchbase.imports.job import KINDS
-from touchbase.imports.reading import read_table
 from touchbase.jobs.worker import JobWorker
 from touchbase.records import fields
 from touchbase.records.record_type import CONTACT_TYPE

@@ -14,8 +14,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from touchbase.imports.encodings import ENCODINGS, check_encoding
-from touchbase.imports.reading import read_table
+from touchbase.imports.csv_rows import ENCODINGS, check_encoding
+from touchbase.imports.file_tasks import read_table
 from touchbase.imports.table import Row, TableLimits, UnreadableFile
 
 WORDS = st.text("abcdefghijklmnopqrstuvwxyzäöüß ", min_size=1, max_size=12).filter(lambda name: name == " ".join(name.split()) != "")

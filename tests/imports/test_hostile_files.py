@@ -18,10 +18,9 @@ from touchbase.clients.models import Client, ClientSettings
 from touchbase.errors import RateLimited
 from touchbase.imports import file_tasks, preview
 from touchbase.imports.columns import Mapping
-from touchbase.imports.file_tasks import RowSource
+from touchbase.imports.file_tasks import RowSource, read_table
 from touchbase.imports.job import ImportSettings
 from touchbase.imports.preview import PreviewRequest, Previews
-from touchbase.imports.reading import read_table
 from touchbase.imports.table import TableLimits, UnreadableFile
 from touchbase.jobs.runner import JobRun
 from touchbase.sandbox.pool import Sandbox

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from touchbase.imports.reading import read_table
+from touchbase.imports.file_tasks import read_table
 from touchbase.imports.table import Row, TableLimits, UnreadableFile
 
 TEXT = st.text(st.characters(codec="utf-8"))

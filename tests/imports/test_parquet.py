@@ -21,9 +21,8 @@ from tests.imports.jobs import bad_rows, contacts, counts, finished, upload
 from touchbase.clients.models import Client, ClientSettings
 from touchbase.imports import parquet_rows
 from touchbase.imports.columns import Mapping
-from touchbase.imports.file_tasks import RowSource
+from touchbase.imports.file_tasks import RowSource, read_table
 from touchbase.imports.job import ImportSettings
-from touchbase.imports.reading import read_table
 from touchbase.imports.table import Row, TableLimits, UnreadableFile
 
 NOON = datetime(2026, 11, 26, 12, 0, 0, 500_000)

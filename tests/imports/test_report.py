@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from touchbase.clients.models import Client, ClientSettings
 from touchbase.imports.columns import Mapping
 from touchbase.imports.duplicates import SeenKeys, keys_of
+from touchbase.imports.file_tasks import read_table
 from touchbase.imports.guessing import guess
-from touchbase.imports.reading import read_table
 from touchbase.imports.report import BadRows, Report
 from touchbase.imports.rows import RowChecker, ValidRow
 from touchbase.imports.table import Row

@@ -12,8 +12,8 @@ from touchbase.clients.models import Client, ClientSettings
 from touchbase.common.timestamps import from_text
 from touchbase.exports.encoders import CsvFormat, csv_page
 from touchbase.imports.duplicates import SeenKeys, keys_of
+from touchbase.imports.file_tasks import read_table
 from touchbase.imports.guessing import guess
-from touchbase.imports.reading import read_table
 from touchbase.imports.report import BadRows, Report
 from touchbase.imports.rows import InvalidRow, RowChecker, ValidRow
 from touchbase.records.api.resource_type import contact_out

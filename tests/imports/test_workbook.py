@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.imports.workbooks import DATE, DATE_TIME, MAIN, Value, sheet, workbook
 
-from touchbase.imports.reading import read_table
+from touchbase.imports.file_tasks import read_table
 from touchbase.imports.table import Row, TableLimits, UnreadableFile, column_letters
 from touchbase.imports.workbook import _ANY, _Extent
 

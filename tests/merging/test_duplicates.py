@@ -13,8 +13,7 @@ from touchbase.encryption.cipher import NO_CIPHER
 from touchbase.history.events import COMPANY, CONTACT
 from touchbase.http.dependencies import RequestLimits
 from touchbase.http.query_parameters import cursor_text
-from touchbase.merging.duplicates import NEIGHBOURS, SCANNED
-from touchbase.merging.sql.duplicates import BLOCKS, read_block
+from touchbase.merging.duplicates import BLOCKS, NEIGHBOURS, SCANNED, read_block
 from touchbase.sql.operation import plan_of_query
 from touchbase.sql.statement import Select
 from touchbase.sql.store import Store

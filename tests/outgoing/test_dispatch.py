@@ -11,7 +11,7 @@ from tests.outgoing.conftest import Sent, Webhooks
 from touchbase.common.timestamps import DAY, SECOND
 from touchbase.event_log.signal import LOGGED
 from touchbase.event_log.sql.queries import trim_log
-from touchbase.outgoing import dispatcher, slots
+from touchbase.outgoing import dispatcher
 from touchbase.outgoing.http_client import ReceiverAnswer
 from touchbase.outgoing.rounds import POLL_SECONDS, UNUSED_POLL_SECONDS, SignalledWorker
 from touchbase.outgoing.sql.dispatch import lowest_needed
@@ -249,8 +249,8 @@ async def test_resumed_endpoint__says_which_events_it_does_not_get(webhooks: Web
 
 
 async def test_endpoints_that_do_not_respond__hold_up_no_other(webhooks: Webhooks, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(slots, "FAST", 2)
-    monkeypatch.setattr(slots, "FAST_SECONDS", 0.01)
+    monkeypatch.setattr(dispatcher, "FAST", 2)
+    monkeypatch.setattr(dispatcher, "FAST_SECONDS", 0.01)
     arrived, released = asyncio.Event(), asyncio.Event()
 
     async def post(url: str, headers: dict[str, str], body: bytes) -> ReceiverAnswer:

@@ -10,7 +10,7 @@ from tests.asgi_client import ApiClient, MakeClient
 from tests.conftest import ExecuteSql
 from tests.idempotency.test_idempotency import beside
 
-from touchbase.search.bulk_change import MAX_AFFECTED, change_page
+from touchbase.search.api.bulk import MAX_AFFECTED, change_page
 from touchbase.sql.store import Store
 
 CONTACTS, COMPANIES = "/public/v2/contacts", "/public/v2/companies"
@@ -26,7 +26,7 @@ async def statuses(call: ApiClient) -> list[Any]:
 
 
 async def test_bulk__changes_all_that_match_and_no_other(call: ApiClient, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("touchbase.search.bulk_change.STEP", 3)
+    monkeypatch.setattr("touchbase.search.api.bulk.STEP", 3)
     await create_contacts(call, 10, contact_status="new")
     await call.post(CONTACTS, {"contact_status": "won"})
     await call.post(CONTACTS, {"contact_status": "new"}, x_client_id="other")
@@ -130,7 +130,7 @@ async def test_bulk__names_what_is_wrong(
 
 
 async def test_bulk__takes_the_filters_of_searches(call: ApiClient, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("touchbase.search.bulk_change.STEP", 2)
+    monkeypatch.setattr("touchbase.search.api.bulk.STEP", 2)
     for n, (status, field) in enumerate([("new", "bank"), ("won", "Bank of X"), ("new", "farm"), ("lost", "bank"), ("new", "banking")]):
         await call.post(
             CONTACTS,
@@ -158,7 +158,7 @@ async def test_bulk__takes_the_filters_of_searches(call: ApiClient, monkeypatch:
 async def test_bulk__takes_the_words_of_searches_also_of_records_that_are_not_indexed_yet(
     call: ApiClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("touchbase.search.bulk_change.STEP", 2)
+    monkeypatch.setattr("touchbase.search.api.bulk.STEP", 2)
     for n, name in enumerate(("Ann", "Anna", "Bea", "Annabel", "Ann")):
         body = {"email": f"{n}@x.example", "first_name": name, "contact_status": "won" if n == 4 else "new"}
         await call.post(CONTACTS, body)
@@ -175,7 +175,7 @@ async def test_bulk__takes_the_words_of_searches_also_of_records_that_are_not_in
 
 
 async def test_bulk__ends_although_each_change_makes_its_record_match_again(call: ApiClient, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("touchbase.search.bulk_change.STEP", 2)
+    monkeypatch.setattr("touchbase.search.api.bulk.STEP", 2)
     await create_contacts(call, 5)
     call.clock.move(1)
 
@@ -200,7 +200,7 @@ async def test_bulk__refuses_a_filter_that_lists_do_not_have_and_names_it(call: 
 async def test_bulk__changes_few_records_at_once_when_each_gets_many_custom_fields(
     call: ApiClient, store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("touchbase.search.bulk_change.STEP_FIELDS", 7)
+    monkeypatch.setattr("touchbase.search.api.bulk.STEP_FIELDS", 7)
     await create_contacts(call, 5, contact_status="new")
     call.clock.move(1)
     steps: list[int] = []

@@ -24,7 +24,7 @@ from touchbase.errors import TouchbaseError
 from touchbase.sql.ids import Ids
 from touchbase.sql.operation import Command
 from touchbase.storage.postgres import connection as connections
-from touchbase.storage.postgres.serving_connection import ServingConnection
+from touchbase.storage.postgres.connection import ServingConnection
 from touchbase.stores.postgres import PostgresStore
 
 NOON = 1_790_000_000 * SECOND

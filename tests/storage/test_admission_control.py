@@ -13,9 +13,9 @@ from touchbase.records.models import Company
 from touchbase.records.operations import create_company
 from touchbase.records.writes import Creation
 from touchbase.sql.operation import MAX_COMMANDS
-from touchbase.storage.postgres import admission_control
-from touchbase.storage.postgres.admission_control import AdmissionControl
+from touchbase.storage.postgres import writer as admission_control
 from touchbase.storage.postgres.engine import WRITERS
+from touchbase.storage.postgres.writer import AdmissionControl
 from touchbase.stores import open_store
 
 

@@ -12,7 +12,7 @@ from tests.examples import examples
 
 from touchbase.sql.dialect import array
 from touchbase.sql.statement import Execute, Statement
-from touchbase.storage.postgres.array_params import as_array, column_params
+from touchbase.storage.postgres.connection import as_array, column_params
 
 TEXTS = st.none() | st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"))
 AWKWARD = st.none() | st.text('"\\{},nrtbfu0123 \n\r\t\b\f\x01\x1f\x7fNULé\u2028\U0001f600')

@@ -72,7 +72,7 @@ from touchbase.records.operations import create_company, create_contact, update_
 from touchbase.records.record_type import CONTACT_TYPE
 from touchbase.records.sql.reads import Listing
 from touchbase.records.writes import Creation, RecordUpdate, RecordUpsert
-from touchbase.search.bulk_change import change_page
+from touchbase.search.api.bulk import change_page
 from touchbase.sql.operation import Command
 from touchbase.statuses.sql.renames import rewrite_statuses
 from touchbase.stores.postgres import PostgresStore

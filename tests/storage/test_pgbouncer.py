@@ -23,7 +23,7 @@ from touchbase.records.operations import create_contact
 from touchbase.records.record_type import CONTACT_TYPE
 from touchbase.records.sql.reads import Listing, list_records
 from touchbase.records.writes import Creation
-from touchbase.storage.postgres import pooler
+from touchbase.storage.postgres import engine as pooler
 from touchbase.stores import open_store
 
 PGBOUNCER = shutil.which("pgbouncer") or ("/usr/sbin/pgbouncer" if os.path.exists("/usr/sbin/pgbouncer") else None)

@@ -21,7 +21,7 @@ from touchbase.records.writes import Creation
 from touchbase.sql.migrations import Migration, packaged
 from touchbase.sql.statement import Plan, Select
 from touchbase.sql.store import Vacuumed
-from touchbase.storage.postgres import connection, engine, serving_connection
+from touchbase.storage.postgres import connection, engine
 from touchbase.storage.postgres.connection import committing, is_unavailable, refuse_settings, unavailable
 from touchbase.stores import open_store
 
@@ -322,7 +322,7 @@ async def test_lost_begin_response__raises_store_unavailable_and_writes_nothing(
 async def test_server_that_goes_silent__is_given_up_and_reached_again(postgres_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """As behind a network that loses a host, or one that is frozen: no connection is closed."""
     monkeypatch.setattr(connection, "CONNECT_SECONDS", 0.2)
-    monkeypatch.setattr(serving_connection, "ANSWER_SECONDS", 0.2)
+    monkeypatch.setattr(connection, "ANSWER_SECONDS", 0.2)
     thief = Thief(postgres_url)
     async with thief as url:
         store = await open_store(url)
@@ -345,7 +345,7 @@ async def test_server_that_goes_silent__is_given_up_and_reached_again(postgres_u
 async def test_silent_commit__has_an_unknown_outcome_and_is_not_cancelled(postgres_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """A cancelled commit that waits for a standby becomes visible with one copy."""
     thief = Thief(postgres_url)
-    monkeypatch.setattr(serving_connection, "ANSWER_SECONDS", 0.2)
+    monkeypatch.setattr(connection, "ANSWER_SECONDS", 0.2)
     async with thief as url:
         store = await open_store(url)
 
@@ -368,7 +368,7 @@ async def test_pooler_without_a_server__is_given_up(postgres_url: str, monkeypat
 
 
 async def test_migration__may_take_longer_than_a_request(empty_postgres_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(serving_connection, "ANSWER_SECONDS", 0.1)
+    monkeypatch.setattr(connection, "ANSWER_SECONDS", 0.1)
     slow = Migration("9999_slow", "SELECT pg_sleep(0.2)")
     monkeypatch.setattr(engine, "packaged", lambda kind: [*packaged(kind), slow])
     store = await open_store(empty_postgres_url, as_is=True)

@@ -168,7 +168,7 @@ from touchbase.records.sql.lookup import find_owner, match_everywhere
 from touchbase.records.sql.reads import Listing, count_matching, find_record, list_records
 from touchbase.records.writes import Creation, RecordUpdate
 from touchbase.reports.parts import CampaignGroups
-from touchbase.search.bulk_change import change_page
+from touchbase.search.api.bulk import change_page
 from touchbase.search.fields import OWN_FIELDS, SearchFields
 from touchbase.search.parse import Parser
 from touchbase.search.queries import RecordSearch
