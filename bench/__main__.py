@@ -113,10 +113,10 @@ def measure(plan: Plan) -> None:
 
 
 def _selected(plan: Plan) -> Iterator[tuple[str, str, Callable[[], None]]]:
-    for figure, each in ON_ENGINES.items():
+    for figure, measure in ON_ENGINES.items():
         for engine in ENGINES:
             if figure in plan.only and plan.has(engine):
-                yield figure, engine, partial(each, plan, engine)
+                yield figure, engine, partial(measure, plan, engine)
     for figure, (engine, alone) in ALONE.items():
         if figure in plan.only and (not engine or plan.has(engine)):
             yield figure, "", partial(alone, plan)
@@ -177,15 +177,15 @@ def _options() -> argparse.Namespace:
     return parser.parse_args()
 
 
-def subset_of(known: tuple[str, ...]) -> Callable[[str], tuple[str, ...]]:
+def subset_of(expected: tuple[str, ...]) -> Callable[[str], tuple[str, ...]]:
     """Reads an option that names some of these, between commas; answers them in the order in which they are known."""
 
     def chosen(text: str) -> tuple[str, ...]:
         names = tuple(text.split(","))
         for name in names:
-            if name not in known:
-                raise argparse.ArgumentTypeError(f"{name!r} is none of {', '.join(known)}")
-        return tuple(name for name in known if name in names)
+            if name not in expected:
+                raise argparse.ArgumentTypeError(f"{name!r} is none of {', '.join(expected)}")
+        return tuple(name for name in expected if name in names)
 
     return chosen
 

@@ -23,12 +23,12 @@ TIMES, CALLS = 9, 5_000
 def measure(plan: Plan) -> None:
     """A key of one client, a key of none with `X-Client-Id`, and open mode, as a creating call asks for them."""
     print("auth: a known key", flush=True)
-    found = asyncio.run(measured(CALLS))
-    for what, microseconds in found.items():
+    result = asyncio.run(measured(CALLS))
+    for what, microseconds in result.items():
         limit = None if what == "open mode" else MOST_US
-        told = f"{median(microseconds):.2f} us ({min(microseconds):.2f} to {max(microseconds):.2f})"
+        reported = f"{median(microseconds):.2f} us ({min(microseconds):.2f} to {max(microseconds):.2f})"
         met = None if limit is None else median(microseconds) < limit
-        plan.report.add(f"authorise, {what}", told, f"under {limit:g} us" if limit else "no limit", met, microseconds=microseconds)
+        plan.report.add(f"authorise, {what}", reported, f"under {limit:g} us" if limit else "no limit", met, microseconds=microseconds)
 
 
 async def measured(calls: int) -> dict[str, list[float]]:
@@ -39,22 +39,22 @@ async def measured(calls: int) -> dict[str, list[float]]:
     usual = [(b"host", b"127.0.0.1:8000"), (b"content-type", b"application/json"), (b"content-length", b"88")]
     guarded = Api(Dependencies(store, clock, auth="api-key"))
     opened = Api(Dependencies(store, clock))
-    found = {
+    result = {
         "key of one client": await _times(calls, guarded, {**dict(usual), b"authorization": b"Bearer " + own}),
         "key of no client": await _times(calls, guarded, {**dict(usual), b"x-api-key": any_client, b"x-client-id": b"default"}),
         "open mode": await _times(calls, opened, dict(usual)),
     }
     await store.close()
-    return found
+    return result
 
 
 async def _times(calls: int, api: Api, headers: Any) -> list[float]:
-    found: list[float] = []
+    results: list[float] = []
     scope: dict[str, Any] = {"type": "http", "method": "POST", "headers": list(headers.items())}
     for _ in range(TIMES):
         await api.authenticate(headers, key_from_headers(headers), WRITE, clock(), scope)
         before = time.perf_counter()
         for _ in range(calls):
             await api.authenticate(headers, key_from_headers(headers), WRITE, clock(), scope)
-        found.append((time.perf_counter() - before) / calls * 1e6)
-    return found
+        results.append((time.perf_counter() - before) / calls * 1e6)
+    return results

@@ -78,14 +78,14 @@ def first_second() -> int:
     return int(time.time()) - 86_400
 
 
-def first_known(run: str, known: int) -> int:
+def first_known(run: str, expected: int) -> int:
     """Where a burst begins among the known contacts, so that two do not meet the same ones."""
-    return int(run, 16) % known
+    return int(run, 16) % expected
 
 
-def _filler(pieces: list[str], run: str, known: int, older: int) -> Callable[[int], str]:
+def _filler(pieces: list[str], run: str, expected: int, older: int) -> Callable[[int], str]:
     start = first_second()
-    first = first_known(run, known)
+    first = first_known(run, expected)
     second, text = -1, ""
 
     def when(n: int) -> str:
@@ -101,10 +101,10 @@ def _filler(pieces: list[str], run: str, known: int, older: int) -> Callable[[in
         "who": lambda n: str(n // (PEOPLE * len(KINDS)) * PEOPLE + n % PEOPLE),
         "kind": lambda n: KINDS[n // PEOPLE % len(KINDS)],
         "when": when,
-        "known": lambda n: str(older + (first + n * STRIDE) % known + 1),
+        "known": lambda n: str(older + (first + n * STRIDE) % expected + 1),
     }
     # Every other piece is a name.
-    parts: list[Callable[[int], str]] = [values[each] if odd % 2 else _always(each) for odd, each in enumerate(pieces)]
+    parts: list[Callable[[int], str]] = [values[piece] if odd % 2 else _always(piece) for odd, piece in enumerate(pieces)]
     return lambda n: "".join([part(n) for part in parts])
 
 

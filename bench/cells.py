@@ -73,7 +73,7 @@ class Used:
     @property
     def all(self) -> list[float]:
         """The sum of each round."""
-        return [one + other for one, other in zip(self.server, self.databases, strict=True)]
+        return [item + other_database for item, other_database in zip(self.server, self.databases, strict=True)]
 
 
 @dataclass(slots=True)
@@ -105,18 +105,18 @@ def measure(plan: Plan) -> None:
     print(f"cells: {CLIENTS:,} clients in 1 and in {CELLS} cells", flush=True)
     shape = OfClients("webhook", "", "", ids=tuple(_ids()))
     with ExitStack() as ending:
-        one, four = both = [ending.enter_context(_installation(plan, number)) for number in (1, CELLS)]
-        rates = [_warm(plan, each, shape) for each in both]
-        told = f"{rates[1]:,.0f}/s with {CELLS} cells, {rates[0]:,.0f}/s with one; all on this machine"
-        plan.report.add(f"webhooks stored and applied, {CLIENTS:,} clients, as fast as it goes", told, "no limit", None, rates=rates)
+        one_cell, four = both = [ending.enter_context(_installation(plan, number)) for number in (1, CELLS)]
+        rates = [_warm(plan, item, shape) for item in both]
+        reported = f"{rates[1]:,.0f}/s with {CELLS} cells, {rates[0]:,.0f}/s with one; all on this machine"
+        plan.report.add(f"webhooks stored and applied, {CLIENTS:,} clients, as fast as it goes", reported, "no limit", None, rates=rates)
         idle = [Used(), Used()]
         for _ in range(plan.rounds):
-            for each, used in zip(both, idle, strict=True):
-                with each.counted(used, [plan.seconds]):
+            for entry, used in zip(both, idle, strict=True):
+                with entry.counted(used, [plan.seconds]):
                     time.sleep(plan.seconds)
         _tell_idle(plan, *idle)
-        busy = _cost(plan, one, four, shape, BUSY)
-        _cost(plan, one, four, shape, MODERATE)
+        busy = _cost(plan, one_cell, four, shape, BUSY)
+        _cost(plan, one_cell, four, shape, MODERATE)
         tell_scale(plan.report, CLIENTS, busy.databases, busy.server, [(more - less) / (CELLS - 1) for less, more in _medians(*idle)])
         _stop_one(plan, four)
 
@@ -125,9 +125,9 @@ def _ids() -> list[str]:
     return [f"client-{rank}" for rank in range(1, CLIENTS + 1)]
 
 
-def _medians(one: Used, four: Used) -> list[tuple[float, float]]:
+def _medians(used: Used, four: Used) -> list[tuple[float, float]]:
     """What the server takes, then what PostgreSQL takes, with one cell and with four."""
-    return [(median(one.server), median(four.server)), (median(one.databases), median(four.databases))]
+    return [(median(used.server), median(four.server)), (median(used.databases), median(four.databases))]
 
 
 @contextmanager
@@ -136,8 +136,8 @@ def _installation(plan: Plan, number: int) -> Iterator[Installation]:
     folder, key = plan.new_folder(), encode_key(new_key())
     with ExitStack() as ending:
         servers = []
-        for each in range(number):
-            (own := folder / f"cell{each}").mkdir()
+        for index in range(number):
+            (own := folder / f"cell{index}").mkdir()
             servers.append(ending.enter_context(postgres(own)))
         home, *cells = [server.new_database() for server in servers]
         by_cell = asyncio.run(_fill(home, cells, EncryptionKeys(key)))
@@ -155,67 +155,67 @@ async def _fill(home_url: str, cells: list[str], keys: EncryptionKeys) -> dict[i
         await router.start(follow=False)
         for client_id in _ids():
             await router.write(create_client(client_id, "", time.time_ns() // 1000))
-        found: dict[int, list[str]] = {}
+        result: dict[int, list[str]] = {}
         for client_id in _ids():
-            found.setdefault(router.placement.cell_of_name(client_id), []).append(client_id)
-        return found
+            result.setdefault(router.placement.cell_of_name(client_id), []).append(client_id)
+        return result
     finally:
         await router.close()
 
 
-def _warm(plan: Plan, each: Installation, shape: Shape) -> float:
+def _warm(plan: Plan, installation: Installation, shape: Shape) -> float:
     """Send as fast as it goes, some times; return how many webhooks a second were stored and applied the last time."""
     rate = 0.0
     for _ in range(WARM_TIMES):
         began = time.perf_counter()
-        burst = loadgen.closed(each.running.address, shape, CONNECTIONS, plan.seconds)
-        _until_applied(each)
+        burst = loadgen.closed(installation.running.address, shape, CONNECTIONS, plan.seconds)
+        _until_applied(installation)
         rate = burst.requests / (time.perf_counter() - began)
     return rate
 
 
-def _until_applied(each: Installation) -> None:
-    if not wait_until(lambda: each.running.metrics().get(WAITING, 0) == 0, DRAIN_SECONDS, PAUSE):
+def _until_applied(installation: Installation) -> None:
+    if not wait_until(lambda: installation.running.metrics().get(WAITING, 0) == 0, DRAIN_SECONDS, PAUSE):
         raise CannotMeasure(f"webhooks still wait after {DRAIN_SECONDS:g} seconds")
 
 
-def _tell_idle(plan: Plan, one: Used, four: Used) -> None:
-    cores = [f"{spread(each.all, '', 3)} of a core" for each in (four, one)]
+def _tell_idle(plan: Plan, used: Used, four: Used) -> None:
+    cores = [f"{spread(item.all, '', 3)} of a core" for item in (four, used)]
     what = f"processor time while nothing comes, {CLIENTS:,} clients"
-    plan.report.add(what, f"{cores[0]} with {CELLS} cells, {cores[1]} with one", "no limit", None, one=one.all, four=four.all)
+    plan.report.add(what, f"{cores[0]} with {CELLS} cells, {cores[1]} with one", "no limit", None, one=used.all, four=four.all)
 
 
-def _cost(plan: Plan, one: Installation, four: Installation, shape: Shape, rate: float) -> Used:
+def _cost(plan: Plan, installation: Installation, four: Installation, shape: Shape, rate: float) -> Used:
     """Bursts at one rate on both in turn; return what four cells take for a webhook."""
-    found = [Used(), Used()]
+    results = [Used(), Used()]
     for _ in range(plan.rounds):
-        for each, used in zip((one, four), found, strict=True):
+        for item, used in zip((installation, four), results, strict=True):
             webhooks: list[float] = []
-            with each.counted(used, webhooks):
-                burst = loadgen.at_rate(each.running.address, shape, CONNECTIONS, plan.seconds, rate)
-                _until_applied(each)
+            with item.counted(used, webhooks):
+                burst = loadgen.at_rate(item.running.address, shape, CONNECTIONS, plan.seconds, rate)
+                _until_applied(item)
                 webhooks.append(burst.requests / 1e6)
             if burst.errors:
-                raise CannotMeasure(f"{burst.errors} of {burst.requests} webhooks failed: {each.running.log_tail()}")
-    times = median(found[1].all) / median(found[0].all)
-    server, databases = _medians(*found)
-    told = (
-        f"{spread(found[1].all, ' us')} with {CELLS} cells = {times:.2f} x {spread(found[0].all, ' us')} with one; "
+                raise CannotMeasure(f"{burst.errors} of {burst.requests} webhooks failed: {item.running.log_tail()}")
+    times = median(results[1].all) / median(results[0].all)
+    server, databases = _medians(*results)
+    reported = (
+        f"{spread(results[1].all, ' us')} with {CELLS} cells = {times:.2f} x {spread(results[0].all, ' us')} with one; "
         f"server {server[1]:,.0f} and {server[0]:,.0f}, PostgreSQL {databases[1]:,.0f} and {databases[0]:,.0f}"
     )
     what = f"processor time of a webhook, stored and applied, {CLIENTS:,} clients, {rate:,.0f}/s"
-    plan.report.add(what, told, f"at most {MOST_TIMES} x", times <= MOST_TIMES, one=found[0].all, four=found[1].all)
-    return found[1]
+    plan.report.add(what, reported, f"at most {MOST_TIMES} x", times <= MOST_TIMES, one=results[0].all, four=results[1].all)
+    return results[1]
 
 
 def _stop_one(plan: Plan, four: Installation) -> None:
     """The latency of the other cells' clients before and after one PostgreSQL is killed, while its own clients are called too."""
     last = CELLS - 1
-    others = OfClients("webhook", "", "", ids=tuple(each for cell, ids in four.by_cell.items() if cell != last for each in ids))
+    others = OfClients("webhook", "", "", ids=tuple(item for cell, ids in four.by_cell.items() if cell != last for item in ids))
     dead = OfClients("webhook", "", "", ids=tuple(four.by_cell[last]))
     p99: dict[str, list[float]] = {"before": [], "after": []}
     errors = 0
-    for when, found in p99.items():
+    for when, value in p99.items():
         if when == "after":
             four.servers[last].kill()
             time.sleep(1)
@@ -224,8 +224,8 @@ def _stop_one(plan: Plan, four: Installation) -> None:
             calling.start()
             burst = loadgen.at_rate(four.running.address, others, CONNECTIONS, plan.seconds, MODERATE)
             calling.join()
-            found.append(burst.p99_ms)
+            value.append(burst.p99_ms)
             errors += burst.errors
-    told = f"{spread(p99['after'], ' ms', 1)} at {MODERATE:,.0f}/s, before {spread(p99['before'], ' ms', 1)}, {errors} errors"
+    reported = f"{spread(p99['after'], ' ms', 1)} at {MODERATE:,.0f}/s, before {spread(p99['before'], ' ms', 1)}, {errors} errors"
     met = not errors and median(p99["after"]) <= 1.25 * median(p99["before"]) + 5
-    plan.report.add("p99 of the other cells' webhooks while one is dead", told, "as before", met, errors=errors, **p99)
+    plan.report.add("p99 of the other cells' webhooks while one is dead", reported, "as before", met, errors=errors, **p99)

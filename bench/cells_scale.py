@@ -34,9 +34,9 @@ def tell_scale(report: Report, clients: int, database_us: Sequence[float], serve
         share = busiest(clients, cells)
         rate = of_one / share
         serving, looking = rate * median(server_us) / 1e6, cells * idle[0]
-        told = (
+        reported = (
             f"{rate:,.0f}/s = {1 / share:.1f} x one PostgreSQL of {CORES} cores, {share:.1%} of it in the busiest "
             f"(not placed by load: {1 / busiest_in_turn(clients, cells):.1f} x); "
             f"servers: {serving:.0f} cores, and to look for work each process {looking:.2f}, each cell for it {idle[1]:.3f}"
         )
-        report.add(f"{cells} cells, from the figures above", told, "no limit", None, rate=rate, share=share)
+        report.add(f"{cells} cells, from the figures above", reported, "no limit", None, rate=rate, share=share)

@@ -46,15 +46,15 @@ def _compare(plan: Plan, engine: str, shape: Shape, ours: ServerProcess, theirs:
     for address in (ours.address, theirs):
         plan.generator.closed(address, shape, CONNECTIONS, plan.warm_seconds)
     settle(ours)
-    found: tuple[list[Burst], list[Burst]] = ([], [])
+    bursts: tuple[list[Burst], list[Burst]] = ([], [])
     applied = []
     for _ in range(plan.rounds):
         before = ours.total(PROCESSED)
-        found[0].append(plan.generator.closed(ours.address, shape, CONNECTIONS, plan.seconds))
-        applied.append((ours.total(PROCESSED) - before) / found[0][-1].seconds)
+        bursts[0].append(plan.generator.closed(ours.address, shape, CONNECTIONS, plan.seconds))
+        applied.append((ours.total(PROCESSED) - before) / bursts[0][-1].seconds)
         settle(ours)
-        found[1].append(plan.generator.closed(theirs, shape, CONNECTIONS, plan.seconds))
-    _report_rows(plan, f"{shape.name}, {NAMES[engine]}", found[0], found[1], applied if shape is WEBHOOK else [])
+        bursts[1].append(plan.generator.closed(theirs, shape, CONNECTIONS, plan.seconds))
+    _report_rows(plan, f"{shape.name}, {NAMES[engine]}", bursts[0], bursts[1], applied if shape is WEBHOOK else [])
 
 
 def _report_rows(plan: Plan, what: str, ours: list[Burst], theirs: list[Burst], applied: list[float]) -> None:

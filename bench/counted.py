@@ -219,8 +219,8 @@ async def count() -> dict[str, dict[str, float]]:
         if name:
             sys.setprofile(None)
             number = CONNECTIONS * (ROUNDS + 2 if name == "apply" else ROUNDS)
-            seen = {**calls.seen, **statements.seen, "rows": statements.rows - before[0]}
-            counts[name] = {key: round(value / number, 2) for key, value in sorted(seen.items())}
+            observed = {**calls.seen, **statements.seen, "rows": statements.rows - before[0]}
+            counts[name] = {key: round(value / number, 2) for key, value in sorted(observed.items())}
             return
         before[0] = statements.rows
         calls.seen.update(calls=0, c_calls=0)

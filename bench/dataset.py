@@ -49,16 +49,16 @@ def create_dataset(database: str, count: int, folder: Path, superuser: str | Non
     """Make this new store hold so many contacts of the client `default`, with the deliveries of their events or without."""
     sample = folder / "pattern"
     sample.mkdir(exist_ok=True)
-    made = make_samples(sample)
+    samples = make_samples(sample)
     if not deliveries:
-        made = [replace(one, rows=_without_deliveries(one.rows)) for one in made]
+        samples = [replace(first_sample, rows=_without_deliveries(first_sample.rows)) for first_sample in samples]
     if database.startswith("sqlite"):
-        _grow_sqlite(database.removeprefix("sqlite:///"), count, made)
+        _grow_sqlite(database.removeprefix("sqlite:///"), count, samples)
     else:
-        asyncio.run(_grow_postgres(database, superuser or database, count, made))
+        asyncio.run(_grow_postgres(database, superuser or database, count, samples))
 
 
-def _grow_sqlite(path: str, count: int, made: list[Sample]) -> None:
+def _grow_sqlite(path: str, count: int, samples: list[Sample]) -> None:
     with closing(open_writer(path, durable=False)) as connection:
         cursor = connection.cursor()
         migrate(cursor, packaged("sqlite"))
@@ -66,7 +66,7 @@ def _grow_sqlite(path: str, count: int, made: list[Sample]) -> None:
         _ = cursor.execute(f"INSERT INTO client (id, client_id, created_us, settings) VALUES ({CLIENT}, 'default', 0, '{{}}')")
         for first, last in _ranges(count):
             cursor.execute("BEGIN")
-            for sql in statements(made, SQLITE):
+            for sql in statements(samples, SQLITE):
                 cursor.execute(sql, (first, last, count)[: 3 if "?3" in sql else 2])
             cursor.execute("COMMIT")
             cursor.execute("PRAGMA wal_checkpoint(TRUNCATE)")
@@ -75,7 +75,7 @@ def _grow_sqlite(path: str, count: int, made: list[Sample]) -> None:
         cursor.execute("PRAGMA wal_checkpoint(TRUNCATE)")
 
 
-async def _grow_postgres(database: str, superuser: str, count: int, made: list[Sample]) -> None:
+async def _grow_postgres(database: str, superuser: str, count: int, samples: list[Sample]) -> None:
     store = await open_store(database)  # brings the schema
     await store.close()
     parts = urlsplit(superuser)
@@ -85,7 +85,7 @@ async def _grow_postgres(database: str, superuser: str, count: int, made: list[S
         await connection.execute(f"INSERT INTO client (id, client_id, created_us, settings) VALUES ({CLIENT}, 'default', 0, '{{}}')")
         for first, last in _ranges(count):
             async with connection.transaction():
-                for sql in statements(made, POSTGRES):
+                for sql in statements(samples, POSTGRES):
                     await connection.execute(sql, *(first, last, count)[: 3 if "$3" in sql else 2])
         for sql in _ids(count):
             await connection.execute(sql)
@@ -101,25 +101,27 @@ def _ranges(count: int) -> Iterator[tuple[int, int]]:
 
 
 def _ids(count: int) -> Iterator[str]:
-    for name, each in USED.items():
-        yield f"UPDATE id_block SET next = {count * each + NEXT_ID} WHERE name = '{name}'"
+    for name, value in USED.items():
+        yield f"UPDATE id_block SET next = {count * value + NEXT_ID} WHERE name = '{name}'"
     yield f"UPDATE id_block SET next = {CLIENT + NEXT_ID} WHERE name = 'client'"
 
 
 def _without_deliveries(rows: dict[str, list[Row]]) -> dict[str, list[Row]]:
     """As events are that no webhook call told."""
-    kept = {table: made for table, made in rows.items() if not table.startswith("delivery")}
+    remaining = {table: row for table, row in rows.items() if not table.startswith("delivery")}
     return {
-        table: [{column: _RECEIPT.sub("", value) if isinstance(value, str) else value for column, value in row.items()} for row in made]
-        for table, made in ((table, [row | dict.fromkeys({"delivery_id"} & row.keys()) for row in made]) for table, made in kept.items())
+        table: [{column: _RECEIPT.sub("", value) if isinstance(value, str) else value for column, value in row.items()} for row in created]
+        for table, created in (
+            (table, [row | dict.fromkeys({"delivery_id"} & row.keys()) for row in value]) for table, value in remaining.items()
+        )
     }
 
 
-def statements(made: list[Sample], dialect: Dialect) -> Iterator[str]:
+def statements(samples: list[Sample], dialect: Dialect) -> Iterator[str]:
     """What inserts a range of contacts with all that is theirs; the parameters are the first, the last and how many there are in all."""
-    usual = len(made) - 1
+    usual = len(samples) - 1
     rare = f"i % {RARE} = 0"
-    for number, sample in enumerate(made):
+    for number, sample in enumerate(samples):
         here = rare if number == usual else f"i % {RARE} <> 0 AND i % {usual} = {number}"
         for table, rows in sample.rows.items():
             # A company is that of the first of its staff.
@@ -190,9 +192,9 @@ class _Values:
 
     def _filled(self, text: str) -> str:
         pieces, at = [], 0
-        for found in self._known.finditer(text):
-            pieces += [_quoted(text[at : found.start()]), self._texts[found[0]]]
-            at = found.end()
+        for result in self._known.finditer(text):
+            pieces += [_quoted(text[at : result.start()]), self._texts[result[0]]]
+            at = result.end()
         return " || ".join([*pieces, _quoted(text[at:])])
 
 

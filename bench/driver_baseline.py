@@ -30,16 +30,16 @@ _ONE = f"SELECT {names(CONTACT)} FROM contact WHERE client = {CLIENT} AND id = "
 _ITS = f"SELECT {names(CUSTOM_FIELD)} FROM custom_field WHERE client = {CLIENT} AND record_kind = 1 AND record_id"
 
 
-def sqlite_rates(path: str, known: int, seconds: float) -> dict[str, float]:
+def sqlite_rates(path: str, expected: int, seconds: float) -> dict[str, float]:
     """Requests a second by path, of apsw on this store."""
     run, numbers = new_run(), count(1)
     with closing(open_writer(path, durable=True)) as connection:
         cursor = connection.cursor()
-        found = {name: _timed(seconds, lambda name=name: _sqlite_group(cursor, name, numbers, known, run)) for name in PARTS}  # type: ignore[misc]
-        found["get"] = _timed(seconds, lambda: _sqlite_gets(cursor, numbers, known))
-        found["list"] = _timed(seconds, lambda: _sqlite_list(cursor))
+        result = {name: _timed(seconds, lambda name=name: _sqlite_group(cursor, name, numbers, expected, run)) for name in PARTS}  # type: ignore[misc]
+        result["get"] = _timed(seconds, lambda: _sqlite_gets(cursor, numbers, expected))
+        result["list"] = _timed(seconds, lambda: _sqlite_list(cursor))
         cursor.execute("PRAGMA wal_checkpoint(TRUNCATE)")
-    return found
+    return result
 
 
 def _timed(seconds: float, work: Callable[[], int]) -> float:
@@ -49,20 +49,20 @@ def _timed(seconds: float, work: Callable[[], int]) -> float:
     return done / passed
 
 
-def _sqlite_group(cursor: apsw.Cursor, name: str, numbers: count[int], known: int, run: str) -> int:
+def _sqlite_group(cursor: apsw.Cursor, name: str, numbers: count[int], expected: int, run: str) -> int:
     group = [next(numbers) for _ in range(GROUP)]
     cursor.execute("BEGIN IMMEDIATE")
     for part in PARTS[name]:
-        cursor.executemany(sqlite_text(part), rows_of(part, group, known, run))
+        cursor.executemany(sqlite_text(part), rows_of(part, group, expected, run))
     cursor.execute("COMMIT")
     return GROUP
 
 
-def _sqlite_gets(cursor: apsw.Cursor, numbers: count[int], known: int) -> int:
+def _sqlite_gets(cursor: apsw.Cursor, numbers: count[int], expected: int) -> int:
     for _ in range(GROUP):
-        one = (next(numbers) * STRIDE % known + 1,)
-        cursor.execute(f"{_ONE}?", one).fetchall()
-        cursor.execute(f"{_ITS} = ?", one).fetchall()
+        first = (next(numbers) * STRIDE % expected + 1,)
+        cursor.execute(f"{_ONE}?", first).fetchall()
+        cursor.execute(f"{_ITS} = ?", first).fetchall()
     return GROUP
 
 
@@ -72,18 +72,18 @@ def _sqlite_list(cursor: apsw.Cursor) -> int:
     return 1
 
 
-async def postgres_rates(address: str, known: int, seconds: float) -> dict[str, float]:
+async def postgres_rates(address: str, expected: int, seconds: float) -> dict[str, float]:
     """The same of asyncpg."""
     run, numbers = new_run(), count(1)
     connections: list[Any] = [await asyncpg.connect(address) for _ in range(WRITERS)]
     try:
-        found = {name: await _on_connections(connections, seconds, _postgres_group(name, numbers, known, run)) for name in PARTS}
-        found["get"] = await _on_connections(connections, seconds, _postgres_get(numbers, known))
-        found["list"] = await _on_connections(connections, seconds, _postgres_list)
+        result = {name: await _on_connections(connections, seconds, _postgres_group(name, numbers, expected, run)) for name in PARTS}
+        result["get"] = await _on_connections(connections, seconds, _postgres_get(numbers, expected))
+        result["list"] = await _on_connections(connections, seconds, _postgres_list)
     finally:
         for connection in connections:
             await connection.close()
-    return found
+    return result
 
 
 async def _on_connections(connections: list[Any], seconds: float, work: Callable[[Any], Any]) -> float:
@@ -99,23 +99,23 @@ async def _on_connections(connections: list[Any], seconds: float, work: Callable
     return done / (time.perf_counter() - began)
 
 
-def _postgres_group(name: str, numbers: count[int], known: int, run: str) -> Callable[[Any], Any]:
+def _postgres_group(name: str, numbers: count[int], expected: int, run: str) -> Callable[[Any], Any]:
     async def work(connection: Any) -> int:
         # Several lanes write at once: in the order of their records, so that none waits for another in a ring.
-        group = sorted((next(numbers) for _ in range(GROUP)), key=lambda n: n % known)
+        group = sorted((next(numbers) for _ in range(GROUP)), key=lambda n: n % expected)
         async with connection.transaction():
             for part in PARTS[name]:
-                await connection.execute(postgres_text(part), *zip(*rows_of(part, group, known, run), strict=True))
+                await connection.execute(postgres_text(part), *zip(*rows_of(part, group, expected, run), strict=True))
         return GROUP
 
     return work
 
 
-def _postgres_get(numbers: count[int], known: int) -> Callable[[Any], Any]:
+def _postgres_get(numbers: count[int], expected: int) -> Callable[[Any], Any]:
     async def work(connection: Any) -> int:
-        one = next(numbers) * STRIDE % known + 1
-        await connection.fetch(f"{_ONE}$1", one)
-        await connection.fetch(f"{_ITS} = $1", one)
+        first_numbers = next(numbers) * STRIDE % expected + 1
+        await connection.fetch(f"{_ONE}$1", first_numbers)
+        await connection.fetch(f"{_ITS} = $1", first_numbers)
         return 1
 
     return work

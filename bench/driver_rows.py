@@ -34,53 +34,60 @@ class Part:
     sets: Columns = ()
 
 
-def _contact(n: int, known: int, run: str) -> Values:
-    one = {"client": CLIENT, "id": FAR + n, "created_us": n, "updated_us": n, "email": f"p{n}.{run}@example.com", "first_name": "Nora"}
-    one |= {"email_key": one["email"], "linkedin_url": f"https://www.linkedin.com/in/p{n}-{run}", "linkedin_key": f"in/p{n}-{run}"}
-    return one | {"last_name": "Quill", "origin": "import", "from_api": 1, "initial_status": "new", "status": "new"}
+def _contact(n: int, expected: int, run: str) -> Values:
+    first = {"client": CLIENT, "id": FAR + n, "created_us": n, "updated_us": n, "email": f"p{n}.{run}@example.com", "first_name": "Nora"}
+    first |= {"email_key": first["email"], "linkedin_url": f"https://www.linkedin.com/in/p{n}-{run}", "linkedin_key": f"in/p{n}-{run}"}
+    return first | {"last_name": "Quill", "origin": "import", "from_api": 1, "initial_status": "new", "status": "new"}
 
 
 def _custom(name: str) -> Callable[[int, int, str], Values]:
-    def one(n: int, known: int, run: str) -> Values:
+    def one(n: int, expected: int, run: str) -> Values:
         own = {"client": CLIENT, "record_kind": 1, "record_id": FAR + n, "name": name, "id": FAR + n, "value": "40"}
         return own | {"updated_us": n, "priority": 1, "stamped_us": n, "stamp_key": ""}
 
     return one
 
 
-def _event(n: int, known: int, run: str) -> Values:
-    own = {"client": CLIENT, "record_kind": 1, "record_id": n % known + 1, "occurred_us": n, "key": f"raw:{run}{n}", "event": "email_sent"}
+def _event(n: int, expected: int, run: str) -> Values:
+    own = {
+        "client": CLIENT,
+        "record_kind": 1,
+        "record_id": n % expected + 1,
+        "occurred_us": n,
+        "key": f"raw:{run}{n}",
+        "event": "email_sent",
+    }
     own |= {"effect": "", "tool": "instantly", "channel": "email_campaign", "campaign": "Autumn roofers", "received_us": n, "via": 1}
     return own | {"detail": '{"carried":{"first_name":"Nora","last_name":"Quill"}}'}
 
 
-def _applied(n: int, known: int, run: str) -> Values:
-    return _event(n, known, run) | {"delivery_id": n % (known * EVENTS) + 1}
+def _applied(n: int, expected: int, run: str) -> Values:
+    return _event(n, expected, run) | {"delivery_id": n % (expected * EVENTS) + 1}
 
 
-def _delivery(n: int, known: int, run: str) -> Values:
+def _delivery(n: int, expected: int, run: str) -> Values:
     own = {"client": CLIENT, "id": FAR + n, "channel": "email_campaign", "state": "received", "received_us": n, "attempts": 0, "repeats": 0}
     return own | {"next_attempt_us": n, "size": len(WEBHOOK.body), "key": f"{run}{n:06}".encode()}
 
 
-def _call(n: int, known: int, run: str) -> Values:
+def _call(n: int, expected: int, run: str) -> Values:
     return {"client": CLIENT, "key": f"{run}{n:06}".encode(), "delivery_id": FAR + n, "received_us": n}
 
 
-def _body(n: int, known: int, run: str) -> Values:
+def _body(n: int, expected: int, run: str) -> Values:
     return {"client": CLIENT, "id": FAR + n, "query": "", "headers": HEADERS, "body": WEBHOOK.body.encode()}
 
 
-def _changed(n: int, known: int, run: str) -> Values:
-    return {"client": CLIENT, "id": n % known + 1, "updated_us": n, "first_name": f"N{n}", "last_sent_us": n}
+def _changed(n: int, expected: int, run: str) -> Values:
+    return {"client": CLIENT, "id": n % expected + 1, "updated_us": n, "first_name": f"N{n}", "last_sent_us": n}
 
 
-def _seats(n: int, known: int, run: str) -> Values:
-    return {"client": CLIENT, "record_kind": 1, "record_id": n % known + 1, "name": "Seats", "value": str(n), "updated_us": n}
+def _seats(n: int, expected: int, run: str) -> Values:
+    return {"client": CLIENT, "record_kind": 1, "record_id": n % expected + 1, "name": "Seats", "value": str(n), "updated_us": n}
 
 
-def _marked(n: int, known: int, run: str) -> Values:
-    return {"client": CLIENT, "id": n % (known * EVENTS) + 1, "applied_us": n, "attempts": n % 7}
+def _marked(n: int, expected: int, run: str) -> Values:
+    return {"client": CLIENT, "id": n % (expected * EVENTS) + 1, "applied_us": n, "attempts": n % 7}
 
 
 def _columns(of: Columns, *chosen: str) -> Columns:
@@ -117,10 +124,10 @@ def _keys(part: Part) -> Columns:
     return _columns(part.columns, "client", "id") if KEYS[part.table] == 2 else part.columns[:4]
 
 
-def rows_of(part: Part, numbers: Sequence[int], known: int, run: str) -> list[tuple[Any, ...]]:
+def rows_of(part: Part, numbers: Sequence[int], expected: int, run: str) -> list[tuple[Any, ...]]:
     """The rows for these requests."""
     columns = [name for name, _ in _all_columns(part)]
-    return [tuple(map(part.value(n, known, run).get, columns)) for n in numbers]
+    return [tuple(map(part.value(n, expected, run).get, columns)) for n in numbers]
 
 
 def sqlite_text(part: Part) -> str:

@@ -130,10 +130,10 @@ async def _import(store: Store, client: Client, data: bytes, settings: ImportSet
     sandbox.close()
     await asyncio.sleep(0.5)  # its process counts when a thread has waited for its end
     rate.reader = _of_children() - read
-    found: Job | None = await store.read(get_job(job.client, job.id))
-    assert found is not None
-    assert found.state == "succeeded", found
-    rate.rows = found.progress["rows"]
+    result: Job | None = await store.read(get_job(job.client, job.id))
+    assert result is not None
+    assert result.state == "succeeded", result
+    rate.rows = result.progress["rows"]
     return rate
 
 

@@ -112,9 +112,9 @@ async def receive_and_apply(application: app.Application, port: int) -> None:
     worker: Any = application.worker
     on_report = worker._on_report
 
-    def report(found: Any) -> None:
-        on_report(found)
-        if found.outcomes:
+    def report(result: Any) -> None:
+        on_report(result)
+        if result.outcomes:
             applied.set()
 
     worker._on_report = report
@@ -127,15 +127,15 @@ async def receive_and_apply(application: app.Application, port: int) -> None:
 
 async def measure(title: str, work: Callable[[app.Application, int], Awaitable[None]]) -> None:
     """Print the number of files, and the files."""
-    found: list[Files] = []
+    results: list[Files] = []
     # Threads that exist already would not be recorded, so recording begins before the server.
     with tempfile.TemporaryDirectory() as folder, recorded() as files:
         async with serving(Path(folder)) as (application, port):
             for _ in range(2):
                 files.clear()
                 await work(application, port)
-                found.append({file: set(names) for file, names in files.items()})
-    first, second = found
+                results.append({file: set(names) for file, names in files.items()})
+    first, second = results
     print(f"\n{title}: {len(first)} files; a second one: {len(second)}")
     for file, names in sorted((second | first).items()):
         print(f"  {file:52} {len(names):3} functions{'' if file in second else ', only for the first one'}")

@@ -61,12 +61,12 @@ def measure(plan: Plan, engine: str) -> None:
         for store in stores:
             _read_once(store.database)
         rates = {name: _rates(plan, name, running) for name in MEASURED}
-        pages = [slowest_pages(each.address, store.count) for each, store in zip(running, stores, strict=True)]
-        memory = [each.memory_mb() for each in running]
+        pages = [slowest_pages(item.address, store.count) for item, store in zip(running, stores, strict=True)]
+        memory = [item.memory_mb() for item in running]
     rates["apply"] = {(store.count, order): store.applied[order] for store in stores for order in store.applied}
     for store in stores[1:]:
-        for name, found in sorted(rates.items(), key=lambda one: one[0] not in HELD):
-            _flat(plan, engine, name, store.count, "", found)
+        for name, result in sorted(rates.items(), key=lambda rate: rate[0] not in HELD):
+            _flat(plan, engine, name, store.count, "", result)
         for name in (*ABOUT_A_CONTACT, "apply"):
             _flat(plan, engine, name, store.count, SCATTERED, rates[name])
     for store, found_pages, used in zip(stores, pages, memory, strict=True):
@@ -87,16 +87,16 @@ def _shape(plan: Plan, name: str, count: int, order: str) -> Shape:
 
 def _open_store(plan: Plan, engine: str, count: int) -> LargeStore:
     folder = plan.new_folder()
-    kept = None if plan.grown is None or engine != "sqlite" else plan.grown.resolve() / f"{count}.db"
-    database = f"sqlite:///{kept}" if kept else plan.new_store(engine, folder, "grown")
-    if kept is None or not kept.exists():
-        if kept is not None:
-            kept.parent.mkdir(parents=True, exist_ok=True)
+    remaining = None if plan.grown is None or engine != "sqlite" else plan.grown.resolve() / f"{count}.db"
+    database = f"sqlite:///{remaining}" if remaining else plan.new_store(engine, folder, "grown")
+    if remaining is None or not remaining.exists():
+        if remaining is not None:
+            remaining.parent.mkdir(parents=True, exist_ok=True)
         before = perf_counter()
         create_dataset(database, count, folder, plan.superuser, deliveries=plan.deliveries)
         print(f"  grown to {count:,} contacts in {perf_counter() - before:.0f} s", flush=True)
-    asked = {order: _shape(plan, "webhook", count, order) for order in _orders(plan, "webhook", count)}
-    return LargeStore(count, database, folder, {order: applied_rates(plan, database, folder, shape) for order, shape in asked.items()})
+    requested = {order: _shape(plan, "webhook", count, order) for order in _orders(plan, "webhook", count)}
+    return LargeStore(count, database, folder, {order: applied_rates(plan, database, folder, shape) for order, shape in requested.items()})
 
 
 def _read_once(database: str) -> None:
@@ -110,53 +110,53 @@ def _read_once(database: str) -> None:
 def _rates(plan: Plan, name: str, running: Sequence[ServerProcess]) -> Rates:
     """Good answers a second of each burst."""
     places = [(place, (count, order)) for place, count in enumerate(plan.sizes) for order in _orders(plan, name, count)]
-    found: Rates = {each: [] for _, each in places}
+    result: Rates = {item: [] for _, item in places}
     read: dict[tuple[int, str], float] = {}
     for place, (count, order) in places:
         plan.generator.closed(running[place].address, _shape(plan, name, count, order), CONNECTIONS, min(1.0, plan.warm_seconds))
         settle(running[place])
     for _ in range(plan.rounds):
         for place, (count, order) in places:
-            each, shape = running[place], _shape(plan, name, count, order)
-            before = each.bytes_read()
-            burst = plan.generator.closed(each.address, shape, CONNECTIONS, plan.seconds)
-            read[count, order] = (each.bytes_read() - before) / max(1, burst.requests)
+            entry, shape = running[place], _shape(plan, name, count, order)
+            before = entry.bytes_read()
+            burst = plan.generator.closed(entry.address, shape, CONNECTIONS, plan.seconds)
+            read[count, order] = (entry.bytes_read() - before) / max(1, burst.requests)
             if burst.errors:
                 plan.report.note(f"{burst.errors} ERRORS of {name} on the store of {count:,}")
-            found[count, order].append(burst.rate)
-            settle(each)
+            result[count, order].append(burst.rate)
+            settle(entry)
     if any(read.values()):
-        told = "; ".join(f"{each / 1024:.1f} with {count:,}{order}" for (count, order), each in read.items())
-        plan.report.note(f"{name}: KiB that the server itself read from the disk for a request: {told}")
-    print(f"  {name}: {'; '.join(spread(rates, '/s') for rates in found.values())}", flush=True)
-    return found
+        reported = "; ".join(f"{value / 1024:.1f} with {count:,}{order}" for (count, order), value in read.items())
+        plan.report.note(f"{name}: KiB that the server itself read from the disk for a request: {reported}")
+    print(f"  {name}: {'; '.join(spread(rates, '/s') for rates in result.values())}", flush=True)
+    return result
 
 
-def _flat(plan: Plan, engine: str, name: str, count: int, order: str, found: Rates) -> None:
-    small, large = found[plan.sizes[0], ""], found[count, order]
+def _flat(plan: Plan, engine: str, name: str, count: int, order: str, rates: Rates) -> None:
+    small, large = rates[plan.sizes[0], ""], rates[count, order]
     ratio = median(large) / max(1e-9, median(small))
     held = name in HELD and not order
-    told = f"{spread(small, '/s')} with {plan.sizes[0]:,}"
-    limit = f"{LEAST} x {told}" if held else f"{told}, no limit"
+    reported = f"{spread(small, '/s')} with {plan.sizes[0]:,}"
+    limit = f"{LEAST} x {reported}" if held else f"{reported}, no limit"
     what = f"{ABOUT[name]} with {count:,} contacts{order}, {NAMES[engine]}"
     plan.report.add(what, f"{spread(large, '/s')} = {ratio:.2f} x", limit, ratio >= LEAST if held else None, small=small, large=large)
 
 
-def _deep(plan: Plan, engine: str, count: int, found: dict[str, list[list[float]]]) -> None:
-    worst = max(median(times) for depths in found.values() for times in depths)
-    slowest = max(time for depths in found.values() for times in depths for time in times)
+def _deep(plan: Plan, engine: str, count: int, result: dict[str, list[list[float]]]) -> None:
+    worst = max(median(times) for depths in result.values() for times in depths)
+    slowest = max(time for depths in result.values() for times in depths for time in times)
     measured = f"{worst:.1f} ms (the slowest single page {slowest:.1f} ms)"
     what = f"page of 50 at its slowest filter and depth, {count:,} contacts, {NAMES[engine]}"
-    plan.report.add(what, measured, f"under {PAGE_MS:g} ms", worst < PAGE_MS, pages=found)
-    rows = [[filters, *(f"{median(times):.1f} (at most {max(times):.1f})" for times in depths)] for filters, depths in found.items()]
+    plan.report.add(what, measured, f"under {PAGE_MS:g} ms", worst < PAGE_MS, pages=result)
+    rows = [[filters, *(f"{median(times):.1f} (at most {max(times):.1f})" for times in depths)] for filters, depths in result.items()]
     title = f"A page of 50 with {count:,} contacts on {NAMES[engine]}, ms by how far down it begins"
     plan.report.details.append((title, ["filters", "at the top", "half way", "near the end"], rows))
 
 
 def _space(plan: Plan, engine: str, store: LargeStore, memory: dict[str, float]) -> None:
     per = sizes_of(plan, engine, store.database)
-    measured = ", ".join(f"{each:,.0f} bytes per {what}" for what, each in per.items())
+    measured = ", ".join(f"{value:,.0f} bytes per {what}" for what, value in per.items())
     plan.report.add(f"on disk with {store.count:,} contacts, {NAMES[engine]}", measured, "no limit", None, bytes=per)
     if memory:
-        told = f"{memory['VmRSS']:,.0f} MB, of which {memory['RssAnon']:,.0f} MB are no file's pages"
-        plan.report.add(f"memory of the server with {store.count:,} contacts, {NAMES[engine]}", told, "no limit", None, memory=memory)
+        reported = f"{memory['VmRSS']:,.0f} MB, of which {memory['RssAnon']:,.0f} MB are no file's pages"
+        plan.report.add(f"memory of the server with {store.count:,} contacts, {NAMES[engine]}", reported, "no limit", None, memory=memory)

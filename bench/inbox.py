@@ -53,11 +53,11 @@ def measure(plan: Plan, engine: str) -> None:
 def _receive_rates(plan: Plan, engine: str) -> list[float]:
     """Webhook calls received a second, in each of a few bursts on a store of their own."""
     with servers(plan, engine, ["real"]) as running:
-        found = in_turn(plan, WEBHOOK, running, BURSTS)["real"]
-    if found.errors:
-        raise CannotMeasure(f"{found.errors} webhook calls got no good answer")
+        real = in_turn(plan, WEBHOOK, running, BURSTS)["real"]
+    if real.errors:
+        raise CannotMeasure(f"{real.errors} webhook calls got no good answer")
     _drop(plan)
-    return found.rates
+    return real.rates
 
 
 def _drain_rates(plan: Plan, engine: str) -> list[float]:
@@ -66,12 +66,12 @@ def _drain_rates(plan: Plan, engine: str) -> list[float]:
     asyncio.run(fill(database, plan.backlog))
     if engine == "postgresql" and plan.postgres is not None:
         plan.postgres.checkpoint()
-    found, ended = drain_backlog(database, plan.backlog, folder)
+    result, ended = drain_backlog(database, plan.backlog, folder)
     if ended != {f'{PROCESSED}{{state="applied"}}': plan.backlog}:
         plan.report.note(f"of the backlog on {NAMES[engine]} not everything ended as applied: {ended}")
     _drop(plan)
     rmtree(folder)
-    return found
+    return result
 
 
 def _drop(plan: Plan) -> None:

@@ -53,7 +53,7 @@ class Rounds:
     @property
     def rates(self) -> list[float]:
         """Good answers a second."""
-        return [each.burst.rate for each in self.rounds]
+        return [item.burst.rate for item in self.rounds]
 
     @property
     def rate(self) -> float:
@@ -63,15 +63,15 @@ class Rounds:
     @property
     def errors(self) -> int:
         """Calls that got no good answer."""
-        return sum(each.burst.errors for each in self.rounds)
+        return sum(item.burst.errors for item in self.rounds)
 
     def p99(self) -> list[float]:
         """The 99th percentile of each round's latencies, in milliseconds."""
-        return [each.burst.p99_ms for each in self.rounds]
+        return [item.burst.p99_ms for item in self.rounds]
 
     def raw(self) -> list[dict[str, Any]]:
         """Everything, for the JSON report."""
-        return [asdict(each) | {"rate": each.burst.rate} for each in self.rounds]
+        return [asdict(item) | {"rate": item.burst.rate} for item in self.rounds]
 
 
 @contextmanager
@@ -84,27 +84,27 @@ def servers(plan: Plan, engine: str, variants: Iterable[str]) -> Iterator[list[S
 
 def in_turn(plan: Plan, shape: Shape, running: list[ServerProcess], rounds: int | None = None) -> dict[str, Rounds]:
     """Warm every server up, then burst upon burst on each in turn, as often as the plan says or `rounds` times."""
-    for each in running:
-        plan.generator.closed(each.address, shape, CONNECTIONS, plan.warm_seconds)
-        settle(each)
-    found = {each.variant: Rounds(each.variant) for each in running}
+    for entry in running:
+        plan.generator.closed(entry.address, shape, CONNECTIONS, plan.warm_seconds)
+        settle(entry)
+    result = {item.variant: Rounds(item.variant) for item in running}
     for _ in range(rounds or plan.rounds):
-        for each in running:
-            load = partial(plan.generator.closed, each.address, shape, CONNECTIONS, plan.seconds)
-            found[each.variant].rounds.append(_round(load, each, _others(plan, running)))
-    return found
+        for entry in running:
+            load = partial(plan.generator.closed, entry.address, shape, CONNECTIONS, plan.seconds)
+            result[entry.variant].rounds.append(_round(load, entry, _others(plan, running)))
+    return result
 
 
 def at_half(plan: Plan, shape: Shape, running: ServerProcess, rate: float) -> Rounds:
     """Bursts of requests that are due at half the rate that the server can carry."""
-    found = Rounds("half" if running.variant == "real" else f"{running.variant}, half")
+    rounds = Rounds("half" if running.variant == "real" else f"{running.variant}, half")
 
     def load() -> Burst:
         return plan.generator.at_rate(running.address, shape, CONNECTIONS, plan.seconds, rate / 2)
 
     for _ in range(plan.rounds):
-        found.rounds.append(_round(load, running, _others(plan, [running])))
-    return found
+        rounds.rounds.append(_round(load, running, _others(plan, [running])))
+    return rounds
 
 
 def settle(running: ServerProcess) -> float:
@@ -118,18 +118,18 @@ def settle(running: ServerProcess) -> float:
 
 
 def _others(plan: Plan, running: list[ServerProcess]) -> NoiseMeter:
-    return NoiseMeter([each.pid for each in running], plan.postgres.pid if plan.postgres else None)
+    return NoiseMeter([item.pid for item in running], plan.postgres.pid if plan.postgres else None)
 
 
 def _round(load: Callable[[], Burst], running: ServerProcess, others: NoiseMeter) -> Round:
     applied, cpu = running.total(PROCESSED), running.cpu_seconds()
     burst = load()
-    each = Round(burst, _cpu_us(running, cpu, burst), others=others.cores())
+    item = Round(burst, _cpu_us(running, cpu, burst), others=others.cores())
     said = running.metrics()
-    each.backlog = int(said.get(WAITING, 0))
-    each.applied = int(sum(value for series, value in said.items() if series.startswith(PROCESSED)) - applied)
-    each.drain_seconds = settle(running)
-    return each
+    item.backlog = int(said.get(WAITING, 0))
+    item.applied = int(sum(value for series, value in said.items() if series.startswith(PROCESSED)) - applied)
+    item.drain_seconds = settle(running)
+    return item
 
 
 def _cpu_us(running: ServerProcess, before: float, burst: Burst) -> float:

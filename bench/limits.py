@@ -57,11 +57,11 @@ def _microseconds(work: Callable[[RateLimiter, int], None], calls: int) -> float
     def once(limits: RateLimiter, now: int) -> None:
         pass
 
-    def run(each: Callable[[RateLimiter, int], None]) -> None:
+    def run(action: Callable[[RateLimiter, int], None]) -> None:
         nonlocal now
         for _ in range(calls):
             now += BETWEEN_US
-            each(limits, now)
+            action(limits, now)
 
-    times = [min(timeit.repeat(lambda each=each: run(each), timer=thread_time, number=1, repeat=TIMES)) for each in (work, once)]  # type: ignore[misc]
+    times = [min(timeit.repeat(lambda item=item: run(item), timer=thread_time, number=1, repeat=TIMES)) for item in (work, once)]  # type: ignore[misc]
     return (times[0] - times[1]) / calls * 1e6

@@ -193,18 +193,20 @@ async def _burst(log: Log, callers: list[Connection], started: float, due: deque
 
 async def _connected(address: Address, connections: int, log: Log, when_free: Callable[[Connection], None]) -> list[Connection]:
     loop = asyncio.get_running_loop()
-    made = [await loop.create_connection(lambda: Connection(log, when_free), address.host, address.port) for _ in range(connections)]
-    return [caller for _, caller in made]
+    new_connections = [
+        await loop.create_connection(lambda: Connection(log, when_free), address.host, address.port) for _ in range(connections)
+    ]
+    return [caller for _, caller in new_connections]
 
 
 def _messages(address: Address, shape: Shape) -> Callable[[], bytes]:
     method = shape.method.encode()
-    rest = f" HTTP/1.1\r\nHost: {address.host}\r\nContent-Type: application/json\r\nContent-Length: ".encode()
+    remaining = f" HTTP/1.1\r\nHost: {address.host}\r\nContent-Type: application/json\r\nContent-Length: ".encode()
     requests = shape.requests(new_run())
 
     def message() -> bytes:
         path, body = next(requests)
-        return b"%b %b%b%d\r\n\r\n%b" % (method, path, rest, len(body), body)
+        return b"%b %b%b%d\r\n\r\n%b" % (method, path, remaining, len(body), body)
 
     return message
 

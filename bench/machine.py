@@ -41,8 +41,8 @@ def machine(folder: Path) -> dict[str, str]:
 
 def _built() -> str:
     """With optimisation or without, which is a sixth of what a server does; by the same signs as `make setup`."""
-    asked = "--enable-optimizations" in str(sysconfig.get_config_var("CONFIG_ARGS"))
-    return "with" if asked or sys.base_prefix == "/usr" else "without"
+    requested = "--enable-optimizations" in str(sysconfig.get_config_var("CONFIG_ARGS"))
+    return "with" if requested or sys.base_prefix == "/usr" else "without"
 
 
 def file_system(folder: Path) -> tuple[str, str]:

@@ -45,29 +45,29 @@ def batch(plan: Plan, engine: str) -> None:
     print(f"batches, {NAMES[engine]}: single creates, batches of {SIZE:,}, upserts", flush=True)
     folder = plan.new_folder()
     with server("real", plan.new_store(engine, folder, "batch"), folder) as running:
-        known = replace(KNOWN, known=plan.known)
+        expected = replace(KNOWN, known=plan.known)
         _create_known(running.address, plan.known)
         rates: dict[str, list[float]] = {}
         errors = 0
         for _ in range(plan.rounds):
-            for name, burst, each in _bursts(plan, running, known):
-                rates.setdefault(name, []).append(burst.rate * each)
+            for name, burst, item in _bursts(plan, running, expected):
+                rates.setdefault(name, []).append(burst.rate * item)
                 errors += burst.errors
     _report(plan, NAMES[engine], rates, errors)
 
 
-def _bursts(plan: Plan, running: ServerProcess, known: Shape) -> Iterator[tuple[str, Burst, int]]:
+def _bursts(plan: Plan, running: ServerProcess, shape: Shape) -> Iterator[tuple[str, Burst, int]]:
     at, closed = running.address, plan.generator.closed
     yield "single", closed(at, CREATE, CONNECTIONS, plan.seconds), 1
     yield "one connection", closed(at, CREATE, 1, plan.seconds), 1
     # Our own generator: another one would need a script of 250 kB.
     yield "batch", loadgen.closed(at, BATCH, BATCHES_AT_ONCE, plan.seconds), SIZE
     yield "upsert", closed(at, UPSERT, CONNECTIONS, plan.seconds), 1
-    yield "known", closed(at, known, CONNECTIONS, plan.seconds), 1
+    yield "known", closed(at, shape, CONNECTIONS, plan.seconds), 1
 
 
 def _report(plan: Plan, engine: str, rates: dict[str, list[float]], errors: int) -> None:
-    middle = {name: median(each) for name, each in rates.items()}
+    middle = {name: median(rate) for name, rate in rates.items()}
     wrong = f", {errors} ERRORS" if errors else ""
     times = middle["batch"] / middle["single"]
     slow = middle["batch"] / middle["one connection"]
@@ -116,9 +116,9 @@ def _lookup(connection: HTTPConnection, size: int) -> float:
     before = time.perf_counter()
     connection.request("POST", f"{PATH}/match", body, {"Content-Type": "application/json"})
     answer = connection.getresponse()
-    found = answer.read()
+    result = answer.read()
     taken = (time.perf_counter() - before) * 1_000
-    assert answer.status == 200, found
+    assert answer.status == 200, result
     return taken
 
 

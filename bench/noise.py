@@ -32,14 +32,14 @@ class NoiseMeter:
 
 def process_seconds(pid: int) -> float:
     """Processor time that a process has used; 0 where the kernel does not say."""
-    found = _fields(pid)
-    return (int(found[11]) + int(found[12])) / os.sysconf("SC_CLK_TCK") if found else 0.0
+    fields = _fields(pid)
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK") if fields else 0.0
 
 
 def family_seconds(parent: int) -> float:
     """Processor time of a process and of those that it has started, with those that have ended since."""
-    found = _fields(parent)
-    waited_for = (int(found[13]) + int(found[14])) / os.sysconf("SC_CLK_TCK") if found else 0.0
+    fields = _fields(parent)
+    waited_for = (int(fields[13]) + int(fields[14])) / os.sysconf("SC_CLK_TCK") if fields else 0.0
     return waited_for + sum(map(process_seconds, children(parent)))
 
 
@@ -56,7 +56,7 @@ def _busy_seconds() -> float | None:
 def children(parent: int) -> list[int]:
     """A process and those that it has started."""
     pids = [int(path.name) for path in Path("/proc").iterdir() if path.name.isdigit()]
-    return [parent, *(pid for pid in pids if (found := _fields(pid)) and int(found[1]) == parent)]
+    return [parent, *(pid for pid in pids if (fields := _fields(pid)) and int(fields[1]) == parent)]
 
 
 def _fields(pid: int) -> list[str]:

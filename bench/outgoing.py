@@ -92,10 +92,10 @@ def _latency(plan: Plan, engine: str, running: ServerProcess, target: Receiver) 
     took = [(at - sent[email]) * 1_000 for email, _, at in arrivals if email in sent]
     _remove(running, endpoint)
     p99 = quantiles(took, n=100)[98]
-    told = f"p50 {median(took):,.0f} ms, p99 {p99:,.0f} ms, most {max(took):,.0f} ms; {len(took):,} calls"
+    reported = f"p50 {median(took):,.0f} ms, p99 {p99:,.0f} ms, most {max(took):,.0f} ms; {len(took):,} calls"
     what = f"from a tool's call to the outgoing request, {NAMES[engine]}, {CALLS_A_SECOND} calls/s"
     met = p99 < LATENCY_MS if engine == "sqlite" else None
-    plan.report.add(what, told, f"p99 under {LATENCY_MS:g} ms" if met is not None else "no limit", met, p99_ms=p99)
+    plan.report.add(what, reported, f"p99 under {LATENCY_MS:g} ms" if met is not None else "no limit", met, p99_ms=p99)
 
 
 async def _call(address: Address, bodies: list[bytes]) -> dict[str, float]:
@@ -123,15 +123,15 @@ async def _call(address: Address, bodies: list[bytes]) -> dict[str, float]:
 
 
 def _all_arrivals(target: Receiver, count: int, seconds: float = 120.0) -> list[Arrival]:
-    found: list[Arrival] = []
+    arrivals: list[Arrival] = []
 
     def is_done() -> bool:
-        found.extend(target.arrivals())
-        return len(found) >= count
+        arrivals.extend(target.arrivals())
+        return len(arrivals) >= count
 
     if not wait_until(is_done, seconds, 0.2):
-        raise CannotMeasure(f"{len(found):,} of {count:,} requests arrived within {seconds:g} s")
-    return found
+        raise CannotMeasure(f"{len(arrivals):,} of {count:,} requests arrived within {seconds:g} s")
+    return arrivals
 
 
 def _create(running: ServerProcess, count: int, client: str = CLIENT) -> None:
@@ -155,10 +155,10 @@ def _requests(plan: Plan, engine: str, running: ServerProcess, target: Receiver)
     ours, theirs = running.cpu_seconds() - before[0], process_seconds(target.pid) - before[1]
     _remove(running, endpoint)
     rate = count / seconds
-    told = f"{rate:,.0f}/s; of the processor time the receiver took {theirs / (ours + theirs or 1):.0%}; {count:,} requests"
+    reported = f"{rate:,.0f}/s; of the processor time the receiver took {theirs / (ours + theirs or 1):.0%}; {count:,} requests"
     what = f"outgoing requests to one fast receiver, {NAMES[engine]}"
     plan.report.add(
-        what, told, f"at least {REQUESTS_A_SECOND:,.0f}/s", rate >= REQUESTS_A_SECOND, rate=rate, server_s=ours, receiver_s=theirs
+        what, reported, f"at least {REQUESTS_A_SECOND:,.0f}/s", rate >= REQUESTS_A_SECOND, rate=rate, server_s=ours, receiver_s=theirs
     )
 
 
@@ -176,8 +176,8 @@ def _feed(plan: Plan, engine: str, running: ServerProcess) -> None:
             body = stream.read(length)
             if not body.startswith(b'{"data":'):
                 raise CannotMeasure(f"the feed answered {body[:200]!r}")
-            found = body.count(b'"timestamp":')
-            count, cursor = count + found, body.rpartition(b'"next_cursor":"')[2].partition(b'"')[0].decode()
+            result = body.count(b'"timestamp":')
+            count, cursor = count + result, body.rpartition(b'"next_cursor":"')[2].partition(b'"')[0].decode()
             if b'"has_more":true' not in body[-40:]:
                 break
     rate = count / (time.perf_counter() - began)
@@ -193,9 +193,9 @@ def dead(plan: Plan, engine: str) -> None:
         dead_origin = f"http://127.0.0.1:{silent.getsockname()[1]}"
         with_dead, without = (_delays(plan, engine, target, clients, origin) for origin in (dead_origin, target.origin))
     extra = with_dead - without
-    told = f"p99 {with_dead * 1_000:,.0f} ms, without dead ones {without * 1_000:,.0f} ms"
+    reported = f"p99 {with_dead * 1_000:,.0f} ms, without dead ones {without * 1_000:,.0f} ms"
     what = f"delay of live endpoints, {NAMES[engine]}, {clients * PER_CLIENT:,} endpoints, {clients} of them dead"
-    plan.report.add(what, told, f"at most {OTHERS_SECONDS:g} s more", extra <= OTHERS_SECONDS, with_dead=with_dead, without=without)
+    plan.report.add(what, reported, f"at most {OTHERS_SECONDS:g} s more", extra <= OTHERS_SECONDS, with_dead=with_dead, without=without)
 
 
 def _delays(plan: Plan, engine: str, target: Receiver, clients: int, dead_origin: str) -> float:
@@ -228,7 +228,7 @@ async def _fill(database: str, names: list[str], origin: str, dead_origin: str) 
             client = await store.write(ensure_client(name, now, now))
             for first in range(0, PER_CLIENT, 25):
                 urls = [f"{dead_origin}/dead" if number == 0 else f"{origin}/{name}/{number}" for number in range(first, first + 25)]
-                made = [Endpoint(client.number, 0, url, now, now, secrets=[Secret(new_secret())], state_us=now) for url in urls]
-                await asyncio.gather(*(store.write(add_endpoint(each)) for each in made))
+                endpoints = [Endpoint(client.number, 0, url, now, now, secrets=[Secret(new_secret())], state_us=now) for url in urls]
+                await asyncio.gather(*(store.write(add_endpoint(endpoint)) for endpoint in endpoints))
     finally:
         await store.close()

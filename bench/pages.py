@@ -68,14 +68,14 @@ def _growth(runs: Runs) -> list[str]:
     """A column for each size of millions in each run; in a cell the rate and its ratio to the small store's."""
     cells: dict[str, dict[str, str]] = {}
     columns: list[str] = []
-    for name in sorted(runs, key=lambda one: list(GROWTH).index(one) if one in GROWTH else len(GROWTH)):
+    for name in sorted(runs, key=lambda first: list(GROWTH).index(first) if first in GROWTH else len(GROWTH)):
         for what, measured, _, verdict in runs[name]["rows"]:
-            found = _GROWN.fullmatch(what)
-            if found is None or not (count := found["count"] or found["of"]).endswith(",000,000"):
+            match = _GROWN.fullmatch(what)
+            if match is None or not (count := match["count"] or match["of"]).endswith(",000,000"):
                 continue
             column = f"{GROWTH.get(name, name)}, {count.removesuffix(',000,000')} million"
             columns += [column] if column not in columns else []
-            line = f"{found['what'] or 'page of 50, slowest filter and depth'}{', scattered' if found['order'] else ''}"
+            line = f"{match['what'] or 'page of 50, slowest filter and depth'}{', scattered' if match['order'] else ''}"
             cells.setdefault(line, {})[column] = _short(measured) + (f" {verdict}" if verdict == "MISSED" else "")
     return markdown_table(["", *columns], [[line, *(by.get(column, "") for column in columns)] for line, by in cells.items()])
 

@@ -41,14 +41,14 @@ def slowest_pages(address: Address, count: int) -> dict[str, list[list[float]]]:
 
 
 def _pages(connection: http.client.HTTPConnection, filters: str, depth: float, count: int, lowest: int) -> list[float]:
-    found = []
+    results = []
     for number in range(PAGES):
         part = depth + number * 0.001
         place = _cursor(filters, part, count, lowest) if depth else ""
         company = int(part * count / 10) + 1 + number
         query = "&".join(filter(None, ("limit=50", filters.format(company=company), place)))
-        found.append(_asked(connection, query)[0])
-    return found
+        results.append(_asked(connection, query)[0])
+    return results
 
 
 def _cursor(filters: str, part: float, count: int, lowest: int) -> str:

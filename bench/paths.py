@@ -114,9 +114,9 @@ def _report_rows(plan: Plan, engine: str, cells: list[Cell], applied: list[float
         )
         errors = sum(cell.errors for cell in here)
         limit = f"{at.bare.rate:,.0f}/s bare server, {alone[name]:,.0f}/s by the driver alone"
-        told: dict[str, Any] = {"cells": [asdict(cell) for cell in here], "alone": alone[name]}
+        reported: dict[str, Any] = {"cells": [asdict(cell) for cell in here], "alone": alone[name]}
         plan.report.add(
-            f"{ABOUT[name]}, {NAMES[engine]}, {SUMMARY_CONNECTIONS} connections", measured, limit, False if errors else None, **told
+            f"{ABOUT[name]}, {NAMES[engine]}, {SUMMARY_CONNECTIONS} connections", measured, limit, False if errors else None, **reported
         )
     rows = [_row(cell, alone[cell.path]) for cell in cells]
     plan.report.details.append((f"Paths on {NAMES[engine]}, by connections", COLUMNS, rows))

@@ -103,8 +103,8 @@ class Postgres:
 @contextmanager
 def postgres(folder: Path) -> Iterator[Postgres]:
     """A PostgreSQL server; ours has its own defaults but for `IN_USE`, durability included, and is gone at the end."""
-    if given := os.environ.get("TOUCHBASE_TEST_POSTGRES"):
-        with _connected(given) as server:
+    if address := os.environ.get("TOUCHBASE_TEST_POSTGRES"):
+        with _connected(address) as server:
             yield server
         return
     started: Any = pgserver().get_server(folder / "postgres", cleanup_mode="delete")

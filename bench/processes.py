@@ -53,43 +53,43 @@ class ProcessRun:
     @property
     def busy(self) -> float:
         """Cores in use by all of us and by others."""
-        return sum(median(each) for each in self.cores.values())
+        return sum(median(core) for core in self.cores.values())
 
 
 def measure(plan: Plan) -> None:
     """Creating and receiving with each number of processes."""
     for shape in (CREATE, WEBHOOK):
         print(f"processes: {shape.name} with {', '.join(map(str, WORKERS))} processes", flush=True)
-        found = [_with(plan, shape, workers) for workers in WORKERS]
-        for each in found:
-            measured = f"{spread(each.rates, '/s')} = {median(each.rates) / max(1e-9, median(found[0].rates)):.2f} x of one"
-            met = False if each.errors else None
-            raw = {"rates": each.rates, "sessions": dict(each.sessions), "cores": each.cores, "errors": each.errors}
-            plan.report.add(f"{shape.name}, PostgreSQL, {_processes(each.workers)}", measured, "no limit", met, **raw)
-        plan.report.details.append(_table(shape, found))
-        plan.report.note(_why(shape, found))
+        results = [_with(plan, shape, workers) for workers in WORKERS]
+        for item in results:
+            measured = f"{spread(item.rates, '/s')} = {median(item.rates) / max(1e-9, median(results[0].rates)):.2f} x of one"
+            met = False if item.errors else None
+            raw = {"rates": item.rates, "sessions": dict(item.sessions), "cores": item.cores, "errors": item.errors}
+            plan.report.add(f"{shape.name}, PostgreSQL, {_processes(item.workers)}", measured, "no limit", met, **raw)
+        plan.report.details.append(_table(shape, results))
+        plan.report.note(_why(shape, results))
 
 
 def _with(plan: Plan, shape: Shape, workers: int) -> ProcessRun:
     assert plan.postgres is not None
     folder = plan.new_folder()
     database = plan.new_store("postgresql", folder, shape.name)
-    found = ProcessRun(workers)
+    process_run = ProcessRun(workers)
     with as_installed(database, folder, "--workers", str(workers)) as running:
         plan.generator.closed(running.address, shape, CONNECTIONS, plan.warm_seconds)
         for _ in range(plan.rounds):
             plan.postgres.checkpoint()
-            with _sampled(plan.postgres.address, urlsplit(database).path[1:], found.sessions):
+            with _sampled(plan.postgres.address, urlsplit(database).path[1:], process_run.sessions):
                 before, used = perf_counter(), _used(running.pid, plan.postgres.pid)
                 others = NoiseMeter(children(running.pid), plan.postgres.pid)
                 burst = plan.generator.closed(running.address, shape, CONNECTIONS, plan.seconds)
-                found.cores.setdefault("other programs", []).append(others.cores() or 0.0)
+                process_run.cores.setdefault("other programs", []).append(others.cores() or 0.0)
                 seconds = perf_counter() - before
                 for who, now in _used(running.pid, plan.postgres.pid).items():
-                    found.cores.setdefault(who, []).append((now - used[who]) / seconds)
-            found.rates.append(burst.rate)
-            found.errors += burst.errors
-    return found
+                    process_run.cores.setdefault(who, []).append((now - used[who]) / seconds)
+            process_run.rates.append(burst.rate)
+            process_run.errors += burst.errors
+    return process_run
 
 
 def _used(server: int, postmaster: int | None) -> dict[str, float]:
@@ -123,14 +123,14 @@ async def _sample(address: str, database: str, sessions: Counter[str], ended: Ev
         await connection.close()
 
 
-def _waits(found: ProcessRun) -> list[tuple[str, float]]:
+def _waits(process_run: ProcessRun) -> list[tuple[str, float]]:
     """What the sessions that had something to do were doing, as parts of them."""
-    busy = Counter({what: count for what, count in found.sessions.items() if what != IDLE})
+    busy = Counter({what: count for what, count in process_run.sessions.items() if what != IDLE})
     total = max(1, sum(busy.values()))
     return [(what, count / total) for what, count in busy.most_common(MOST_WAITS)]
 
 
-def _table(shape: Shape, found: list[ProcessRun]) -> tuple[str, list[str], list[list[str]]]:
+def _table(shape: Shape, process_runs: list[ProcessRun]) -> tuple[str, list[str], list[list[str]]]:
     columns = [
         "processes",
         "answers/s",
@@ -141,14 +141,14 @@ def _table(shape: Shape, found: list[ProcessRun]) -> tuple[str, list[str], list[
         "what busy sessions of PostgreSQL were doing",
     ]
     rows = []
-    for each in found:
-        waits = ", ".join(f"{what} {part:.0%}" for what, part in _waits(each))
-        rows.append([str(each.workers), spread(each.rates, ""), *(f"{median(cores):.2f}" for cores in each.cores.values()), waits])
+    for item in process_runs:
+        waits = ", ".join(f"{what} {part:.0%}" for what, part in _waits(item))
+        rows.append([str(item.workers), spread(item.rates, ""), *(f"{median(cores):.2f}" for cores in item.cores.values()), waits])
     return f"{shape.name} with several server processes on PostgreSQL", columns, rows
 
 
-def _why(shape: Shape, found: list[ProcessRun]) -> str:
-    best = max(found, key=lambda each: median(each.rates))
+def _why(shape: Shape, process_runs: list[ProcessRun]) -> str:
+    best = max(process_runs, key=lambda item: median(item.rates))
     cores = os.cpu_count() or 1
     where = f"{shape.name} is fastest with {_processes(best.workers)} ({median(best.rates):,.0f}/s)"
     waits = " and ".join(f"{what} ({part:.0%})" for what, part in _waits(best)[:2])

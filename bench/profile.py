@@ -77,15 +77,15 @@ def _path(spy: str, path: str, options: argparse.Namespace, folder: Path, databa
         f"{path}, {NAMES[options.engine]}", "; ".join(largest(stacks)), f"{sum(map(Counter.total, stacks.values())):,} samples", None
     )
     if not options.every:
-        for thread, found in sorted(stacks.items(), key=lambda one: -one[1].total()):
-            _tell(thread, found, options.seconds * SAMPLES_A_SECOND, options.lines)
+        for thread, result in sorted(stacks.items(), key=lambda stack: -stack[1].total()):
+            _tell(thread, result, options.seconds * SAMPLES_A_SECOND, options.lines)
 
 
 def largest(stacks: dict[str, Counter[str]]) -> list[str]:
     """The functions that most of the time of all threads is spent in, each by itself."""
     own: Counter[str] = Counter()
-    for found in stacks.values():
-        for stack, count in found.items():
+    for result in stacks.values():
+        for stack, count in result.items():
             frame = LINE.sub(")", stack.split(";")[-1])
             if not WAITS.match(frame):
                 own[frame] += count
@@ -125,17 +125,17 @@ def _recorded(spy: str, running: ServerProcess, path: str, options: argparse.Nam
 
 def _tell(thread: str, stacks: Counter[str], most: int, lines: int) -> None:
     own: Counter[str] = Counter()
-    whole: Counter[str] = Counter()
+    full: Counter[str] = Counter()
     for stack, count in stacks.items():
         frames = [LINE.sub(")", frame) for frame in stack.split(";")]
         own[frames[-1]] += count
         for frame in set(frames):
-            whole[frame] += count
+            full[frame] += count
     total = sum(own.values())
     # What is on every stack tells nothing.
-    whole = Counter({frame: count for frame, count in whole.items() if count < total * 0.995})
+    full = Counter({frame: count for frame, count in full.items() if count < total * 0.995})
     print(f"\n{thread}: at work in {total / most:.0%} of the time")
-    for title, counts in (("by itself", own), ("with all it calls", whole)):
+    for title, counts in (("by itself", own), ("with all it calls", full)):
         rows = [[f"{count / total:.1%}", frame] for frame, count in counts.most_common(lines)]
         print("\n".join(table([title, "function"], rows)))
 

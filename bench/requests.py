@@ -36,6 +36,6 @@ _SHAPES = (
 )
 
 
-def shapes(known: int, older: int = 0) -> dict[str, Shape]:
+def shapes(expected: int, older: int = 0) -> dict[str, Shape]:
     """By path, about so many contacts that were made after so many others."""
-    return {shape.name: replace(shape, known=known, older=older) for shape in _SHAPES}
+    return {shape.name: replace(shape, known=expected, older=older) for shape in _SHAPES}

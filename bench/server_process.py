@@ -59,8 +59,8 @@ class ServerProcess:
             lines = Path(f"/proc/{self.pid}/status").read_text().splitlines()
         except OSError:
             return {}
-        found = dict(line.split(":", 1) for line in lines)
-        return {name: int(found[name].split()[0]) / 1024 for name in ("VmRSS", "RssAnon") if name in found}
+        result = dict(line.split(":", 1) for line in lines)
+        return {name: int(result[name].split()[0]) / 1024 for name in ("VmRSS", "RssAnon") if name in result}
 
     def bytes_read(self) -> int:
         """What it had to have read from the disk; 0 where the kernel does not say."""
@@ -112,8 +112,8 @@ def _started(
 def _address(process: subprocess.Popen[str], folder: Path) -> Address:
     assert process.stdout is not None
     for line in process.stdout:
-        if found := LISTENS.search(line):
-            return Address(found[1], int(found[2]))
+        if search := LISTENS.search(line):
+            return Address(search[1], int(search[2]))
     raise CannotMeasure(f"the server did not start:\n{(folder / LOG).read_text()[-2000:]}")
 
 
@@ -130,9 +130,9 @@ def _stop(process: subprocess.Popen[str]) -> None:
 
 def free_port() -> int:
     """A port that nobody listens on now."""
-    with socket.socket() as found:
-        found.bind(("127.0.0.1", 0))
-        return int(found.getsockname()[1])
+    with socket.socket() as result:
+        result.bind(("127.0.0.1", 0))
+        return int(result.getsockname()[1])
 
 
 def wait_until(done: Callable[[], bool], seconds: float, pause: float = 0.05) -> bool:

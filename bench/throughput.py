@@ -32,46 +32,45 @@ def measure(plan: Plan, figure: str, engine: str) -> None:
     about = f"{ABOUT[figure]}, {NAMES[engine]}"
     print(f"{about}: {', '.join(VARIANTS[figure, engine])}", flush=True)
     with servers(plan, engine, VARIANTS[figure, engine]) as running:
-        found = in_turn(plan, SHAPES[figure], running)
-        asked = [each for each in running if engine == "sqlite" and each.variant in ("real", "bare")]
-        halves = [at_half(plan, SHAPES[figure], each, found["real"].rate) for each in asked]
-    _rates(plan, figure, about, found)
-    _latencies(plan, about, found["real"], halves)
+        result = in_turn(plan, SHAPES[figure], running)
+        on_sqlite = [item for item in running if engine == "sqlite" and item.variant in ("real", "bare")]
+        halves = [at_half(plan, SHAPES[figure], item, result["real"].rate) for item in on_sqlite]
+    _rates(plan, figure, about, result)
+    _latencies(plan, about, result["real"], halves)
     if figure == "webhook":
-        _inbox(plan, about, found, halves[0] if halves else None)
-    measured = [*found.values(), *halves]
+        _inbox(plan, about, result, halves[0] if halves else None)
+    measured = [*result.values(), *halves]
     _details(plan, about, measured)
-    busy = max((each.others or 0 for rounds in measured for each in rounds.rounds), default=0)
+    busy = max((item.others or 0 for rounds in measured for item in rounds.rounds), default=0)
     if busy > MOST_BUSY:
         plan.report.note(f"{about}: other programs kept up to {busy:.1f} cores busy meanwhile, so this machine can do better")
 
 
-def _rates(plan: Plan, figure: str, about: str, found: dict[str, Rounds]) -> None:
-    real = found["real"]
+def _rates(plan: Plan, figure: str, about: str, result: dict[str, Rounds]) -> None:
+    real = result["real"]
     measured = spread(real.rates, "/s")
-    if "bare" in found:
-        bare, part = found["bare"], PART_OF_BARE[figure]
+    if "bare" in result:
+        bare, part = result["bare"], PART_OF_BARE[figure]
         limit = f"{part} x {spread(bare.rates, '/s')} without a store"
         _add(plan, f"{about}, {CONNECTIONS} connections", measured, limit, real, bare, part)
-    if "single" in found:
-        single = found["single"]
+    if "single" in result:
+        single = result["single"]
         limit = f"{TIMES_SINGLE:g} x {spread(single.rates, '/s')} one transaction per request"
         _add(plan, f"{about}, beside single transactions", measured, limit, real, single, TIMES_SINGLE)
-    if "statement" in found:
-        each = found["statement"]
-        told = (
-            f"{measured} = {real.rate / each.rate:.2f} x {spread(each.rates, '/s')} one statement per request, each a transaction by itself"
-        )
-        plan.report.add(f"{about}, beside single statements", told, "no limit", None, statement=each.raw())
+    if "statement" in result:
+        statement = result["statement"]
+        times = f"{real.rate / statement.rate:.2f} x {spread(statement.rates, '/s')}"
+        reported = f"{measured} = {times} one statement per request, each a transaction by itself"
+        plan.report.add(f"{about}, beside single statements", reported, "no limit", None, statement=statement.raw())
 
 
-def _add(plan: Plan, what: str, measured: str, limit: str, real: Rounds, other: Rounds, times: float) -> None:
-    ratio = real.rate / other.rate if other.rate else 0.0
-    errors = real.errors + other.errors
+def _add(plan: Plan, what: str, measured: str, limit: str, real: Rounds, other_rounds: Rounds, times: float) -> None:
+    ratio = real.rate / other_rounds.rate if other_rounds.rate else 0.0
+    errors = real.errors + other_rounds.errors
     if errors:
         measured += f", {errors} ERRORS"
     met = ratio >= times and not errors
-    plan.report.add(what, f"{measured} = {ratio:.2f} x", limit, met, real=real.raw(), other=other.raw(), ratio=ratio, needed=times)
+    plan.report.add(what, f"{measured} = {ratio:.2f} x", limit, met, real=real.raw(), other=other_rounds.raw(), ratio=ratio, needed=times)
 
 
 def _latencies(plan: Plan, about: str, full: Rounds, halves: list[Rounds]) -> None:
@@ -79,7 +78,7 @@ def _latencies(plan: Plan, about: str, full: Rounds, halves: list[Rounds]) -> No
     limit = P99_FULL_MS if halves else None
     _p99(plan, f"{about}, p99 at full load", full, limit)
     for half, words, limit in zip(halves, ("half load", "the same rate without a store"), (P99_HALF_MS, None), strict=False):
-        rate = median(each.burst.wanted_rate or 0 for each in half.rounds)
+        rate = median(item.burst.wanted_rate or 0 for item in half.rounds)
         _p99(plan, f"{about}, p99 at {words} ({rate:,.0f}/s)", half, limit)
 
 
@@ -89,28 +88,28 @@ def _p99(plan: Plan, what: str, rounds: Rounds, limit: float | None) -> None:
     plan.report.add(what, measured, f"under {limit:g} ms" if limit else "no limit", met, rounds=rounds.raw())
 
 
-def _inbox(plan: Plan, about: str, found: dict[str, Rounds], half: Rounds | None) -> None:
+def _inbox(plan: Plan, about: str, result: dict[str, Rounds], half: Rounds | None) -> None:
     """What became of the calls meanwhile, and what receiving alone can do."""
-    keep = found["keep"]
-    for words, rounds in (("full", found["real"]), ("half", half)):
+    keep = result["keep"]
+    for words, rounds in (("full", result["real"]), ("half", half)):
         if rounds:
-            backlog = spread([each.backlog for each in rounds.rounds], " waited")
-            drained = spread([each.drain_seconds for each in rounds.rounds], " s", 1)
-            applied = spread([each.applied_rate for each in rounds.rounds], "/s applied")
-            told = f"{backlog}, drained in {drained}; meanwhile {applied}"
-            plan.report.add(f"{about}, inbox after a burst at {words} load", told, "no limit", None)
+            backlog = spread([item.backlog for item in rounds.rounds], " waited")
+            drained = spread([item.drain_seconds for item in rounds.rounds], " s", 1)
+            applied = spread([item.applied_rate for item in rounds.rounds], "/s applied")
+            reported = f"{backlog}, drained in {drained}; meanwhile {applied}"
+            plan.report.add(f"{about}, inbox after a burst at {words} load", reported, "no limit", None)
     measured = spread(keep.rates, "/s")
-    for other, words in (("bare", "without a store"), ("single-keep", "one transaction per request")):
-        if other in found:
-            measured += f" = {keep.rate / found[other].rate:.2f} x {spread(found[other].rates, '/s')} {words}"
+    for second, words in (("bare", "without a store"), ("single-keep", "one transaction per request")):
+        if second in result:
+            measured += f" = {keep.rate / result[second].rate:.2f} x {spread(result[second].rates, '/s')} {words}"
     plan.report.add(f"{about}, nobody applying meanwhile", measured, "no limit", None, keep=keep.raw())
 
 
 def _details(plan: Plan, about: str, all_rounds: list[Rounds]) -> None:
     rows = []
     for rounds in all_rounds:
-        bursts = [each.burst for each in rounds.rounds]
-        others = [each.others for each in rounds.rounds if each.others is not None]
+        bursts = [item.burst for item in rounds.rounds]
+        others = [item.others for item in rounds.rounds if item.others is not None]
         late = [burst.late_p99_ms for burst in bursts if burst.late_p99_ms is not None]
         rows.append(
             [
@@ -120,11 +119,11 @@ def _details(plan: Plan, about: str, all_rounds: list[Rounds]) -> None:
                 spread([burst.p99_ms for burst in bursts], "", 2),
                 spread([burst.p999_ms for burst in bursts], "", 1),
                 spread([burst.max_ms for burst in bursts], "", 1),
-                spread([each.cpu_us for each in rounds.rounds], ""),
+                spread([item.cpu_us for item in rounds.rounds], ""),
                 spread(others, "", 2) if others else "",
                 spread(late, "", 2) if late else "",
-                spread([each.applied_rate for each in rounds.rounds], "") if any(each.applied for each in rounds.rounds) else "",
-                spread([each.backlog for each in rounds.rounds], "") if any(each.backlog for each in rounds.rounds) else "",
+                spread([item.applied_rate for item in rounds.rounds], "") if any(item.applied for item in rounds.rounds) else "",
+                spread([item.backlog for item in rounds.rounds], "") if any(item.backlog for item in rounds.rounds) else "",
             ]
         )
     columns = ["variant", "answers/s", "p50 ms", "p99 ms", "p99.9 ms", "max ms", "server CPU us/request"]

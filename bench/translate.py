@@ -35,8 +35,8 @@ def measure(plan: Plan) -> None:
     """Every fixture of every adapter."""
     print("translate: every recorded call of every tool", flush=True)
     tools = list(_tools(load_adapters()))
-    calls = [each for tool in tools for each in tool.calls]
-    items = [each for tool in tools for each in tool.items]
+    calls = [item for tool in tools for item in tool.calls]
+    items = [item for tool in tools for item in tool.items]
     slow = [tool.name for tool in tools if median(tool.calls) >= TYPICAL_US]
     what = f"translate, typical call ({len(calls)} recorded calls of {len(tools)} tools)"
     plan.report.add(what, f"{median(calls):.0f} us (slowest {max(calls):.0f})", f"under {TYPICAL_US:g} us", median(calls) < TYPICAL_US)
@@ -60,8 +60,8 @@ def _tools(adapters: Adapters) -> Iterator[Tool]:
 def _time(adapters: Adapters, tool: Tool, channel: str, request: dict[str, object]) -> None:
     text = request.get("text")
     body = text.encode() if isinstance(text, str) else json.dumps(request["body"]).encode()
-    told = request.get("headers", {})
-    headers = {str(name).lower(): str(value) for name, value in told.items()} if isinstance(told, dict) else {}
+    reported = request.get("headers", {})
+    headers = {str(name).lower(): str(value) for name, value in reported.items()} if isinstance(reported, dict) else {}
     call = WebhookRequest(channel, headers, str(request.get("query", "")), body)
     try:
         events = len(adapters.translate(call).events)
@@ -82,7 +82,7 @@ def _once(adapters: Adapters, call: WebhookRequest) -> float:
 
 def _details(plan: Plan, tools: list[Tool]) -> None:
     rows = []
-    for tool in sorted(tools, key=lambda one: -median(one.calls)):
+    for tool in sorted(tools, key=lambda first_tool: -median(first_tool.calls)):
         items = f"{max(tool.items):.0f}" if tool.items else ""
         late = "" if median(tool.calls) < TYPICAL_US and max(tool.items, default=0) <= ITEM_US else "MISSED"
         rows.append([tool.name, str(len(tool.calls)), f"{median(tool.calls):.0f}", f"{max(tool.calls):.0f}", items, late])

@@ -77,8 +77,8 @@ def _burst(address: Address, shape: Shape, connections: int, seconds: float, rat
         script = Path(folder) / "load.lua"
         script.write_text(_script(address, shape, connections / rate * 1000 if rate else 0))
         # wrk counts in whole seconds.
-        whole = max(1, round(seconds))
-        command = ["wrk", "-t1", f"-c{connections}", f"-d{whole}s", "--timeout", "10s", "-s", str(script), address.url]
+        full = max(1, round(seconds))
+        command = ["wrk", "-t1", f"-c{connections}", f"-d{full}s", "--timeout", "10s", "-s", str(script), address.url]
         said = subprocess.run(command, capture_output=True, text=True, check=True).stdout
     document = json.loads(said.strip().splitlines()[-1])
     return Burst(
@@ -94,14 +94,14 @@ def _burst(address: Address, shape: Shape, connections: int, seconds: float, rat
 
 
 def _script(address: Address, shape: Shape, gap_ms: float) -> str:
-    rest = f" HTTP/1.1\r\nHost: {address.host}\r\nContent-Type: application/json\r\nContent-Length: "
+    remaining = f" HTTP/1.1\r\nHost: {address.host}\r\nContent-Type: application/json\r\nContent-Length: "
     run = new_run()
     return SCRIPT % {
         "run": _quoted(run),
         "start": first_second(),
         "gap": gap_ms,
         "kinds": ", ".join(_quoted(kind) for kind in KINDS),
-        "rest": _quoted(rest),
+        "rest": _quoted(remaining),
         "block": PEOPLE * len(KINDS),
         "people": PEOPLE,
         "first": first_known(run, shape.known),
@@ -116,7 +116,7 @@ def _script(address: Address, shape: Shape, gap_ms: float) -> str:
 def _filled(text: str) -> str:
     """A text with names in it as Lua puts it together."""
     pieces = NAMED.split(text)
-    return " .. ".join(each if odd % 2 else _quoted(each) for odd, each in enumerate(pieces) if each or not text)
+    return " .. ".join(piece if odd % 2 else _quoted(piece) for odd, piece in enumerate(pieces) if piece or not text)
 
 
 def _quoted(text: str) -> str:

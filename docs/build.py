@@ -348,18 +348,18 @@ BEARER = "the secret itself in a header or in the address"
 
 def tools() -> str:
     """Render a table of the tools, and a section for each."""
-    known = catalogue()
+    expected = catalogue()
     lines = ["Evidence for each fact: " + "; ".join(f"**{mark}** {meaning}" for mark, meaning in MARKS.items()) + ".", ""]
     lines += ["*API*: what requests to it are for, tried against servers of ours that speak the published calls, on no live account.", ""]
     lines += ["| Tool | Name | Channel | Evidence | Seen | API | Signs its webhooks |", "|---|---|---|---|---|---|---|"]
-    for tool in known:
+    for tool in expected:
         signs = "yes" if tool.proofs else "no"
         uses = ", ".join(uses_of_api(tool.channel, tool.tool, is_fetched=tool.is_fetched))
         evidence = ", ".join(tool.evidence)
         lines.append(
             f"| [{tool.title}](../../{tool.guide}) | `{tool.tool}` | {tool.channel} | {tool.marks} | {evidence} | {uses} | {signs} |"
         )
-    for tool in known:
+    for tool in expected:
         lines += _tool(tool)
     return "\n".join(lines)
 

@@ -120,7 +120,9 @@ def _plan(options: argparse.Namespace, folder: Path, stack: ExitStack) -> Plan:
 
 
 def _say_about(plan: Plan, options: argparse.Namespace, seconds: float) -> None:
-    if left_out := [each for each in FAULTS if each not in options.only] + [each for each in ENGINES if each not in options.engines]:
+    if left_out := [fault for fault in FAULTS if fault not in options.only] + [
+        engine for engine in ENGINES if engine not in options.engines
+    ]:
         plan.report.note(f"not tested in this run: {', '.join(left_out)}")
     plan.report.note(f"the whole run took {seconds:.0f} s; moments were chosen from seed {options.seed}")
     plan.report.write(options.out)

@@ -61,7 +61,7 @@ class Findings:
     @property
     def complaints(self) -> list[str]:
         """The first few findings as text."""
-        return [each for kind in (self.faults, self.losses, self.doubles, self.missed) for each in sorted(kind)[:TOLD]]
+        return [item for kind in (self.faults, self.losses, self.doubles, self.missed) for item in sorted(kind)[:TOLD]]
 
     def exactly(self, count: int, what: str, *, least: int = 1) -> None:
         """Add a finding unless `count` is 1, or 0 where `least` is 0."""
@@ -94,13 +94,13 @@ def check(database: str, journal: Journal, *, answered_only: bool = False) -> Fi
 
     With `answered_only`, a stored record whose request got no response is a finding too.
     """
-    found = Findings(journal.client)
-    asyncio.run(_check(database, journal, found, answered_only))
+    findings = Findings(journal.client)
+    asyncio.run(_check(database, journal, findings, answered_only))
     if database.startswith("sqlite"):
-        check_integrity(database.removeprefix("sqlite:///"), found)
-    for each in journal.odd[:5]:
-        found.fault(f"an answer nobody should get: {each}")
-    return found
+        check_integrity(database.removeprefix("sqlite:///"), findings)
+    for item in journal.odd[:5]:
+        findings.fault(f"an answer nobody should get: {item}")
+    return findings
 
 
 def contacts_of(database: str, client_id: str) -> int:
@@ -117,67 +117,67 @@ async def _count(database: str, client_id: str) -> int:
         await store.close()
 
 
-async def _check(database: str, journal: Journal, found: Findings, answered_only: bool) -> None:
+async def _check(database: str, journal: Journal, findings: Findings, answered_only: bool) -> None:
     store = await open_store(database, as_is=True)
     try:
         client = await store.read(find_client(journal.client))
         assert client is not None, "the client itself is gone"
         stored = await _contacts(store, client.number)
-        _check_created(stored, journal, found)
-        _check_patched(stored, journal, found)
-        _check_webhooks(stored, await _deliveries(store, client.number), journal, found)
+        _check_created(stored, journal, findings)
+        _check_patched(stored, journal, findings)
+        _check_webhooks(stored, await _deliveries(store, client.number), journal, findings)
         if answered_only:
-            _check_unacknowledged(stored, journal, found)
+            _check_unacknowledged(stored, journal, findings)
         async for difference in consistency_service.verify(store, client.number, consistency_service.Verified(), lambda: None):
-            found.fault(f"not what the kept events say: {difference}")
+            findings.fault(f"not what the kept events say: {difference}")
     finally:
         await store.close()
 
 
-def _check_created(stored: StoredContacts, journal: Journal, found: Findings) -> None:
+def _check_created(stored: StoredContacts, journal: Journal, findings: Findings) -> None:
     by_name: dict[str | None, list[Contact]] = defaultdict(list)
     for contact, _ in stored:
         by_name[contact.first_name].append(contact)
     for name, number in (journal.created | journal.created_once).items():
         there = by_name[name]
-        found.exactly(len(there), f"contact {name}", least=int(number is not None))
+        findings.exactly(len(there), f"contact {name}", least=int(number is not None))
         if number is not None and there and there[0].id != number:
-            found.fault(f"contact {name} was acknowledged as {number} and is {there[0].id}")
+            findings.fault(f"contact {name} was acknowledged as {number} and is {there[0].id}")
         if there and name in journal.never_stored:
-            found.fault(f"contact {name} was refused and is there")
-        if any(len(each.custom_fields) != 2 for each in there):
-            found.fault(f"contact {name} is half-written")
+            findings.fault(f"contact {name} was refused and is there")
+        if any(len(item.custom_fields) != 2 for item in there):
+            findings.fault(f"contact {name} is half-written")
 
 
-def _check_unacknowledged(stored: StoredContacts, journal: Journal, found: Findings) -> None:
+def _check_unacknowledged(stored: StoredContacts, journal: Journal, findings: Findings) -> None:
     names, emails = {contact.first_name for contact, _ in stored}, {contact.email for contact, _ in stored}
     ids = {contact.id: contact for contact, _ in stored}
     silent = [f"contact {name}" for name, number in (journal.created | journal.created_once).items() if number is None and name in names]
-    silent += [f"webhook call about {email}" for email, known in journal.webhooks.items() if not known and email in emails]
-    silent += [f"erasure of contact {who}" for who, known in journal.erased.items() if not known and who not in ids]
+    silent += [f"webhook call about {email}" for email, webhook in journal.webhooks.items() if not webhook and email in emails]
+    silent += [f"erasure of contact {who}" for who, value in journal.erased.items() if not value and who not in ids]
     for who, place in journal.patched.items():
         if who in ids and int(ids[who].last_name or 0) > place.acknowledged:
             silent.append(f"patch of contact {who}")
     for what in silent:
-        found.add_lost(f"the answer to a call that was carried out: {what}")
+        findings.add_lost(f"the answer to a call that was carried out: {what}")
 
 
-def _check_patched(stored: StoredContacts, journal: Journal, found: Findings) -> None:
+def _check_patched(stored: StoredContacts, journal: Journal, findings: Findings) -> None:
     by_id = {contact.id: contact for contact, _ in stored}
     for who, place in journal.patched.items():
         contact = by_id.get(who)
         if contact is None or int(contact.last_name or 0) < place.acknowledged:
-            found.add_lost(f"patch {place.acknowledged} of contact {who}")
-        elif {contact.last_name, *(each.value for each in contact.custom_fields)} != {contact.last_name}:
-            found.fault(f"patch of contact {who} is half-written")
+            findings.add_lost(f"patch {place.acknowledged} of contact {who}")
+        elif {contact.last_name, *(custom_field.value for custom_field in contact.custom_fields)} != {contact.last_name}:
+            findings.fault(f"patch of contact {who} is half-written")
         elif int(contact.last_name or 0) > place.sent:
-            found.fault(f"contact {who} has a name that nobody sent")
+            findings.fault(f"contact {who} has a name that nobody sent")
     for who, acknowledged in journal.erased.items():
         if acknowledged and who in by_id:
-            found.add_lost(f"erasure of contact {who}")
+            findings.add_lost(f"erasure of contact {who}")
 
 
-def _check_webhooks(stored: StoredContacts, states: Counter[str], journal: Journal, found: Findings) -> None:
+def _check_webhooks(stored: StoredContacts, states: Counter[str], journal: Journal, findings: Findings) -> None:
     """Each webhook call is one delivery that was applied, one contact, and one event in its history.
 
     A call that was sent again before the first was applied is stored once more, and ends as `ignored` (decision 5).
@@ -187,15 +187,15 @@ def _check_webhooks(stored: StoredContacts, states: Counter[str], journal: Journ
         by_email[contact.email].append(events)
     for email, acknowledged in journal.webhooks.items():
         there = by_email[email]
-        found.exactly(len(there), f"webhook call about {email}", least=int(acknowledged))
+        findings.exactly(len(there), f"webhook call about {email}", least=int(acknowledged))
         for events in there:
-            found.exactly(len(events), f"event of {email}")
+            findings.exactly(len(events), f"event of {email}")
     least, most = sum(journal.webhooks.values()), len(journal.webhooks)
     extra = max(states["applied"] - most, states.total() - 2 * most)
     for number in range(extra):
-        found.add_duplicate(f"a delivery, {number + 1} of {extra}")
+        findings.add_duplicate(f"a delivery, {number + 1} of {extra}")
     if states["applied"] < least or set(states) - {"applied", "ignored"}:
-        found.fault(f"deliveries are {dict(states)}, and {least} to {most} should be applied")
+        findings.fault(f"deliveries are {dict(states)}, and {least} to {most} should be applied")
 
 
 async def _contacts(store: Store, client: int) -> StoredContacts:
@@ -213,14 +213,14 @@ async def _deliveries(store: Store, client: int) -> Counter[str]:
     after: int | None = 0
     while after is not None:
         page = await store.read(audit_deliveries(client, after, PAGE))
-        states.update(each.state for each in page.deliveries)
+        states.update(delivery.state for delivery in page.deliveries)
         after = page.last
     return states
 
 
-def check_integrity(path: str, found: Findings) -> None:
+def check_integrity(path: str, findings: Findings) -> None:
     """Add a finding if a SQLite file is damaged."""
     with apsw.Connection(path, flags=apsw.SQLITE_OPEN_READONLY) as connection:
         result = [row[0] for row in connection.execute("PRAGMA integrity_check")]
     if result != ["ok"]:
-        found.fault(f"the file is damaged: {result[:3]}")
+        findings.fault(f"the file is damaged: {result[:3]}")

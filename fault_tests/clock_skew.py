@@ -47,7 +47,7 @@ def dated_webhooks(rng: random.Random) -> list[DatedWebhook]:
     times = [edges.pop() if edges else rng.randrange(FIRST, LAST, SECOND) for _ in moments]
     rng.shuffle(times)
     people = [f"person{number % PEOPLE}@example.com" for number in range(len(moments))]
-    return [DatedWebhook(*each) for each in zip(people, rng.choices(KINDS, k=len(moments)), times, moments, strict=True)]
+    return [DatedWebhook(*item) for item in zip(people, rng.choices(KINDS, k=len(moments)), times, moments, strict=True)]
 
 
 def send(api: ApiClient, journal: Journal, read_contacts: DatedWebhook) -> None:
@@ -61,54 +61,54 @@ def send(api: ApiClient, journal: Journal, read_contacts: DatedWebhook) -> None:
     journal.note(answer.status, answer.seconds, read_contacts.kind)
 
 
-def read_contacts(api: ApiClient, found: Findings) -> dict[str, Any]:
+def read_contacts(api: ApiClient, findings: Findings) -> dict[str, Any]:
     """Read all contacts with their timelines over the API, by e-mail address; check the order of lists and timelines."""
     listed = _pages(api, CONTACTS)
     changed = _pages(api, f"{CONTACTS}?updated_since=1970-01-01T00:00:00Z")
-    _check_sorted([(from_text(each["updated_time"]), each["id"]) for each in changed], "changes in the list of contacts", found)
-    if {each["id"] for each in listed} != {each["id"] for each in changed}:
-        found.fault("the list of contacts and that of changed contacts are not the same")
-    seen = {}
-    for each in listed:
-        if (each.get("email") or "").startswith("person"):
-            timeline = _pages(api, f"{CONTACTS}/{each['id']}/timeline")
+    _check_sorted([(from_text(item["updated_time"]), item["id"]) for item in changed], "changes in the list of contacts", findings)
+    if {page["id"] for page in listed} != {item["id"] for item in changed}:
+        findings.fault("the list of contacts and that of changed contacts are not the same")
+    observed = {}
+    for entry in listed:
+        if (entry.get("email") or "").startswith("person"):
+            timeline = _pages(api, f"{CONTACTS}/{entry['id']}/timeline")
             _check_sorted(
-                [from_text(event["occurred_at"]) for event in reversed(timeline)], f"the timeline of {each['email']}", found, equal=True
+                [from_text(event["occurred_at"]) for event in reversed(timeline)], f"the timeline of {entry['email']}", findings, equal=True
             )
-            seen[each["email"]] = _plain(each) | {"timeline": [_plain(event) for event in timeline]}
-    return seen
+            observed[entry["email"]] = _plain(entry) | {"timeline": [_plain(event) for event in timeline]}
+    return observed
 
 
 def expected_contacts(calls: list[DatedWebhook]) -> dict[str, Any]:
     """Compute the dates and the timeline order of each contact from the events alone."""
     by_email: dict[str, list[DatedWebhook]] = defaultdict(list)
-    for each in calls:
-        by_email[each.email].append(each)
+    for item in calls:
+        by_email[item.email].append(item)
     return {email: _dates(calls) for email, calls in by_email.items()}
 
 
-def compare(seen: dict[str, Any], wanted: dict[str, Any], what: str, found: Findings) -> None:
+def compare(observed: dict[str, Any], wanted: dict[str, Any], what: str, findings: Findings) -> None:
     """Add a finding for every expected field that differs."""
-    if seen.keys() != wanted.keys():
-        found.fault(f"the contacts are not those of {what}")
+    if observed.keys() != wanted.keys():
+        findings.fault(f"the contacts are not those of {what}")
     for email, fields in wanted.items():
         for name, value in fields.items():
             if name == "times":
-                there: object = sorted(event["occurred_at"] for event in seen.get(email, {}).get("timeline", ()))
+                there: object = sorted(event["occurred_at"] for event in observed.get(email, {}).get("timeline", ()))
             else:
-                there = seen.get(email, {}).get(name)
+                there = observed.get(email, {}).get(name)
             if there != value:
-                found.fault(f"{name} of {email} is not that of {what}: {str(there)[:90]}, and should be {str(value)[:90]}")
+                findings.fault(f"{name} of {email} is not that of {what}: {str(there)[:90]}, and should be {str(value)[:90]}")
 
 
 def _dates(calls: list[DatedWebhook]) -> dict[str, Any]:
-    sent = sorted(each.effective_us for each in calls if each.kind == "email_sent")
-    replies = [each.effective_us for each in calls if each.kind == "reply_received"]
+    sent = sorted(item.effective_us for item in calls if item.kind == "email_sent")
+    replies = [item.effective_us for item in calls if item.kind == "reply_received"]
     return {
         "first_campaign_email_sent": to_text(sent[0]) if sent else None,
         "last_campaign_email_sent": to_text(sent[-1]) if sent else None,
         "last_reply_received": to_text(max(replies)) if replies else None,
-        "times": sorted(to_text(each.effective_us) for each in calls),
+        "times": sorted(to_text(item.effective_us) for item in calls),
     }
 
 
@@ -127,6 +127,6 @@ def _pages(api: ApiClient, path: str) -> list[dict[str, Any]]:
     return rows
 
 
-def _check_sorted(values: list[Any], what: str, found: Findings, *, equal: bool = False) -> None:
+def _check_sorted(values: list[Any], what: str, findings: Findings, *, equal: bool = False) -> None:
     if any(later < earlier or (later == earlier and not equal) for earlier, later in pairwise(values)):
-        found.fault(f"{what} are out of order")
+        findings.fault(f"{what} are out of order")

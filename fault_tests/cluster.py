@@ -125,17 +125,17 @@ class Cluster:
 
     @property
     def _programs(self) -> Path:
-        found = tools()
-        return Path(found.POSTGRES_VERSIONS[found.TARGET_POSTGRES_VERSION])
+        result = tools()
+        return Path(result.POSTGRES_VERSIONS[result.TARGET_POSTGRES_VERSION])
 
     def _own_folder(self) -> None:
         for folder in (self.folder, *([self.log_elsewhere] if self.log_elsewhere else [])):
             folder.mkdir(exist_ok=True)
             if os.geteuid() == 0:
-                found = tools()
-                found.ensure_user_exists(SYSTEM_USER)
-                found.ensure_prefix_permissions(folder)
-                found.ensure_prefix_permissions(self._programs / "initdb")  # root may have a project in a folder closed to others
+                result = tools()
+                result.ensure_user_exists(SYSTEM_USER)
+                result.ensure_prefix_permissions(folder)
+                result.ensure_prefix_permissions(self._programs / "initdb")  # root may have a project in a folder closed to others
                 shutil.chown(folder, SYSTEM_USER)
 
     def _run(self, program: str, *arguments: str) -> None:

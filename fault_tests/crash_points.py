@@ -37,10 +37,10 @@ def kept() -> None:
     """Die after the delivery is stored, before the response."""
     keep: Callable[..., Any] = webhooks.receive_webhook
 
-    async def then_die(*given: Any, **named: Any) -> Any:
-        found = await keep(*given, **named)
+    async def then_die(*value: Any, **named: Any) -> Any:
+        result = await keep(*value, **named)
         kill_self()
-        return found
+        return result
 
     mutants.replace(webhooks, "receive_webhook", then_die)
 
@@ -49,8 +49,8 @@ def claimed() -> None:
     """Die after deliveries are claimed, before one is translated."""
     translator: Callable[..., Any] = events_worker.translator
 
-    def dying(*given: Any) -> Any:
-        translate = translator(*given)
+    def dying(*value: Any) -> Any:
+        translate = translator(*value)
         return lambda delivery: (kill_self(), translate(delivery))[1]
 
     mutants.replace(events_worker, "translator", dying)
@@ -77,8 +77,8 @@ def _die_in_transaction(most: int | None) -> None:
 
 
 def _dying_plan(plan_of: Callable[..., Any], most: int | None) -> Callable[..., Any]:
-    def plan(*given: Any) -> Any:
-        steps, rows, count = plan_of(*given), None, 0
+    def plan(*value: Any) -> Any:
+        steps, rows, count = plan_of(*value), None, 0
         while True:
             try:
                 wanted = steps.send(rows)
@@ -105,12 +105,12 @@ def _die_after(owner: Any, name: str) -> Callable[[], None]:
     """Return a point after a coroutine function of a class or module has ended."""
 
     def install() -> None:
-        whole: Callable[..., Any] = getattr(owner, name)
+        full_callable: Callable[..., Any] = getattr(owner, name)
 
-        async def then_die(*given: Any, **named: Any) -> Any:
-            found = await whole(*given, **named)
+        async def then_die(*value: Any, **named: Any) -> Any:
+            result = await full_callable(*value, **named)
             kill_self()
-            return found
+            return result
 
         mutants.replace(owner, name, then_die)
 

@@ -81,7 +81,7 @@ def quick_webhooks(seconds: str) -> None:
     """Shorten the time-outs, retry schedule and leases of outgoing webhooks, and name the process in a header."""
     plain = http_client.WebhookClient.post
 
-    async def named(client: http_client.WebhookClient, url: str, headers: Mapping[str, str], body: bytes) -> http_client.Answer:
+    async def named(client: http_client.WebhookClient, url: str, headers: Mapping[str, str], body: bytes) -> http_client.ReceiverAnswer:
         return await plain(client, url, {**headers, SENDER: str(os.getpid())}, body)
 
     mutants.replace(http_client.WebhookClient, "post", named)
@@ -109,8 +109,8 @@ WAYS: dict[str, Callable[[str], None]] = {
 def main() -> None:
     """Install the faults, then run `touchbase`."""
     wanted, *arguments = sys.argv[1:]
-    for each in wanted.split(","):
-        name, _, argument = each.partition(":")
+    for word in wanted.split(","):
+        name, _, argument = word.partition(":")
         if name in WAYS:
             WAYS[name](argument)
         else:

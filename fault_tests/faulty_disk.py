@@ -114,7 +114,7 @@ class VolatileDisk(apsw.VFS):
     def cache_of(self, path: str, content: Any) -> Cache:
         """Get the cache of a path; the first call reads the file."""
         with self._lock:
-            found = self._caches.get(path)
-            if found is None:
-                found = self._caches[path] = Cache(content())
-            return found
+            response = self._caches.get(path)
+            if response is None:
+                response = self._caches[path] = Cache(content())
+            return response

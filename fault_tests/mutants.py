@@ -152,20 +152,20 @@ def no_deadline() -> None:
 
 def no_limit() -> None:
     """Accept any number of concurrent requests."""
-    whole = rate_limiter.RateLimiter
-    replace(rate_limiter, "RateLimiter", lambda rates, requests: whole(rates, requests=ALL_DAY))
+    full_rate_limiter = rate_limiter.RateLimiter
+    replace(rate_limiter, "RateLimiter", lambda rates, requests: full_rate_limiter(rates, requests=ALL_DAY))
 
 
 def no_graceful_stop() -> None:
     """On shutdown, close connections that wait for a response."""
-    whole = server_server.Server.shutdown
+    full_shutdown = server_server.Server.shutdown
 
     async def shutdown(self: Any, sockets: Any = None) -> None:
         while not self.server_state.tasks:  # noqa: ASYNC110 - under load it is not long until somebody waits
             await asyncio.sleep(0)
-        for each in list(self.server_state.connections):
-            each.transport.abort()
-        await whole(self, sockets)
+        for item in list(self.server_state.connections):
+            item.transport.abort()
+        await full_shutdown(self, sockets)
 
     replace(server_server.Server, "shutdown", shutdown)
 
@@ -223,12 +223,12 @@ def no_refusal() -> None:
     """Acknowledge webhooks even if the store fails."""
     keep: Callable[..., Any] = webhooks.receive_webhook
 
-    async def kept(*given: Any, **named: Any) -> StoredDelivery:
+    async def kept(*value: Any, **named: Any) -> StoredDelivery:
         try:
-            found: StoredDelivery = await keep(*given, **named)
+            stored_delivery: StoredDelivery = await keep(*value, **named)
         except Overloaded:
             return StoredDelivery(0, True)
-        return found
+        return stored_delivery
 
     replace(webhooks, "receive_webhook", kept)
 
@@ -241,11 +241,11 @@ def no_event_times() -> None:
 
 def no_apply() -> None:
     """Ignore every seventh delivery."""
-    whole = projection.outcome_of
+    full = projection.outcome_of
 
-    def outcome(seen: event_normalization.NormalizedDelivery) -> event_normalization.DeliveryOutcome:
-        made = whole(seen)
-        return replaced(made, subjects=[]) if seen.delivery.id % 7 == 0 else made
+    def outcome(normalized_delivery: event_normalization.NormalizedDelivery) -> event_normalization.DeliveryOutcome:
+        created = full(normalized_delivery)
+        return replaced(created, subjects=[]) if normalized_delivery.delivery.id % 7 == 0 else created
 
     replace(projection, "outcome_of", outcome)
 
@@ -268,12 +268,12 @@ def no_job_transaction() -> None:
 async def _step_in_two(self: Any, commands: Any, checkpoint: Any) -> Any:
     self.check()
     at, job = self.clock(), self.job
-    results = [await self.store.write(replaced(each, dry_run=True)) for each in commands]
+    results = [await self.store.write(replaced(command, dry_run=True)) for command in commands]
     reached = checkpoint(results)
     await self.store.write(execute_step(job.client, job.id, job.token, at, at + runner.LEASE, [], lambda _: reached))
     job.position, job.progress = reached.position, reached.progress
     await asyncio.sleep(BETWEEN_SECONDS)
-    return [await self.store.write(each) for each in commands]
+    return [await self.store.write(command) for command in commands]
 
 
 _WITHOUT_EVENT_TIMES = """
@@ -288,10 +288,10 @@ process.main()
 
 def answers_again() -> None:
     """Queue an answer again whose lease has ended without a result."""
-    whole = answers.EXPIRE_ANSWERS
+    full_expire_answers = answers.EXPIRE_ANSWERS
     body = "UPDATE answer t SET state = 'queued', reason = p.reason FROM p WHERE t.client = p.client AND t.id = p.id "
     body += "AND t.state = 'sending' AND t.due_us <= p.now_us RETURNING t.id"
-    replace(answers, "EXPIRE_ANSWERS", Statement("answers_again", whole.columns, body=body, by_row=True))
+    replace(answers, "EXPIRE_ANSWERS", Statement("answers_again", full_expire_answers.columns, body=body, by_row=True))
 
 
 def replace(module: Any, name: str, stand_in: object) -> None:

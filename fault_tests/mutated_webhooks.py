@@ -71,25 +71,25 @@ class Tally:
 @lru_cache(maxsize=1)
 def recorded() -> list[Call]:
     """Load the fixtures of all adapters."""
-    found: list[Call] = []
+    calls: list[Call] = []
     for channel in CHANNELS:
         for file in sorted((HOME / channel).glob("*/fixtures/*.json")):
             request = json.loads(file.read_text(encoding="utf-8"))["request"]
             body = request["text"].encode() if "text" in request else json.dumps(request["body"]).encode()
             headers = {name.lower(): str(value) for name, value in request.get("headers", {}).items()}
-            found.append(Call(channel, headers, request.get("query", ""), body))
-    return found
+            calls.append(Call(channel, headers, request.get("query", ""), body))
+    return calls
 
 
 @lru_cache(maxsize=1)
 def headers() -> list[str]:
     """Header names that adapters or signature checks may read: every string in their source that looks like one."""
-    found = {f"{whose}-{what}" for whose in ("svix", "webhook") for what in ("id", "timestamp", "signature")}  # made of two texts there
+    results = {f"{whose}-{what}" for whose in ("svix", "webhook") for what in ("id", "timestamp", "signature")}  # made of two texts there
     for file in HOME.rglob("*.py"):
         for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
             if isinstance(node, ast.Constant) and isinstance(node.value, str) and HEADER.fullmatch(node.value.lower()):
-                found.add(node.value.lower())
-    return sorted(found)
+                results.add(node.value.lower())
+    return sorted(results)
 
 
 @lru_cache(maxsize=1)

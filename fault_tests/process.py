@@ -97,8 +97,8 @@ class Process:
     def _listens(self) -> Address:
         assert self._process.stdout is not None
         for line in self._process.stdout:
-            if found := LISTENS.search(line):
-                return Address(found[1], int(found[2]))
+            if search := LISTENS.search(line):
+                return Address(search[1], int(search[2]))
         raise CannotMeasure(f"the server did not start:\n{self.log.read_text(errors='replace')[-2000:]}")
 
     def _reaped(self, seconds: float) -> int:

@@ -167,18 +167,18 @@ def _respond(connection: socket.socket, way: str) -> bool:
 
 def add_endpoint(api: ApiClient, origin: str) -> int:
     """Add an endpoint for all events; return its id."""
-    made: int = api.expect_ok("POST", "/public/v2/webhook-endpoints", {"url": f"{origin}/hooks"})["id"]
-    return made
+    webhook_endpoint_id: int = api.expect_ok("POST", "/public/v2/webhook-endpoints", {"url": f"{origin}/hooks"})["id"]
+    return webhook_endpoint_id
 
 
-def wait_until_sent(plan: Plan, api: ApiClient, endpoint: int, receiver: Receiver, found: Findings) -> None:
+def wait_until_sent(plan: Plan, api: ApiClient, endpoint: int, receiver: Receiver, findings: Findings) -> None:
     """Wait until nothing waits any more."""
     before, until = -1, time.perf_counter() + plan.stall_limit
     while api.expect_ok("GET", f"/public/v2/webhook-endpoints/{endpoint}")["progress"]["waiting"]:
         if len(receiver.got) != before:
             before, until = len(receiver.got), time.perf_counter() + plan.stall_limit
         if time.perf_counter() > until:
-            found.fault("events wait and nothing is sent")
+            findings.fault("events wait and nothing is sent")
             return
         time.sleep(0.05)
 
@@ -186,14 +186,14 @@ def wait_until_sent(plan: Plan, api: ApiClient, endpoint: int, receiver: Receive
 def stored_as_delivered(database: str, client: str, endpoint: int) -> set[int]:
     """Return the events that are stored as delivered to an endpoint."""
     [served] = _read(database, client, lambda number: read_served(number, [endpoint]))
-    waiting = {one.sequence for one in served.pending}
+    waiting = {item.sequence for item in served.pending}
     return {*range(served.progress.start + 1, served.progress.position + 1)} - waiting
 
 
 def timed_out(database: str, client: str) -> Counter[int]:
     """Return the events of which the sender noted time-outs, with their number."""
     attempts = _read(database, client, lambda number: list_attempts(number, MOST_ATTEMPTS, outcome=TIMEOUT))
-    return Counter(one.sequence for one in attempts)
+    return Counter(attempt.sequence for attempt in attempts)
 
 
 def newest_event(database: str, client: str) -> int:
@@ -216,34 +216,34 @@ def _read(database: str, client: str, question: Callable[[int], Query[T]]) -> T:
     return asyncio.run(read())
 
 
-def check_requests(got: list[Request], events: int, stored: dict[int, set[int]], late: Counter[int], found: Findings) -> int:
+def check_requests(got: list[Request], events: int, stored: dict[int, set[int]], late: Counter[int], findings: Findings) -> int:
     """Compare requests with the log; return the number of repeats.
 
     Each event arrived, in the order of its record, and came again after a kill only, and only if it was not `stored` before that one.
     Events of `late`, by the number of time-outs that the sender noted, may come again if that is more than the receiver caused: the
     machine stood still, and the sender did not get a response in time.
     """
-    missed = late - Counter(one.sequence for one in got if one.way in LATE)
+    missed = late - Counter(first_item.sequence for first_item in got if first_item.way in LATE)
     first: dict[int, int] = {}
     answered: set[tuple[int, int]] = set()
     for place, one in enumerate(got):
         if (one.sequence, one.run) in answered and not missed[one.sequence]:
-            found.add_duplicate(f"event {one.sequence}, without a kill since its 200 (after {one.run})")
+            findings.add_duplicate(f"event {one.sequence}, without a kill since its 200 (after {one.run})")
         if one.is_delivered:
             answered.add((one.sequence, one.run))
             first.setdefault(one.sequence, place)
         for run in range(1, one.run + 1):
             if one.sequence in stored.get(run, ()):
-                found.add_duplicate(f"event {one.sequence}, stored before kill {run}")
+                findings.add_duplicate(f"event {one.sequence}, stored before kill {run}")
     for sequence in range(1, events + 1):
         if sequence not in first:
-            found.add_lost(f"event {sequence}")
+            findings.add_lost(f"event {sequence}")
     of_record: defaultdict[int, set[int]] = defaultdict(set)
     for one in got:
         of_record[one.record].add(one.sequence)
     for record, sequences in of_record.items():
-        places = [first[each] for each in sorted(sequences) if each in first]
+        places = [first[item] for item in sorted(sequences) if item in first]
         if places != sorted(places):
-            found.fault(f"the events of contact {record} arrived out of order")
-    again = Counter(one.sequence for one in got if one.is_delivered)
+            findings.fault(f"the events of contact {record} arrived out of order")
+    again = Counter(first_item.sequence for first_item in got if first_item.is_delivered)
     return sum(count - 1 for count in again.values())

@@ -46,7 +46,7 @@ class Row:
     def cells(self) -> list[str]:
         """The cells of a table row."""
         more = ", ".join(f"{name} {value:,.2f}" if isinstance(value, float) else f"{name} {value}" for name, value in self.more.items())
-        counts = [f"{each:,}" for each in (self.rounds, self.acknowledged, self.lost, self.twice)]
+        counts = [f"{item:,}" for item in (self.rounds, self.acknowledged, self.lost, self.twice)]
         return [self.fault, NAMES[self.engine], *counts, f"{self.p99_ms:,.1f} ms" if self.p99_ms else "-", more, self.verdict]
 
 
@@ -61,17 +61,17 @@ class Report:
     notes: list[str] = field(default_factory=list)
 
     def add(
-        self, fault: str, engine: str, rounds: int, acknowledged: int, found: Findings, p99_ms: float = 0.0, broken: str | None = None,
+        self, fault: str, engine: str, rounds: int, acknowledged: int, findings: Findings, p99_ms: float = 0.0, broken: str | None = None,
         **more: float | int | str,
     ) -> None:  # fmt: skip
         """Add a row and print it."""
         named = {name.replace("_", " "): value for name, value in more.items()}
-        counts = (len(found.losses), len(found.doubles), len(found.faults))
-        row = Row(fault, engine, rounds, acknowledged, *counts, p99_ms, named, found.complaints, len(found.missed), broken)
+        counts = (len(findings.losses), len(findings.doubles), len(findings.faults))
+        row = Row(fault, engine, rounds, acknowledged, *counts, p99_ms, named, findings.complaints, len(findings.missed), broken)
         self.rows.append(row)
         said = "  ".join(f"{title} {cell}" for title, cell in zip(TITLES[2:7], row.cells()[2:7], strict=True))
         print(f"  {row.cells()[-1]:<6}  {fault}, {NAMES[engine]}: {said}  {row.cells()[7]}", flush=True)
-        for complaint in found.complaints:
+        for complaint in findings.complaints:
             print(f"          {complaint}", flush=True)
 
     def note(self, text: str) -> None:

@@ -29,7 +29,7 @@ class SharedFlags:
 
     def set(self, *which: int) -> None:
         """Set these flags and clear all others."""
-        self._bytes[:8] = bytes(int(each in which) for each in range(8))
+        self._bytes[:8] = bytes(int(index in which) for index in range(8))
 
     @property
     def number(self) -> int:

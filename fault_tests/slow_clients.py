@@ -104,7 +104,7 @@ class SlowClients:
         while until is None or (perf_counter() < until and any(self.cut[name] < self._slow for name in KINDS)):
             await asyncio.sleep(DRIP_SECONDS / PHASES)
             phase = next(phases)
-            for peer in [each for each in self.open if each.phase == phase]:
+            for peer in [item for item in self.open if item.phase == phase]:
                 peer.drip()
             if until is None and stop_request.done():
                 until = perf_counter() + float(stop_request.result() or 0)
@@ -135,13 +135,13 @@ class SlowClients:
     async def _connect(self, name: str) -> None:
         await asyncio.sleep(random.uniform(0, RECONNECT_WITHIN_SECONDS))
         with suppress(OSError):
-            found = socket.socket()
-            found.setblocking(False)
+            result = socket.socket()
+            result.setblocking(False)
             if not KINDS[name].reads:
-                found.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, RECEIVE_BUFFER_BYTES)
+                result.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, RECEIVE_BUFFER_BYTES)
             loop = asyncio.get_running_loop()
-            await loop.sock_connect(found, (self._host, self._port))
-            await loop.create_connection(lambda: _Peer(self, name), sock=found)
+            await loop.sock_connect(result, (self._host, self._port))
+            await loop.create_connection(lambda: _Peer(self, name), sock=result)
 
 
 async def _run(host: str, port: int, idle: int, slow: int) -> None:

@@ -25,11 +25,11 @@ _late: set[asyncio.Task[None]] = set()
 
 def no_spool_flush() -> None:
     """Return from `add` before the webhook is written, which follows a moment later."""
-    whole = Spool.add
+    full = Spool.add
 
     async def late(self: Any, cell: int, webhook: Any) -> None:
         await asyncio.sleep(LATE_SECONDS)
-        await whole(self, cell, webhook)
+        await full(self, cell, webhook)
 
     async def add(self: Any, cell: int, webhook: Any) -> None:
         task = asyncio.create_task(late(self, cell, webhook))
@@ -41,19 +41,19 @@ def no_spool_flush() -> None:
 
 def no_spool_refusal() -> None:
     """Ignore errors of the spool's disk."""
-    whole = SpoolFiles.append
+    full_append = SpoolFiles.append
 
     def append(self: Any, records: Sequence[bytes]) -> None:
         with suppress(OSError):
-            whole(self, records)
+            full_append(self, records)
 
     SpoolFiles.append = append  # type: ignore[method-assign]
 
 
 def no_spool_times() -> None:
     """Forget when a webhook came."""
-    whole = from_bytes
-    setattr(spool, "from_bytes", lambda data, cipher: replaced(whole(data, cipher), received_us=clock()))  # noqa: B010
+    full = from_bytes
+    setattr(spool, "from_bytes", lambda data, cipher: replaced(full(data, cipher), received_us=clock()))  # noqa: B010
 
 
 SPOOL_MUTANTS: dict[str, Callable[[], None]] = {

@@ -31,8 +31,10 @@ async def _keep(database: str, journal: Journal, emails: list[str]) -> None:
         journal.webhooks |= dict.fromkeys(emails, True)
         bodies = [json.dumps(body_of(email)).encode() for email in emails]
         keys = [body_key(EMAIL_CAMPAIGN, "", "", body) for body in bodies]
-        kept = [store_delivery(client.number, EMAIL_CAMPAIGN, key, HEADERS, "", body, at) for key, body in zip(keys, bodies, strict=True)]
-        for first in range(0, len(kept), AT_ONCE):
-            await asyncio.gather(*(store.write(each) for each in kept[first : first + AT_ONCE]))
+        deliveries = [
+            store_delivery(client.number, EMAIL_CAMPAIGN, key, HEADERS, "", body, at) for key, body in zip(keys, bodies, strict=True)
+        ]
+        for first in range(0, len(deliveries), AT_ONCE):
+            await asyncio.gather(*(store.write(delivery) for delivery in deliveries[first : first + AT_ONCE]))
     finally:
         await store.close()

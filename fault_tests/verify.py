@@ -14,7 +14,7 @@ def verify(
     server: Process,
     database: str,
     journal: Journal,
-    found: Findings,
+    findings: Findings,
     *,
     stall_seconds: float = 0.0,
     answered_only: bool = False,
@@ -25,13 +25,13 @@ def verify(
     """
     is_done = wait_until_applied(server.address, journal.client, max(stall_seconds, plan.stall_limit))
     if not is_done:
-        found.fault(f"deliveries of {journal.client} are never applied")
-    found.add(check(database, journal, answered_only=answered_only))
+        findings.fault(f"deliveries of {journal.client} are never applied")
+    findings.add(check(database, journal, answered_only=answered_only))
     return is_done
 
 
-def verify_twice(plan: Plan, server: Process, database: str, journal: Journal, found: Findings, *, stall_seconds: float = 0.0) -> None:
+def verify_twice(plan: Plan, server: Process, database: str, journal: Journal, findings: Findings, *, stall_seconds: float = 0.0) -> None:
     """Verify, resend requests as their senders would, and verify that nothing is there twice."""
-    if verify(plan, server, database, journal, found, stall_seconds=stall_seconds):
+    if verify(plan, server, database, journal, findings, stall_seconds=stall_seconds):
         resend(server.address, journal)
-        verify(plan, server, database, journal, found, stall_seconds=stall_seconds)
+        verify(plan, server, database, journal, findings, stall_seconds=stall_seconds)

@@ -22,31 +22,31 @@ Dispatcher: Any = dispatcher.Dispatcher
 
 def no_pending_webhooks() -> None:
     """Store no rows for events that were not delivered at the first attempt."""
-    whole = EndpointQueue.unstored
+    full_unstored = EndpointQueue.unstored
 
     def unstored(self: Any, now: int) -> Any:
-        found = whole(self, now)
-        found.save.clear()
-        return found
+        result = full_unstored(self, now)
+        result.save.clear()
+        return result
 
     EndpointQueue.unstored = unstored  # type: ignore[method-assign]
 
 
 def no_failed_attempts() -> None:
     """Count a request as delivered also if its response did not come, or not whole."""
-    whole = dispatcher.judged
-    setattr(dispatcher, "judged", lambda answer, *more: None if answer.status is None else whole(answer, *more))  # noqa: B010
+    full_judged = dispatcher.judged
+    setattr(dispatcher, "judged", lambda answer, *more: None if answer.status is None else full_judged(answer, *more))  # noqa: B010
 
 
 def no_refused_results() -> None:
     """Take results as stored when the store refuses them."""
-    whole = Results._store_one
+    full = Results._store_one
 
     async def store_one(self: Any, line: Any) -> bool:
         now = self._clock()
         before = line.unstored(now)
         try:
-            stored: bool = await whole(self, line)
+            stored: bool = await full(self, line)
         except Overloaded:
             line.was_stored(before, now)
             return True
@@ -57,10 +57,10 @@ def no_refused_results() -> None:
 
 def no_webhook_leases() -> None:
     """Send for all shards, whichever process leads them, and store nothing of others' shards."""
-    whole = Dispatcher._lead
+    full_lead = Dispatcher._lead
 
     async def lead(self: Any) -> None:
-        await whole(self)
+        await full_lead(self)
         self._shards, self._surplus = frozenset(range(SHARDS)), frozenset()
 
     Dispatcher._lead = lead

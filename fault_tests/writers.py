@@ -57,7 +57,7 @@ def patch(api: ApiClient, journal: Journal, name: str) -> None:
     place = journal.patched[who]
     place.sent += 1
     number = str(place.sent)
-    custom = [{"field_name": each, "field_value": number} for each in ("Seats", "Team")]
+    custom = [{"field_name": word, "field_value": number} for word in ("Seats", "Team")]
     answer = api.call("PATCH", f"{CONTACTS}/{who}", {"last_name": number, "contact_custom_fields_input": custom})
     if journal.note(answer.status, answer.seconds, "patch"):
         place.acknowledged = place.sent
@@ -80,10 +80,10 @@ def replay(api: ApiClient, journal: Journal, name: str) -> None:
 
 def erase(api: ApiClient, journal: Journal, name: str) -> None:
     """Create a contact and erase it."""
-    made = api.call("POST", CONTACTS, {"first_name": "Gone", "email": f"{name}@example.org"})
-    if not journal.note(made.status, made.seconds, "create to erase"):
+    response = api.call("POST", CONTACTS, {"first_name": "Gone", "email": f"{name}@example.org"})
+    if not journal.note(response.status, response.seconds, "create to erase"):
         return
-    who = made.json["id"]
+    who = response.json["id"]
     journal.erased[who] = False
     answer = api.call("DELETE", f"{CONTACTS}/{who}?erase=true")
     if journal.note(answer.status, answer.seconds, "erase"):
@@ -93,14 +93,14 @@ def erase(api: ApiClient, journal: Journal, name: str) -> None:
 class Load:
     """Writing clients, one thread each, until `end` or until the server is gone."""
 
-    def __init__(self, address: Address, journal: Journal, each: int = 2) -> None:
+    def __init__(self, address: Address, journal: Journal, item: int = 2) -> None:
         self._ended = threading.Event()
         steps: Sequence[Step] = (create, create_once, webhook, patch, replay, erase)
-        prefixes = _prepare(ApiClient(address, journal.client), journal, each)
+        prefixes = _prepare(ApiClient(address, journal.client), journal, item)
         self._threads = [
             threading.Thread(target=self._live, args=(address, journal, step, prefixes.get((step, number), f"{step.__name__}{number}")))
             for step in steps
-            for number in range(each)
+            for number in range(item)
         ]
         for thread in self._threads:
             thread.start()
@@ -137,18 +137,18 @@ def _carried_out(step: Step, api: ApiClient, journal: Journal, name: str) -> boo
     return journal.refused == before
 
 
-def _prepare(api: ApiClient, journal: Journal, each: int) -> dict[tuple[Step, int], str]:
+def _prepare(api: ApiClient, journal: Journal, item: int) -> dict[tuple[Step, int], str]:
     """Create the records and deliveries that the load changes and replays; return the name prefixes of their clients."""
     prefixes: dict[tuple[Step, int], str] = {}
-    for number in range(each):
+    for number in range(item):
         who = api.expect_ok("POST", CONTACTS, {"first_name": "Counted", "last_name": "0"})["id"]
         journal.patched[who] = Patched()
         prefixes[patch, number] = str(who)
     for number in range(REPLAYED):
         webhook(api, journal, f"first{number}")
-    known = _known(api, journal.client)
-    for number in range(each):
-        prefixes[replay, number] = str(known[number % len(known)]["id"])
+    expected = _known(api, journal.client)
+    for number in range(item):
+        prefixes[replay, number] = str(expected[number % len(expected)]["id"])
     api.close()
     return prefixes
 
@@ -156,9 +156,9 @@ def _prepare(api: ApiClient, journal: Journal, each: int) -> dict[tuple[Step, in
 def _known(api: ApiClient, client: str) -> list[dict[str, Any]]:
     """Wait for the first deliveries of this client and return them."""
     for _ in range(TRIES):
-        known: list[dict[str, Any]] = api.expect_ok("GET", f"/admin/v1/deliveries?client={client}&limit={REPLAYED}")["data"]
-        if known:
-            return known
+        deliveries: list[dict[str, Any]] = api.expect_ok("GET", f"/admin/v1/deliveries?client={client}&limit={REPLAYED}")["data"]
+        if deliveries:
+            return deliveries
         time.sleep(REFUSED_PAUSE)
     raise AssertionError("webhook calls were acknowledged and are not in the inbox")
 
@@ -167,7 +167,7 @@ def resend(address: Address, journal: Journal) -> None:
     """Resend the requests that were not acknowledged and may be resent, and the last five that were."""
     api = ApiClient(address, journal.client)
     for sent, step in ((journal.created_once, create_once), (journal.webhooks, webhook)):
-        open_calls = [name for name, known in sent.items() if not known]
+        open_calls = [name for name, value in sent.items() if not value]
         for name in [*open_calls, *list(sent)[-5:]]:
             step(api, journal, name)
     api.close()

@@ -33,11 +33,11 @@ class Findings:
 def main() -> int:
     """Ask each service in turn until every package is known."""
     packages = {package.name: package.version for package in locked(EVERYTHING)}
-    found = Findings(unknown=set(packages))
+    findings = Findings(unknown=set(packages))
     for service in SERVICES:
-        if found.unknown:
-            take(found, report(service), packages)
-    return tell(found)
+        if findings.unknown:
+            take(findings, report(service), packages)
+    return tell(findings)
 
 
 def report(service: str) -> dict[str, Any] | None:
@@ -46,39 +46,39 @@ def report(service: str) -> dict[str, Any] | None:
     command = [sys.executable, "-m", "pip_audit", *options, "--vulnerability-service", service, "--requirement", str(EVERYTHING)]
     try:
         done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=SECONDS)
-        made: dict[str, Any] = json.loads(done.stdout)
+        document: dict[str, Any] = json.loads(done.stdout)
     except (subprocess.TimeoutExpired, ValueError):
         return None
-    return made
+    return document
 
 
-def take(found: Findings, answer: Mapping[str, Any] | None, packages: Iterable[str]) -> None:
+def take(findings: Findings, answer: Mapping[str, Any] | None, packages: Iterable[str]) -> None:
     """Note what a report says of packages that were unknown so far."""
-    for each in (answer or {}).get("dependencies", []):
-        name = each["name"]
-        if name not in packages or "vulns" not in each:
+    for dependency in (answer or {}).get("dependencies", []):
+        name = dependency["name"]
+        if name not in packages or "vulns" not in dependency:
             continue
-        found.unknown.discard(name)
-        if each["vulns"]:
-            told = [f"{hole['id']} (mended in {', '.join(hole['fix_versions']) or 'nothing yet'})" for hole in each["vulns"]]
-            found.holes.setdefault(name, []).extend(told)
+        findings.unknown.discard(name)
+        if dependency["vulns"]:
+            reported = [f"{hole['id']} (mended in {', '.join(hole['fix_versions']) or 'nothing yet'})" for hole in dependency["vulns"]]
+            findings.holes.setdefault(name, []).extend(reported)
         else:
-            found.sound.add(name)
+            findings.sound.add(name)
 
 
-def tell(found: Findings) -> int:
+def tell(findings: Findings) -> int:
     """Say what was found; answers the exit status."""
-    for name, holes in sorted(found.holes.items()):
+    for name, holes in sorted(findings.holes.items()):
         print(f"audit: HOLE in {name}: {'; '.join(holes)}", file=sys.stderr)
-    if found.unknown:
-        about = "no package" if not found.sound and not found.holes else f"{len(found.sound) + len(found.holes)} packages"
-        print(f"audit: NOT AUDITED: {about} could be looked up, {len(found.unknown)} could not; run `make audit` where", file=sys.stderr)
+    if findings.unknown:
+        about = "no package" if not findings.sound and not findings.holes else f"{len(findings.sound) + len(findings.holes)} packages"
+        print(f"audit: NOT AUDITED: {about} could be looked up, {len(findings.unknown)} could not; run `make audit` where", file=sys.stderr)
         print("audit: NOT AUDITED: pip-audit reaches an advisory service. This is no statement that they are sound.", file=sys.stderr)
-    if found.holes:
+    if findings.holes:
         return HOLES
-    if found.unknown:
+    if findings.unknown:
         return UNKNOWN
-    print(f"audit: {len(found.sound)} packages, no known holes")
+    print(f"audit: {len(findings.sound)} packages, no known holes")
     return CLEAN
 
 

@@ -40,7 +40,7 @@ def _packages(wanted: str, root: Path) -> list[str]:
 
 
 def _changelog(wanted: str, root: Path) -> list[str]:
-    sections = {each["version"]: each for each in _SECTION.finditer((root / "CHANGELOG.md").read_text(encoding="utf-8"))}
+    sections = {item["version"]: item for item in _SECTION.finditer((root / "CHANGELOG.md").read_text(encoding="utf-8"))}
     if wanted not in sections:
         return [f"CHANGELOG.md has no section {wanted}: write '## {wanted} (2026-11-26)' with what changed"]
     section = sections[wanted]
@@ -63,8 +63,8 @@ def main() -> int:
         print("usage: python -m supply.release v1.2.3", file=sys.stderr)
         return 2
     wrong = wrong_with(sys.argv[1])
-    for each in wrong:
-        print(f"release: {each}", file=sys.stderr)
+    for item in wrong:
+        print(f"release: {item}", file=sys.stderr)
     return 1 if wrong else 0
 
 

@@ -40,21 +40,21 @@ def main() -> int:
 
 def bill() -> Bom:
     """The bill of materials."""
-    whole = Component(name="touchbase", version=touchbase.__version__, type=ComponentType.APPLICATION, bom_ref="touchbase")
+    full_component = Component(name="touchbase", version=touchbase.__version__, type=ComponentType.APPLICATION, bom_ref="touchbase")
     client = Component(name=CLIENT, version=touchbase.__version__, type=ComponentType.LIBRARY, bom_ref=CLIENT)
-    for own in (whole, client):
+    for own in (full_component, client):
         own.licenses.add(LicenseFactory().make_from_string("Apache-2.0"))
-    whole.components.add(client)
-    made = Bom()
-    made.metadata.component = whole
+    full_component.components.add(client)
+    bom = Bom()
+    bom.metadata.component = full_component
     parts = {package.name: component(package) for package in locked(RUNS)}
     for part in parts.values():
-        made.components.add(part)
-    made.register_dependency(whole, [client, *(parts[name] for name in needed_by("touchbase", parts))])
-    made.register_dependency(client, [parts[name] for name in needed_by(CLIENT, parts)])
+        bom.components.add(part)
+    bom.register_dependency(full_component, [client, *(parts[name] for name in needed_by("touchbase", parts))])
+    bom.register_dependency(client, [parts[name] for name in needed_by(CLIENT, parts)])
     for name, part in parts.items():
-        made.register_dependency(part, [parts[other] for other in needed_by(name, parts)])
-    return made
+        bom.register_dependency(part, [parts[second] for second in needed_by(name, parts)])
+    return bom
 
 
 def component(package: Package) -> Component:
@@ -77,25 +77,25 @@ def component(package: Package) -> Component:
 def licence_of(package: Package) -> License | None:
     """What the installed package says of its licence; None where it says nothing short, or is not installed here."""
     try:
-        told = metadata.metadata(package.name)
+        reported = metadata.metadata(package.name)
     except metadata.PackageNotFoundError:
         return None
-    classified = [each.rpartition(" :: ")[2] for each in told.get_all("Classifier", []) if each.startswith("License :: OSI")]
-    text = told.get("License-Expression") or told.get("License") or " AND ".join(classified)
+    classified = [item.rpartition(" :: ")[2] for item in reported.get_all("Classifier", []) if item.startswith("License :: OSI")]
+    text = reported.get("License-Expression") or reported.get("License") or " AND ".join(classified)
     return LicenseFactory().make_from_string(text) if text and "\n" not in text and len(text) < 100 else None
 
 
 def needed_by(name: str, among: dict[str, Component]) -> list[str]:
     """The packages that this one requires, with those of the extras that the project or its client requires."""
-    required = [each for owner in ("touchbase", CLIENT) for each in _required(owner)]
-    extras = {extra for each in required if canonicalize_name(each.name) == canonicalize_name(name) for extra in each.extras}
-    wanted = (each for each in _required(name) if not re.search(r"\bextra\b", str(each.marker)) or _has_extra(each, extras))
-    return sorted({canonicalize_name(each.name) for each in wanted} & among.keys())
+    required = [item for owner in ("touchbase", CLIENT) for item in _required(owner)]
+    extras = {extra for item in required if canonicalize_name(item.name) == canonicalize_name(name) for extra in item.extras}
+    wanted = (item for item in _required(name) if not re.search(r"\bextra\b", str(item.marker)) or _has_extra(item, extras))
+    return sorted({canonicalize_name(item.name) for item in wanted} & among.keys())
 
 
 def _required(name: str) -> list[Requirement]:
     try:
-        return [Requirement(each) for each in metadata.requires(name) or []]
+        return [Requirement(item) for item in metadata.requires(name) or []]
     except metadata.PackageNotFoundError:
         return []
 

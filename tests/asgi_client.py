@@ -117,10 +117,10 @@ class ApiClient:
         await self.app(scope, receive, send)
         if not sent:
             return Response(0, {}, b"")
-        start, *rest = sent
-        found = {name.decode(): value.decode("latin-1") for name, value in start["headers"]}
+        start, *remaining_sent = sent
+        result = {name.decode(): value.decode("latin-1") for name, value in start["headers"]}
         cookies = [value.decode("latin-1") for name, value in start["headers"] if name == b"set-cookie"]
-        return Response(start["status"], found, b"".join(message.get("body", b"") for message in rest), cookies)
+        return Response(start["status"], result, b"".join(message.get("body", b"") for message in remaining_sent), cookies)
 
     async def get(self, target: str, **headers: str) -> Response:
         return await self("GET", target, **headers)
@@ -188,9 +188,9 @@ def make_client(clock: Clock) -> MakeClient:
     """Build a client of an application with other dependencies."""
 
     def make(store: Store, **parts: Any) -> ApiClient:
-        kept: list[int] = []
-        usual = {"store": store, "clock": clock, "version": "1", "on_stored": kept.append, "previews": Previews(FILES)}
-        return ApiClient(Dependencies(**{**usual, **parts}), clock, kept)
+        client_numbers: list[int] = []
+        usual = {"store": store, "clock": clock, "version": "1", "on_stored": client_numbers.append, "previews": Previews(FILES)}
+        return ApiClient(Dependencies(**{**usual, **parts}), clock, client_numbers)
 
     return make
 

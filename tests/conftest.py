@@ -22,7 +22,7 @@ from tests.slow_tests import function_of, slow_functions
 from touchbase.encryption.keys import EncryptionKeys, encode_key, new_key
 from touchbase.sql.migrations import packaged
 from touchbase.sql.store import Store
-from touchbase.storage.postgres import pooler
+from touchbase.storage.postgres import engine as pooler
 from touchbase.storage.sqlite.connection import open_writer
 from touchbase.storage.sqlite.schema import migrate
 from touchbase.stores import open_store
@@ -216,8 +216,8 @@ class Databases:
 
     def as_superuser(self, url: str) -> str:
         """The same store, reached as the role that made it: no row-level security, where that is a superuser."""
-        given = urlsplit(url)
-        return urlunsplit(urlsplit(self._server)._replace(path=given.path, query=given.query))
+        value = urlsplit(url)
+        return urlunsplit(urlsplit(self._server)._replace(path=value.path, query=value.query))
 
     def _address(self, name: str) -> str:
         parts = urlsplit(self._server)
@@ -313,8 +313,8 @@ def _name(url: str) -> str:
 @pytest.fixture(scope="session")
 def postgres_server() -> Iterator[str]:
     """The address of a real PostgreSQL: the one in TOUCHBASE_TEST_POSTGRES, else one started for this run."""
-    if given := os.environ.get("TOUCHBASE_TEST_POSTGRES"):
-        yield given
+    if touchbase_test_postgres := os.environ.get("TOUCHBASE_TEST_POSTGRES"):
+        yield touchbase_test_postgres
         return
     with tempfile.TemporaryDirectory(prefix="touchbase-pg-", ignore_cleanup_errors=True) as folder:
         server = pgserver().get_server(Path(folder) / "data", cleanup_mode="delete")
@@ -332,9 +332,9 @@ def with_postgres_tools() -> dict[str, str]:
 @pytest.fixture(scope="session")
 def databases(postgres_server: str) -> Iterator[Databases]:
     """Databases for stores."""
-    made = Databases(postgres_server)
-    yield made
-    made.close()
+    new_databases = Databases(postgres_server)
+    yield new_databases
+    new_databases.close()
 
 
 @pytest.fixture
@@ -411,10 +411,10 @@ def execute_sql(engine_url: str) -> ExecuteSql:
             with apsw.Connection(engine_url.removeprefix("sqlite:///")) as connection:
                 connection.set_busy_timeout(5_000)
                 return connection.execute(statement, values).fetchall()
-        first, *rest = statement.split("?")
+        first, *remaining_statement = statement.split("?")
         connection = await asyncpg.connect(engine_url, server_settings={"touchbase.clients": "all"})
         try:
-            numbered = first + "".join(f"${n}{part}" for n, part in enumerate(rest, 1))
+            numbered = first + "".join(f"${n}{part}" for n, part in enumerate(remaining_statement, 1))
             return [*map(tuple, await connection.fetch(numbered, *values))]
         finally:
             await connection.close()

@@ -30,13 +30,13 @@ _COUNT = itertools.count(1)
 def read(request: WebhookRequest) -> Translation:
     """Tools whose bodies are our own events."""
     body = msgspec.json.decode(request.body)
-    return Translation(body["tool"], [_event(each) for each in body["events"]])
+    return Translation(body["tool"], [_event(event) for event in body["events"]])
 
 
 def _event(said: dict[str, Any]) -> Event:
-    given = dict(said)
-    at = given.pop("at", None)
-    event: Event = msgspec.convert(given, Event)
+    value = dict(said)
+    at = value.pop("at", None)
+    event: Event = msgspec.convert(value, Event)
     event.occurred_us = None if at is None else NOON + int(at * SECOND)
     return event
 
@@ -114,7 +114,7 @@ class House:
         """The events of a record, oldest first."""
         reply = await self.request("GET", f"/public/v2/{kind}/{number}/timeline?limit=200")
         assert reply.status == 200, reply.body
-        return [each["event"] for each in reversed(reply.json()["data"])]
+        return [item["event"] for item in reversed(reply.json()["data"])]
 
     async def hook(self, tool: str, *events: dict[str, Any], apply: bool = True) -> None:
         """Receive a webhook; the tools `camp` and `plain` are campaign tools, others CRMs."""
@@ -131,18 +131,18 @@ class House:
 
     async def replay(self) -> None:
         """Replay all webhooks."""
-        known = sorted(each.id for each in await self.call.parts.store.read(list_deliveries(200, self.number)))
-        await self.call.parts.store.write(replay_deliveries(self.number, known, self.call.clock()))
+        expected = sorted(delivery.id for delivery in await self.call.parts.store.read(list_deliveries(200, self.number)))
+        await self.call.parts.store.write(replay_deliveries(self.number, expected, self.call.clock()))
         await self.work()
 
     async def states(self) -> list[str]:
         """The states of all webhooks, the first received first."""
         deliveries = await self.call.parts.store.read(list_deliveries(200, self.number))
-        return [each.state for each in sorted(deliveries, key=lambda each: each.id)]
+        return [delivery.state for delivery in sorted(deliveries, key=lambda item: item.id)]
 
     async def differences(self) -> list[str]:
         """What `touchbase verify` finds."""
-        return [str(each) async for each in verify(self.call.parts.store, self.number, Verified(), bodies=True)]
+        return [str(item) async for item in verify(self.call.parts.store, self.number, Verified(), bodies=True)]
 
 
 @pytest.fixture

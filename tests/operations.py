@@ -22,7 +22,7 @@ def handler(run: Callable[[Sequence[Any], Ids], Plan[list[object]]], needs: Need
     def execute(calls: Sequence[Any], ids: Ids, cipher: Any) -> Plan[list[object]]:
         return run(calls, ids)
 
-    def one(call: Any, ids: Ids, cipher: Any) -> Plan[Any]:
+    def run_one(call: Any, ids: Ids, cipher: Any) -> Plan[Any]:
         return (yield from run([call], ids))[0]
 
     def client_of(call: Any) -> int | None:
@@ -30,7 +30,7 @@ def handler(run: Callable[[Sequence[Any], Ids], Plan[list[object]]], needs: Need
         return client
 
     options.setdefault("clients", lambda call: (client_of(call),))
-    return Operation(execute, one, needs, client_of, **options)
+    return Operation(execute, run_one, needs, client_of, **options)
 
 
 @contextmanager

@@ -141,7 +141,7 @@ app = FastAPI(lifespan=lifespan)
 @app.post("/public/v2/contacts", response_model=ContactOut, status_code=201)
 def create_contact(asked: ContactIn, session: SessionDep) -> Contact:
     contact = Contact(**asked.model_dump(exclude={"contact_custom_fields_input"}))
-    contact.contact_custom_fields = [CustomField(**each.model_dump()) for each in asked.contact_custom_fields_input]
+    contact.contact_custom_fields = [CustomField(**item.model_dump()) for item in asked.contact_custom_fields_input]
     session.add(contact)
     try:
         session.commit()
@@ -158,30 +158,30 @@ async def receive(client_id: str, request: Request) -> Response:
 
 
 def keep(client_id: str, body: bytes) -> None:
-    told = Event.model_validate_json(body)
+    document = Event.model_validate_json(body)
     with Session(engine, expire_on_commit=False) as session:
-        contact = session.exec(select(Contact).where(Contact.email == told.lead_email)).first()
+        contact = session.exec(select(Contact).where(Contact.email == document.lead_email)).first()
         if contact is None:
-            contact = Contact(email=told.lead_email, first_name=told.firstName, last_name=told.lastName, origin="instantly")
+            contact = Contact(email=document.lead_email, first_name=document.firstName, last_name=document.lastName, origin="instantly")
             session.add(contact)
             session.flush()
-        apply(contact, told)
+        apply(contact, document)
         key = sha256(body).hexdigest()
-        session.add(WebhookCall(client_id=client_id, key=key, body=body, contact_id=contact.id, event_type=told.event_type))
+        session.add(WebhookCall(client_id=client_id, key=key, body=body, contact_id=contact.id, event_type=document.event_type))
         try:
             session.commit()
         except IntegrityError:
             session.rollback()  # it came twice, or somebody made the contact at the same moment: the tool sends it again
 
 
-def apply(contact: Contact, told: Event) -> None:
-    at = told.timestamp
-    if told.event_type == "email_sent":
+def apply(contact: Contact, reported: Event) -> None:
+    at = reported.timestamp
+    if reported.event_type == "email_sent":
         contact.first_campaign_email_sent = contact.first_campaign_email_sent or at
         contact.last_campaign_email_sent = at
-    if told.event_type == "reply_received":
+    if reported.event_type == "reply_received":
         contact.last_reply_received = at
-    status = STATUS.get(told.event_type)
+    status = STATUS.get(reported.event_type)
     if status and status != contact.contact_status:
         contact.previous_status, contact.contact_status, contact.status_changed_at = contact.contact_status, status, at
     contact.updated_time = now()

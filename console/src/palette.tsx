@@ -4,7 +4,6 @@ import { get } from './api';
 import { useRead, useRested } from './data';
 import { chooseClient, go, root } from './route';
 import { clients, session, signOut } from './session';
-import { sections } from './shell';
 import { nextTheme } from './theme';
 import type { Company, Contact, Page } from './types';
 import { Icon, type IconName } from './ui/basic';
@@ -24,13 +23,15 @@ interface Found {
   run: () => unknown;
 }
 
-export function Palette({ onClose }: { onClose: () => void }) {
+type Screens = readonly { path: string; name: string; icon: IconName }[];
+
+export function Palette({ screens, onClose }: { screens: Screens; onClose: () => void }) {
   const [text, setText] = useState('');
   const [at, setAt] = useState(0);
   const list = useRef<HTMLUListElement>(null);
   const rested = useRested(text.trim(), 120);
   const records = useRead(`found ${rested}`, (signal) => find(rested, signal));
-  const all = [...pages(text.trim()), ...(text.trim() ? (records.data ?? []) : [])];
+  const all = [...pages(screens, text.trim()), ...(text.trim() ? (records.data ?? []) : [])];
   const chosen = Math.min(at, Math.max(0, all.length - 1));
 
   function pick(one: Found | undefined) {
@@ -92,8 +93,8 @@ export function Palette({ onClose }: { onClose: () => void }) {
   );
 }
 
-function pages(text: string): Found[] {
-  const pages = sections.value.map((each) => ({
+function pages(screens: Screens, text: string): Found[] {
+  const pages = screens.map((each) => ({
     key: each.path, text: each.name, note: 'Page', icon: each.icon, run: () => go(each.path),
   }));
   const others: Found[] = [

@@ -50,7 +50,7 @@ export const SECTIONS: readonly Section[] = [
 ];
 
 /** The screens that the key may see. */
-export const sections = computed(() => SECTIONS.filter((each) => !each.needsAdmin || isAdmin.value));
+const sections = computed(() => SECTIONS.filter((each) => !each.needsAdmin || isAdmin.value));
 
 const THEMES = { system: ['system', 'As the system'], light: ['sun', 'Light'], dark: ['moon', 'Dark'] } as const;
 
@@ -90,7 +90,7 @@ export function Shell({ children }: { children: ComponentChildren }) {
         )}
         {children}
       </div>
-      {paletteOpen.value && <Palette onClose={() => (paletteOpen.value = false)} />}
+      {paletteOpen.value && <Palette screens={sections.value} onClose={() => (paletteOpen.value = false)} />}
       {helpOpen.value && <Help />}
       <Conflict />
     </div>

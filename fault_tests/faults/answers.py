@@ -51,17 +51,17 @@ class _Handler(http.server.BaseHTTPRequestHandler):
 
 def run(plan: Plan, engine: str) -> None:
     """Die once at each point in a round; each death belongs to another answer of one store."""
-    tool, found, rounds = Tool(), Findings(), plan.rounds_of(1, 20)
+    tool, findings, rounds = Tool(), Findings(), plan.rounds_of(1, 20)
     database = plan.new_store(engine, plan.new_folder())
     count = 0
     with closing(tool.socket):
         _prepare(plan, database, tool)
         for number in range(rounds):
             for point in ANSWER_POINTS:
-                _die(plan, database, tool, point, f"{point} {number}", found)
+                _die(plan, database, tool, point, f"{point} {number}", findings)
                 count += 1
         tool.shutdown()
-    plan.report.add("answers", engine, rounds, count, found, 0.0, plan.broken, deaths=count, points=len(ANSWER_POINTS))
+    plan.report.add("answers", engine, rounds, count, findings, 0.0, plan.broken, deaths=count, points=len(ANSWER_POINTS))
 
 
 def _server(plan: Plan, database: str, tool: Tool, *injected: str) -> Process:
@@ -92,13 +92,13 @@ def _prepare(plan: Plan, database: str, tool: Tool) -> None:
         server.kill()
 
 
-def _die(plan: Plan, database: str, tool: Tool, point: str, text: str, found: Findings) -> None:
+def _die(plan: Plan, database: str, tool: Tool, point: str, text: str, findings: Findings) -> None:
     """Answer through a server that dies at a point; start another one, repeat the request, and look what became of the answer."""
     server = _server(plan, database, tool, f"point:{point}")
     try:
         _request(server, text)
         if not server.died(WAITS):
-            found.fault(f"the server never came to the point {point!r}")
+            findings.fault(f"the server never came to the point {point!r}")
     finally:
         server.kill()
     server = _server(plan, database, tool)
@@ -109,9 +109,9 @@ def _die(plan: Plan, database: str, tool: Tool, point: str, text: str, found: Fi
         state = ended[0]["state"] if ended else "missing"
         time.sleep(LEASE_SECONDS if plan.broken else 0)  # a broken server sends it again after its lease
         sent = tool.texts.count(text)
-        found.exactly(sent, f"the answer {text!r}, which is {state}", least=1 if state == "sent" else 0)
+        findings.exactly(sent, f"the answer {text!r}, which is {state}", least=1 if state == "sent" else 0)
         if state not in KNOWN.get(point, {"sent", "unknown"}):
-            found.add_lost(f"the answer {text!r}: it is {state}")
+            findings.add_lost(f"the answer {text!r}: it is {state}")
         if state == "unknown":  # somebody has looked into the tool
             api.expect_ok("DELETE", f"/team/v1/conversations/{CLIENT}/1/answers/{repeated}")
     finally:
@@ -142,7 +142,7 @@ def _answers(api: ApiClient) -> list[dict[str, Any]]:
 def _until(look: Any) -> list[Any]:
     """Return what a look finds, once it finds something; nothing after `WAITS`."""
     until = time.perf_counter() + WAITS
-    while not (found := look()) and time.perf_counter() < until:
+    while not (result := look()) and time.perf_counter() < until:
         time.sleep(0.05)
-    rows: list[Any] = found
+    rows: list[Any] = result
     return rows

@@ -24,7 +24,7 @@ def run(plan: Plan, engine: str) -> None:
     """Store a backlog with no server running, start and kill servers, start a last one, verify."""
     folder = plan.new_folder()
     database, rounds = plan.new_store(engine, folder), plan.rounds_of(5, 100)
-    found, moments, took = Findings(), [], []
+    findings, moments, took = Findings(), [], []
     for number in range(rounds):
         journal = Journal(f"apply-{number}")
         store_unnotified(database, journal, BACKLOG)
@@ -34,14 +34,14 @@ def run(plan: Plan, engine: str) -> None:
         try:
             began = time.perf_counter()
             if not wait_until_applied(server.address, journal.client, plan.stall_limit):
-                found.fault(f"deliveries of {journal.client} are never applied")
+                findings.fault(f"deliveries of {journal.client} are never applied")
             took.append(time.perf_counter() - began)
-            found.add(check(database, journal))
+            findings.add(check(database, journal))
         finally:
             server.kill()
     inside = sum(1 for done in moments if 0 < done < BACKLOG)
     plan.report.add(
-        "apply", engine, rounds, rounds * BACKLOG, found, 0.0, plan.broken,
+        "apply", engine, rounds, rounds * BACKLOG, findings, 0.0, plan.broken,
         kills=len(moments), of_them_while_applying=inside, slowest_catching_up_s=longest(took),
     )  # fmt: skip
 

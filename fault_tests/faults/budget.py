@@ -123,8 +123,8 @@ def _prepare(calls: Calls, body: HostileBody, tool: ToolServer) -> None:
     if body.way in (TOOL, LOAD):
         tool.answer(body.build(), body.endless, NO_ROWS if body.way == LOAD else b"")
         channel, name = ("crm", "hubspot") if body.way == TOOL else ("email_campaign", "instantly")
-        asked = {"channel": channel, "tool": name, "access_token": "token-of-ours-%61", "settings": {"api_base": tool.base}}
-        calls.expect_ok("POST", f"/admin/v1/clients/{calls.client}/connections", asked)
+        requested = {"channel": channel, "tool": name, "access_token": "token-of-ours-%61", "settings": {"api_base": tool.base}}
+        calls.expect_ok("POST", f"/admin/v1/clients/{calls.client}/connections", requested)
     if body.secret:
         channel, name = ("crm", "hubspot") if "crm" in body.path else ("email_campaign", "smartlead")
         connection = {"channel": channel, "tool": name, "secrets": [body.secret]}
@@ -151,7 +151,7 @@ def _send(calls: Calls, body: HostileBody, headers: dict[str, str], content: byt
         if body.then == "erase":
             (contact,) = calls.expect_ok("GET", "/public/v2/contacts?email=erased@example.com")["data"]
             calls.expect_ok("DELETE", f"/public/v2/contacts/{contact['id']}?erase=true")
-            _until(lambda: all(each["done_time"] is not None for each in calls.expect_ok("GET", "/public/v2/erasures")["data"]))
+            _until(lambda: all(erasure["done_time"] is not None for erasure in calls.expect_ok("GET", "/public/v2/erasures")["data"]))
         if body.then == "search":
             calls.call("GET", f"/admin/v1/deliveries?client={calls.client}&text=nothing")
     except NoResponse:

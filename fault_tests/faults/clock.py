@@ -29,24 +29,24 @@ POLL_SECONDS = 1.5
 
 def run(plan: Plan, engine: str) -> None:
     """Jump the clock under load, then with dated webhooks, whose records must equal those of a run without jumps."""
-    rounds, found = plan.rounds_of(1, 10), Findings()
+    rounds, findings = plan.rounds_of(1, 10), Findings()
     journals: list[Journal] = []
     folder = plan.new_folder()
     databases = [plan.new_store(engine, folder), plan.new_store(engine, plan.new_folder())]
     for number in range(rounds):
         journals.append(Journal(f"clock-{number}"))
-        _load_while_clock_jumps(plan, databases[0], journals[-1], found)
+        _load_while_clock_jumps(plan, databases[0], journals[-1], findings)
         journals.append(Journal(f"centuries-{number}"))
-        _webhooks_in_any_order(plan, databases, journals[-1], found)
+        _webhooks_in_any_order(plan, databases, journals[-1], findings)
     for database in databases:
-        _run_touchbase_verify(database, found)
-    seconds = [each for journal in journals for each in journal.seconds]
+        _run_touchbase_verify(database, findings)
+    seconds = [item for journal in journals for item in journal.seconds]
     plan.report.add(
-        "clock", engine, rounds, len(seconds), found, p99_ms(seconds), plan.broken, refused=sum(each.refused for each in journals)
+        "clock", engine, rounds, len(seconds), findings, p99_ms(seconds), plan.broken, refused=sum(journal.refused for journal in journals)
     )  # fmt: skip
 
 
-def _load_while_clock_jumps(plan: Plan, database: str, journal: Journal, found: Findings) -> None:
+def _load_while_clock_jumps(plan: Plan, database: str, journal: Journal, findings: Findings) -> None:
     """Jump by up to a day many times a second; jump back once while unnotified deliveries wait."""
     with ExitStack() as stack:
         server, flags = _serve(plan, database, stack)
@@ -61,40 +61,42 @@ def _load_while_clock_jumps(plan: Plan, database: str, journal: Journal, found: 
         time.sleep(POLL_SECONDS)
         flags.number = 0
         store_unnotified(database, journal)
-        _verify(plan, server, database, journal, found)
+        _verify(plan, server, database, journal, findings)
 
 
-def _verify(plan: Plan, server: Process, database: str, journal: Journal, found: Findings) -> None:
-    verify(plan, server, database, journal, found)
+def _verify(plan: Plan, server: Process, database: str, journal: Journal, findings: Findings) -> None:
+    verify(plan, server, database, journal, findings)
     api = ApiClient(server.address, journal.client)
-    read_contacts(api, found)
+    read_contacts(api, findings)
     api.close()
 
 
-def _webhooks_in_any_order(plan: Plan, databases: list[str], journal: Journal, found: Findings) -> None:
+def _webhooks_in_any_order(plan: Plan, databases: list[str], journal: Journal, findings: Findings) -> None:
     """Send equal webhooks to two servers: in random order with the clock set to each arrival, and in order of arrival."""
     calls = dated_webhooks(plan.rng)
     mixed = plan.rng.sample(calls, len(calls))
-    seen = [
-        _applied(plan, databases[0], mixed, journal, found, plan.broken),
-        _applied(plan, databases[1], calls, Journal(journal.client), found, None),
+    observed = [
+        _applied(plan, databases[0], mixed, journal, findings, plan.broken),
+        _applied(plan, databases[1], calls, Journal(journal.client), findings, None),
     ]
-    compare(seen[0], seen[1], "a clean run", found)
-    compare(seen[0], expected_contacts(calls), "the events", found)
+    compare(observed[0], observed[1], "a clean run", findings)
+    compare(observed[0], expected_contacts(calls), "the events", findings)
 
 
-def _applied(plan: Plan, database: str, calls: list[DatedWebhook], journal: Journal, found: Findings, broken: str | None) -> dict[str, Any]:
+def _applied(
+    plan: Plan, database: str, calls: list[DatedWebhook], journal: Journal, findings: Findings, broken: str | None
+) -> dict[str, Any]:
     with ExitStack() as stack:
         server, flags = _serve(plan, database, stack, broken)
         flags.set(CLOCK_STOPPED)
         api = ApiClient(server.address, journal.client)
         stack.callback(api.close)
-        for each in calls:
-            flags.number = each.received_us
-            send(api, journal, each)
+        for item in calls:
+            flags.number = item.received_us
+            send(api, journal, item)
         if not wait_until_applied(server.address, journal.client, plan.stall_limit):
-            found.fault(f"deliveries of {journal.client} are never applied")
-        return read_contacts(api, found)
+            findings.fault(f"deliveries of {journal.client} are never applied")
+        return read_contacts(api, findings)
 
 
 def _serve(plan: Plan, database: str, stack: ExitStack, broken: str | None = None) -> tuple[Process, SharedFlags]:
@@ -105,9 +107,9 @@ def _serve(plan: Plan, database: str, stack: ExitStack, broken: str | None = Non
     return server, flags
 
 
-def _run_touchbase_verify(database: str, found: Findings) -> None:
+def _run_touchbase_verify(database: str, findings: Findings) -> None:
     """Run `touchbase verify`, as an operator would."""
     command = [sys.executable, "-m", "touchbase", "verify", "--database", database]
     ended = subprocess.run(command, check=False, capture_output=True, text=True, cwd=ROOT)
     if ended.returncode:
-        found.fault(f"touchbase verify: {ended.stdout.strip().splitlines()[-1:]} {ended.stderr[-300:]}")
+        findings.fault(f"touchbase verify: {ended.stdout.strip().splitlines()[-1:]} {ended.stderr[-300:]}")

@@ -34,20 +34,20 @@ def run(plan: Plan, engine: str) -> None:
     if not plan.mounts:
         plan.report.note("a full disk was not tested: no file system may be mounted")
         return
-    rounds, found, journals, waits = plan.rounds_of(2, 20), Findings(), [], []
+    rounds, findings, journals, waits = plan.rounds_of(2, 20), Findings(), [], []
     for number in range(rounds):
         journal = Journal(f"disk-{number}")
         journals.append(journal)
         try:
             with small_disk(plan.new_folder(), MEGABYTES) as place:
-                waits.append(_fill_and_make_room(plan, place, journal, found))
+                waits.append(_fill_and_make_room(plan, place, journal, findings))
         except CannotMeasure as error:
             plan.report.note(f"a full disk was not tested: {error}")
             return
-    seconds = [each for journal in journals for each in journal.seconds]
+    seconds = [item for journal in journals for item in journal.seconds]
     refused = sum(journal.refused for journal in journals)
     plan.report.add(
-        "disk", engine, rounds, len(seconds), found, p99_ms(seconds), plan.broken, refused=refused, slowest_return_s=longest(waits)
+        "disk", engine, rounds, len(seconds), findings, p99_ms(seconds), plan.broken, refused=refused, slowest_return_s=longest(waits)
     )  # fmt: skip
 
 
@@ -64,37 +64,37 @@ def small_disk(folder: Path, megabytes: int) -> Iterator[Path]:
         subprocess.run(["umount", folder], check=True)
 
 
-def _fill_and_make_room(plan: Plan, place: Path, journal: Journal, found: Findings) -> float:
+def _fill_and_make_room(plan: Plan, place: Path, journal: Journal, findings: Findings) -> float:
     """Write until requests are refused, make room, verify; return the seconds until the server recovered."""
     ballast = place / "ballast"
     ballast.write_bytes(bytes(BALLAST * 1024 * 1024))
     database, folder = f"sqlite:///{place}/store.db", plan.new_folder()
     server = Process(database, folder, broken=plan.broken)
     try:
-        fill_disk(server, journal, found)
+        fill_disk(server, journal, findings)
         api = ApiClient(server.address, journal.client)
-        check_live_not_ready(api, found)
+        check_live_not_ready(api, findings)
         ballast.unlink()
-        waited = wait_until_serving(api, found)
+        waited = wait_until_serving(api, findings)
         api.close()
-        verify(plan, server, database, journal, found)
+        verify(plan, server, database, journal, findings)
         server.kill()
         server = Process(database, folder, broken=plan.broken)
-        found.add(check(database, journal))
+        findings.add(check(database, journal))
         return waited
     finally:
         server.kill()
 
 
-def check_live_not_ready(api: ApiClient, found: Findings) -> None:
+def check_live_not_ready(api: ApiClient, findings: Findings) -> None:
     """Check that the server is live and not ready while its store cannot write."""
     for path, wanted in (("/health/live", 200), ("/health/ready", 503)):
         status = api.call("GET", path).status
         if status != wanted:
-            found.fault(f"{path} is {status} while the store cannot write, not {wanted}")
+            findings.fault(f"{path} is {status} while the store cannot write, not {wanted}")
 
 
-def fill_disk(server: Process, journal: Journal, found: Findings) -> None:
+def fill_disk(server: Process, journal: Journal, findings: Findings) -> None:
     """Write until the disk is full; on a busy machine backpressure may refuse some requests before."""
     load, began, enough = Load(server.address, journal), time.perf_counter(), 0.0
     while (now := time.perf_counter()) - began < FILLS_SECONDS:
@@ -105,15 +105,15 @@ def fill_disk(server: Process, journal: Journal, found: Findings) -> None:
         time.sleep(0.05)
     load.end()
     if journal.refused < REFUSALS:
-        found.fault("the disk did not become full")
+        findings.fault("the disk did not become full")
 
 
-def wait_until_serving(api: ApiClient, found: Findings, since: str = "there was room", limit: float = SERVES_SECONDS) -> float:
+def wait_until_serving(api: ApiClient, findings: Findings, since: str = "there was room", limit: float = SERVES_SECONDS) -> float:
     """Wait until a write succeeds; return the seconds."""
     began = time.perf_counter()
     while api.call("POST", CONTACTS, {"first_name": "Back"}).status != 201:
         if time.perf_counter() - began > limit:
-            found.fault(f"{limit:.0f} s after {since} it does not serve")
+            findings.fault(f"{limit:.0f} s after {since} it does not serve")
             break
         time.sleep(0.02)
     return time.perf_counter() - began

@@ -28,23 +28,23 @@ def run(plan: Plan, engine: str) -> None:
     if engine != "sqlite":
         plan.report.note("I/O errors are tested on SQLite only")
         return
-    rounds, found, journals, waits = plan.rounds_of(2, 20), Findings(), [], []
+    rounds, findings, journals, waits = plan.rounds_of(2, 20), Findings(), [], []
     place = plan.new_folder()
     for number in range(rounds):
         journal = Journal(f"io-{number}")
         journals.append(journal)
-        waits.append(_fail_and_recover(plan, place, journal, found))
-        _verify(plan, place, journals if number == rounds - 1 else [journal], found)
-    seconds = [each for journal in journals for each in journal.seconds]
+        waits.append(_fail_and_recover(plan, place, journal, findings))
+        _verify(plan, place, journals if number == rounds - 1 else [journal], findings)
+    seconds = [item for journal in journals for item in journal.seconds]
     refused = sum(journal.refused for journal in journals)
     if not refused:
-        found.fault("no call was refused while the disk gave errors")
+        findings.fault("no call was refused while the disk gave errors")
     plan.report.add(
-        "io", engine, rounds, len(seconds), found, p99_ms(seconds), plan.broken, refused=refused, slowest_return_s=longest(waits)
+        "io", engine, rounds, len(seconds), findings, p99_ms(seconds), plan.broken, refused=refused, slowest_return_s=longest(waits)
     )  # fmt: skip
 
 
-def _fail_and_recover(plan: Plan, place: Path, journal: Journal, found: Findings) -> float:
+def _fail_and_recover(plan: Plan, place: Path, journal: Journal, findings: Findings) -> float:
     """Load with the disk failing in each way in turn, then kill; return the longest recovery in seconds."""
     flags, folder, waits = SharedFlags(place / "switch"), plan.new_folder(), []
     flags.set()
@@ -59,15 +59,15 @@ def _fail_and_recover(plan: Plan, place: Path, journal: Journal, found: Findings
         for which in FAULTS:
             time.sleep(GOOD_SECONDS)
             flags.set(*which)
-            _is_bad(api, found)
+            _is_bad(api, findings)
             flags.set()
-            waits.append(wait_until_serving(api, found, "the disk gave its last error", SERVES_SECONDS))
+            waits.append(wait_until_serving(api, findings, "the disk gave its last error", SERVES_SECONDS))
     if not LOGGED.search((folder / "server.log").read_text(errors="replace")):
-        found.fault("the log does not say that the disk gave errors")
+        findings.fault("the log does not say that the disk gave errors")
     return longest(waits)
 
 
-def _is_bad(api: ApiClient, found: Findings) -> None:
+def _is_bad(api: ApiClient, findings: Findings) -> None:
     """Check that the server is live, not ready and refuses writes while the disk fails."""
     until = time.perf_counter() + BAD_SECONDS
     while time.perf_counter() < until:
@@ -78,17 +78,17 @@ def _is_bad(api: ApiClient, found: Findings) -> None:
         ):
             status = api.call(method, path, body).status
             if status != wanted:
-                found.fault(f"{method} {path} is {status} while the disk gives errors, not {wanted}")
+                findings.fault(f"{method} {path} is {status} while the disk gives errors, not {wanted}")
         time.sleep(0.05)
 
 
-def _verify(plan: Plan, place: Path, journals: list[Journal], found: Findings) -> None:
+def _verify(plan: Plan, place: Path, journals: list[Journal], findings: Findings) -> None:
     """Verify on a disk without faults: acknowledged writes were flushed, so each is there once."""
     (place / "store.db-shm").unlink(missing_ok=True)
     server = Process(_store(place), plan.new_folder())
     try:
         for journal in journals:
-            verify(plan, server, _store(place), journal, found)
+            verify(plan, server, _store(place), journal, findings)
     finally:
         server.kill()
 

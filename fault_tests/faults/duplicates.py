@@ -30,13 +30,13 @@ def run(plan: Plan, engine: str) -> None:
     server = Process(database, folder, *PROCESSES[engine], broken=plan.broken)
     try:
         asyncio.run(_rounds(server.address, journal, rounds))
-        found = Findings()
-        verify(plan, server, database, journal, found)
+        findings = Findings()
+        verify(plan, server, database, journal, findings)
     finally:
         server.stop()
     if journal.acknowledged != rounds * EQUAL:
-        found.fault(f"only {journal.acknowledged} of {rounds * EQUAL} calls were answered with 2xx")
-    plan.report.add("duplicates", engine, rounds, journal.acknowledged, found, p99_ms(journal.seconds), plan.broken, equal_calls=EQUAL)
+        findings.fault(f"only {journal.acknowledged} of {rounds * EQUAL} calls were answered with 2xx")
+    plan.report.add("duplicates", engine, rounds, journal.acknowledged, findings, p99_ms(journal.seconds), plan.broken, equal_calls=EQUAL)
 
 
 async def _rounds(address: Address, journal: Journal, rounds: int) -> None:

@@ -15,7 +15,7 @@ def run(plan: Plan, engine: str) -> None:
     """Run once: no store is involved."""
     if engine != "sqlite":
         return
-    rounds, found, tally = plan.rounds_of(300, 50_000), Findings(), Tally()
+    rounds, findings, tally = plan.rounds_of(300, 50_000), Findings(), Tally()
     first = plan.rng.randrange(2**32)
     for number in range(first, first + rounds):
         rng = random.Random(number)
@@ -23,9 +23,9 @@ def run(plan: Plan, engine: str) -> None:
         try_out(mutated(rng), rng, tally)
         for fault in tally.faults[before:]:
             if len(tally.faults) <= MOST_SHOWN:
-                found.fault(f"call {number}: {fault}")
+                findings.fault(f"call {number}: {fault}")
     if len(tally.faults) > MOST_SHOWN:
-        found.fault(f"{len(tally.faults)} faults in all")
+        findings.fault(f"{len(tally.faults)} faults in all")
     plan.report.add(
-        "fuzz", engine, rounds, tally.calls, found, 0.0, plan.broken, checks_of_signatures=tally.checks, slowest_ms=tally.slowest * 1000
+        "fuzz", engine, rounds, tally.calls, findings, 0.0, plan.broken, checks_of_signatures=tally.checks, slowest_ms=tally.slowest * 1000
     )

@@ -62,18 +62,18 @@ def run(plan: Plan, engine: str) -> None:
 
 
 def _rounds(plan: Plan, hosts: Hosts, server: Process, database: str, way: str, rounds: int) -> Seen:
-    seen = Seen()
+    observed = Seen()
     for number in range(rounds):
         journal = Journal(f"{way}-{number}")
-        seen.journals.append(journal)
-        _under_load(hosts, server, journal, seen, way)
-        verify_twice(plan, server, database, journal, seen.found, stall_seconds=STILL_SECONDS)
-    for journal in seen.journals[:-1]:
-        seen.found.add(check(database, journal))
-    return seen
+        observed.journals.append(journal)
+        _under_load(hosts, server, journal, observed, way)
+        verify_twice(plan, server, database, journal, observed.found, stall_seconds=STILL_SECONDS)
+    for journal in observed.journals[:-1]:
+        observed.found.add(check(database, journal))
+    return observed
 
 
-def _under_load(hosts: Hosts, server: Process, journal: Journal, seen: Seen, way: str) -> None:
+def _under_load(hosts: Hosts, server: Process, journal: Journal, observed: Seen, way: str) -> None:
     primary = str(hosts.primary())
     lose, mend = _ways(hosts, primary)[way]
     began = time.perf_counter()
@@ -83,22 +83,22 @@ def _under_load(hosts: Hosts, server: Process, journal: Journal, seen: Seen, way
         lost = time.perf_counter()
         lose()
         replaced = lost + hosts.wait_for(*_replaced(hosts, primary, way))
-        _wait_for_writes(senders, replaced, seen.found)
+        _wait_for_writes(senders, replaced, observed.found)
         back = time.perf_counter()
         time.sleep(AFTER_SECONDS)
         mend()
-        seen.standby.append(hosts.wait_for_standby())
+        observed.standby.append(hosts.wait_for_standby())
     finally:
         senders.end()
-    seen.without_writes.append(senders.longest_gap(lost))
-    seen.p99["before"].append(senders.p99_ms(began + 1, lost))
-    seen.p99["refused"].append(senders.p99_ms(lost, back, acknowledged=False))
-    seen.p99["after"].append(senders.p99_ms(back + 1, time.perf_counter()))
+    observed.without_writes.append(senders.longest_gap(lost))
+    observed.p99["before"].append(senders.p99_ms(began + 1, lost))
+    observed.p99["refused"].append(senders.p99_ms(lost, back, acknowledged=False))
+    observed.p99["after"].append(senders.p99_ms(back + 1, time.perf_counter()))
     if journal.unanswered:
-        seen.found.fault(f"{journal.unanswered} calls got no answer, though the server lived")
+        observed.found.fault(f"{journal.unanswered} calls got no answer, though the server lived")
     api = ApiClient(server.address, "watch")
     if api.call("GET", "/health/ready").status != 200:
-        seen.found.fault("the server is not ready after a fail-over")
+        observed.found.fault("the server is not ready after a fail-over")
     api.close()
 
 
@@ -123,19 +123,20 @@ def _replaced(hosts: Hosts, primary: str, way: str) -> tuple[str, Callable[[], b
     return "another primary", lambda: hosts.primary() not in (None, primary)
 
 
-def _wait_for_writes(senders: Senders, replaced: float, found: Findings) -> None:
+def _wait_for_writes(senders: Senders, replaced: float, findings: Findings) -> None:
     while not senders.acknowledged_since(replaced):
         if time.perf_counter() > replaced + BACK_SECONDS:
-            found.fault(f"{BACK_SECONDS:.0f} s after the loss was noticed no write succeeds")
+            findings.fault(f"{BACK_SECONDS:.0f} s after the loss was noticed no write succeeds")
             return
         time.sleep(PAUSE)
 
 
-def _report(plan: Plan, way: str, rounds: int, seen: Seen) -> None:
-    journals = seen.journals
+def _report(plan: Plan, way: str, rounds: int, observed: Seen) -> None:
+    journals = observed.journals
     plan.report.add(
-        f"high availability, {WORDS[way]}", "postgresql", rounds, sum(each.acknowledged for each in journals), seen.found,
-        longest(seen.p99["after"]), plan.broken, p99_before_ms=longest(seen.p99["before"]), p99_refusals_ms=longest(seen.p99["refused"]),
-        refused=sum(each.refused for each in journals), outcome_unknown=sum(each.unknown for each in journals),
-        longest_without_writes_s=longest(seen.without_writes), standby_again_after_s=longest(seen.standby),
+        f"high availability, {WORDS[way]}", "postgresql", rounds, sum(journal.acknowledged for journal in journals), observed.found,
+        longest(observed.p99["after"]), plan.broken,
+        p99_before_ms=longest(observed.p99["before"]), p99_refusals_ms=longest(observed.p99["refused"]),
+        refused=sum(journal.refused for journal in journals), outcome_unknown=sum(journal.unknown for journal in journals),
+        longest_without_writes_s=longest(observed.without_writes), standby_again_after_s=longest(observed.standby),
     )  # fmt: skip

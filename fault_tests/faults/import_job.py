@@ -39,29 +39,29 @@ class File:
 def run(plan: Plan, engine: str) -> None:
     """Upload a file, kill the server while it imports, start it again until the import ends; then the same with an export."""
     folder, rounds, rows = plan.new_folder(), plan.rounds_of(1, 20), plan.size_of(2_000, 10_000, 20_000)
-    database, found, kills = plan.new_store(engine, folder), Findings(), 0
+    database, findings, kills = plan.new_store(engine, folder), Findings(), 0
     for number in range(rounds):
         client, file = f"import-{number}", file_of(rows)
         server = _start(plan, database)
         try:
             with closing(ApiClient(server.address, client)) as api:
                 job = api.expect_ok("POST", "/public/v2/contacts/imports?start=true", file.text.encode(), Content_Type="text/csv")["id"]
-            server, killed = _until_done(plan, server, database, client, job, found, IMPORT)
+            server, killed = _until_done(plan, server, database, client, job, findings, IMPORT)
             kills += killed
             with closing(ApiClient(server.address, client)) as api:
-                _check_import(api, job, file, found)
+                _check_import(api, job, file, findings)
                 job = api.expect_ok("POST", "/public/v2/contacts/exports?format=csv", {})["id"]
-            server, killed = _until_done(plan, server, database, client, job, found, EXPORT)
+            server, killed = _until_done(plan, server, database, client, job, findings, EXPORT)
             kills += killed
             with closing(ApiClient(server.address, client)) as api:
                 exported = api.call("GET", f"/public/v2/jobs/{job}/result").raw.decode("utf-8-sig")
-            _once(Counter(row["email"] for row in csv.DictReader(io.StringIO(exported))), file.emails, "the exported file", found)
+            _once(Counter(row["email"] for row in csv.DictReader(io.StringIO(exported))), file.emails, "the exported file", findings)
         finally:
             server.kill()
-        asyncio.run(_verify(database, client, found))
+        asyncio.run(_verify(database, client, findings))
     if database.startswith("sqlite"):
-        check_integrity(database.removeprefix("sqlite:///"), found)
-    plan.report.add("import", engine, rounds, rounds * rows, found, broken=plan.broken, kills=kills)
+        check_integrity(database.removeprefix("sqlite:///"), findings)
+    plan.report.add("import", engine, rounds, rounds * rows, findings, broken=plan.broken, kills=kills)
 
 
 def file_of(rows: int) -> File:
@@ -86,7 +86,7 @@ def _start(plan: Plan, database: str) -> Process:
 
 
 def _until_done(
-    plan: Plan, server: Process, database: str, client: str, job: int, found: Findings, most: tuple[int, float]
+    plan: Plan, server: Process, database: str, client: str, job: int, findings: Findings, most: tuple[int, float]
 ) -> tuple[Process, int]:
     """Kill and start the server until the job has ended; return the last server, and how often it was killed."""
     kills = 0
@@ -101,11 +101,11 @@ def _until_done(
         if now != before:
             before, until = now, time.perf_counter() + plan.stall_limit
         if time.perf_counter() > until:
-            found.fault(f"job {job} of {client} never ends")
+            findings.fault(f"job {job} of {client} never ends")
             break
         time.sleep(0.05)
     if (state := _state(server, client, job)) != "succeeded":
-        found.fault(f"job {job} of {client} is {state}")
+        findings.fault(f"job {job} of {client} is {state}")
     return server, kills
 
 
@@ -122,34 +122,34 @@ def _state(server: Process, client: str, job: int) -> object:
     return _job(server, client, job)["state"]
 
 
-def _check_import(api: ApiClient, job: int, file: File, found: Findings) -> None:
+def _check_import(api: ApiClient, job: int, file: File, findings: Findings) -> None:
     """Compare the contacts, the counts and the file of bad rows with the file."""
     listed = api.call("GET", "/public/v2/contacts/export?format=csv").raw.decode("utf-8-sig")
-    _once(Counter(row["email"] for row in csv.DictReader(io.StringIO(listed))), file.emails, "the contacts", found)
+    _once(Counter(row["email"] for row in csv.DictReader(io.StringIO(listed))), file.emails, "the contacts", findings)
     progress = api.expect_ok("GET", f"/public/v2/jobs/{job}")["progress"]
     expected = {"created": len(file.emails), "updated": 0, "unchanged": 0, "duplicate_in_file": file.repeated, "invalid": len(file.bad)}
     counted = {name: progress.get(name) for name in expected}
     if counted != expected:
-        found.fault(f"counted {counted}, and not {expected}")
+        findings.fault(f"counted {counted}, and not {expected}")
     bad = api.call("GET", f"/public/v2/jobs/{job}/bad-rows").raw.decode("utf-8-sig")
     rows = Counter((int(row["row"]), row["email"]) for row in csv.DictReader(io.StringIO(bad)))
-    _once(rows, set(file.bad.items()), "the bad rows", found)
+    _once(rows, set(file.bad.items()), "the bad rows", findings)
     api.close()
 
 
-def _once(there: Counter[Any], expected: set[Any], where: str, found: Findings) -> None:
-    for each in expected:
-        found.exactly(there[each], f"{each} in {where}")
-    for each in there.keys() - expected:
-        found.fault(f"{each} in {where} is of no row")
+def _once(there: Counter[Any], expected: set[Any], where: str, findings: Findings) -> None:
+    for item in expected:
+        findings.exactly(there[item], f"{item} in {where}")
+    for item in there.keys() - expected:
+        findings.fault(f"{item} in {where} is of no row")
 
 
-async def _verify(database: str, client_id: str, found: Findings) -> None:
+async def _verify(database: str, client_id: str, findings: Findings) -> None:
     store = await open_store(database, as_is=True)
     try:
         client = await store.read(find_client(client_id))
         assert client is not None, "the client itself is gone"
         async for difference in consistency_service.verify(store, client.number, consistency_service.Verified(), lambda: None):
-            found.fault(f"not what the kept events say: {difference}")
+            findings.fault(f"not what the kept events say: {difference}")
     finally:
         await store.close()

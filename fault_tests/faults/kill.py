@@ -20,7 +20,7 @@ def run(plan: Plan, engine: str) -> None:
     """Load, kill, restart, verify; each round uses another client on one store, and all are verified again at the end."""
     folder = plan.new_folder()
     database, rounds = plan.new_store(engine, folder), plan.rounds_of(5, 100)
-    found, journals, starts = Findings(), [], []
+    findings, journals, starts = Findings(), [], []
     server = Process(database, folder, broken=plan.broken)
     try:
         for number in range(rounds):
@@ -30,20 +30,20 @@ def run(plan: Plan, engine: str) -> None:
             server = Process(database, folder, broken=plan.broken)
             starts.append(server.start_seconds)
             try:
-                verify_twice(plan, server, database, journal, found)
+                verify_twice(plan, server, database, journal, findings)
             except NoResponse:
-                found.fault("the server did not answer after its start")
+                findings.fault("the server did not answer after its start")
         for journal in journals[:-1]:
-            found.add(check(database, journal))
+            findings.add(check(database, journal))
     finally:
         server.kill()
     if longest(starts) > START_LIMIT:
-        found.add_missed(f"a start after a crash took {longest(starts):.2f} s, more than {START_LIMIT} s")
-    seconds = [each for journal in journals for each in journal.seconds]
+        findings.add_missed(f"a start after a crash took {longest(starts):.2f} s, more than {START_LIMIT} s")
+    seconds = [item for journal in journals for item in journal.seconds]
     cut = sum(journal.unanswered for journal in journals)
     acknowledged = sum(journal.acknowledged for journal in journals)
     plan.report.add(
-        "kill", engine, rounds, acknowledged, found, p99_ms(seconds), plan.broken, cut_off=cut, slowest_start_s=longest(starts)
+        "kill", engine, rounds, acknowledged, findings, p99_ms(seconds), plan.broken, cut_off=cut, slowest_start_s=longest(starts)
     )  # fmt: skip
 
 

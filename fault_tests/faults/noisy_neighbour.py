@@ -32,7 +32,7 @@ PAGE = 1_000
 
 def run(plan: Plan, engine: str) -> None:
     """Store the backlog and one webhook behind it, start the server, then send single webhooks while it drains the backlog."""
-    folder, found, journal = plan.new_folder(), Findings(QUIET), Journal(QUIET)
+    folder, findings, journal = plan.new_folder(), Findings(QUIET), Journal(QUIET)
     database, backlog = plan.new_store(engine, folder), plan.size_of(SHORT, USUAL, LONG)
     asyncio.run(fill(database, backlog))
     store_unnotified(database, journal)  # received when all of the backlog was
@@ -40,24 +40,24 @@ def run(plan: Plan, engine: str) -> None:
     try:
         # A call of ours would let the worker know of this client before it has seen the other one.
         if not wait_until(lambda: _waiting(server) < backlog, PATIENCE_SECONDS):
-            found.fault("nothing of the backlog is applied")
-        waits = _calls(server, journal, SHORT_CALLS if plan.short else CALLS, found)
+            findings.fault("nothing of the backlog is applied")
+        waits = _calls(server, journal, SHORT_CALLS if plan.short else CALLS, findings)
         before = asyncio.run(_taken_before(database))
         waiting = _waiting(server)
     finally:
         server.kill()
     most = BATCH_SIZE + 2 * SMALL_BATCH_SIZE
     if before > most:
-        found.fault(f"its first call was applied after {before} of another client's, not after {most} at most")
+        findings.fault(f"its first call was applied after {before} of another client's, not after {most} at most")
     if longest(waits) > LIMIT_SECONDS:
-        found.add_missed(f"a single call was applied only after {longest(waits):.2f} s")
+        findings.add_missed(f"a single call was applied only after {longest(waits):.2f} s")
     plan.report.add(
-        "neighbour", engine, 1, journal.acknowledged, found, p99_ms(waits), plan.broken,
+        "neighbour", engine, 1, journal.acknowledged, findings, p99_ms(waits), plan.broken,
         backlog=backlog, still_waiting_at_the_end=waiting, others_before_the_first=before, slowest_applied_s=longest(waits),
     )  # fmt: skip
 
 
-def _calls(server: Process, journal: Journal, count: int, found: Findings) -> list[float]:
+def _calls(server: Process, journal: Journal, count: int, findings: Findings) -> list[float]:
     """Seconds from sending a webhook to seeing it applied, one at a time."""
     api, waits = ApiClient(server.address, QUIET), []
     for number in range(count):
@@ -65,7 +65,7 @@ def _calls(server: Process, journal: Journal, count: int, found: Findings) -> li
         webhook(api, journal, f"single{number}")
         while _newest(api) != "applied":
             if time.perf_counter() - began > PATIENCE_SECONDS:
-                found.add_lost(f"call {number}: not applied after {PATIENCE_SECONDS:.0f} s")
+                findings.add_lost(f"call {number}: not applied after {PATIENCE_SECONDS:.0f} s")
                 break
             time.sleep(PAUSE)
         waits.append(time.perf_counter() - began)
@@ -89,7 +89,7 @@ async def _taken_before(database: str) -> int:
     """Count the deliveries of the noisy client applied before the first of the quiet one."""
     store = await open_store(database, as_is=True)
     try:
-        noisy, quiet = [await store.read(find_client(each)) for each in (NOISY, QUIET)]
+        noisy, quiet = [await store.read(find_client(item)) for item in (NOISY, QUIET)]
         assert noisy is not None
         assert quiet is not None
         (first,) = (await store.read(list_deliveries(PAGE, quiet.number)))[-1:]
@@ -101,6 +101,6 @@ async def _taken_before(database: str) -> int:
 async def _applied_until(store: Store, client: int, until_us: int) -> int:
     count, before = 0, None
     while page := await store.read(list_deliveries(PAGE, client, before=before)):
-        count += sum(1 for each in page if each.applied_us is not None and each.applied_us <= until_us)
+        count += sum(1 for delivery in page if delivery.applied_us is not None and delivery.applied_us <= until_us)
         before = page[-1].id
     return count

@@ -32,7 +32,7 @@ QUICK = "1:3"
 
 def run(plan: Plan, engine: str) -> None:
     """Write contacts, kill and start the server while it sends, and compare what the receiver got with the log."""
-    found, receiver, stored = Findings(), Receiver(plan.rng, {REFUSE: 0.2, HANG: 0.02}), dict[int, set[int]]()
+    findings, receiver, stored = Findings(), Receiver(plan.rng, {REFUSE: 0.2, HANG: 0.02}), dict[int, set[int]]()
     database = plan.new_store(engine, plan.new_folder())
     with served({CLIENT: receiver}) as origin:
         server = start(plan, database, origin)
@@ -47,18 +47,18 @@ def run(plan: Plan, engine: str) -> None:
                 receiver.begin_run(server.pid)
                 server = start(plan, database, origin)
             api = ApiClient(server.address, CLIENT)
-            wait_until_sent(plan, api, endpoint, receiver, found)
+            wait_until_sent(plan, api, endpoint, receiver, findings)
             api.close()
             status, _ = server.stop()
             if status != 0:
-                found.fault(f"the server stopped with {status}")
+                findings.fault(f"the server stopped with {status}")
             events, late = newest_event(database, CLIENT), timed_out(database, CLIENT)
         finally:
             server.kill()
-    repeated = check_requests(receiver.got, events, stored, late, found)
+    repeated = check_requests(receiver.got, events, stored, late, findings)
     if database.startswith("sqlite"):
-        check_integrity(database.removeprefix("sqlite:///"), found)
-    plan.report.add("outgoing", engine, 1, events, found, broken=plan.broken, kills=KILLS, requests=len(receiver.got), repeated=repeated)
+        check_integrity(database.removeprefix("sqlite:///"), findings)
+    plan.report.add("outgoing", engine, 1, events, findings, broken=plan.broken, kills=KILLS, requests=len(receiver.got), repeated=repeated)
 
 
 def start(plan: Plan, database: str, origin: str, *injected: str, quick: str = QUICK) -> Process:

@@ -50,7 +50,7 @@ MOST_UNSTORED = 512
 
 def receivers(plan: Plan, engine: str) -> None:
     """Let a receiver reset connections, cut responses and respond byte by byte, some too late."""
-    found, receiver, client = Findings(), Receiver(plan.rng, NETWORK), "receivers"
+    findings, receiver, client = Findings(), Receiver(plan.rng, NETWORK), "receivers"
     database = plan.new_store(engine, plan.new_folder())
     with served({client: receiver}) as origin:
         server = start(plan, database, origin)
@@ -58,24 +58,24 @@ def receivers(plan: Plan, engine: str) -> None:
             api = ApiClient(server.address, client)
             endpoint, contacts = add_endpoint(api, origin), create_contacts(api, RECORDS)
             change_contacts(plan, ApiClient(server.address, client), contacts, WRITE_SECONDS)
-            wait_until_sent(plan, api, endpoint, receiver, found)
+            wait_until_sent(plan, api, endpoint, receiver, findings)
             api.close()
             server.stop()
             events, late = newest_event(database, client), timed_out(database, client)
         finally:
             server.kill()
-    check_requests(receiver.got, events, {}, late, found)
+    check_requests(receiver.got, events, {}, late, findings)
     for way in NETWORK:
         if not receiver.met[way]:
-            found.fault(f"no response was of the kind {way!r}")
-    plan.report.add("receivers", engine, 1, events, found, broken=plan.broken, requests=len(receiver.got))
+            findings.fault(f"no response was of the kind {way!r}")
+    plan.report.add("receivers", engine, 1, events, findings, broken=plan.broken, requests=len(receiver.got))
 
 
 def results(plan: Plan, engine: str) -> None:
     """Let the store refuse to write what became of requests, then let it, and cut the power. SQLite, on the simulated disk."""
     if engine != "sqlite":
         return
-    found, receiver, client = Findings(), Receiver(plan.rng, {SLOW: 1.0}, sticky=STICKY), "results"
+    findings, receiver, client = Findings(), Receiver(plan.rng, {SLOW: 1.0}, sticky=STICKY), "results"
     folder = plan.new_folder()
     database, flags = plan.new_store(engine, folder), SharedFlags(folder / "switch")
     flags.set()
@@ -92,7 +92,7 @@ def results(plan: Plan, engine: str) -> None:
             time.sleep(REFUSING_SECONDS)
             unwritten = len(receiver.got) - before
             flags.set()
-            wait_until_serving(api, found, "the store could write again")
+            wait_until_serving(api, findings, "the store could write again")
             time.sleep(AFTER_SECONDS)
             api.close()
             server.kill()
@@ -102,15 +102,15 @@ def results(plan: Plan, engine: str) -> None:
             stored = stored_as_delivered(database, client, endpoint)
             server = start(plan, database, origin, quick=QUICK)
             api = ApiClient(server.address, client)
-            wait_until_sent(plan, api, endpoint, receiver, found)
+            wait_until_sent(plan, api, endpoint, receiver, findings)
             api.close()
             server.stop()
             events, late = newest_event(database, client), timed_out(database, client)
         finally:
             flags.set()
             server.kill()
-    repeated = check_requests(receiver.got, events, {1: stored}, late, found)
-    plan.report.add("results", engine, 1, events, found, broken=plan.broken, unwritten=unwritten, repeated=repeated)
+    repeated = check_requests(receiver.got, events, {1: stored}, late, findings)
+    plan.report.add("results", engine, 1, events, findings, broken=plan.broken, unwritten=unwritten, repeated=repeated)
 
 
 def _until_sending(receiver: Receiver) -> None:
@@ -124,7 +124,7 @@ def senders(plan: Plan, engine: str) -> None:
     """Let two processes send the events of several clients, and kill one. PostgreSQL."""
     if engine != "postgresql":
         return
-    found, names = Findings(), [f"senders-{number}" for number in range(CLIENTS)]
+    findings, names = Findings(), [f"senders-{number}" for number in range(CLIENTS)]
     all_receivers = {name: Receiver(plan.rng, {}) for name in names}
     database = plan.new_store(engine, plan.new_folder())
     with served(all_receivers) as origin:
@@ -140,18 +140,18 @@ def senders(plan: Plan, engine: str) -> None:
                 threading.Thread(target=change_contacts, args=(plan, ApiClient(servers[1].address, name), contacts[name], WRITE_SECONDS))
                 for name in names
             ]
-            for each in threads:
-                each.start()
+            for thread in threads:
+                thread.start()
             time.sleep(plan.rng.uniform(0.5, 1.0))
             servers[0].kill()
             _next_run(all_receivers.values(), servers[0].pid)
             stored = {name: stored_as_delivered(database, name, endpoints[name]) for name in names}
             _next_run(all_receivers.values())
-            for each in threads:
-                each.join()
+            for thread in threads:
+                thread.join()
             for name in names:
                 api = ApiClient(servers[1].address, name)
-                wait_until_sent(plan, api, endpoints[name], all_receivers[name], found)
+                wait_until_sent(plan, api, endpoints[name], all_receivers[name], findings)
                 api.close()
             servers[1].stop()
             events, late = {name: newest_event(database, name) for name in names}, {name: timed_out(database, name) for name in names}
@@ -164,12 +164,12 @@ def senders(plan: Plan, engine: str) -> None:
         repeated[name] = check_requests(all_receivers[name].got, events[name], {2: stored[name]}, late[name], of_client)
         if repeated[name] > MOST_UNSTORED:
             of_client.add_duplicate(f"{repeated[name]} events, more than the {MOST_UNSTORED} that may not be stored yet")
-        found.add(of_client)
+        findings.add(of_client)
     plan.report.add(
-        "senders", engine, 1, sum(events.values()), found, broken=plan.broken, clients=CLIENTS, repeated=sum(repeated.values())
+        "senders", engine, 1, sum(events.values()), findings, broken=plan.broken, clients=CLIENTS, repeated=sum(repeated.values())
     )  # fmt: skip
 
 
-def _next_run(each: Iterable[Receiver], killed: int | None = None) -> None:
-    for receiver in each:
+def _next_run(item: Iterable[Receiver], killed: int | None = None) -> None:
+    for receiver in item:
         receiver.begin_run(killed)

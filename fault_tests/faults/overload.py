@@ -68,11 +68,11 @@ def run(plan: Plan, engine: str) -> None:
 
 def _overload(plan: Plan, engine: str, fault: str, connections: int, options: tuple[str, ...]) -> None:
     """Measure the capacity, send three times that at a fixed rate, measure the recovery."""
-    folder, seconds, found = plan.new_folder(), 1.0 if plan.short else 20.0 if plan.long else 5.0, Findings()
+    folder, seconds, findings = plan.new_folder(), 1.0 if plan.short else 20.0 if plan.long else 5.0, Findings()
     database = plan.new_store(engine, folder)
     server = Process(database, folder, *options, broken=plan.broken)
     try:
-        bursts = [loadgen.closed(server.address, CREATE, CONNECTIONS, each) for each in (1.0, seconds / 2)]
+        bursts = [loadgen.closed(server.address, CREATE, CONNECTIONS, item) for item in (1.0, seconds / 2)]
         capacity = bursts[-1].rate
         watch = Watch(server)
         try:
@@ -83,29 +83,29 @@ def _overload(plan: Plan, engine: str, fault: str, connections: int, options: tu
     finally:
         server.stop()
     served = len(tally.served) / tally.seconds
-    acknowledged = len(tally.served) + sum(each.requests - each.errors for each in bursts)
+    acknowledged = len(tally.served) + sum(burst.requests - burst.errors for burst in bursts)
     for number in range(acknowledged - contacts_of(database, "default")):
-        found.add_lost(f"contact {number + 1} of {acknowledged}")
-    _judge(found, watch, tally, back)
+        findings.add_lost(f"contact {number + 1} of {acknowledged}")
+    _judge(findings, watch, tally, back)
     if options and not tally.refused:
-        found.fault(f"nobody of {connections} was refused, where {IN_PROGRESS} requests may be in progress")
+        findings.fault(f"nobody of {connections} was refused, where {IN_PROGRESS} requests may be in progress")
     if served < GOOD_PART * capacity:
-        found.add_missed(f"served {served:,.0f}/s of {capacity:,.0f}/s, less than {GOOD_PART:.0%}")
+        findings.add_missed(f"served {served:,.0f}/s of {capacity:,.0f}/s, less than {GOOD_PART:.0%}")
     plan.report.add(
-        fault, engine, 1, acknowledged, found, p99_ms(tally.served), plan.broken, capacity_per_s=round(capacity),
+        fault, engine, 1, acknowledged, findings, p99_ms(tally.served), plan.broken, capacity_per_s=round(capacity),
         due_per_s=round(tally.due / tally.seconds), sent_per_s=round((tally.due - tally.unsent) / tally.seconds),
         served_per_s=round(served), part_of_capacity=served / capacity, refused=len(tally.refused),
         refusal_p99_ms=p99_ms(tally.refused), most_MB=watch.most_mb, itself_again_after_s=back,
     )  # fmt: skip
 
 
-def _judge(found: Findings, watch: Watch, tally: Tally, back: float) -> None:
+def _judge(findings: Findings, watch: Watch, tally: Tally, back: float) -> None:
     if back > BACK_SECONDS:
-        found.add_missed(f"was itself again only after {back:.1f} s")
+        findings.add_missed(f"was itself again only after {back:.1f} s")
     if watch.most_mb > MOST_MB:
-        found.add_missed(f"took {watch.most_mb:.0f} MB")
+        findings.add_missed(f"took {watch.most_mb:.0f} MB")
     if watch.odd or tally.odd or tally.broken:
-        found.fault(f"answers nobody should get: {sorted(watch.odd)}, {tally.odd}; connections that ended without one: {tally.broken}")
+        findings.fault(f"answers nobody should get: {sorted(watch.odd)}, {tally.odd}; connections that ended without one: {tally.broken}")
 
 
 def _itself_again(server: Process) -> float:

@@ -24,32 +24,32 @@ def run(plan: Plan, engine: str) -> None:
     """Die once at each point in a round; each death uses another client on one store."""
     folder = plan.new_folder()
     database, rounds = plan.new_store(engine, folder), plan.rounds_of(1, 20)
-    found, journals = Findings(), []
+    findings, journals = Findings(), []
     for number in range(rounds):
         for point in POINTS:
             journal = Journal(f"points-{point}-{number}")
             journals.append(journal)
-            _load_until_dead(plan, database, point, journal, found)
-            _verify(plan, database, journal, found)
-    seconds = [each for journal in journals for each in journal.seconds]
+            _load_until_dead(plan, database, point, journal, findings)
+            _verify(plan, database, journal, findings)
+    seconds = [item for journal in journals for item in journal.seconds]
     plan.report.add(
-        "points", engine, rounds, len(seconds), found, p99_ms(seconds), plan.broken,
+        "points", engine, rounds, len(seconds), findings, p99_ms(seconds), plan.broken,
         deaths=len(journals), points=len(POINTS), cut_off=sum(journal.unanswered for journal in journals),
     )  # fmt: skip
 
 
-def _load_until_dead(plan: Plan, database: str, point: str, journal: Journal, found: Findings) -> None:
+def _load_until_dead(plan: Plan, database: str, point: str, journal: Journal, findings: Findings) -> None:
     server = Process(database, plan.new_folder(), broken=plan.broken, injected=[f"point:{point}*{plan.rng.randrange(SPARED)}"])
     try:
         callers = [threading.Thread(target=_call, args=(server, journal, number)) for number in range(CALLERS)]
-        for each in callers:
-            each.start()
+        for caller in callers:
+            caller.start()
         if not server.died(DIES_SECONDS):
-            found.fault(f"the server never came to the point {point!r}")
+            findings.fault(f"the server never came to the point {point!r}")
     finally:
         server.kill()
-    for each in callers:
-        each.join()
+    for caller in callers:
+        caller.join()
 
 
 def _call(server: Process, journal: Journal, number: int) -> None:
@@ -64,10 +64,10 @@ def _call(server: Process, journal: Journal, number: int) -> None:
         api.close()
 
 
-def _verify(plan: Plan, database: str, journal: Journal, found: Findings) -> None:
+def _verify(plan: Plan, database: str, journal: Journal, findings: Findings) -> None:
     """Start a server without faults; verify that it recovers, and again after a resend."""
     server = Process(database, plan.new_folder(), broken=plan.broken)
     try:
-        verify_twice(plan, server, database, journal, found)
+        verify_twice(plan, server, database, journal, findings)
     finally:
         server.kill()

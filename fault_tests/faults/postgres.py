@@ -37,10 +37,10 @@ class Seen:
     def report(self, plan: Plan, fault: str, rounds: int) -> None:
         """Add the row to the report."""
         journals = self.journals
-        seconds = [each for journal in journals for each in journal.seconds]
+        seconds = [item for journal in journals for item in journal.seconds]
         plan.report.add(
             fault, "postgresql", rounds, len(seconds), self.found, p99_ms(seconds), plan.broken,
-            refused=sum(each.refused for each in journals), outcome_unknown=sum(each.unknown for each in journals),
+            refused=sum(journal.refused for journal in journals), outcome_unknown=sum(journal.unknown for journal in journals),
             slowest_return_s=longest(self.back),
         )  # fmt: skip
 
@@ -56,8 +56,8 @@ def run(plan: Plan, engine: str) -> None:
 
     try:
         cluster.create()
-        seen = _rounds(plan, rounds, cluster.new_database(), fault, lambda number: cluster.start(), lambda: None)
-        seen.report(plan, "postgres", rounds)
+        observed = _rounds(plan, rounds, cluster.new_database(), fault, lambda number: cluster.start(), lambda: None)
+        observed.report(plan, "postgres", rounds)
     except CannotMeasure as error:
         plan.report.note(f"a killed PostgreSQL was not tested: {error}")
     finally:
@@ -86,39 +86,39 @@ def failover(plan: Plan, engine: str) -> None:
         database = pair[0].new_database()
         place = f"127.0.0.1:{pair[0].port}"
         several = database.replace(place, f"{place},127.0.0.1:{pair[1].port}") + "?target_session_attrs=read-write"
-        seen = _rounds(plan, rounds, several, fault, promote, follow)
-        seen.report(plan, "failover", rounds)
+        observed = _rounds(plan, rounds, several, fault, promote, follow)
+        observed.report(plan, "failover", rounds)
     except CannotMeasure as error:
         plan.report.note(f"a fail-over was not tested: {error}")
     finally:
-        for each in pair:
-            each.remove()
+        for item in pair:
+            item.remove()
 
 
 def _rounds(
     plan: Plan, rounds: int, database: str, fault: Callable[[int], None], mend: Callable[[int], None], prepare: Callable[[], None]
 ) -> Seen:  # fmt: skip
-    seen, folder = Seen(), plan.new_folder()
+    observed, folder = Seen(), plan.new_folder()
     prepare()
     server = Process(database, folder, broken=plan.broken)
     try:
         for number in range(rounds):
             if number:
                 prepare()
-                _serves(server, seen.found)
+                _serves(server, observed.found)
             journal = Journal(f"postgres-{number}")
-            seen.journals.append(journal)
-            _under_load(plan, server, journal, seen, lambda: fault(number), lambda: mend(number))  # noqa: B023 - called within this round
-            verify_twice(plan, server, database, journal, seen.found, stall_seconds=STILL_SECONDS)
-        for journal in seen.journals[:-1]:
-            seen.found.add(check(database, journal))
+            observed.journals.append(journal)
+            _under_load(plan, server, journal, observed, lambda: fault(number), lambda: mend(number))  # noqa: B023 - called within this round
+            verify_twice(plan, server, database, journal, observed.found, stall_seconds=STILL_SECONDS)
+        for journal in observed.journals[:-1]:
+            observed.found.add(check(database, journal))
     finally:
         server.kill()
-    return seen
+    return observed
 
 
 def _under_load(
-    plan: Plan, server: Process, journal: Journal, seen: Seen, fault: Callable[[], None], mend: Callable[[], None]
+    plan: Plan, server: Process, journal: Journal, observed: Seen, fault: Callable[[], None], mend: Callable[[], None]
 ) -> None:  # fmt: skip
     load = Load(server.address, journal)
     try:
@@ -126,29 +126,29 @@ def _under_load(
         before = journal.refused
         fault()
         time.sleep(plan.rng.uniform(*AWAY_SECONDS))
-        _refuses(server, journal, before, seen.found)
+        _refuses(server, journal, before, observed.found)
         mend()
-        seen.back.append(_serves(server, seen.found))
+        observed.back.append(_serves(server, observed.found))
         time.sleep(plan.rng.uniform(*AFTER_SECONDS))
     finally:
         load.end()
     if journal.unanswered:
-        seen.found.fault(f"{journal.unanswered} calls got no answer, though the server lived")
+        observed.found.fault(f"{journal.unanswered} calls got no answer, though the server lived")
 
 
-def _refuses(server: Process, journal: Journal, before: int, found: Findings) -> None:
+def _refuses(server: Process, journal: Journal, before: int, findings: Findings) -> None:
     """Check that writes and `/health/ready` get 503 and `/health/live` 200 while PostgreSQL is away."""
     until = time.perf_counter() + REFUSED_SECONDS
     while journal.refused == before and time.perf_counter() < until:
         time.sleep(PAUSE)
     if journal.refused == before:
-        found.fault("no call was refused while PostgreSQL was away")
+        findings.fault("no call was refused while PostgreSQL was away")
     api = ApiClient(server.address, "watch")
-    check_live_not_ready(api, found)
+    check_live_not_ready(api, findings)
     api.close()
 
 
-def _serves(server: Process, found: Findings) -> float:
+def _serves(server: Process, findings: Findings) -> float:
     """Wait until a write succeeds; return the seconds."""
     api, began = ApiClient(server.address, "watch"), time.perf_counter()
     while time.perf_counter() - began < BACK_SECONDS:
@@ -160,5 +160,5 @@ def _serves(server: Process, found: Findings) -> float:
             pass
         time.sleep(PAUSE)
     api.close()
-    found.fault(f"{BACK_SECONDS:.0f} s after PostgreSQL was there again it does not serve")
+    findings.fault(f"{BACK_SECONDS:.0f} s after PostgreSQL was there again it does not serve")
     return BACK_SECONDS

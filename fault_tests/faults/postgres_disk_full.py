@@ -33,48 +33,48 @@ def run(plan: Plan, engine: str) -> None:
     if not plan.mounts:
         plan.report.note("PostgreSQL's full disk was not tested: no file system may be mounted")
         return
-    rounds, found, journals, waits = plan.rounds_of(2, 20), Findings(), [], []
+    rounds, findings, journals, waits = plan.rounds_of(2, 20), Findings(), [], []
     try:
         for number in range(rounds):
             journal = Journal(f"pgdisk-{number}")
             journals.append(journal)
             with small_disk(plan.new_folder(), MEGABYTES) as place:
-                waits.append(_on(plan, place, journal, found))
+                waits.append(_on(plan, place, journal, findings))
     except CannotMeasure as error:
         plan.report.note(f"PostgreSQL's full disk was not tested: {error}")
         return
-    seconds = [each for journal in journals for each in journal.seconds]
+    seconds = [item for journal in journals for item in journal.seconds]
     plan.report.add(
-        "pgdisk", engine, rounds, len(seconds), found, p99_ms(seconds), plan.broken,
-        refused=sum(each.refused for each in journals), outcome_unknown=sum(each.unknown for each in journals),
+        "pgdisk", engine, rounds, len(seconds), findings, p99_ms(seconds), plan.broken,
+        refused=sum(item.refused for item in journals), outcome_unknown=sum(item.unknown for item in journals),
         slowest_return_s=longest(waits),
     )  # fmt: skip
 
 
-def _on(plan: Plan, place: Path, journal: Journal, found: Findings) -> float:
+def _on(plan: Plan, place: Path, journal: Journal, findings: Findings) -> float:
     cluster = Cluster(place, free_port(), plan.new_folder())
     try:
         cluster.create()
-        return _fill_and_make_room(plan, cluster.new_database(), place, journal, found)
+        return _fill_and_make_room(plan, cluster.new_database(), place, journal, findings)
     finally:
         cluster.remove()
 
 
-def _fill_and_make_room(plan: Plan, database: str, place: Path, journal: Journal, found: Findings) -> float:
+def _fill_and_make_room(plan: Plan, database: str, place: Path, journal: Journal, findings: Findings) -> float:
     server = Process(database, plan.new_folder(), broken=plan.broken)
     try:
         api = ApiClient(server.address, journal.client)
         api.expect_ok("GET", "/public/v2/contacts")  # the schema, and the first of everything, is there
         ballast = _almost_full(place)
-        fill_disk(server, journal, found)
+        fill_disk(server, journal, findings)
         # What asks whether it is ready changes a row that is there, and for that there may be room.
         if (status := api.call("GET", "/health/live").status) != 200:
-            found.fault(f"/health/live is {status} on a full disk, not 200")
+            findings.fault(f"/health/live is {status} on a full disk, not 200")
         ballast.unlink()
-        waited = wait_until_serving(api, found)
+        waited = wait_until_serving(api, findings)
         api.close()
-        verify(plan, server, database, journal, found, stall_seconds=STILL_SECONDS)
-        _clear_log(server.log, found)
+        verify(plan, server, database, journal, findings, stall_seconds=STILL_SECONDS)
+        _clear_log(server.log, findings)
         return waited
     finally:
         server.kill()
@@ -87,11 +87,11 @@ def _almost_full(place: Path) -> Path:
     return ballast
 
 
-def _clear_log(log: Path, found: Findings) -> None:
+def _clear_log(log: Path, findings: Findings) -> None:
     """Check that the log names the cause and has no internal error."""
     lines = [json.loads(line) for line in log.read_text().splitlines() if line.startswith("{")]
     if not any(REASON in str(line) for line in lines):
-        found.fault(f"the log does not say that {REASON}")
+        findings.fault(f"the log does not say that {REASON}")
     for line in lines:
         if line.get("level") == "error":
-            found.fault(f"the log has an error: {str(line)[:200]}")
+            findings.fault(f"the log has an error: {str(line)[:200]}")

@@ -49,9 +49,9 @@ def _row(plan: Plan, name: str, go: Callable[[Plan, Cut, int], None]) -> None:
     cut, rounds = Cut(), plan.rounds_of(3, 30)
     go(plan, cut, rounds)
     plan.report.add(
-        name, "sqlite", rounds, sum(each.acknowledged for each in cut.journals), cut.found,
-        p99_ms([seconds for each in cut.journals for seconds in each.seconds]), plan.broken,
-        cut_off=sum(each.unanswered for each in cut.journals), slowest_start_s=longest(cut.starts),
+        name, "sqlite", rounds, sum(journal.acknowledged for journal in cut.journals), cut.found,
+        p99_ms([seconds for journal in cut.journals for seconds in journal.seconds]), plan.broken,
+        cut_off=sum(journal.unanswered for journal in cut.journals), slowest_start_s=longest(cut.starts),
     )  # fmt: skip
 
 
@@ -108,8 +108,8 @@ def _verify(plan: Plan, cut: Cut, place: Path, *, everything: bool) -> None:
     cut.starts.append(server.start_seconds)
     try:
         verify_twice(plan, server, database, journal, cut.found)
-        for each in cut.journals[:-1] if everything else ():
-            cut.found.add(check(database, each))
+        for item in cut.journals[:-1] if everything else ():
+            cut.found.add(check(database, item))
     except (NoResponse, AssertionError) as error:
         cut.found.add_lost(f"{journal.client}: {error}")
     finally:

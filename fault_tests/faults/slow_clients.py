@@ -24,39 +24,39 @@ CUT_SECONDS = 10.0
 
 def run(plan: Plan, engine: str) -> None:
     """Send at a fixed rate, first without and then with the slow clients."""
-    folder, found = plan.new_folder(), Findings()
+    folder, findings = plan.new_folder(), Findings()
     database, seconds = plan.new_store(engine, folder), 1.0 if plan.short else 20.0 if plan.long else 6.0
     idle, slow = SHORT if plan.short else LONG if plan.long else USUAL
     rate = SHORT_RATE if plan.short else RATE
     raise_file_limit()
     server = Process(database, folder, *DEADLINES, *ROOM, broken=plan.broken)
     try:
-        usual = [steady_load(server.address, CALLERS, each, rate) for each in (0.5, seconds)]
+        usual = [steady_load(server.address, CALLERS, item, rate) for item in (0.5, seconds)]
         with BackgroundLoad(server.address, idle, slow) as background:
             beside = steady_load(server.address, CALLERS, seconds, rate)
             counts = background.wait_until_cut(CUT_SECONDS)
-        acknowledged = sum(len(each.seconds) for each in (*usual, beside))
-        if (kept := contacts_of(database, "default")) < acknowledged:
-            found.add_lost(f"{acknowledged - kept} of {acknowledged} contacts")
+        acknowledged = sum(len(item.seconds) for item in (*usual, beside))
+        if (remaining := contacts_of(database, "default")) < acknowledged:
+            findings.add_lost(f"{acknowledged - remaining} of {acknowledged} contacts")
     finally:
         server.kill()
-    _judge(found, background.never_cut(counts), counts, sum(each.failed for each in (*usual, beside)), idle)
+    _judge(findings, background.never_cut(counts), counts, sum(item.failed for item in (*usual, beside)), idle)
     before, during = p99_ms(usual[-1].seconds), p99_ms(beside.seconds)
     if during > TIMES * before:
-        found.add_missed(f"others' p99 was {during:.1f} ms beside them, more than {TIMES:g} times {before:.1f} ms")
+        findings.add_missed(f"others' p99 was {during:.1f} ms beside them, more than {TIMES:g} times {before:.1f} ms")
     plan.report.add(
-        "peers", engine, 1, acknowledged, found, during, plan.broken, usual_p99_ms=before,
+        "peers", engine, 1, acknowledged, findings, during, plan.broken, usual_p99_ms=before,
         idle_connections=counts.idle, cut=sum(counts.cut.values()), **_by_kind(counts.cut),
     )  # fmt: skip
 
 
-def _judge(found: Findings, never_cut: Counter[str], counts: SlowClientCounts, failed: int, idle: int) -> None:
+def _judge(findings: Findings, never_cut: Counter[str], counts: SlowClientCounts, failed: int, idle: int) -> None:
     for kind, count in never_cut.items():
-        found.fault(f"{count} peers with {kind} were never cut")
+        findings.fault(f"{count} peers with {kind} were never cut")
     if counts.idle < idle:
-        found.fault(f"only {counts.idle} of {idle} idle connections were left alone")
+        findings.fault(f"only {counts.idle} of {idle} idle connections were left alone")
     if failed:
-        found.fault(f"{failed} calls of others were not served")
+        findings.fault(f"{failed} calls of others were not served")
 
 
 def _by_kind(cut: Counter[str]) -> dict[str, int]:

@@ -92,10 +92,10 @@ def run(plan: Plan, engine: str) -> None:
         for number in range(rounds):
             journals.append(journal := Journal(f"spool-{number}"))
             _round(there, journal, fills=there.fills and number % 2 == 1)
-    seconds = [each for journal in journals for each in journal.seconds]
+    seconds = [item for journal in journals for item in journal.seconds]
     plan.report.add(
         "spool", engine, rounds, len(seconds), there.found, p99_ms(seconds), plan.broken,
-        spooled=there.spooled, refused=sum(each.refused for each in journals), cut_off=sum(each.unanswered for each in journals),
+        spooled=there.spooled, refused=sum(item.refused for item in journals), cut_off=sum(item.unanswered for item in journals),
     )  # fmt: skip
 
 
@@ -126,7 +126,7 @@ def _touchbase(*arguments: str) -> None:
 
 
 def _round(there: Installation, journal: Journal, *, fills: bool) -> None:
-    server, plan, found = there.server, there.plan, there.found
+    server, plan, result = there.server, there.plan, there.found
     assert server is not None
     _add_client(server, there, journal.client)
     senders = Senders(server.address, journal)
@@ -135,10 +135,10 @@ def _round(there: Installation, journal: Journal, *, fills: bool) -> None:
         there.cluster.stop_at_once()
         before = journal.acknowledged
         if not senders.acknowledges(SOME, WAIT_SECONDS):
-            found.fault("webhooks are not acknowledged while their store is away")
+            result.fault("webhooks are not acknowledged while their store is away")
         ballast = _fill(there.spool.parent) if fills else None
         if ballast is not None and not senders.are_refused(FEW, REFUSED_SECONDS):
-            found.fault("webhooks are not refused on the full disk of the spool")
+            result.fault("webhooks are not refused on the full disk of the spool")
         there.spooled += journal.acknowledged - before
         server.kill()
         senders.pause()
@@ -147,19 +147,19 @@ def _round(there: Installation, journal: Journal, *, fills: bool) -> None:
         server = there.start()
         senders.go_on(server.address)
         if there.is_cell and ballast is not None and not senders.are_refused(FEW, REFUSED_SECONDS):
-            found.fault("webhooks are not refused on the full disk of the spool after the start")
+            result.fault("webhooks are not refused on the full disk of the spool after the start")
         if ballast is not None:
             ballast.unlink()
         if not senders.acknowledges(SOME, WAIT_SECONDS):
-            found.fault("webhooks are not acknowledged after the start")
+            result.fault("webhooks are not acknowledged after the start")
         if there.is_cell:
             there.cluster.start()
         time.sleep(plan.rng.uniform(*AFTER_SECONDS))
     finally:
         senders.end()
-    _wait_until_stored(server, found)
+    _wait_until_stored(server, result)
     _check_times(there, journal, senders)
-    verify_twice(plan, server, there.store, journal, found, stall_seconds=STILL_SECONDS)
+    verify_twice(plan, server, there.store, journal, result, stall_seconds=STILL_SECONDS)
 
 
 def _add_client(server: Process, there: Installation, client: str) -> None:
@@ -183,18 +183,18 @@ def _fill(disk: Path) -> Path:
     return ballast
 
 
-def _wait_until_stored(server: Process, found: Findings) -> None:
+def _wait_until_stored(server: Process, findings: Findings) -> None:
     """Wait until the spool is empty; it may take long, but something is stored all the time."""
     api, left, until = ApiClient(server.address, "watch"), -1, time.perf_counter() + WAIT_SECONDS
     while (spool := api.expect_ok("GET", "/admin/v1/status")["spool"])["webhooks"]:
         if spool["webhooks"] != left:
             left, until = spool["webhooks"], time.perf_counter() + WAIT_SECONDS
         if time.perf_counter() > until:
-            found.fault(f"{left} webhooks stay in the spool")
+            findings.fault(f"{left} webhooks stay in the spool")
             break
         time.sleep(0.05)
     if spool["set_aside"]:
-        found.fault(f"{spool['set_aside']} webhooks were set aside")
+        findings.fault(f"{spool['set_aside']} webhooks were set aside")
     api.close()
 
 
@@ -212,14 +212,14 @@ async def _received(database: str, client_id: str) -> dict[str, list[int]]:
     """When the deliveries about each e-mail address were received."""
     store = await open_store(database, as_is=True)
     try:
-        client, found = await store.read(find_client(client_id)), dict[str, list[int]]()
+        client, result = await store.read(find_client(client_id)), dict[str, list[int]]()
         after: int | None = 0
         assert client is not None, "the client itself is gone"
         while after is not None:
             page = await store.read(audit_bodies(client.number, after, PAGE))
-            for each in page.bodies:
-                found.setdefault(msgspec.json.decode(each.body or b"{}").get("lead_email", ""), []).append(each.received_us)
+            for item in page.bodies:
+                result.setdefault(msgspec.json.decode(item.body or b"{}").get("lead_email", ""), []).append(item.received_us)
             after = page.last
-        return found
+        return result
     finally:
         await store.close()

@@ -19,7 +19,7 @@ def run(plan: Plan, engine: str) -> None:
     """Load, stop, check the exit status and the time, restart, verify the store."""
     folder = plan.new_folder()
     database, rounds = plan.new_store(engine, folder), plan.rounds_of(5, 50)
-    found, journals, stops = Findings(), [], []
+    findings, journals, stops = Findings(), [], []
     for number in range(rounds):
         journal = Journal(f"stop-{number}")
         journals.append(journal)
@@ -33,21 +33,21 @@ def run(plan: Plan, engine: str) -> None:
             server.kill()
         stops.append(seconds)
         if status != 0:
-            found.fault(f"round {number}: ended with status {status}")
-        _verify(plan, database, journal, found)
+            findings.fault(f"round {number}: ended with status {status}")
+        _verify(plan, database, journal, findings)
     if longest(stops) > STOP_LIMIT:
-        found.fault(f"a stop took {longest(stops):.1f} s, more than {STOP_LIMIT} s")
+        findings.fault(f"a stop took {longest(stops):.1f} s, more than {STOP_LIMIT} s")
     plan.report.add(
-        "stop", engine, rounds, sum(each.acknowledged for each in journals), found,
-        p99_ms([seconds for each in journals for seconds in each.seconds]), plan.broken,
-        refused=sum(each.refused for each in journals), cut_off=sum(each.unanswered for each in journals), slowest_stop_s=longest(stops),
+        "stop", engine, rounds, sum(item.acknowledged for item in journals), findings,
+        p99_ms([seconds for item in journals for seconds in item.seconds]), plan.broken,
+        refused=sum(item.refused for item in journals), cut_off=sum(item.unanswered for item in journals), slowest_stop_s=longest(stops),
     )  # fmt: skip
 
 
-def _verify(plan: Plan, database: str, journal: Journal, found: Findings) -> None:
+def _verify(plan: Plan, database: str, journal: Journal, findings: Findings) -> None:
     """Verify that the store has no write whose request got no response."""
     server = Process(database, plan.new_folder())
     try:
-        verify(plan, server, database, journal, found, answered_only=True)
+        verify(plan, server, database, journal, findings, answered_only=True)
     finally:
         server.kill()

@@ -90,15 +90,15 @@ def etcd(addresses: Addresses, folder: Path) -> dict[str, str]:
 
 def haproxy(addresses: Addresses, folder: Path) -> str:
     """HAProxy's file."""
-    one, two = addresses.hosts["db1"], addresses.hosts["db2"]
+    first, second = addresses.hosts["db1"], addresses.hosts["db2"]
     return filled(
         "haproxy.cfg",
         {
             "  user haproxy\n  group haproxy\n": "",
             "/etc/touchbase-tls": f"{folder}",
             "127.0.0.1:5000": f"{HOME}:{addresses.haproxy}",
-            "10.0.0.11:5432 check port 8008": f"{HOME}:{one.postgres} check port {one.patroni}",
-            "10.0.0.12:5432 check port 8008": f"{HOME}:{two.postgres} check port {two.patroni}",
+            "10.0.0.11:5432 check port 8008": f"{HOME}:{first.postgres} check port {first.patroni}",
+            "10.0.0.12:5432 check port 8008": f"{HOME}:{second.postgres} check port {second.patroni}",
         },
     )
 
@@ -128,8 +128,8 @@ def certificates(folder: Path) -> ssl.SSLContext:
             .add_extension(x509.BasicConstraints(ca=name == "ca", path_length=None), critical=True)
             .add_extension(x509.SubjectAlternativeName([x509.IPAddress(ip_address(HOME))]), critical=False)
         )
-        made = builder.sign(keys["ca"], hashes.SHA256())
-        (folder / f"{name}.pem").write_bytes(made.public_bytes(serialization.Encoding.PEM))
+        created = builder.sign(keys["ca"], hashes.SHA256())
+        (folder / f"{name}.pem").write_bytes(created.public_bytes(serialization.Encoding.PEM))
     pem = keys["host"].private_bytes(serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption())
     (folder / "host.key").write_bytes(pem)
     context = ssl.create_default_context(cafile=str(folder / "ca.pem"))

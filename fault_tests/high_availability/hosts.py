@@ -44,8 +44,8 @@ START_SECONDS, PAUSE = 60.0, 0.1
 
 def postgres_programs() -> Path | None:
     """Folder of the newest PostgreSQL of Debian's packages, 15 or later."""
-    found = [path for path in Path("/usr/lib/postgresql").glob("*/bin") if (path / "postgres").exists() and path.parent.name.isdigit()]
-    newest = max(found, key=lambda path: int(path.parent.name), default=None)
+    paths = [path for path in Path("/usr/lib/postgresql").glob("*/bin") if (path / "postgres").exists() and path.parent.name.isdigit()]
+    newest = max(paths, key=lambda path: int(path.parent.name), default=None)
     return newest if newest is not None and int(newest.parent.name) >= 15 else None
 
 
@@ -223,10 +223,10 @@ class Hosts:
     def _as_user(self, environment: Mapping[str, str]) -> dict[str, Any]:
         # Settings of the shell that runs the tests (Python's, PostgreSQL's) must not reach these programs.
         clean = {"PATH": SEARCHED, "HOME": str(self._folder), "LANG": "C.UTF-8", **environment}
-        given: dict[str, Any] = {"env": clean, "cwd": self._folder}
+        value: dict[str, Any] = {"env": clean, "cwd": self._folder}
         if os.geteuid() == 0:
-            given |= {"user": USER, "group": USER, "extra_groups": [pwd.getpwnam(USER).pw_gid]}
-        return given
+            value |= {"user": USER, "group": USER, "extra_groups": [pwd.getpwnam(USER).pw_gid]}
+        return value
 
 
 _SYNCHRONOUS = "SELECT count(*) FROM pg_stat_replication WHERE sync_state = 'sync' AND state = 'streaming'"
@@ -238,18 +238,18 @@ def _end(process: subprocess.Popen[bytes]) -> None:
 
 
 def _command(program: str, arguments: Sequence[str]) -> list[str]:
-    found = shutil.which(program, path=SEARCHED)
-    assert found is not None
-    return [found, *arguments]
+    result = shutil.which(program, path=SEARCHED)
+    assert result is not None
+    return [result, *arguments]
 
 
 def _of_etcd(port: int, tls: ssl.SSLContext, key: str) -> dict[str, Any]:
     """Return the JSON stored under a key of etcd; empty if there is none."""
-    asked = json.dumps({"key": base64.b64encode(key.encode()).decode()}).encode()
+    requested = json.dumps({"key": base64.b64encode(key.encode()).decode()}).encode()
     try:
-        with urllib.request.urlopen(f"https://{HOME}:{port}/v3/kv/range", asked, timeout=2, context=tls) as answer:
-            found = json.load(answer).get("kvs", [])
-        value: dict[str, Any] = json.loads(base64.b64decode(found[0]["value"])) if found else {}
+        with urllib.request.urlopen(f"https://{HOME}:{port}/v3/kv/range", requested, timeout=2, context=tls) as answer:
+            entries = json.load(answer).get("kvs", [])
+        value: dict[str, Any] = json.loads(base64.b64decode(entries[0]["value"])) if entries else {}
     except (OSError, ValueError):
         return {}
     return value

@@ -52,17 +52,17 @@ class Senders:
 
     def acknowledged_since(self, moment: float) -> bool:
         """Return whether a request that began after this moment was acknowledged."""
-        return any(each.acknowledged and each.began > moment for each in list(self.attempts))
+        return any(attempt.acknowledged and attempt.began > moment for attempt in list(self.attempts))
 
     def longest_gap(self, since: float) -> float:
         """Return the longest time without an acknowledgement after this moment."""
-        ended = sorted(each.ended for each in self.attempts if each.acknowledged and each.ended > since)
+        ended = sorted(attempt.ended for attempt in self.attempts if attempt.acknowledged and attempt.ended > since)
         return max((later - earlier for earlier, later in pairwise([since, *ended])), default=0.0)
 
     def p99_ms(self, since: float, until: float, *, acknowledged: bool = True) -> float:
         """Return the 99th percentile of attempts within this time that were acknowledged, or were not."""
-        within = [each for each in self.attempts if since < each.began and each.ended < until]
-        return p99_ms([each.ended - each.began for each in within if each.acknowledged == acknowledged])
+        within = [attempt for attempt in self.attempts if since < attempt.began and attempt.ended < until]
+        return p99_ms([item.ended - item.began for item in within if item.acknowledged == acknowledged])
 
     def _live(self, api: ApiClient, journal: Journal, step: Step, may_repeat: bool, prefix: str) -> None:
         waiting = deque[tuple[float, str]]()

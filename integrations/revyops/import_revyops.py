@@ -98,8 +98,8 @@ class Api:
                 self._connection.request(method, self.path + path, body, headers)
                 response = self._connection.getresponse()
                 content, self._is_reached = response.read(MOST_BYTES + 1), True
-                asked = response.headers.get("retry-after", "")
-                pause = float(asked) if asked.isdigit() else wait
+                requested = response.headers.get("retry-after", "")
+                pause = float(requested) if requested.isdigit() else wait
                 if len(content) > MOST_BYTES:
                     raise ImportStopped(f"{path} has more than {MOST_BYTES} bytes: give a smaller --page-size")
                 if response.status < 500 and response.status not in (408, 423, 425, 429):
@@ -300,15 +300,15 @@ class Import:
             record.values["company.domain"] = domain = self._domains.get((record.client, company), "")
             self.notices["contacts without their company, which was not imported or is not in the list of companies"] += not domain
         custom = value.get(CUSTOM[name]) or []
-        pairs = custom.items() if isinstance(custom, dict) else [(each.get("field_name"), each.get("field_value")) for each in custom]
+        pairs = custom.items() if isinstance(custom, dict) else [(item.get("field_name"), item.get("field_value")) for item in custom]
         for label, content in ((str(label or "").strip(), text_of(content)) for label, content in pairs):
             if not 0 < len(label) <= 200:
                 record.fault = f"the name of the custom field {label[:40]!r} must have 1 to 200 characters"
             elif content.strip():
                 self.notices["custom fields that stood twice in a record; the last value was taken"] += label in record.custom
                 record.custom[label] = content
-        for other in value.keys() - NOT_IMPORTED - {*FIELDS[name], CUSTOM[name]}:
-            self.notices[f"{name} with the member {other!r}, which has no field here"] += value[other] not in (None, "", [], {})
+        for other_item in value.keys() - NOT_IMPORTED - {*FIELDS[name], CUSTOM[name]}:
+            self.notices[f"{name} with the member {other_item!r}, which has no field here"] += value[other_item] not in (None, "", [], {})
         text = "".join([*record.values.values(), *record.custom, *record.custom.values()])
         if len(text) > MOST_CHARACTERS and name != "emails":
             record.fault = f"has more than {MOST_CHARACTERS} characters"
@@ -409,15 +409,15 @@ class Import:
 
     def _import_emails(self, client: str) -> None:
         counts, people = self.counts["emails", client], dict[str, list[dict[str, str]]]()
-        known = {message["message_id"] for message in self._ours.pages("/public/v2/messages", client)}
+        message_ids = {message["message_id"] for message in self._ours.pages("/public/v2/messages", client)}
         for page in self._theirs.pages("emails"):
             fresh: list[tuple[Record, dict[str, Any]]] = []
             for record in (self._record("emails", value) for value in page):
                 message = self._message(record)
-                if record.id and message["message_id"] in known:
+                if record.id and message["message_id"] in message_ids:
                     counts.update(read=1, unchanged=1)
                 elif self._is_new("emails", record):
-                    known.add(message["message_id"])
+                    message_ids.add(message["message_id"])
                     fresh.append((record, message))
             ids = self._contacts(client, [{"email": record.values["contact_email"].strip() or "-"} for record, _ in fresh])
             for (record, message), number in zip(fresh, ids, strict=True):

@@ -16,17 +16,17 @@ FIELDS = {
     "change": "change_{one}_custom_field", "remove": "remove_{one}_custom_field", "merge": "merge_{one}_custom_field",
     "merge_values": "merge_{one}_custom_field_values",
 }  # fmt: skip
-STATUSES = {each: f"{each}_{{one}}_status" for each in ("define", "rename", "remove", "merge")} | {"list": "list_{one}_statuses"}
+STATUSES = {word: f"{word}_{{one}}_status" for word in ("define", "rename", "remove", "merge")} | {"list": "list_{one}_statuses"}
 
 
-def _of(table: dict[str, str], one: str, many: str) -> dict[str, str]:
-    return {method: operation.format(one=one, many=many) for method, operation in table.items()}
+def _of(table: dict[str, str], first: str, many: str) -> dict[str, str]:
+    return {method: operation.format(one=first, many=many) for method, operation in table.items()}
 
 
 def _suppressions(kind: str) -> dict[str, str]:
-    whole = {"list": "list_{}suppressions", "list_csv": "list_{}suppressions_csv", "save": "save_{}suppressions"}
+    full = {"list": "list_{}suppressions", "list_csv": "list_{}suppressions_csv", "save": "save_{}suppressions"}
     single = {"check": "check_{}suppressions", "get": "get_{}suppression", "remove": "remove_{}suppression"}
-    return {method: operation.format(kind) for method, operation in (whole | single).items()}
+    return {method: operation.format(kind) for method, operation in (full | single).items()}
 
 
 GROUPS: dict[str, dict[str, str]] = {
@@ -207,5 +207,5 @@ NOT_IN_GROUPS = {"stream_events", "stream_changes"}
 
 def complete(operations: list[str]) -> dict[str, dict[str, str]]:
     """Return the whole table."""
-    first = {each.removeprefix("v1_"): each for each in operations if each.startswith("v1_")}
-    return {**GROUPS, "revyops": {**GROUPS["revyops"], **{f"v1_{name}": each for name, each in first.items()}}}
+    first = {operation.removeprefix("v1_"): operation for operation in operations if operation.startswith("v1_")}
+    return {**GROUPS, "revyops": {**GROUPS["revyops"], **{f"v1_{name}": value for name, value in first.items()}}}

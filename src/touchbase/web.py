@@ -36,7 +36,7 @@ from touchbase.merging.sql.join import join_and_upsert
 from touchbase.merging.sql.write_batch import write_batch
 from touchbase.outgoing.api.endpoint_bodies import ENDPOINT_TESTS, INSTALLATION, SEND_WEBHOOK, WEBHOOK_ALLOWED
 from touchbase.outgoing.api.events import FEED
-from touchbase.outgoing.http_client import Answer
+from touchbase.outgoing.http_client import ReceiverAnswer
 from touchbase.outgoing.models import NOWHERE, TESTS_A_MINUTE, Installation
 from touchbase.revyops.api.lists import PAGES_READ
 from touchbase.revyops.numbered_pages import PagesRead
@@ -50,9 +50,9 @@ NO_ADAPTERS = Adapters(())
 """An empty set of tools: none can be connected, none verifies a webhook, and no webhook is understood."""
 
 
-async def no_sender(url: str, headers: dict[str, str], body: bytes) -> Answer:
+async def no_sender(url: str, headers: dict[str, str], body: bytes) -> ReceiverAnswer:
     """Send nothing."""
-    return Answer(0, failure="unreachable", error="this process sends no webhooks")
+    return ReceiverAnswer(0, failure="unreachable", error="this process sends no webhooks")
 
 
 def _test_buckets() -> BoundedCache[int, TokenBucket]:
@@ -75,7 +75,7 @@ class Dependencies(HttpDependencies):
     """Origins from which records may be fetched although they are not public or not https."""
     protocol_answer: Callable[[bytes], ProtocolResponse | None] = NO_ADAPTERS.protocol_answer
     """The response body that a CRM's protocol requires, or None. Must be quick, and must not raise."""
-    send_webhook: Callable[[str, dict[str, str], bytes], Awaitable[Answer]] = no_sender
+    send_webhook: Callable[[str, dict[str, str], bytes], Awaitable[ReceiverAnswer]] = no_sender
     """Sends a request to an endpoint, for tests of endpoints."""
     endpoint_tests: BoundedCache[int, TokenBucket] = field(default_factory=_test_buckets)
     """Tests and previews of endpoints, by client."""

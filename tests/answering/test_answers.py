@@ -312,11 +312,14 @@ async def test_repeated_request__queues_one_answer(answers: Answers) -> None:
     await answers.receive(smartlead())
 
     replies = [await answers.answer(key="once") for _ in range(2)]
-    other = await answers.answer()
+    other_answer = await answers.answer()
     await answers.pass_time()
 
     assert [reply.json()["id"] for reply in replies] == [1, 1]
-    assert (other.status, other.problem["detail"]) == (409, "this text was given as an answer to this message already: answer 1 is queued")
+    assert (other_answer.status, other_answer.problem["detail"]) == (
+        409,
+        "this text was given as an answer to this message already: answer 1 is queued",
+    )
     assert len(answers.api.requests) == 1
 
 
@@ -461,9 +464,9 @@ async def test_two_workers__send_an_answer_once(answers: Answers) -> None:
     await answers.receive(smartlead())
     await answers.queue()
     answers.house.call.clock.move(11)
-    other = AnswerWorker(answers.store, answers.house.call.clock, "test", (answers.api.base,))
+    other_answer_worker = AnswerWorker(answers.store, answers.house.call.clock, "test", (answers.api.base,))
 
-    await asyncio.gather(*(worker.drain() for worker in (answers.worker, other) * 4))
+    await asyncio.gather(*(worker.drain() for worker in (answers.worker, other_answer_worker) * 4))
 
     assert (len(answers.api.requests), await answers.states()) == (1, ["sent"])
 
@@ -590,13 +593,13 @@ TOLD: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
 @pytest.mark.parametrize("is_first", [False, True], ids=["after", "before"])
 @pytest.mark.parametrize("tool", TOLD)
 async def test_webhook_about_an_answer__is_one_message_with_it_in_any_order(answers: Answers, tool: str, is_first: bool) -> None:
-    reply, told = TOLD[tool]
+    reply, reported = TOLD[tool]
     await answers.connect(tool)
     await answers.receive(reply)
     await answers.queue()
-    for step in (answers.receive(told), answers.pass_time())[:: 1 if is_first else -1]:
+    for step in (answers.receive(reported), answers.pass_time())[:: 1 if is_first else -1]:
         await step
-    await answers.receive(told)
+    await answers.receive(reported)
 
     messages = await answers.messages()
     assert [direction for direction, _ in messages] == ["sent", "received"]
@@ -610,7 +613,7 @@ async def test_webhook_about_an_answer__is_one_message_with_it_in_any_order(answ
 
 
 async def test_another_mail_of_the_tool__is_no_answer(answers: Answers) -> None:
-    reply, told = TOLD["smartlead"]
+    reply, reported = TOLD["smartlead"]
     await answers.connect("smartlead")
     await answers.receive(reply)
     await answers.queue()
@@ -618,8 +621,10 @@ async def test_another_mail_of_the_tool__is_no_answer(answers: Answers) -> None:
 
     for number, text in enumerate(("Thursday at ten & no later.\nSam Smith", "Thursday", "Sam"), 1):
         message = {"message_id": f"<o{number}@agency.example>", "time": LATER, "text": text}
-        await answers.receive({**told, "stats_id": f"o-{number}", "sent_message": message})
-    await answers.receive({**told, "event_timestamp": "2026-11-20T11:30:12Z", "sent_message": told["sent_message"] | {"time": None}})
+        await answers.receive({**reported, "stats_id": f"o-{number}", "sent_message": message})
+    await answers.receive(
+        {**reported, "event_timestamp": "2026-11-20T11:30:12Z", "sent_message": reported["sent_message"] | {"time": None}}
+    )
 
     assert [direction for direction, _ in await answers.messages()].count("sent") == 5
 
@@ -738,10 +743,10 @@ async def test_capability__of_other_tools_and_of_a_contact_who_never_wrote(answe
     await answers.receive(REACHINBOX)
     silent = await answers.house.contact(email="joe@example.com")
 
-    other = (await answers.conversation())["reply_capability"]
+    second = (await answers.conversation())["reply_capability"]
     nothing = (await answers.conversation(silent))["reply_capability"]
 
-    assert (other["how"], other["reason"]) == ("none", "answers through the API of reachinbox are not supported")
+    assert (second["how"], second["reason"]) == ("none", "answers through the API of reachinbox are not supported")
     assert (nothing["how"], nothing["reason"], nothing["message_id"]) == ("none", "the contact has not written", None)
 
 

@@ -31,12 +31,12 @@ def words(line: str) -> list[str]:
     """The words of a command up to a comment, a pipe or a redirection."""
     lexer = shlex.shlex(line, posix=True, punctuation_chars="|&;<>")
     lexer.whitespace_split, lexer.commenters = True, "#"
-    found: list[str] = []
+    results: list[str] = []
     for word in lexer:
         if set(word) <= set("|&;<>"):
             break
-        found.append(word)
-    return found
+        results.append(word)
+    return results
 
 
 LINES = list(command_lines())
@@ -61,14 +61,14 @@ def test_docs_commands__are_accepted_by_the_program(subtests: pytest.Subtests) -
 
 
 def program_takes(line: str) -> None:
-    given, context = words(line), click.Context(cli)
+    given_words, context = words(line), click.Context(cli)
     command: click.Command = cli
-    while given[0] in ("--url", "--key-file"):  # stand before the command
-        del given[:2]
+    while given_words[0] in ("--url", "--key-file"):  # stand before the command
+        del given_words[:2]
     while isinstance(command, click.Group):
-        name = given.pop(0)
-        found = command.get_command(context, name)
-        assert found is not None, name
-        command, context = found, click.Context(found, parent=context, info_name=name)
+        name = given_words.pop(0)
+        result = command.get_command(context, name)
+        assert result is not None, name
+        command, context = result, click.Context(result, parent=context, info_name=name)
 
-    command.make_context(context.info_name, given)
+    command.make_context(context.info_name, given_words)

@@ -64,7 +64,7 @@ def test_paths_of_pages_in_code__exist() -> None:
         if path.relative_to(ROOT).parts[0] not in CODE or path.suffix in {".js", ".css", ".json", ".md"}:
             continue
         named = re.findall(r"docs/[\w/-]+\.(?:md|json|svg)", path.read_text(encoding="utf-8", errors="ignore"))
-        broken += [f"{path.relative_to(ROOT)}: {each}" for each in named if not (ROOT / each).exists()]
+        broken += [f"{path.relative_to(ROOT)}: {item}" for item in named if not (ROOT / item).exists()]
 
     assert broken == []
 

@@ -87,7 +87,7 @@ def test_commands__have_a_text_for_themselves_and_for_each_option() -> None:
     silent = [name for name, command in build.listed_commands() if not command.help]
     for name, command in build.listed_commands():
         silent += [
-            f"{name} {each.opts[0]}" for each in command.params if isinstance(each, click.Option) and not each.hidden and not each.help
+            f"{name} {param.opts[0]}" for param in command.params if isinstance(param, click.Option) and not param.hidden and not param.help
         ]
 
     assert silent == []
@@ -117,7 +117,7 @@ def test_tables_of_the_code__have_a_text_in_each_row(table: Callable[[], Iterato
 
 
 def test_connection_settings__are_those_that_are_stored() -> None:
-    assert msgspec.to_builtins(ConnectionSettingsBody()).keys() == {each.name for each in fields(ConnectionSettings)}
+    assert msgspec.to_builtins(ConnectionSettingsBody()).keys() == {field.name for field in fields(ConnectionSettings)}
 
 
 def test_connections_page__documents_every_mappable_field() -> None:
@@ -134,7 +134,7 @@ def limits() -> list[list[str]]:
 
 def statuses() -> dict[str, int]:
     """Every code that an answer may carry, with its status."""
-    own = {each.code: each.status for each in vars(error_responses).values() if isinstance(each, ErrorResponse)}
+    own = {item.code: item.status for item in vars(error_responses).values() if isinstance(item, ErrorResponse)}
     return {**own, **STATUS}
 
 
@@ -151,7 +151,7 @@ def value_at(place: str) -> Any:
     module, _, name = place.rpartition(".")
     if module.rpartition(".")[2][:1].isupper():
         module, _, kind = module.rpartition(".")
-        return next(each.default for each in fields(getattr(import_module(f"touchbase.{module}"), kind)) if each.name == name)
+        return next(field.default for field in fields(getattr(import_module(f"touchbase.{module}"), kind)) if field.name == name)
     return getattr(import_module(f"touchbase.{module}"), name)
 
 
@@ -166,7 +166,7 @@ def test_limits_page__has_the_numbers_of_the_code(subtests: pytest.Subtests) -> 
 def test_limits_page__documents_every_limit() -> None:
     written = {cells[-1].strip("`") for cells in limits()}
     of_text = {f"common.field_limits.{name}" for name, value in vars(field_limits).items() if name.isupper() and isinstance(value, int)}
-    of_bodies = {f"http.dependencies.RequestLimits.{each.name}" for each in fields(RequestLimits)} - {
+    of_bodies = {f"http.dependencies.RequestLimits.{field.name}" for field in fields(RequestLimits)} - {
         "http.dependencies.RequestLimits.body_seconds",
         "http.dependencies.RequestLimits.body_idle_seconds",
         "http.dependencies.RequestLimits.api_body_bytes",
@@ -179,9 +179,9 @@ def test_limits_page__documents_every_limit() -> None:
         "http.dependencies.RequestLimits.stored_bytes",
     }
     of_server = {
-        f"config.Settings.{each.name}"
-        for each in fields(Settings)
-        if each.name.startswith(("max_", "rate_limit_")) or each.name.endswith("_timeout") or each.name == "keep_alive"
+        f"config.Settings.{field.name}"
+        for field in fields(Settings)
+        if field.name.startswith(("max_", "rate_limit_")) or field.name.endswith("_timeout") or field.name == "keep_alive"
     }
 
     of_sharing = {
@@ -198,7 +198,7 @@ def test_tool_catalogue__states_events_and_certainty_for_every_tool() -> None:
     tools = catalogue.catalogue()
 
     assert [tool.guide for tool in tools if not tool.understood or not tool.marks] == []
-    assert [tool.guide for tool in tools if tool.channel == "crm" and not all(each.sure for each in tool.understood)] == []
+    assert [tool.guide for tool in tools if tool.channel == "crm" and not all(item.sure for item in tool.understood)] == []
 
 
 def test_connections_page__documents_every_enrichment_tool_with_its_limits() -> None:
@@ -210,7 +210,9 @@ def test_connections_page__documents_every_enrichment_tool_with_its_limits() -> 
         if len(cells) == 5 and cells[1].startswith("`https://")
     }
 
-    assert written == {tool: (one.base, one.most, 60_000_000 // one.pause_us) for tool, one in fetchers.items() if one is not None}
+    assert written == {
+        tool: (fetcher.base, fetcher.most, 60_000_000 // fetcher.pause_us) for tool, fetcher in fetchers.items() if fetcher is not None
+    }
 
 
 def test_every_cause_of_a_refusal__stands_on_the_page() -> None:

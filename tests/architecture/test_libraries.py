@@ -59,7 +59,7 @@ PARSERS = {
     "zipfile": {"imports.workbook": "files of imports"},
     "python_calamine": {"imports.workbook": "files of imports"},
     "pyarrow": {"common.parquet": "files of imports, and of exports, which it writes"},
-    "charset_normalizer": {"imports.encodings": "files of imports"},
+    "charset_normalizer": {"imports.csv_rows": "files of imports"},
     "openpyxl": {},
     "zlib": {
         "auth.service": "a checksum",
@@ -85,7 +85,7 @@ PARSERS = {
     },
 }
 """By library: the modules that import it, each with the reason."""
-IN_SANDBOX = {"adapters.crm.salesforce.outbound", "do_not_contact.list_reader", "imports.csv_rows", "imports.encodings", "imports.workbook"}
+IN_SANDBOX = {"adapters.crm.salesforce.outbound", "do_not_contact.list_reader", "imports.csv_rows", "imports.workbook"}
 """Modules that parse files and markup of any size; the server names what calls them as text (`sandbox/task.py`)."""
 
 

@@ -69,8 +69,8 @@ def in_names(value: object, depth: int = 3) -> Iterator[re.Pattern[Any]]:
     if isinstance(value, re.Pattern):
         yield value
     elif isinstance(value, list | tuple | set | frozenset) and depth:
-        for each in value:
-            yield from in_names(each, depth - 1)
+        for item in value:
+            yield from in_names(item, depth - 1)
     elif isinstance(value, dict) and depth:
         yield from in_names([*value.keys(), *value.values()], depth - 1)
 
@@ -92,8 +92,8 @@ def evaluated(node: ast.expr, names: dict[str, object]) -> Any:
 
 def flags_of(call: ast.Call, names: dict[str, object]) -> int:
     position = 1 if isinstance(call.func, ast.Attribute) and call.func.attr == "compile" else 99
-    given = [each.value for each in call.keywords if each.arg == "flags"] + call.args[position : position + 1]
-    return int(evaluated(given[0], names)) if given else 0  # type: ignore[call-overload]
+    values = [keyword.value for keyword in call.keywords if keyword.arg == "flags"] + call.args[position : position + 1]
+    return int(evaluated(values[0], names)) if values else 0  # type: ignore[call-overload]
 
 
 def way_of(call: ast.Call) -> frozenset[str]:
@@ -111,7 +111,7 @@ def ways_of(tree: ast.Module, name: str) -> frozenset[str]:
 
 @cache
 def patterns() -> dict[tuple[str, str], Found]:
-    found: dict[tuple[str, str], Found] = {}
+    result: dict[tuple[str, str], Found] = {}
     for name, tree in trees().items():
         if name.endswith("__main__"):
             continue
@@ -119,42 +119,42 @@ def patterns() -> dict[tuple[str, str], Found]:
         if not calls and "re" not in {alias.name for node in ast.walk(tree) if isinstance(node, ast.Import) for alias in node.names}:
             continue
         names = vars(importlib.import_module(name))
-        for known, value in names.items():
-            for each in in_names(value):
-                found[name, repr(each.pattern)] = Found(name, each, ways_of(tree, known))
+        for key, value in names.items():
+            for item in in_names(value):
+                result[name, repr(item.pattern)] = Found(name, item, ways_of(tree, key))
         for call in calls:
             known_pattern = MADE_AT_RUN_TIME.get((name, ast.unparse(call.args[0])))
-            given = known_pattern if known_pattern is not None else evaluated(call.args[0], names)
-            pattern = re.compile(given, flags_of(call, names)) if isinstance(given, str | bytes) else given
-            found.setdefault((name, repr(pattern.pattern)), Found(name, pattern, way_of(call)))
-    return found
+            value_item = known_pattern if known_pattern is not None else evaluated(call.args[0], names)
+            pattern = re.compile(value_item, flags_of(call, names)) if isinstance(value_item, str | bytes) else value_item
+            result.setdefault((name, repr(pattern.pattern)), Found(name, pattern, way_of(call)))
+    return result
 
 
 def sample(items: Any) -> str:
     """A short text that fits this part of a pattern."""
-    made = ""
+    created = ""
     for op, value in items:
-        made += of_one(op, value)
-    return made
+        created += of_one(op, value)
+    return created
 
 
 def of_one(op: Any, value: Any) -> str:
     match op:
         case codes.LITERAL:
-            made = chr(value)
+            new_letters = chr(value)
         case codes.IN:
-            made = letters(value)[:1]
+            new_letters = letters(value)[:1]
         case codes.ANY | codes.NOT_LITERAL:
-            made = "x"
+            new_letters = "x"
         case codes.SUBPATTERN:
-            made = sample(value[-1])
+            new_letters = sample(value[-1])
         case codes.BRANCH:
-            made = sample(value[1][0])
+            new_letters = sample(value[1][0])
         case codes.MAX_REPEAT | codes.MIN_REPEAT | codes.POSSESSIVE_REPEAT:
-            made = sample(value[2]) * min(max(value[0], 1), 70)
+            new_letters = sample(value[2]) * min(max(value[0], 1), 70)
         case _:
-            made = ""
-    return made
+            new_letters = ""
+    return new_letters
 
 
 CATEGORIES = {
@@ -167,50 +167,50 @@ def letters(parts: Any) -> str:
     """A few letters of a set."""
     if parts[0][0] is codes.NEGATE:
         barred = re.compile("[" + "".join(re.escape(chr(value)) for op, value in parts if op is codes.LITERAL) + "\\s]")
-        return "".join(each for each in "a1.-_ =@" if not barred.match(each)) or "~"
-    found = ""
+        return "".join(item for item in "a1.-_ =@" if not barred.match(item)) or "~"
+    result = ""
     for op, value in parts:
         if op is codes.LITERAL:
-            found += chr(value)
+            result += chr(value)
         elif op is codes.RANGE:
-            found += chr(value[0])
+            result += chr(value[0])
         elif op is codes.CATEGORY:
-            found += CATEGORIES.get(value, "a")
-    return found or "a"
+            result += CATEGORIES.get(value, "a")
+    return result or "a"
 
 
 def branches(items: Any) -> list[Any]:
     """The sequences within a pattern: itself, and those of its groups, branches and repeats."""
-    found = [items]
+    results = [items]
     for op, value in items:
         if op is codes.SUBPATTERN:
-            found += branches(value[-1])
+            results += branches(value[-1])
         elif op is codes.BRANCH:
-            for each in value[1]:
-                found += branches(each)
+            for item in value[1]:
+                results += branches(item)
         elif op in (codes.MAX_REPEAT, codes.MIN_REPEAT, codes.POSSESSIVE_REPEAT):
-            found += branches(value[2])
+            results += branches(value[2])
         elif op in (codes.ASSERT, codes.ASSERT_NOT):
-            found += branches(value[1])
-    return found
+            results += branches(value[1])
+    return results
 
 
 def pieces(tree: Any) -> tuple[list[str], list[str]]:
     """What may stand before a repeat, and what may repeat."""
     heads, repeated = {"": None}, {"a": None, " ": None, "1": None}
     for items in branches(tree):
-        whole = list(items)
-        for place, (op, value) in enumerate(whole):
+        full_items = list(items)
+        for place, (op, value) in enumerate(full_items):
             if op in (codes.MAX_REPEAT, codes.MIN_REPEAT, codes.POSSESSIVE_REPEAT):
-                heads[sample(whole[:place])] = None
+                heads[sample(full_items[:place])] = None
                 repeated[sample(value[2])] = None
                 inner = list(value[2])
                 if len(inner) == 1 and inner[0][0] is codes.IN:
                     repeated |= dict.fromkeys(letters(inner[0][1])[:4])
             elif op is codes.IN:
                 repeated |= dict.fromkeys(letters(value)[:2])
-        repeated[sample(whole)] = None
-    return list(heads)[:10], [each for each in repeated if each][:16]
+        repeated[sample(full_items)] = None
+    return list(heads)[:10], [item for item in repeated if item][:16]
 
 
 ENDS = ("", "\0", "\nx", "!")
@@ -228,23 +228,23 @@ def texts(pattern: re.Pattern[Any], size: int) -> Iterator[Text]:
             yield both.encode("utf-8", "replace") if isinstance(pattern.pattern, bytes) else both
 
 
-def seconds(found: Found, text: Text) -> float:
+def seconds(result: Found, text: Text) -> float:
     before = time.process_time()
-    for way in found.ways:
+    for way in result.ways:
         if way == "finditer":
-            deque(found.pattern.finditer(text), maxlen=0)
+            deque(result.pattern.finditer(text), maxlen=0)
         else:
-            getattr(found.pattern, way)(text)
+            getattr(result.pattern, way)(text)
     return time.process_time() - before
 
 
-def slowest(found: Found) -> str | None:
+def slowest(result: Found) -> str | None:
     """The text that a pattern takes too long over; None where it never does."""
     for size in SIZES:
-        for text in texts(found.pattern, min(size, found.longest)):
-            if seconds(found, text) > MOST_SECONDS and min(seconds(found, text) for _ in range(TRIES)) > MOST_SECONDS:
+        for text in texts(result.pattern, min(size, result.longest)):
+            if seconds(result, text) > MOST_SECONDS and min(seconds(result, text) for _ in range(TRIES)) > MOST_SECONDS:
                 return f"{len(text)} letters: {text[:80]!r} ... {text[-10:]!r}"
-        if size >= found.longest:
+        if size >= result.longest:
             break
     return None
 
@@ -255,14 +255,14 @@ ROOMS = sorted({module.split(".")[1] for module in FILES if "." in module})
 @pytest.mark.slow
 @pytest.mark.parametrize("room", ROOMS)
 def test_patterns__take_linear_time(subtests: pytest.Subtests, room: str) -> None:
-    for found in patterns().values():
-        if found.module.split(".")[1:2] == [room]:
-            with subtests.test(f"{found.module}: {found.pattern.pattern!r}"):
-                assert slowest(found) is None
+    for pattern in patterns().values():
+        if pattern.module.split(".")[1:2] == [room]:
+            with subtests.test(f"{pattern.module}: {pattern.pattern.pattern!r}"):
+                assert slowest(pattern) is None
 
 
 def test_patterns__are_all_in_tested_packages() -> None:
-    assert {found.module for found in patterns().values() if "." not in found.module} == set()
+    assert {pattern.module for pattern in patterns().values() if "." not in pattern.module} == set()
     assert len(patterns()) > 100
 
 

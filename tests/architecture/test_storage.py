@@ -15,7 +15,7 @@ DIRECTORY = {"cell"}
 def test_storage__names_no_table_of_a_room() -> None:
     schema = "".join(path.read_text(encoding="utf-8") for path in (ROOT / "sql" / "schema").glob("*.sql"))
     tables = {*re.findall(r"CREATE TABLE (?:IF NOT EXISTS )?(\w+)", schema)} - OWN - DIRECTORY
-    found = [
+    results = [
         (module, node.lineno, name)
         for module, tree in trees().items()
         if module.startswith("touchbase.storage")
@@ -26,4 +26,4 @@ def test_storage__names_no_table_of_a_room() -> None:
     ]
 
     assert len(tables) > 50
-    assert found == []
+    assert results == []

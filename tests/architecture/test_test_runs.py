@@ -14,7 +14,7 @@ def selected(target: str) -> list[str]:
     """The `-m` expression of each pytest run of a target."""
     recipe = re.search(rf"^{target}:.*\n((?:\t.*\n)+)", (ROOT / "Makefile").read_text(encoding="utf-8"), re.MULTILINE)
     assert recipe is not None
-    return [given.strip('"') for given in re.findall(r'pytest [^;\n]*-m ("[^"]*"|\w+)', recipe[1])]
+    return [given_match.strip('"') for given_match in re.findall(r'pytest [^;\n]*-m ("[^"]*"|\w+)', recipe[1])]
 
 
 def test_make_test_all__runs_every_test_once() -> None:

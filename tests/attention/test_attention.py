@@ -100,9 +100,9 @@ async def test_unrecognised_webhooks__are_one_item_for_each_tool(messages: Messa
         await messages.call("POST", "/public/crm-webhook/default", raw=b'{"what": %d}' % number)
     await InboxWorker(messages.call.parts.store, unread, messages.call.clock).drain()
 
-    found = [item for item in await items(messages) if item["kind"] in ("not_recognised", "not_applied")]
+    results = [item for item in await items(messages) if item["kind"] in ("not_recognised", "not_applied")]
 
-    assert [item["count"] for item in found] == [3]
+    assert [item["count"] for item in results] == [3]
 
 
 async def test_promising_reply__is_an_item_after_a_working_day(messages: Messages) -> None:
@@ -179,31 +179,31 @@ async def test_more_clients_than_an_engine_takes_parameters__are_read_as_one_is(
     ]
 
     for query in queries:
-        one = await store.read(query([1]))
-        assert one
-        assert await store.read(query([*range(1, 40_001)])) == one
-        assert await store.read(query([*range(2, 40_002)])) != one
+        first_query = await store.read(query([1]))
+        assert first_query
+        assert await store.read(query([*range(1, 40_001)])) == first_query
+        assert await store.read(query([*range(2, 40_002)])) != first_query
 
 
 async def test_answer_that_was_not_sent__is_an_item_until_it_is_removed_or_repeated(answers: Answers) -> None:
-    async def found() -> list[tuple[int, int]]:
+    async def open_items() -> list[tuple[int, int]]:
         reply = await answers.house.call.get(f"{PATH}?kind=unsent_answer")
         return [(item["count"], item["target_id"]) for item in reply.json()["data"]]
 
     await answers.connect("smartlead")
     await answers.receive(smartlead())
     answers.responses += [(401, {"message": "no"}), (401, {"message": "no"})]
-    before = await found()
+    before = await open_items()
 
     first = await answers.queue()
     await answers.pass_time()
-    assert (before, await answers.states(), await found()) == ([], ["failed"], [(1, 1)])
+    assert (before, await answers.states(), await open_items()) == ([], ["failed"], [(1, 1)])
 
     second = await answers.queue()
-    assert await found() == []
+    assert await open_items() == []
     await answers.pass_time()
-    assert await found() == [(1, 1)]
+    assert await open_items() == [(1, 1)]
 
     await answers.take_back(second)
     await answers.take_back(first)
-    assert await found() == []
+    assert await open_items() == []

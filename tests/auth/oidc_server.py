@@ -76,13 +76,13 @@ class OidcServer:
         pair = (unquote(client), unquote(secret)) if client else (form.get("client_id", ""), form.get("client_secret", ""))
         if pair != (CLIENT_ID, self.secret):
             return 401, {"error": "invalid_client"}
-        asked = self.codes.pop(form["code"], None)
-        if asked is None:
+        code = self.codes.pop(form["code"], None)
+        if code is None:
             return 400, {"error": "invalid_grant", "error_description": "the code was used"}
         challenge = _encoded(sha256(form["code_verifier"].encode()).digest())
-        if challenge != asked["code_challenge"] or form["redirect_uri"] != asked["redirect_uri"]:
+        if challenge != code["code_challenge"] or form["redirect_uri"] != code["redirect_uri"]:
             return 400, {"error": "invalid_grant", "error_description": "another verifier or address"}
-        return 200, {"id_token": self._id_token(asked["nonce"]), "access_token": "access", "token_type": "Bearer"}
+        return 200, {"id_token": self._id_token(code["nonce"]), "access_token": "access", "token_type": "Bearer"}
 
     def _id_token(self, nonce: str) -> str:
         now = self.clock() // 1_000_000
@@ -100,16 +100,16 @@ class OidcServer:
     def visit(self, address: str, **changes: str) -> str:
         """Sign in at the address that the server named; return the path and query of the way back."""
         parts = urlsplit(address)
-        asked = {name: values[0] for name, values in parse_qs(parts.query, strict_parsing=True).items()}
+        requested = {name: values[0] for name, values in parse_qs(parts.query, strict_parsing=True).items()}
         assert f"{parts.scheme}://{parts.netloc}{parts.path}" == f"{self.issuer}/authorize"
-        assert (asked["response_type"], asked["client_id"], asked["code_challenge_method"]) == ("code", CLIENT_ID, "S256")
-        assert set(asked["scope"].split()) >= {"openid", "email"}
-        back = {"code": self._code(asked), "state": asked["state"], **changes}
-        return f"{urlsplit(asked['redirect_uri']).path}?{'&'.join(f'{name}={value}' for name, value in back.items() if value)}"
+        assert (requested["response_type"], requested["client_id"], requested["code_challenge_method"]) == ("code", CLIENT_ID, "S256")
+        assert set(requested["scope"].split()) >= {"openid", "email"}
+        back = {"code": self._code(requested), "state": requested["state"], **changes}
+        return f"{urlsplit(requested['redirect_uri']).path}?{'&'.join(f'{name}={value}' for name, value in back.items() if value)}"
 
-    def _code(self, asked: dict[str, str]) -> str:
+    def _code(self, requested: dict[str, str]) -> str:
         code = token_urlsafe(16)
-        self.codes[code] = asked
+        self.codes[code] = requested
         return code
 
     @contextlib.contextmanager
@@ -122,9 +122,9 @@ class OidcServer:
                 path, _, query = self.path.partition("?")
                 if path != "/authorize":
                     return self._respond()
-                asked = dict(parse_qsl(query))
+                requested = dict(parse_qsl(query))
                 self.send_response(302)
-                self.send_header("location", f"{asked['redirect_uri']}?code={provider._code(asked)}&state={asked['state']}")
+                self.send_header("location", f"{requested['redirect_uri']}?code={provider._code(requested)}&state={requested['state']}")
                 return self.end_headers()
 
             def do_POST(self) -> None:

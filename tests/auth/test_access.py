@@ -19,7 +19,7 @@ async def client(call: ApiClient, name: str) -> int:
     """A client made by hand, in open mode beside the guarded application."""
     opened = ApiClient(type(call.parts)(store=call.parts.store, clock=call.clock), call.clock)
     await opened.settings(name)
-    return next(each.number for each in await _all(call) if each.client_id == name)
+    return next(item.number for item in await _all(call) if item.client_id == name)
 
 
 async def _all(call: ApiClient) -> list:
@@ -40,7 +40,7 @@ async def test_open_mode__takes_the_client_from_x_client_id(call: ApiClient) -> 
     default = await call.get("/public/v2/contacts")
 
     assert (len(ours.json()["data"]), len(default.json()["data"])) == (1, 0)
-    assert [each.client_id for each in await _all(call)] == ["ours"]
+    assert [item.client_id for item in await _all(call)] == ["ours"]
 
 
 NOT_MAKING = [
@@ -67,7 +67,7 @@ async def test_open_mode__does_not_create_an_unknown_client_on_reads_or_changes(
 
     assert reply.status == status
     assert status == 404 or reply.body in (b"", b'{"data":[],"next_cursor":null}')
-    assert [each.client_id for each in await _all(call)] == ["ours"]
+    assert [item.client_id for item in await _all(call)] == ["ours"]
 
 
 async def test_open_mode__finds_a_client_created_after_a_failed_lookup(call: ApiClient) -> None:
@@ -146,8 +146,18 @@ async def test_api_request__without_a_key_gets_401(memory: Store, make_client: M
 
 async def test_api_key__with_any_error_gets_401(guarded: ApiClient) -> None:
     true = await key(guarded, READ, of="ours")
-    other = make_key()
-    wrong = [other.text, true[:-1] + ("0" if true[-1] != "0" else "1"), true[:-9], true.upper(), "", "x", f"{true} ", "tb_live_a_b_c", "é"]
+    other_key = make_key()
+    wrong = [
+        other_key.text,
+        true[:-1] + ("0" if true[-1] != "0" else "1"),
+        true[:-9],
+        true.upper(),
+        "",
+        "x",
+        f"{true} ",
+        "tb_live_a_b_c",
+        "é",
+    ]
 
     for text in wrong:
         assert (await guarded.get("/public/v2/contacts", x_api_key=text)).status == 401, text
@@ -186,7 +196,7 @@ async def test_api_key__of_one_client_reads_and_changes_no_other(guarded: ApiCli
     assert (await guarded.get("/admin/v1/clients/theirs", x_api_key=ours)).status == 404
     assert (await guarded("PUT", "/admin/v1/clients/theirs", {"settings": {}}, x_api_key=ours)).status == 404
     assert (await guarded("PUT", "/admin/v1/clients/new", {"settings": {}}, x_api_key=ours)).status == 404
-    assert [each["client_id"] for each in (await guarded.get("/admin/v1/clients", x_api_key=ours)).json()["data"]] == ["ours"]
+    assert [item["client_id"] for item in (await guarded.get("/admin/v1/clients", x_api_key=ours)).json()["data"]] == ["ours"]
     assert (await guarded("PUT", "/admin/v1/clients/ours", {"settings": {}}, x_api_key=ours)).status == 200
 
 
@@ -224,11 +234,11 @@ async def test_key_in_a_wrong_place__is_not_printed_back(guarded: ApiClient) -> 
 async def test_webhook__with_api_keys_on_needs_an_existing_client_and_no_key(guarded: ApiClient) -> None:
     await client(guarded, "ours")
 
-    known = await guarded("POST", "/public/crm-webhook/ours", raw=b"{}")
+    our = await guarded("POST", "/public/crm-webhook/ours", raw=b"{}")
     unknown = await guarded("POST", "/public/crm-webhook/nobody", raw=b"{}")
 
-    assert (known.status, unknown.status) == (200, 404)
-    assert [each.client_id for each in await _all(guarded)] == ["ours"]
+    assert (our.status, unknown.status) == (200, 404)
+    assert [item.client_id for item in await _all(guarded)] == ["ours"]
 
 
 async def test_openapi__needs_no_key(memory: Store, make_client: MakeClient) -> None:

@@ -46,12 +46,12 @@ async def test_create_key__returns_the_key_once_with_the_given_properties(guarde
     body = {"name": " importer ", "client_id": "ours", "scopes": ["records:read"], "env": "test", "expires_time": "2026-12-01T00:00:00Z"}
 
     reply = await guarded.post(KEYS, body, **everything)
-    made = reply.json()
+    new_body = reply.json()
     shown = await guarded.get(reply.headers["location"], **everything)
 
-    text = made.pop("key")
+    text = new_body.pop("key")
     assert (reply.status, reply.headers["cache-control"]) == (201, "no-store")
-    assert made == shown.json() == {
+    assert new_body == shown.json() == {
         "key_id": text.split("_")[2], "prefix": "_".join(text.split("_")[:3]), "name": "importer", "client_id": "ours",
         "scopes": ["records:read"], "state": "active", "created_time": "2026-11-20T09:30:00Z", "expires_time": "2026-12-01T00:00:00Z",
         "revoked_time": None, "last_used_time": None, "replaces": None, "replaced_by": None, "user_id": None,
@@ -103,30 +103,30 @@ async def test_list_keys__returns_filtered_pages_with_the_newest_first(call: Api
         await held(call, of=of, expires_us=call.clock.now + 1 if number == 2 else None)
     await call.parts.store.write(revoke_key((await call.get(KEYS)).json()["data"][0]["key_id"], call.clock.now))
 
-    async def found(query: str) -> list[tuple[str | None, str]]:
-        return [(each["client_id"], each["state"]) for each in (await call.get(f"{KEYS}?{query}")).json()["data"]]
+    async def listed_keys(query: str) -> list[tuple[str | None, str]]:
+        return [(key["client_id"], key["state"]) for key in (await call.get(f"{KEYS}?{query}")).json()["data"]]
 
     page = (await call.get(f"{KEYS}?limit=2")).json()
-    assert await found("") == [("theirs", "revoked"), ("ours", "expired"), ("ours", "active"), (None, "active")]
-    assert [(each["client_id"], each["state"]) for each in page["data"]] == [("theirs", "revoked"), ("ours", "expired")]
-    assert await found(f"limit=2&cursor={page['next_cursor']}") == [("ours", "active"), (None, "active")]
-    assert await found("client=ours&state=active") == [("ours", "active")]
-    assert [await found(f"state={state}") for state in ("expired", "revoked")] == [[("ours", "expired")], [("theirs", "revoked")]]
+    assert await listed_keys("") == [("theirs", "revoked"), ("ours", "expired"), ("ours", "active"), (None, "active")]
+    assert [(key["client_id"], key["state"]) for key in page["data"]] == [("theirs", "revoked"), ("ours", "expired")]
+    assert await listed_keys(f"limit=2&cursor={page['next_cursor']}") == [("ours", "active"), (None, "active")]
+    assert await listed_keys("client=ours&state=active") == [("ours", "active")]
+    assert [await listed_keys(f"state={state}") for state in ("expired", "revoked")] == [[("ours", "expired")], [("theirs", "revoked")]]
     assert [(await call.get(f"{KEYS}?{query}")).status for query in ("client=nobody", "state=lost", "limit=0", "cursor=x")] == [422] * 4
 
 
 async def test_revoke_key__applies_at_once_and_in_other_processes_within_a_second(guarded: ApiClient) -> None:
-    other = ApiClient(guarded.parts, guarded.clock)
+    other_api_client = ApiClient(guarded.parts, guarded.clock)
     everything, own = await held(guarded), await held(guarded, of="ours")
-    for each in (guarded, other):
-        assert (await each.post(CONTACTS, {"first_name": "Jane"}, **own)).status == 201
+    for item in (guarded, other_api_client):
+        assert (await item.post(CONTACTS, {"first_name": "Jane"}, **own)).status == 201
 
     revoked = await guarded("DELETE", f"{KEYS}/{key_id(own)}", **everything)
 
     assert revoked.status == 204
     refused = [await guarded.post(CONTACTS, {"first_name": "Jane"}, **own), await guarded.get(CONTACTS, **own)]
     guarded.clock.move(1)
-    refused += [await other.post(CONTACTS, {"first_name": "Jane"}, **own), await other.get(CONTACTS, **own)]
+    refused += [await other_api_client.post(CONTACTS, {"first_name": "Jane"}, **own), await other_api_client.get(CONTACTS, **own)]
     assert [reply.status for reply in refused] == [401] * 4
     assert "was revoked" in refused[0].problem["detail"]
     assert (await guarded.get(f"{KEYS}/{key_id(own)}", **everything)).json()["state"] == "revoked"
@@ -138,19 +138,19 @@ async def test_revoke_key__wins_over_a_concurrent_lookup(store: Store, make_clie
         """A store that answers who a key is only when it is told to, with what it was when asked."""
 
         def __init__(self) -> None:
-            self.asked, self.go_on = asyncio.Event(), asyncio.Event()
+            self.reached, self.go_on = asyncio.Event(), asyncio.Event()
             self.slow = False
 
         def __getattr__(self, name: str) -> Any:
             return getattr(store, name)
 
         async def read(self, query: Any) -> Any:
-            found = await store.read(query)
+            result = await store.read(query)
             if self.slow and type(query).__name__ == "find_key":
                 self.slow = False
-                self.asked.set()
+                self.reached.set()
                 await self.go_on.wait()
-            return found
+            return result
 
     slow = Slow()
     guarded = make_client(slow, auth="api-key")
@@ -160,7 +160,7 @@ async def test_revoke_key__wins_over_a_concurrent_lookup(store: Store, make_clie
 
     async with asyncio.timeout(60):
         looking = asyncio.create_task(guarded.get(CONTACTS, **own))
-        await slow.asked.wait()
+        await slow.reached.wait()
         assert (await guarded("DELETE", f"{KEYS}/{key_id(own)}", **everything)).status == 204
         slow.go_on.set()
         overtaken = await looking
@@ -193,11 +193,11 @@ async def test_rotate_key__leaves_the_old_key_valid_for_keep_old_seconds(guarded
         "replaces": key_id(own), "scopes": [READ], "client_id": "ours", "name": "test", "prefix": f"tb_test_{key_id(new)}",
     }  # fmt: skip
     assert (old["replaced_by"], old["expires_time"]) == (key_id(new), "2026-11-20T09:31:00Z")
-    assert [(await guarded.get(CONTACTS, **each)).status for each in (own, new)] == [200, 200]
+    assert [(await guarded.get(CONTACTS, **item)).status for item in (own, new)] == [200, 200]
     again = await guarded.post(f"{KEYS}/{key_id(own)}/rotate", {}, **everything)
     assert (again.status, again.problem["code"]) == (409, "conflict")
     guarded.clock.move(60)
-    assert [(await guarded.get(CONTACTS, **each)).status for each in (own, new)] == [401, 200]
+    assert [(await guarded.get(CONTACTS, **item)).status for item in (own, new)] == [401, 200]
 
 
 async def test_rotate_key__of_a_successor_ends_the_first_key_at_once(guarded: ApiClient) -> None:
@@ -207,7 +207,7 @@ async def test_rotate_key__of_a_successor_ends_the_first_key_at_once(guarded: Ap
 
     third = {"x_api_key": (await guarded.post(f"{KEYS}/{key_id(second)}/rotate", {}, **everything)).json()["key"]}
 
-    assert [(await guarded.get(CONTACTS, **each)).status for each in (first, second, third)] == [401, 200, 200]
+    assert [(await guarded.get(CONTACTS, **item)).status for item in (first, second, third)] == [401, 200, 200]
 
 
 async def test_rotate_key__gives_the_successor_an_equal_lifetime(guarded: ApiClient) -> None:
@@ -222,10 +222,10 @@ async def test_rotate_key__gives_the_successor_an_equal_lifetime(guarded: ApiCli
 
 async def test_rotate_key__limits_the_expiry_to_the_end_of_year_9999(guarded: ApiClient) -> None:
     everything = await held(guarded)
-    made = await guarded.post(KEYS, {"name": "x", "expires_time": "9999-12-31T23:59:59Z"}, **everything)
+    key = await guarded.post(KEYS, {"name": "x", "expires_time": "9999-12-31T23:59:59Z"}, **everything)
     guarded.clock.now += 1_000_000
 
-    rotated = await guarded.post(f"{made.headers['location']}/rotate", {}, **everything)
+    rotated = await guarded.post(f"{key.headers['location']}/rotate", {}, **everything)
 
     assert (rotated.status, rotated.json()["expires_time"]) == (201, "9999-12-31T23:59:59Z")
     assert (await guarded.get(KEYS, **everything)).status == 200
@@ -250,7 +250,7 @@ async def test_key_routes__with_an_admin_key_of_one_client_reach_only_its_keys(g
     assert (response.status, response.json()["client_id"]) == (201, "ours")
     assert [(reply.status, reply.problem["errors"][0]["pointer"]) for reply in refused] == [(422, "/client_id")] * 2
     assert {reply.status for reply in hidden} == {404}
-    assert {each["client_id"] for each in (await guarded.get(KEYS, **own)).json()["data"]} == {"ours"}
+    assert {key["client_id"] for key in (await guarded.get(KEYS, **own)).json()["data"]} == {"ours"}
     assert (await guarded.get(f"{KEYS}?client=theirs", **own)).status == 403
     assert (await guarded.get(KEYS, **theirs)).status == (await guarded.get(KEYS, **everything)).status == 200
 
@@ -277,13 +277,13 @@ async def test_api_key__gets_equal_errors_for_a_wrong_id_and_a_wrong_secret(guar
     own = (await held(guarded, of="ours"))["x_api_key"].split("_")
     wrong_secret, unknown = [*own[:3], "0" * 64], [*own[:2], "0" * 12, own[3]]
 
-    replies = [await guarded.get(CONTACTS, x_api_key=whole(parts)) for parts in (wrong_secret, unknown)]
+    replies = [await guarded.get(CONTACTS, x_api_key=key_text(parts)) for parts in (wrong_secret, unknown)]
 
     assert {reply.status for reply in replies} == {401}
     assert len({(str(reply.problem), reply.headers["www-authenticate"]) for reply in replies}) == 1
 
 
-def whole(parts: list[str]) -> str:
+def key_text(parts: list[str]) -> str:
     """A key's text with the checksum that belongs to it."""
     body = "_".join(parts[:4])
     return f"{body}_{crc32(body.encode()):08x}"
@@ -293,7 +293,7 @@ ENVS = st.from_regex(r"[a-z0-9]{1,16}", fullmatch=True)
 LETTERS = st.sampled_from("0af")
 TEXTS = st.one_of(
     st.text(max_size=200),
-    st.builds(lambda env, one, other: whole(["tb", env, one * 12, other * 64]), ENVS, LETTERS, LETTERS),
+    st.builds(lambda env, first_env, other_env: key_text(["tb", env, first_env * 12, other_env * 64]), ENVS, LETTERS, LETTERS),
     st.tuples(st.integers(0, 200), st.sampled_from("0123456789abcdef_ZÀ \n")),
     st.tuples(st.integers(1, 3), st.text("0123456789abcdef", max_size=70)),
 )
@@ -304,13 +304,13 @@ def mutated(live: str, wanted: object) -> str:
     if isinstance(wanted, str):
         return wanted
     assert isinstance(wanted, tuple)
-    place, other = wanted
-    if len(other) == 1:
+    place, second = wanted
+    if len(second) == 1:
         place %= len(live)
-        return live[:place] + other + live[place + 1 :]
+        return live[:place] + second + live[place + 1 :]
     parts = live.split("_")
-    parts[place] = other
-    return whole(parts)
+    parts[place] = second
+    return key_text(parts)
 
 
 @pytest.mark.slow
@@ -323,7 +323,7 @@ def test_api_key__any_text_except_a_live_key_gets_401(wanted: list[object]) -> N
         live = (await held(guarded, of="ours"))["x_api_key"]
         dead = [(await held(guarded, of="ours", expires_us=guarded.clock.now))["x_api_key"] for _ in range(2)]
         assert (await guarded.post(CONTACTS, {"first_name": "Jane"}, x_api_key=live)).status == 201  # so that the key is at hand
-        for text in [*dead, *(mutated(live, each) for each in wanted)]:
+        for text in [*dead, *(mutated(live, item) for item in wanted)]:
             if text == live:
                 continue
             sent = text.encode("utf-8", "surrogatepass").decode("latin-1")

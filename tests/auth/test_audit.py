@@ -36,20 +36,24 @@ async def test_act__has_its_actor_target_client_and_request(office: Office) -> N
 
     await mira("POST", KEYS, {"name": "n8n", "client_id": "ours", "scopes": [READ]}, x_request_id="req-1")
 
-    [made] = await acts(mira, "action=key.created&client_id=ours")
-    assert made["actor"] == {"type": "user", "id": mira.user["id"], "name": "Mir", "via": "console"}
-    assert (made["client_id"], made["request_id"], made["address"]) == ("ours", "req-1", "")
-    assert (made["target"]["type"], made["target"]["name"]) == ("key", "n8n")
-    assert made["at"] == to_text(office.call.clock.now)
+    [created] = await acts(mira, "action=key.created&client_id=ours")
+    assert created["actor"] == {"type": "user", "id": mira.user["id"], "name": "Mir", "via": "console"}
+    assert (created["client_id"], created["request_id"], created["address"]) == ("ours", "req-1", "")
+    assert (created["target"]["type"], created["target"]["name"]) == ("key", "n8n")
+    assert created["at"] == to_text(office.call.clock.now)
 
 
 async def test_joining_and_signing_in__are_acts_of_the_person(office: Office) -> None:
     ben = await office.join("ben@a.example", role="viewer")
 
-    seen = [(act["action"], act["actor"]["type"], act["target"]["id"]) for act in await acts(office)][-3:]
+    observed = [(act["action"], act["actor"]["type"], act["target"]["id"]) for act in await acts(office)][-3:]
 
-    assert [(action, actor) for action, actor, _ in seen] == [("user.invited", "key"), ("user.joined", "user"), ("session.began", "user")]
-    assert seen[0][2] == seen[1][2] == ben.user["id"]
+    assert [(action, actor) for action, actor, _ in observed] == [
+        ("user.invited", "key"),
+        ("user.joined", "user"),
+        ("session.began", "user"),
+    ]
+    assert observed[0][2] == observed[1][2] == ben.user["id"]
 
 
 async def test_entries__have_no_addresses_names_or_secrets(office: Office, store: Store) -> None:
@@ -83,7 +87,7 @@ async def test_operator__takes_back_an_own_block_and_no_other(office: Office) ->
 
 
 async def test_entry__is_removed_by_administrators_and_for_an_hour_by_who_made_it(office: Office) -> None:
-    writes, other, admin = [await office.key_of("ours", scope) for scope in (WRITE, WRITE, ADMIN)]
+    writes, second, admin = [await office.key_of("ours", scope) for scope in (WRITE, WRITE, ADMIN)]
     call, clock = office.call, office.call.clock
 
     async def listed() -> str:
@@ -91,7 +95,7 @@ async def test_entry__is_removed_by_administrators_and_for_an_hour_by_who_made_i
         return f"/public/v2/suppressions/{reply.json()['data'][0]['entry']['id']}"
 
     own = await listed()
-    assert (await call("DELETE", own, **other)).status == 403
+    assert (await call("DELETE", own, **second)).status == 403
     assert (await call("DELETE", own, **writes)).status == 204
     clock.move(1)
     late = await listed()
@@ -101,26 +105,26 @@ async def test_entry__is_removed_by_administrators_and_for_an_hour_by_who_made_i
 
 
 async def test_longer_entry_of_somebody_else__is_neither_shortened_nor_taken_over(office: Office) -> None:
-    writes, other, admin = [await office.key_of("ours", scope) for scope in (WRITE, WRITE, ADMIN)]
+    writes, second, admin = [await office.key_of("ours", scope) for scope in (WRITE, WRITE, ADMIN)]
     call, path, soon = office.call, "/public/v2/suppressions", {"until": to_text(office.call.clock.now + SECOND)}
     entry = {"value": "jane@doe.example", "reason": "legal", "note": "by letter"}
     number = (await call("POST", path, {**entry, "until": to_text(office.call.clock.now + DAY)}, **writes)).json()["data"][0]["entry"]["id"]
 
     for query in ("", "?dry_run=true"):
-        alone = await call("POST", path + query, {**entry, **soon}, **other)
+        alone = await call("POST", path + query, {**entry, **soon}, **second)
         assert (alone.status, alone.problem["code"]) == (403, "forbidden")
         assert "only an administrator may end that earlier" in alone.problem["detail"]
-        several = (await call("POST", path + query, {"entries": [{"value": "new.example"}, {**entry, **soon}]}, **other)).json()
+        several = (await call("POST", path + query, {"entries": [{"value": "new.example"}, {**entry, **soon}]}, **second)).json()
         assert (several["created"] + several["unchanged"], several["invalid"]) == (1, 1)
         assert several["data"][1]["errors"][0]["pointer"] == "/entries/1/until"
     own = await call("POST", path, {**entry, "until": to_text(office.call.clock.now + DAY // 2)}, **writes)
-    longer = await call("POST", path, {**entry, "note": "mine now"}, **other)
+    longer = await call("POST", path, {**entry, "note": "mine now"}, **second)
     assert (own.json()["updated"], longer.json()["updated"]) == (1, 1)
-    assert [(await call("DELETE", f"{path}/{number}", **key)).status for key in (other, writes)] == [403, 403]
+    assert [(await call("DELETE", f"{path}/{number}", **key)).status for key in (second, writes)] == [403, 403]
     assert (await call("POST", path, {**entry, **soon}, **admin)).status == 200
     office.call.clock.move(1)
-    assert (await call("POST", path, entry, **other)).json()["data"][0]["entry"]["active"]
-    assert (await call("DELETE", f"{path}/{number}", **other)).status == 204
+    assert (await call("POST", path, entry, **second)).json()["data"][0]["entry"]["active"]
+    assert (await call("DELETE", f"{path}/{number}", **second)).status == 204
 
 
 async def test_refused_act__leaves_no_entry(office: Office) -> None:
@@ -166,9 +170,9 @@ async def test_filter_by_person__includes_the_personal_keys(office: Office) -> N
     await program("POST", KEYS, {"name": "by the program", "client_id": "ours", "scopes": [READ]})
     await office.key_of("ours", WRITE)
 
-    seen = await acts(office, f"actor_id={mira.user['id']}&action=key.*")
+    observed = await acts(office, f"actor_id={mira.user['id']}&action=key.*")
 
-    assert [(act["actor"]["name"], act["actor"]["via"], act["target"]["name"]) for act in seen] == [
+    assert [(act["actor"]["name"], act["actor"]["via"], act["target"]["name"]) for act in observed] == [
         ("Mir", "console", "program"),
         ("Mir", "api", "by the program"),
     ]
@@ -182,10 +186,10 @@ async def test_days_and_pages(office: Office) -> None:
     since, until = to_text(clock.now - DAY), to_text(clock.now)
 
     first = (await office("GET", f"{EVENTS}?limit=2&action=key.created&client_id=ours")).json()
-    rest = (await office("GET", f"{EVENTS}?limit=2&action=key.created&client_id=ours&cursor={first['next_cursor']}")).json()
+    remaining_body = (await office("GET", f"{EVENTS}?limit=2&action=key.created&client_id=ours&cursor={first['next_cursor']}")).json()
 
-    assert [len(page["data"]) for page in (first, rest)] == [2, 1]
-    assert rest["next_cursor"] is None
+    assert [len(page["data"]) for page in (first, remaining_body)] == [2, 1]
+    assert remaining_body["next_cursor"] is None
     assert [act["at"] for act in await acts(office, f"since={since}&until={until}")] == [since]
 
 

@@ -26,17 +26,17 @@ class Watched:
 
     def __init__(self, store: Store) -> None:
         self._store = store
-        self.asked: list[str] = []
+        self.operations: list[str] = []
         self.asks = asyncio.Event()
 
     async def read(self, query: Any) -> Any:
-        self.asked.append(type(query).__name__)
+        self.operations.append(type(query).__name__)
         self.asks.set()
         await asyncio.sleep(0)  # an engine elsewhere answers later
         return await self._store.read(query)
 
     async def write(self, command: Any) -> Any:
-        self.asked.append(type(command).__name__)
+        self.operations.append(type(command).__name__)
         return await self._store.write(command)
 
 
@@ -69,8 +69,8 @@ def test_key_parts__detects_one_wrong_character() -> None:
     text = make_key().text
 
     for place in range(len(text)):
-        other = "0" if text[place] != "0" else "1"
-        assert key_parts(text[:place] + other + text[place + 1 :]) is None
+        second = "0" if text[place] != "0" else "1"
+        assert key_parts(text[:place] + second + text[place + 1 :]) is None
 
 
 async def test_add_key__stores_only_a_digest_of_the_secret(watched: Watched) -> None:
@@ -88,15 +88,15 @@ async def test_authenticator__reads_the_store_once_per_second(watched: Watched) 
     text = await add_key(store, client.number, [READ], "test", clock())  # type: ignore[arg-type]
     door = Authenticator(store, Clients(store, clock), clock, keys_needed=True)  # type: ignore[arg-type]
 
-    store.asked.clear()
+    store.operations.clear()
     for _ in range(3):
         assert (await door.client(text, None, READ)).client_id == "ours"
-    quickly = list(store.asked)
+    quickly = list(store.operations)
     clock.now += 2 * SECOND
     await door.client(text, None, READ)
 
     assert quickly == ["find_key", "find_client_by_number"]
-    assert store.asked == [*quickly, "find_key", "find_client_by_number"]
+    assert store.operations == [*quickly, "find_key", "find_client_by_number"]
 
 
 async def test_authenticator__shares_one_read_between_concurrent_requests(watched: Watched) -> None:
@@ -105,14 +105,14 @@ async def test_authenticator__shares_one_read_between_concurrent_requests(watche
     text = await add_key(store, client.number, [READ], "test", clock())  # type: ignore[arg-type]
     clients, connections = Clients(store, clock), Connections(store, clock)  # type: ignore[arg-type]
     door = Authenticator(store, clients, clock, keys_needed=True)  # type: ignore[arg-type]
-    store.asked.clear()
+    store.operations.clear()
 
     for _ in range(2):
         await asyncio.gather(*(door.client(text, None, READ) for _ in range(50)))
         await asyncio.gather(*(clients.find("nobody") for _ in range(50)), *(connections.of(client.number) for _ in range(50)))
         clock.now += 2 * SECOND
 
-    assert store.asked == ["find_key", "find_client_by_number", "find_client", "list_connections"] * 2
+    assert store.operations == ["find_key", "find_client_by_number", "find_client", "list_connections"] * 2
 
 
 async def test_clients_get__completes_for_others_if_one_waiting_task_is_cancelled(watched: Watched) -> None:
@@ -167,7 +167,7 @@ async def test_put_client__applies_at_once_and_in_other_processes_after_the_cach
 
     await here.put("ours", ClientSettings(on_duplicate="return"))
 
-    seen = [(await one.get("ours")).settings.on_duplicate for one in (here, elsewhere)]
+    on_duplicates = [(await first.get("ours")).settings.on_duplicate for first in (here, elsewhere)]
     clock.now += 2 * SECOND
-    assert seen == ["return", "error"]
+    assert on_duplicates == ["return", "error"]
     assert (await elsewhere.get("ours")).settings.on_duplicate == "return"

@@ -32,15 +32,15 @@ class Watched:
 
     def __init__(self, store: Store) -> None:
         self._store = store
-        self.asked: list[Any] = []
+        self.operations: list[Any] = []
         self.overloaded = False
 
     async def read(self, query: Any) -> Any:
-        self.asked.append(query)
+        self.operations.append(query)
         return await self._store.read(query)
 
     async def write(self, command: Any) -> Any:
-        self.asked.append(command)
+        self.operations.append(command)
         if self.overloaded:
             raise Overloaded("not now")
         return await self._store.write(command)
@@ -56,7 +56,7 @@ async def test_authenticator_cached__checks_a_known_key_without_the_store(store:
     unknown = door.cached(own.encode(), None, READ, clock())
     await door.client(own, None, READ)
     await door.client(any_client, "ours", READ)
-    watched.asked.clear()
+    watched.operations.clear()
 
     assert unknown is None
     assert door.cached(own.encode(), None, READ, clock()) == ours
@@ -75,7 +75,7 @@ async def test_authenticator_cached__checks_a_known_key_without_the_store(store:
         ("", None, READ, clock()),
     ):
         assert door.cached(key.encode(), named, scope, now) is None
-    assert watched.asked == []
+    assert watched.operations == []
 
 
 async def test_authenticator__holds_no_key_text_in_memory(store: Store) -> None:
@@ -98,7 +98,7 @@ async def test_key_usage__is_stored_once_per_minute(store: Store) -> None:
         uses.record(text[KEY_ID], began + int(seconds * SECOND))
         await uses.flush(watched)  # type: ignore[arg-type]
 
-    assert watched.asked == [store_key_uses({text[KEY_ID]: began}), store_key_uses({text[KEY_ID]: began + MINUTE})]
+    assert watched.operations == [store_key_uses({text[KEY_ID]: began}), store_key_uses({text[KEY_ID]: began + MINUTE})]
     key = await store.read(find_key(text[KEY_ID]))
     assert key is not None
     assert key.last_used_us == began + MINUTE
@@ -121,15 +121,15 @@ async def test_key_usage__is_written_later_after_an_overload(store: Store) -> No
         assert key.last_used_us == Clock.now
 
 
-@pytest.mark.parametrize("known", [False, True])
-async def test_maintenance__writes_the_key_usage_of_the_authenticator(store: Store, known: bool) -> None:
+@pytest.mark.parametrize("is_known", [False, True])
+async def test_maintenance__writes_the_key_usage_of_the_authenticator(store: Store, is_known: bool) -> None:
     clock, uses = Clock(), KeyUsage()
     door = Authenticator(store, Clients(store, clock), clock, keys_needed=True, uses=uses)
     ours = await store.write(ensure_client("ours", 1))
     text = await add_key(store, ours.number, [READ], "test", 1)
     await door.client(text, None, READ)
     later = clock.now
-    if known:
+    if is_known:
         later += MINUTE
         clock.now = later - 1
         await door.client(text, None, READ)

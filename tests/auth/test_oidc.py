@@ -65,9 +65,9 @@ async def make_company(store: Store, make_client: MakeClient) -> Any:
 
 @pytest.fixture
 async def company(make_company: Any) -> Company:
-    made: Company = await make_company()
-    await made.client("ours")
-    return made
+    new_company: Company = await make_company()
+    await new_company.client("ours")
+    return new_company
 
 
 async def who(browser: Browser) -> Any:
@@ -179,7 +179,7 @@ async def test_groups__give_the_role_at_every_sign_in_but_leave_the_last_adminis
     roles = {"RevOps": "admin", "Sales": "operator"}
     company = await make_company(sign_up="groups", domains=("*",), role_claim="groups", roles=roles)
     browser = Browser(company.call)
-    seen = []
+    observed = []
 
     async def role_after_signing_in() -> str | None:
         await company.sign_in(browser)
@@ -188,13 +188,13 @@ async def test_groups__give_the_role_at_every_sign_in_but_leave_the_last_adminis
 
     for groups in ([], ["Sales", "RevOps", 7], "Sales", None):
         company.server.claims["groups"] = groups
-        seen.append(await role_after_signing_in())
+        observed.append(await role_after_signing_in())
     await company.join("ben@example.com", role="admin")
     for groups in (["Sales"], ["Others"]):
         company.server.claims["groups"] = groups
-        seen.append(await role_after_signing_in())
+        observed.append(await role_after_signing_in())
 
-    assert seen == ["refused", "admin", "admin", "admin", "operator", None]
+    assert observed == ["refused", "admin", "admin", "admin", "operator", None]
 
 
 async def test_suspended_person__is_refused_and_told(company: Company) -> None:
@@ -246,13 +246,13 @@ async def test_forged_signature__signs_nobody_in(company: Company) -> None:
 
 async def test_way_back__belongs_to_one_browser_and_works_once(company: Company) -> None:
     await company.invite("mira@example.com", role="admin")
-    browser, other = Browser(company.call), Browser(company.call)
+    browser, other_browser = Browser(company.call), Browser(company.call)
     target = await company.way_back(browser)
     attempt = browser.cookie
 
-    assert await company.back(other, target) == "/console/sign-in?problem=expired"
-    await company.way_back(other)
-    assert await company.back(other, target) == "/console/sign-in?problem=expired"
+    assert await company.back(other_browser, target) == "/console/sign-in?problem=expired"
+    await company.way_back(other_browser)
+    assert await company.back(other_browser, target) == "/console/sign-in?problem=expired"
     for wrong in (target.replace("state=", "state=x"), target.partition("&")[0], OIDC, f"{target}&iss=https://evil.example"):
         browser.cookie = attempt
         assert (await company.back(browser, wrong))[:23] == "/console/sign-in?proble"

@@ -18,7 +18,7 @@ from touchbase.auth.users import ROLE_SCOPES, new_link
 from touchbase.common.timestamps import DAY, SECOND
 from touchbase.console import api
 from touchbase.outgoing.api import mail_to_people
-from touchbase.outgoing.http_client import Answer
+from touchbase.outgoing.http_client import ReceiverAnswer
 from touchbase.outgoing.models import Installation
 from touchbase.routes import DESCRIBED
 from touchbase.sql.store import Store
@@ -91,9 +91,9 @@ class PersonalKey:
         scopes = (await browser("GET", "/team/v1/me")).json()["scopes"]
         reply = await browser("POST", "/team/v1/keys", {"name": "program", "scopes": scopes, **limits})
         assert reply.status == 201, reply.body
-        made = cls(browser, reply.json()["key"])
-        made.is_of_one = "client_id" in limits
-        return made
+        created = cls(browser, reply.json()["key"])
+        created.is_of_one = "client_id" in limits
+        return created
 
     async def __call__(self, method: str, target: str, body: object = None, **headers: str) -> Response:
         return await self.call(method, target, body, **self.headers, **headers)
@@ -127,7 +127,7 @@ async def test_invited_person__joins_by_the_link_and_is_signed_in(office: Office
     assert reply.json() == {**user, "name": "Mira Sandoval", "state": "active", "has_password": True}
     me = (await browser("GET", "/team/v1/me")).json()
     assert (me["type"], me["user"]["id"], me["scopes"]) == ("user", user["id"], [READ, WRITE])
-    assert [(each["client_id"], each["role"]) for each in me["clients"]] == [("ours", "operator")]
+    assert [(item["client_id"], item["role"]) for item in me["clients"]] == [("ours", "operator")]
     shown = (await browser("GET", "/console/session")).json()
     assert (shown["signed_in"], shown["user"]["email"], shown["client_id"]) == (True, "mira@example.com", "ours")
     again = await Browser(office.call)("POST", f"{INVITATIONS}/accept", {"link": link, "password": SECRET})
@@ -139,7 +139,10 @@ async def test_invitation__ends_after_seven_days_and_by_revoking(office: Office)
     office.call.clock.move(7 * DAY / SECOND)
     _, link = await office.invite("ben@example.com", role="viewer")
     listed = (await office("GET", INVITATIONS)).json()["data"]
-    assert [(each["user"]["email"], each["is_expired"]) for each in listed] == [("ben@example.com", False), ("ann@example.com", True)]
+    assert [(invitation["user"]["email"], invitation["is_expired"]) for invitation in listed] == [
+        ("ben@example.com", False),
+        ("ann@example.com", True),
+    ]
 
     assert (await office("DELETE", f"{INVITATIONS}/{listed[0]['id']}")).status == 204
 
@@ -186,7 +189,7 @@ async def test_short_password__is_refused_and_leaves_the_link(office: Office) ->
     assert (await browser("POST", f"{INVITATIONS}/accept", {"link": link, "password": SECRET})).status == 200
 
 
-def asked(client_id: str) -> Iterator[tuple[str, str, Any]]:
+def scoped_requests(client_id: str) -> Iterator[tuple[str, str, Any]]:
     """Requests of each scope, on records and on settings of a client."""
     yield "GET", CONTACTS, None
     yield "POST", CONTACTS, {"first_name": "Jane"}
@@ -203,7 +206,7 @@ async def test_role__permits_what_a_key_with_its_scopes_permits(office: Office, 
     of_all = await office.join("ben@example.com", role=role)
     key = await office.key_of("ours", *ROLE_SCOPES[role])
 
-    for number, (method, target, body) in enumerate(asked("ours")):
+    for number, (method, target, body) in enumerate(scoped_requests("ours")):
         replies = [
             await of_one(method, target, body),
             await of_one(method, target, body, x_client_id="ours"),
@@ -217,18 +220,20 @@ async def test_roles__differ_by_client(office: Office) -> None:
     browser = await office.join("ann@example.com", role="viewer", grants=grants(ours="admin", yours="operator"))
 
     for client_id, role in (("ours", "admin"), ("yours", "operator"), ("theirs", "viewer")):
-        statuses = [(await browser(method, target, body, x_client_id=client_id)).status for method, target, body in asked(client_id)]
+        statuses = [
+            (await browser(method, target, body, x_client_id=client_id)).status for method, target, body in scoped_requests(client_id)
+        ]
         assert statuses == ALLOWED[role], client_id
 
 
 async def test_person_of_two_clients__names_one_and_finds_no_other(office: Office) -> None:
     browser = await office.join("ann@example.com", grants=grants(ours="admin", yours="admin"))
 
-    unnamed = [(await browser(method, target, body)) for method, target, body in (*asked("ours"),)]
+    unnamed = [(await browser(method, target, body)) for method, target, body in (*scoped_requests("ours"),)]
     unlisted = await browser("GET", "/admin/v1/keys")
-    foreign = [(await browser(method, target, body, x_client_id="theirs")).status for method, target, body in asked("theirs")]
-    unknown = [(await browser(method, target, body, x_client_id="nobody")).status for method, target, body in asked("nobody")]
-    handles = {each["client_id"]: each["handle"] for each in (await office("GET", "/admin/v1/clients")).json()["data"]}
+    foreign = [(await browser(method, target, body, x_client_id="theirs")).status for method, target, body in scoped_requests("theirs")]
+    unknown = [(await browser(method, target, body, x_client_id="nobody")).status for method, target, body in scoped_requests("nobody")]
+    handles = {item["client_id"]: item["handle"] for item in (await office("GET", "/admin/v1/clients")).json()["data"]}
 
     assert [reply.status for reply in unnamed] == [422, 422, 200, 200]
     assert unnamed[0].problem["errors"][0]["pointer"] == "X-Client-Id"
@@ -285,14 +290,14 @@ async def test_people__are_seen_by_those_who_share_a_client(office: Office) -> N
     cat = await office.join("cat@example.com", grants=grants(theirs="admin"))
     await office.join("dan@example.com", role="admin")
 
-    async def seen(browser: Any, **headers: str) -> dict[str, list[str]]:
+    async def visible_grants(browser: Any, **headers: str) -> dict[str, list[str]]:
         page = (await browser("GET", USERS, **headers)).json()["data"]
         return {user["email"][:3]: [grant["client_id"] for grant in user["grants"]] for user in page}
 
-    assert await seen(office) == {"ann": ["ours", "yours"], "ben": ["ours", "theirs"], "cat": ["theirs"], "dan": []}
-    assert await seen(ann) == {"ann": ["ours", "yours"], "ben": ["ours"], "dan": []}
-    assert await seen(cat) == {"ben": ["theirs"], "cat": ["theirs"], "dan": []}
-    assert await seen(office.call, **await office.key_of("yours", READ)) == {"ann": ["yours"], "dan": []}
+    assert await visible_grants(office) == {"ann": ["ours", "yours"], "ben": ["ours", "theirs"], "cat": ["theirs"], "dan": []}
+    assert await visible_grants(ann) == {"ann": ["ours", "yours"], "ben": ["ours"], "dan": []}
+    assert await visible_grants(cat) == {"ben": ["theirs"], "cat": ["theirs"], "dan": []}
+    assert await visible_grants(office.call, **await office.key_of("yours", READ)) == {"ann": ["yours"], "dan": []}
     assert (await ann("GET", f"{USERS}/{cat.user['id']}")).status == 404
     assert (await ann("GET", f"{USERS}/{ben.user['id']}")).json()["grants"] == grants(ours="viewer")
     assert [len((await ann("GET", f"{USERS}?limit=1{cursor}")).json()["data"]) for cursor in ("", "&email=cat@example.com")] == [1, 0]
@@ -302,12 +307,12 @@ async def test_only_administrators_of_all_clients__manage_people(office: Office)
     ann = await office.join("ann@example.com", grants=grants(ours="admin"))
     ben = await office.join("ben@example.com", role="operator")
     key = await office.key_of("ours", ADMIN)
-    other = f"{USERS}/{ben.user['id']}"
+    second = f"{USERS}/{ben.user['id']}"
 
     for method, target, body in (
         ("POST", INVITATIONS, {"email": "x@example.com", "role": "admin"}), ("GET", INVITATIONS, None),
-        ("DELETE", f"{INVITATIONS}/{'0' * 12}", None), ("POST", f"{other}/reset", None),
-        ("PATCH", other, {"name": "Max"}), ("PATCH", f"{USERS}/{ann.user['id']}", {"role": "admin"}),
+        ("DELETE", f"{INVITATIONS}/{'0' * 12}", None), ("POST", f"{second}/reset", None),
+        ("PATCH", second, {"name": "Max"}), ("PATCH", f"{USERS}/{ann.user['id']}", {"role": "admin"}),
         ("GET", f"{SESSIONS}?user_id={ben.user['id']}", None), ("DELETE", f"{SESSIONS}?user_id={ben.user['id']}", None),
     ):  # fmt: skip
         assert (await ann(method, target, body)).status == 403, target
@@ -349,7 +354,7 @@ async def test_changed_rights__apply_to_open_sessions_at_once_and_elsewhere_with
     ann = await office.join("ann@example.com", grants=grants(ours="operator"))
     elsewhere = Browser(ApiClient(office.call.parts, office.call.clock))
     elsewhere.cookie = ann.cookie
-    assert [(await each("GET", CONTACTS, x_client_id="ours")).status for each in (ann, elsewhere)] == [200, 200]
+    assert [(await item("GET", CONTACTS, x_client_id="ours")).status for item in (ann, elsewhere)] == [200, 200]
 
     await office("PATCH", f"{USERS}/{ann.user['id']}", {"grants": grants(yours="viewer")})
 
@@ -453,23 +458,28 @@ async def test_reset__gives_another_password_and_ends_sessions(office: Office) -
     reply = await browser("POST", f"{INVITATIONS}/accept", {"link": link, "password": "another password"})
 
     assert (reply.status, reply.json()["name"]) == (200, "Ann")
-    assert [(await each("GET", "/team/v1/me")).status for each in (ann, browser)] == [401, 200]
+    assert [(await item("GET", "/team/v1/me")).status for item in (ann, browser)] == [401, 200]
     tried = [
-        await browser("POST", "/console/session", {"email": "ann@example.com", "password": each}) for each in (SECRET, "another password")
+        await browser("POST", "/console/session", {"email": "ann@example.com", "password": secret})
+        for secret in (SECRET, "another password")
     ]
-    assert [each.status for each in tried] == [401, 200]
+    assert [item.status for item in tried] == [401, 200]
 
 
 async def test_sessions__are_listed_and_ended_singly_or_together(office: Office) -> None:
     ann = await office.join("ann@example.com", role="viewer")
     ben = await office.join("ben@example.com", role="admin")
     others = [Browser(office.call) for _ in range(2)]
-    for other in others:
+    for second in others:
         office.call.clock.move(60)
-        await other("POST", "/console/session", {"email": "ann@example.com", "password": SECRET}, user_agent="Browser/1")
+        await second("POST", "/console/session", {"email": "ann@example.com", "password": SECRET}, user_agent="Browser/1")
 
     listed = (await ann("GET", SESSIONS)).json()["data"]
-    assert [(each["user_agent"], each["is_current"]) for each in listed] == [("Browser/1", False), ("Browser/1", False), ("", True)]
+    assert [(session["user_agent"], session["is_current"]) for session in listed] == [
+        ("Browser/1", False),
+        ("Browser/1", False),
+        ("", True),
+    ]
     assert (await ben("DELETE", f"{SESSIONS}/{listed[0]['id']}")).status == 204
     assert (await others[1]("GET", "/team/v1/me")).status == 401
     foreign = (await ben("GET", SESSIONS)).json()["data"][0]["id"]
@@ -477,7 +487,7 @@ async def test_sessions__are_listed_and_ended_singly_or_together(office: Office)
 
     assert (await ann("DELETE", SESSIONS)).status == 204
 
-    assert [(await each("GET", "/team/v1/me")).status for each in (ann, others[0], ben)] == [200, 401, 200]
+    assert [(await item("GET", "/team/v1/me")).status for item in (ann, others[0], ben)] == [200, 401, 200]
     assert (await ben("DELETE", f"{SESSIONS}?user_id={ann.user['id']}")).status == 204
     assert (await ann("GET", "/team/v1/me")).status == 401
 
@@ -507,7 +517,7 @@ async def test_author_of_a_change__is_the_person(office: Office) -> None:
     created = (await ann("POST", CONTACTS, {"email": "jane@example.com"})).json()
 
     timeline = (await ann("GET", f"{CONTACTS}/{created['id']}/timeline")).json()["data"]
-    assert [each["key_id"] for each in timeline] == [ann.user["id"]]
+    assert [item["key_id"] for item in timeline] == [ann.user["id"]]
 
 
 async def test_me__of_a_key_and_without_keys(office: Office, store: Store, make_client: MakeClient) -> None:
@@ -534,9 +544,9 @@ class Mailbox:
     def __init__(self) -> None:
         self.mails: list[tuple[str, str]] = []
 
-    async def post(self, url: str, headers: dict[str, str], body: bytes) -> Answer:
+    async def post(self, url: str, headers: dict[str, str], body: bytes) -> ReceiverAnswer:
         self.mails.append((url, body.decode()))
-        return Answer(1, 250)
+        return ReceiverAnswer(1, 250)
 
     async def recipients(self) -> list[str]:
         """Wait for the mails that are being sent; return to whom all went."""
@@ -618,14 +628,14 @@ async def test_sign_in_page__offers_what_there_is(office: Office) -> None:
     await office.join("ann@example.com", role="viewer")
 
     after = (await browser("GET", "/console/session")).json()
-    assert [(each["passwords"], each["links"]) for each in (before, after)] == [(False, False), (True, False)]
+    assert [(session["passwords"], session["links"]) for session in (before, after)] == [(False, False), (True, False)]
     assert (await browser("POST", "/console/links", {"email": "ann@example.com"})).status == 404
 
 
 async def test_password__is_changed_with_the_present_one_and_ends_other_sessions(office: Office) -> None:
     ann = await office.join("ann@example.com", role="viewer")
-    other = Browser(office.call)
-    await other("POST", "/console/session", {"email": "ann@example.com", "password": SECRET})
+    other_browser = Browser(office.call)
+    await other_browser("POST", "/console/session", {"email": "ann@example.com", "password": SECRET})
     target, body = "/team/v1/me/password", {"current": SECRET, "password": "another password"}
 
     wrong = await ann("PUT", target, {**body, "current": "wrong wrong wrong"})
@@ -633,10 +643,10 @@ async def test_password__is_changed_with_the_present_one_and_ends_other_sessions
     changed = await ann("PUT", target, body)
 
     assert [error["pointer"] for reply in (wrong, short) for error in reply.problem["errors"]] == ["/current", "/password"]
-    assert (changed.status, (await ann("GET", "/team/v1/me")).status, (await other("GET", "/team/v1/me")).status) == (204, 200, 401)
+    assert (changed.status, (await ann("GET", "/team/v1/me")).status, (await other_browser("GET", "/team/v1/me")).status) == (204, 200, 401)
     tried = [
-        (await other("POST", "/console/session", {"email": "ann@example.com", "password": each})).status
-        for each in (SECRET, "another password")
+        (await other_browser("POST", "/console/session", {"email": "ann@example.com", "password": secret})).status
+        for secret in (SECRET, "another password")
     ]
     assert tried == [401, 200]
     assert (await office("PUT", target, body)).status == 403

@@ -95,23 +95,23 @@ async def test_key__is_listed_and_revoked_by_its_person_and_administrators(offic
     keys = [await key_of(ann, client_id="yours"), await key_of(ann, WRITE), await key_of(ann)]
 
     listed = (await ann("GET", KEYS)).json()["data"]
-    assert [(each["scopes"], each["client_id"], each["user_id"]) for each in listed] == [
+    assert [(key["scopes"], key["client_id"], key["user_id"]) for key in listed] == [
         ([READ], None, ann.user["id"]), ([WRITE], None, ann.user["id"]), ([READ], "yours", ann.user["id"])
     ]  # fmt: skip
-    assert all("key" not in each for each in listed)
+    assert all("key" not in key for key in listed)
     assert (await ben("GET", KEYS)).json()["data"] == []
     assert [
         (await ben("GET", f"{KEYS}?user_id={ann.user['id']}")).status,
         (await ben("DELETE", f"{KEYS}/{listed[0]['key_id']}")).status,
     ] == [403, 404]
     assert len((await office("GET", f"{KEYS}?user_id={ann.user['id']}")).json()["data"]) == 3
-    assert {each["user_id"] for each in (await office("GET", "/admin/v1/keys")).json()["data"]} == {None, ann.user["id"]}
+    assert {key["user_id"] for key in (await office("GET", "/admin/v1/keys")).json()["data"]} == {None, ann.user["id"]}
     assert (await ben("GET", "/admin/v1/keys", x_client_id="ours")).json()["data"] == []
 
-    assert [(await by("DELETE", f"{KEYS}/{each['key_id']}")).status for by, each in zip((ann, office), listed, strict=False)] == [204, 204]
+    assert [(await by("DELETE", f"{KEYS}/{key['key_id']}")).status for by, key in zip((ann, office), listed, strict=False)] == [204, 204]
     assert [(await office.call("GET", "/team/v1/me", **key)).status for key in keys] == [200, 401, 401]
     assert [(await ann("DELETE", f"{KEYS}/{key_id}")).status for key_id in ("0" * 12, "x")] == [404, 404]
-    service = next(each for each in (await office("GET", "/admin/v1/keys")).json()["data"] if each["user_id"] is None)
+    service = next(key for key in (await office("GET", "/admin/v1/keys")).json()["data"] if key["user_id"] is None)
     assert (await office("DELETE", f"{KEYS}/{service['key_id']}")).status == 404
 
 
@@ -120,15 +120,15 @@ async def test_key__makes_none_that_may_do_more_or_lasts_longer(office: Office) 
     end = to_text(office.call.clock.now + 60_000_000)
     key = await key_of(ann, READ, client_id="ours", expires_time=end)
 
-    async def made(**body: Any) -> Any:
+    async def create_key(**body: Any) -> Any:
         reply = await office.call("POST", KEYS, {"name": "another", "expires_time": end, **body}, **key)
         return reply.json() if reply.status == 201 else [error["pointer"] for error in reply.problem["errors"]]
 
-    assert await made(scopes=[WRITE]) == ["/scopes"]
-    assert await made(scopes=[ADMIN]) == ["/scopes"]
-    assert await made(client_id="yours") == ["/client_id"]
-    assert await made(expires_time=None) == ["/expires_time"]
-    assert (await made())["client_id"] == "ours"
+    assert await create_key(scopes=[WRITE]) == ["/scopes"]
+    assert await create_key(scopes=[ADMIN]) == ["/scopes"]
+    assert await create_key(client_id="yours") == ["/client_id"]
+    assert await create_key(expires_time=None) == ["/expires_time"]
+    assert (await create_key())["client_id"] == "ours"
 
 
 async def test_new_key__names_its_faults(office: Office) -> None:
@@ -156,7 +156,7 @@ async def test_key__tells_who_calls_and_signs_nobody_in_to_the_console(office: O
     shown = (await office.call("GET", "/console/session?client=theirs", **key)).json()
 
     assert (me["type"], me["user"]["id"], me["key_name"], me["scopes"]) == ("user", ann.user["id"], "laptop", [READ])
-    assert [(each["client_id"], each["role"]) for each in me["clients"]] == [("ours", "viewer"), ("yours", "viewer")]
+    assert [(client["client_id"], client["role"]) for client in me["clients"]] == [("ours", "viewer"), ("yours", "viewer")]
     assert (signed_in.status, shown["client"], shown["scopes"]) == (403, None, [READ])
 
 
@@ -179,7 +179,7 @@ async def test_key__is_an_agents_key_with_the_rights_of_its_person(office: Offic
         call = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": name, "arguments": arguments}}
         return await office.call("POST", "/mcp", call, **key, accept="application/json, text/event-stream")
 
-    found = await tool("find")
-    assert (found.status, b"jane@example.com" in found.body) == (200, True), found.body
+    result = await tool("find")
+    assert (result.status, b"jane@example.com" in result.body) == (200, True), result.body
     await office("PATCH", f"{USERS}/{ann.user['id']}", {"state": "suspended"})
     assert (await tool("find")).status == 401

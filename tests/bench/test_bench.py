@@ -32,9 +32,9 @@ def report(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
 @pytest.mark.weekly
 @pytest.mark.slow
 def test_bench_run__reports_every_requested_figure_with_a_verdict(report: dict[str, Any]) -> None:
-    found = {row["what"].partition(" (")[0]: row["verdict"] for row in report["rows"]}
+    result = {row["what"].partition(" (")[0]: row["verdict"] for row in report["rows"]}
 
-    limited = {what for what, verdict in found.items() if verdict in ("ok", "MISSED")}
+    limited = {what for what, verdict in result.items() if verdict in ("ok", "MISSED")}
     assert limited == {
         "create contact, SQLite, 64 connections",
         "create contact, SQLite, beside single transactions",
@@ -59,7 +59,7 @@ def test_bench_run__reports_the_processor_time_of_creates_and_webhooks(report: d
 @pytest.mark.weekly
 @pytest.mark.slow
 def test_bench_run__has_no_failed_requests(report: dict[str, Any]) -> None:
-    bursts = [each["burst"] for row in report["rows"] for name in ("real", "other", "rounds") for each in row["raw"].get(name, [])]
+    bursts = [item["burst"] for row in report["rows"] for name in ("real", "other", "rounds") for item in row["raw"].get(name, [])]
 
     assert bursts
     assert [burst["errors"] for burst in bursts if burst["errors"] or not burst["requests"]] == []
@@ -97,8 +97,8 @@ async def test_bench_auth__times_every_way_to_authorise(monkeypatch: pytest.Monk
     monkeypatch.syspath_prepend(str(ROOT))
     from bench.auth import TIMES, measured
 
-    found = await measured(2)
+    result = await measured(2)
 
-    assert {what: len(times) for what, times in found.items()} == dict.fromkeys(
+    assert {what: len(times) for what, times in result.items()} == dict.fromkeys(
         ("key of one client", "key of no client", "open mode"), TIMES
     )

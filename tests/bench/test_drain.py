@@ -29,8 +29,8 @@ def test_drain_backlog__processes_all_deliveries_and_finds_the_batches(engine: s
     database = f"sqlite:///{tmp_path}/backlog.db" if engine == "sqlite" else request.getfixturevalue("postgres_url")
     asyncio.run(fill(database, 300))
 
-    found, ended = drain_backlog(database, 300, tmp_path)
+    result, ended = drain_backlog(database, 300, tmp_path)
 
     assert sum(count for _, count in batches_since(database, 0)) == 300
-    assert len(found) == 3
+    assert len(result) == 3
     assert ended == {'touchbase_deliveries_processed_total{channel="email_campaign",outcome="applied",tool="instantly"}': 300}

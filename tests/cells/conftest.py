@@ -30,8 +30,8 @@ async def router(store: Store, cell_urls: list[str]) -> AsyncIterator[CellRouter
     """The store of the installation; it does not follow changes by itself."""
     for name, url in zip(NAMES, cell_urls, strict=True):
         await add_cell(store, name, url, OPEN, 7)
-    made = CellRouter(store, OPEN)
-    await made.start(follow=False)
-    yield made
-    for cell in made.cells.values():
+    cell_router = CellRouter(store, OPEN)
+    await cell_router.start(follow=False)
+    yield cell_router
+    for cell in cell_router.cells.values():
         await cell.close()

@@ -27,21 +27,21 @@ def keyed(store: Run, monkeypatch: pytest.MonkeyPatch) -> Run:
 @pytest.fixture
 def spread(keyed: Run, cell_urls: list[str]) -> Run:
     """A home store with the cell eu."""
-    made = keyed("cells", "add", "eu", "--database", cell_urls[0])
-    assert made.exit_code == 0, made.output
+    created = keyed("cells", "add", "eu", "--database", cell_urls[0])
+    assert created.exit_code == 0, created.output
     return keyed
 
 
 def listed(run: Run) -> list[dict[str, Any]]:
-    found: list[dict[str, Any]] = json.loads(run("cells", "list", "--json").stdout)
-    return found
+    document: list[dict[str, Any]] = json.loads(run("cells", "list", "--json").stdout)
+    return document
 
 
 def test_cells__hold_the_clients_that_are_added_to_them(spread: Run, cell_urls: list[str]) -> None:
     assert spread("clients", "add", "acme", "--cell", "eu").exit_code == 0
     assert spread("clients", "add", "bolt", "--cell", "home").exit_code == 0
 
-    assert [(each["name"], each["clients"], each["reason"]) for each in listed(spread)] == [("home", 1, None), ("eu", 1, None)]
+    assert [(item["name"], item["clients"], item["reason"]) for item in listed(spread)] == [("home", 1, None), ("eu", 1, None)]
     assert [line.split()[0] for line in spread("clients", "list").output.splitlines()[1:]] == ["acme", "bolt"]
     alone = spread("clients", "list", "--database", cell_urls[0])
     assert "acme" in alone.output
@@ -74,7 +74,7 @@ def test_cells__one_that_does_not_answer_is_listed_with_the_reason(spread: Run, 
     ],
 )
 def test_cells__refuse_and_say_what_to_do(spread: Run, cell_urls: list[str], arguments: tuple[str, ...], says: str) -> None:
-    refused = spread("cells", *(each.replace("{us}", cell_urls[1]) for each in arguments))
+    refused = spread("cells", *(argument.replace("{us}", cell_urls[1]) for argument in arguments))
 
     assert refused.exit_code in (1, 2)
     assert says in refused.output
@@ -93,7 +93,7 @@ def test_add__refuses_what_is_no_database_of_its_own(keyed: Run, address: str, s
     assert refused.exit_code == 1
     assert says in " ".join(refused.output.split())
     assert not Path("us.db").exists()
-    assert [each["name"] for each in listed(keyed)] == ["home"]
+    assert [item["name"] for item in listed(keyed)] == ["home"]
 
 
 @pytest.mark.parametrize(
@@ -108,10 +108,10 @@ def test_start__is_refused_while_the_directory_names_a_cell_that_earlier_version
     asyncio.run(add())
 
     refused = [keyed(*command) for command in (("serve", "--port", "0"), ("worker", "--once"), ("clients", "list"))]
-    (found,) = [each for each in json.loads(keyed("doctor", "--json").stdout)["findings"] if each["check"] == "cell old"]
+    (result,) = [finding for finding in json.loads(keyed("doctor", "--json").stdout)["findings"] if finding["check"] == "cell old"]
 
-    assert [each.exit_code for each in refused] == [1, 1, 1]
-    for text in (*(" ".join(each.output.split()) for each in refused), found["detail"]):
+    assert [item.exit_code for item in refused] == [1, 1, 1]
+    for text in (*(" ".join(item.output.split()) for item in refused), result["detail"]):
         assert f"cell old is {kind}, and this version has cells in PostgreSQL databases only" in text
         assert "remove it (`touchbase cells remove old`), then start this one" in text
     assert not Path("old.db").exists()
@@ -132,12 +132,12 @@ def test_drain__lets_no_new_client_in_and_undo_does_again(spread: Run) -> None:
     spread("clients", "add", "bolt", "--cell", "home")
     assert spread("cells", "drain", "eu").exit_code == 0
     spread("clients", "add", "acme")
-    assert [each["clients"] for each in listed(spread)] == [2, 0]
+    assert [item["clients"] for item in listed(spread)] == [2, 0]
 
     assert spread("cells", "drain", "eu", "--undo").exit_code == 0
     spread("clients", "add", "corp")
 
-    assert [each["clients"] for each in listed(spread)] == [2, 1]
+    assert [item["clients"] for item in listed(spread)] == [2, 1]
 
 
 def test_drain__leaves_the_clients_where_they_are(spread: Run) -> None:
@@ -148,7 +148,7 @@ def test_drain__leaves_the_clients_where_they_are(spread: Run) -> None:
 
     assert "cell eu is draining; 1 clients live there" in drained.output
     assert spread("contacts", "import", "--client", "acme", "people.csv").exit_code == 0
-    assert [each["clients"] for each in listed(spread)] == [0, 1]
+    assert [item["clients"] for item in listed(spread)] == [0, 1]
 
 
 def test_remove__refuses_while_clients_live_there(spread: Run) -> None:
@@ -165,7 +165,7 @@ def test_remove__forgets_an_empty_cell_and_leaves_its_database(spread: Run, cell
 
     assert removed.exit_code == 0, removed.output
     assert spread("clients", "list", "--database", cell_urls[0]).exit_code == 0
-    assert [each["name"] for each in listed(spread)] == ["home"]
+    assert [item["name"] for item in listed(spread)] == ["home"]
 
 
 def test_migrate__says_what_ran_in_each_cell(spread: Run) -> None:

@@ -40,7 +40,7 @@ def spread(run: Run, postgres_url: str, eu: str, monkeypatch: pytest.MonkeyPatch
         run("contacts", "import", "--client", "acme", "people.csv"),
         run("connections", "add", "--client", "acme", "--channel", "crm", "--tool", "hubspot", "--secret", "goldfinch-goldfinch"),
     ]
-    assert [each.exit_code for each in done] == [0] * 5, [each.output for each in done]
+    assert [item.exit_code for item in done] == [0] * 5, [item.output for item in done]
     return run
 
 
@@ -63,16 +63,16 @@ def restore(file: str, url: str) -> None:
 
 def details_of_eu(run: Run) -> list[str]:
     """What `touchbase doctor` finds about the cell eu."""
-    return [each["detail"] for each in json.loads(run("doctor", "--json").stdout)["findings"] if each["check"] == "cell eu"]
+    return [finding["detail"] for finding in json.loads(run("doctor", "--json").stdout)["findings"] if finding["check"] == "cell eu"]
 
 
 def test_verify__reads_all_cells_and_fails_if_one_is_down(spread: Run, databases: Databases, eu: str) -> None:
-    whole = spread("verify")
+    full = spread("verify")
     with lost(databases, eu):
         assert spread("verify").exit_code == 1
         assert spread("verify", "--client", "bolt").exit_code == 0
 
-    assert "verified 1 contacts" in whole.output
+    assert "verified 1 contacts" in full.output
 
 
 def test_cells_migrate__refuses_a_cell_whose_store_is_empty(spread: Run, databases: Databases, eu: str) -> None:
@@ -97,7 +97,7 @@ def test_backup__names_the_cells_that_are_not_in_it(spread: Run) -> None:
 
 
 def test_backup__of_a_cell_is_restored_in_its_place(spread: Run, databases: Databases, eu: str) -> None:
-    made = spread("backup", "--cell", "eu", "eu.dump", "--json")
+    created = spread("backup", "--cell", "eu", "eu.dump", "--json")
     spread("clients", "add", "later", "--cell", "eu")
     with lost(databases, eu):
         databases.create(eu)
@@ -106,7 +106,7 @@ def test_backup__of_a_cell_is_restored_in_its_place(spread: Run, databases: Data
         contacts = spread("contacts", "list", "--client", "acme").output
         details = details_of_eu(spread)
 
-    assert (json.loads(made.stdout)["rows"]["contact"], made.stderr) == (1, "")
+    assert (json.loads(created.stdout)["rows"]["contact"], created.stderr) == (1, "")
     assert "ada@example.com" in contacts
     assert "it lacks clients that the directory has, whose requests are 404: later" in details
 

@@ -36,7 +36,7 @@ async def test_add_cell__numbers_cells_from_one_and_stores_the_address_encrypted
     listed = (await store.read(read_directory())).cells
 
     assert list(listed) == [first, second]
-    assert [(one.number, one.name, one.address, one.state) for one in listed] == [(1, "eu", ADDRESS, OPEN), (2, "us", ADDRESS, OPEN)]
+    assert [(cell.number, cell.name, cell.address, cell.state) for cell in listed] == [(1, "eu", ADDRESS, OPEN), (2, "us", ADDRESS, OPEN)]
     assert all("goldfinch" not in row[0] for row in await execute_sql("SELECT address FROM cell"))
     assert "goldfinch" not in repr(first)
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from tests.asgi_client import ApiClient, MakeClient
 from tests.cells.test_routing import houses
-from tests.clients.test_lifecycle import admin, key_of, made
+from tests.clients.test_lifecycle import admin, create_client, key_of
 
 from touchbase.auth.authentication import WRITE
 from touchbase.cells.models import DRAINING
@@ -28,8 +28,8 @@ def call(router: CellRouter, make_client: MakeClient) -> ApiClient:
 async def listed(call: ApiClient) -> list[tuple[Any, ...]]:
     reply = await call.get(CELLS)
     assert reply.status == 200, reply.body
-    assert all(tuple(each) == NAMES for each in reply.json()["data"])
-    return [tuple(each.values()) for each in reply.json()["data"]]
+    assert all(tuple(cell) == NAMES for cell in reply.json()["data"])
+    return [tuple(cell.values()) for cell in reply.json()["data"]]
 
 
 async def test_list_cells__counts_the_clients_of_each(call: ApiClient, router: CellRouter) -> None:
@@ -79,7 +79,7 @@ async def test_list_cells__answers_while_the_home_store_does_not(
     await houses(call, 3)
     monkeypatch.setattr(router.home, "check", full)
 
-    assert [each[3:] for each in await listed(call)] == [
+    assert [item[3:] for item in await listed(call)] == [
         (1, False, "the disk is full"), (1, True, None), (1, True, None),
     ]  # fmt: skip
 
@@ -93,14 +93,14 @@ async def test_list_cells__without_cells_has_the_only_store(store: Store, make_c
 
 async def test_list_cells__is_refused_without_an_admin_key_for_all_clients(store: Store, make_client: MakeClient) -> None:
     guarded = make_client(store, auth="api-key")
-    await made(guarded, **await admin(guarded))
+    await create_client(guarded, **await admin(guarded))
 
-    told = [
+    reported = [
         await guarded.get(CELLS),
         await guarded.get(CELLS, **await key_of(guarded, "ours")),
         await guarded.get(CELLS, **await key_of(guarded, "ours", WRITE)),
     ]
 
-    assert [(reply.status, reply.problem["code"]) for reply in told] == [
+    assert [(reply.status, reply.problem["code"]) for reply in reported] == [
         (401, "unauthorized"), (403, "forbidden"), (403, "insufficient_scope"),
     ]  # fmt: skip

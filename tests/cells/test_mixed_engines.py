@@ -26,14 +26,14 @@ def call(router: CellRouter, make_client: MakeClient) -> ApiClient:
 @pytest.fixture
 async def houses(call: ApiClient, router: CellRouter) -> list[House]:
     """A client in each store: the home store, and the cells eu and us."""
-    made = [await House.of(call, f"client-{number}") for number in range(3)]
-    assert [router.placement.cell_of(house.number) for house in made] == [0, 1, 2]
+    created = [await House.of(call, f"client-{number}") for number in range(3)]
+    assert [router.placement.cell_of(house.number) for house in created] == [0, 1, 2]
     assert {type(router.home), type(router.cells[1].store)} == {SqliteStore, PostgresStore}
-    return made
+    return created
 
 
 async def test_records_and_webhooks__give_the_same_on_either_engine(router: CellRouter, houses: list[House]) -> None:
-    seen = []
+    observed = []
     for house in houses:
         number = await house.contact(
             email="ada@example.com", first_name="Ada", contact_custom_fields_input=[{"field_name": "Seats", "field_value": "4"}]
@@ -43,11 +43,11 @@ async def test_records_and_webhooks__give_the_same_on_either_engine(router: Cell
         await house.request("PATCH", f"/public/v2/contacts/{number}", {"contact_status": "replied"})
         shown = await house.get(number)
         assert await house.differences() == []
-        shown |= {"id": 0, "contact_custom_fields": [each | {"id": 0} for each in shown["contact_custom_fields"]]}
-        seen.append((shown, await house.timeline(number), await house.states(), len(await house.listed(query="q=ada"))))
+        shown |= {"id": 0, "contact_custom_fields": [custom_field | {"id": 0} for custom_field in shown["contact_custom_fields"]]}
+        observed.append((shown, await house.timeline(number), await house.states(), len(await house.listed(query="q=ada"))))
 
-    assert seen[0] == seen[1] == seen[2]
-    assert (seen[0][2], seen[0][3]) == (["applied"], 1)
+    assert observed[0] == observed[1] == observed[2]
+    assert (observed[0][2], observed[0][3]) == (["applied"], 1)
 
 
 async def test_erasures__hold_on_either_engine(houses: list[House]) -> None:

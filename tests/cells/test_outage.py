@@ -34,9 +34,9 @@ class Log:
 
     def lines(self) -> list[str]:
         """The lines since the last call."""
-        found = [record.getMessage() for record in self._caplog.records if record.name == "touchbase.storage"]
+        get_messages = [record.getMessage() for record in self._caplog.records if record.name == "touchbase.storage"]
         self._caplog.clear()
-        return found
+        return get_messages
 
 
 @pytest.fixture
@@ -116,15 +116,15 @@ class Switched:
         self.refused: list[str] = []
 
     def __getattr__(self, name: str) -> Any:
-        found = getattr(self._store, name)
+        result = getattr(self._store, name)
         if name not in ("read", "write", "work", "check", "vacuum", "analyze"):
-            return found
+            return result
 
         async def call(*values: Any, **named: Any) -> Any:
             if self.is_down:
                 self.refused.append(type(values[0]).__name__ if name in {"read", "write"} else name)
                 raise DOWN
-            return await found(*values, **named)
+            return await result(*values, **named)
 
         return call
 
@@ -163,7 +163,7 @@ async def test_server__logs_the_outage_of_one_store_once(
 
 async def _fail_and_return(application: Application, store: Switched, cell: str, caplog: pytest.LogCaptureFixture) -> None:
     router = cast(CellRouter, application.store)
-    await until(lambda: all(each.reason is None for each in router.cells.values()))
+    await until(lambda: all(item.reason is None for item in router.cells.values()))
     await router.write(create_client("client", "", 5, cell=cell))
     caplog.clear()
 

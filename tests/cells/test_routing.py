@@ -36,15 +36,15 @@ async def houses(call: ApiClient, count: int = 6, first: int = 0) -> list[House]
     return [await House.of(call, f"client-{number}") for number in range(first, first + count)]
 
 
-def cells_of(router: CellRouter, made: list[House]) -> list[int]:
-    return [router.placement.cell_of(house.number) for house in made]
+def cells_of(router: CellRouter, new_houses: list[House]) -> list[int]:
+    return [router.placement.cell_of(house.number) for house in new_houses]
 
 
 async def test_new_clients__live_in_the_cell_with_the_fewest(call: ApiClient, router: CellRouter) -> None:
-    made = await houses(call)
+    new_houses = await houses(call)
 
-    assert sorted(cells_of(router, made)) == [0, 0, 1, 1, 2, 2]
-    assert len({house.number for house in made}) == 6
+    assert sorted(cells_of(router, new_houses)) == [0, 0, 1, 1, 2, 2]
+    assert len({house.number for house in new_houses}) == 6
 
 
 async def test_new_clients__live_in_no_cell_that_is_draining(call: ApiClient, router: CellRouter) -> None:
@@ -55,24 +55,24 @@ async def test_new_clients__live_in_no_cell_that_is_draining(call: ApiClient, ro
 
 
 async def test_records__of_each_client_are_written_and_read_in_its_cell(call: ApiClient, router: CellRouter) -> None:
-    made = await houses(call, 3)
+    new_houses = await houses(call, 3)
 
-    for house in made:
+    for house in new_houses:
         number = await house.contact(email=f"ada@{house.client_id}.example")
         assert number >> 44 == router.placement.cell_of(house.number)
-        assert [each["id"] for each in await house.listed()] == [number]
+        assert [item["id"] for item in await house.listed()] == [number]
         changed = await house.request("PATCH", f"/public/v2/contacts/{number}", {"first_name": "Ada"})
         assert (changed.status, (await house.get(number))["first_name"]) == (200, "Ada")
 
 
 async def test_webhooks__are_stored_and_applied_in_the_cell_of_their_client(call: ApiClient, router: CellRouter) -> None:
-    made = await houses(call, 3)
+    new_houses = await houses(call, 3)
 
-    for number, house in enumerate(made):
+    for number, house in enumerate(new_houses):
         await house.hook("camp", SENT | {"identities": [{"kind": "email", "value": f"p{number}@example.com"}]}, apply=False)
 
-    stored = [[each.client for each in await store.read(list_deliveries(9))] for store in router.stores().values()]
-    assert sorted(stored) == sorted([house.number] for house in made)
+    stored = [[delivery.client for delivery in await store.read(list_deliveries(9))] for store in router.stores().values()]
+    assert sorted(stored) == sorted([house.number] for house in new_houses)
 
 
 async def test_create__refuses_an_id_of_a_client_of_another_cell(call: ApiClient, router: CellRouter) -> None:
@@ -114,9 +114,9 @@ async def test_create__with_an_idempotency_key_makes_one_client(call: ApiClient,
 
 
 async def test_rotate__keeps_the_former_id_of_a_client_in_a_cell(call: ApiClient, router: CellRouter) -> None:
-    made = await houses(call, 3)
+    new_houses = await houses(call, 3)
 
-    for house in made:
+    for house in new_houses:
         reply = await call.post(f"/admin/v1/clients/{house.client_id}/rotate-id", {"client_id": f"new-{house.client_id}"})
         assert reply.status == 200, reply.body
         for client_id in (house.client_id, f"new-{house.client_id}"):
@@ -127,10 +127,10 @@ async def test_rotate__keeps_the_former_id_of_a_client_in_a_cell(call: ApiClient
 
 
 async def test_keys__of_clients_in_cells_authenticate_rotate_and_end(call: ApiClient, router: CellRouter, make_client: MakeClient) -> None:
-    made = await houses(call, 3)
+    new_houses = await houses(call, 3)
     guarded = make_client(router, auth="api-key")
 
-    for house in made:
+    for house in new_houses:
         key = (await call.post("/admin/v1/keys", {"client_id": house.client_id, "name": "k", "scopes": ["records:read"]})).json()
         assert (await guarded.get("/public/v2/contacts", x_api_key=key["key"])).status == 200
         rotated = (await call.post(f"/admin/v1/keys/{key['key_id']}/rotate", {})).json()
@@ -143,31 +143,31 @@ async def test_keys__of_clients_in_cells_authenticate_rotate_and_end(call: ApiCl
 
 
 async def test_key__made_by_another_process_is_found_at_once(router: CellRouter, call: ApiClient, make_client: MakeClient) -> None:
-    other = CellRouter(router.home, OPEN)
-    await other.start(follow=False)
-    made = (await houses(call, 3))[-1]
-    key = (await call.post("/admin/v1/keys", {"client_id": made.client_id, "name": "k", "scopes": ["records:read"]})).json()
+    other_cell_router = CellRouter(router.home, OPEN)
+    await other_cell_router.start(follow=False)
+    house = (await houses(call, 3))[-1]
+    key = (await call.post("/admin/v1/keys", {"client_id": house.client_id, "name": "k", "scopes": ["records:read"]})).json()
     try:
-        reply = await make_client(other, auth="api-key").get("/public/v2/contacts", x_api_key=key["key"])
+        reply = await make_client(other_cell_router, auth="api-key").get("/public/v2/contacts", x_api_key=key["key"])
     finally:
-        for cell in other.cells.values():
+        for cell in other_cell_router.cells.values():
             await cell.close()
 
     assert reply.status == 200, reply.body
 
 
 async def test_inbox__of_all_clients_is_one_list_with_pages(call: ApiClient, router: CellRouter) -> None:
-    made = await houses(call, 3)
+    new_houses = await houses(call, 3)
     for turn in range(3):
-        for house in made:
+        for house in new_houses:
             call.clock.move(1)
             await house.hook("camp", SENT | {"at": turn}, apply=False)
 
     ids, received, cursor = [], [], ""
     while True:
         page = (await call.get(f"/admin/v1/deliveries?limit=2{cursor}")).json()
-        ids += [each["id"] for each in page["data"]]
-        received += [each["received_at"] for each in page["data"]]
+        ids += [delivery["id"] for delivery in page["data"]]
+        received += [delivery["received_at"] for delivery in page["data"]]
         if page["next_cursor"] is None:
             break
         cursor = f"&cursor={page['next_cursor']}"
@@ -177,12 +177,12 @@ async def test_inbox__of_all_clients_is_one_list_with_pages(call: ApiClient, rou
 
 
 async def test_do_not_contact__of_the_installation_applies_in_every_cell(call: ApiClient, router: CellRouter) -> None:
-    made = await houses(call, 3)
+    new_houses = await houses(call, 3)
     entry = {"kind": "email", "value": "ada@example.com", "reason": "requested"}
 
     async def suppressed() -> list[bool]:
         replies = [
-            await house.request("POST", "/public/v2/suppressions/check", {"items": [{"email": "ada@example.com"}]}) for house in made
+            await house.request("POST", "/public/v2/suppressions/check", {"items": [{"email": "ada@example.com"}]}) for house in new_houses
         ]
         return [reply.json()["data"][0]["suppressed"] for reply in replies]
 
@@ -198,7 +198,7 @@ async def test_do_not_contact__of_the_installation_applies_in_every_cell(call: A
 async def test_do_not_contact__of_a_restored_home_store_replaces_later_copies(
     call: ApiClient, router: CellRouter, execute_sql: ExecuteSql
 ) -> None:
-    made = await houses(call, 3)
+    new_houses = await houses(call, 3)
     entries = [{"kind": "email", "value": "ada@example.com"}, {"kind": "email", "value": "bob@example.com"}]
     await call.post("/admin/v1/suppressions", {"entries": entries[:1]})
     await call.post("/admin/v1/suppressions", {"entries": entries[1:]})
@@ -208,85 +208,85 @@ async def test_do_not_contact__of_a_restored_home_store_replaces_later_copies(
     await router.copy_list()  # a process that runs during the restoration asks for what is later
     after = CellRouter(router.home, OPEN)
     await after.start(follow=False)
-    asked = {"items": [{"email": each["value"]} for each in entries]}
-    replies = [await house.request("POST", "/public/v2/suppressions/check", asked) for house in made]
+    requested = {"items": [{"email": entry["value"]} for entry in entries]}
+    replies = [await house.request("POST", "/public/v2/suppressions/check", requested) for house in new_houses]
     for cell in after.cells.values():
         await cell.close()
 
-    assert [[each["suppressed"] for each in reply.json()["data"]] for reply in replies] == [[True, False]] * 3
+    assert [[item["suppressed"] for item in reply.json()["data"]] for reply in replies] == [[True, False]] * 3
 
 
 async def test_deletion__frees_the_id_of_a_client_in_a_cell(call: ApiClient, router: CellRouter) -> None:
-    made = (await houses(call, 2))[-1]
-    assert router.placement.cell_of(made.number) != HOME
-    await call("DELETE", f"/admin/v1/clients/{made.client_id}?confirm={made.client_id}")
-    assert [client.number for client in await router.read(deleting_clients())] == [made.number]
+    house = (await houses(call, 2))[-1]
+    assert router.placement.cell_of(house.number) != HOME
+    await call("DELETE", f"/admin/v1/clients/{house.client_id}?confirm={house.client_id}")
+    assert [client.number for client in await router.read(deleting_clients())] == [house.number]
 
     for _ in range(4):
         call.clock.move(60)
-        await Maintenance(router.cells[router.placement.cell_of(made.number) or 1].store, call.clock, installation=router).round()
+        await Maintenance(router.cells[router.placement.cell_of(house.number) or 1].store, call.clock, installation=router).round()
 
-    assert await router.home.read(find_place(made.client_id)) == ClientPlace(made.client_id, None, None)
-    assert (await call.post("/admin/v1/clients", {"client_id": made.client_id})).status == 201
+    assert await router.home.read(find_place(house.client_id)) == ClientPlace(house.client_id, None, None)
+    assert (await call.post("/admin/v1/clients", {"client_id": house.client_id})).status == 201
 
 
 class TestDown:
     """The cell eu cannot be used."""
 
     @pytest.fixture
-    async def made(self, call: ApiClient, router: CellRouter) -> list[House]:
-        made = await houses(call, 3)
+    async def three_houses(self, call: ApiClient, router: CellRouter) -> list[House]:
+        three_houses = await houses(call, 3)
         await router.cells[1].close()
-        return made
+        return three_houses
 
-    async def test_its_clients_get_503_and_others_go_on(self, call: ApiClient, router: CellRouter, made: list[House]) -> None:
+    async def test_its_clients_get_503_and_others_go_on(self, call: ApiClient, router: CellRouter, three_houses: list[House]) -> None:
         replies = {
             router.placement.cell_of(house.number): await house.request("POST", "/public/v2/contacts", {"email": "ada@example.com"})
-            for house in made
+            for house in three_houses
         }
 
         assert {cell: reply.status for cell, reply in replies.items()} == {0: 201, 1: 503, 2: 201}
         assert replies[1].headers["retry-after"] == "5"
         assert "eu" in replies[1].json()["detail"]
 
-    async def test_a_list_of_all_clients_names_it(self, call: ApiClient, router: CellRouter, made: list[House]) -> None:
+    async def test_a_list_of_all_clients_names_it(self, call: ApiClient, router: CellRouter, three_houses: list[House]) -> None:
         reply = await call.get("/admin/v1/clients")
 
         assert reply.status == 200
         assert len(reply.json()["data"]) == 2
         assert reply.headers["touchbase-unanswered-cells"] == "eu"
 
-    async def test_a_question_of_a_program_is_refused(self, router: CellRouter, made: list[House]) -> None:
+    async def test_a_question_of_a_program_is_refused(self, router: CellRouter, three_houses: list[House]) -> None:
         with pytest.raises(StoreUnavailable):
             await router.read(list_deliveries(5))
 
-    async def test_what_may_be_there_is_not_said_to_be_missing(self, router: CellRouter, made: list[House]) -> None:
+    async def test_what_may_be_there_is_not_said_to_be_missing(self, router: CellRouter, three_houses: list[House]) -> None:
         with collecting(), pytest.raises(StoreUnavailable):
             await router.read(get_delivery(2**50))
 
-    async def test_events_of_others_are_noticed(self, call: ApiClient, router: CellRouter, made: list[House]) -> None:
-        for house in made:
+    async def test_events_of_others_are_noticed(self, call: ApiClient, router: CellRouter, three_houses: list[House]) -> None:
+        for house in three_houses:
             await house.request("POST", "/public/v2/contacts", {"email": "ada@example.com"})
 
-        new_events = await router.read(find_new_events({house.number: 0 for house in made}))
+        new_events = await router.read(find_new_events({house.number: 0 for house in three_houses}))
 
-        assert set(new_events) == {house.number for house in made if router.placement.cell_of(house.number) != 1}
+        assert set(new_events) == {house.number for house in three_houses if router.placement.cell_of(house.number) != 1}
 
-    async def test_the_server_is_ready_and_says_which_cell_is_down(self, router: CellRouter, made: list[House]) -> None:
+    async def test_the_server_is_ready_and_says_which_cell_is_down(self, router: CellRouter, three_houses: list[House]) -> None:
         await router.check()
 
         router.cells[1]._note("it does not answer")
         assert router.warnings == ["cell eu cannot be used, its clients get 503: it does not answer"]
 
-    async def test_calls_of_other_clients_are_counted(self, call: ApiClient, router: CellRouter, made: list[House]) -> None:
+    async def test_calls_of_other_clients_are_counted(self, call: ApiClient, router: CellRouter, three_houses: list[House]) -> None:
         counts = CallCounts(call.clock)
-        counts.record([(house.number, "crm", "hubspot", call.clock()) for house in made])
+        counts.record([(house.number, "crm", "hubspot", call.clock()) for house in three_houses])
 
         await counts.flush(router)
 
         assert [router.placement.cell_of(waiting.client) for waiting in counts.take()] == [1]
 
-    async def test_new_clients_live_elsewhere(self, call: ApiClient, router: CellRouter, made: list[House]) -> None:
+    async def test_new_clients_live_elsewhere(self, call: ApiClient, router: CellRouter, three_houses: list[House]) -> None:
         router.cells[1]._note("it does not answer")
 
         assert 1 not in cells_of(router, await houses(call, 4, first=3))

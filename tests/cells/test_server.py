@@ -104,10 +104,10 @@ async def test_server__starts_while_a_cell_is_down_and_uses_it_when_it_is_back(
         router = application.store
         assert isinstance(router, CellRouter)
         await until_open(router, 1)
-        assert [each for each in router.warnings if "eu" in each] == []
+        assert [warning for warning in router.warnings if "eu" in warning] == []
 
     assert ready.status in (200, 404)
-    assert any("cell eu cannot be used" in each for each in warnings)
+    assert any("cell eu cannot be used" in warning for warning in warnings)
 
 
 async def test_server__stores_what_a_server_before_it_has_spooled(settings: Settings, cell_urls: list[str], tmp_path: Path) -> None:

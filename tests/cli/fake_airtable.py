@@ -19,8 +19,8 @@ AT = "2026-11-03T09:30:00.000Z"
 def table(id: str, name: str, *fields: tuple[str, str] | tuple[str, str, str]) -> dict[str, Any]:
     """A table of the schema; a field is its name and type, and the table to which it links."""
     listed = [
-        {"id": f"fld{id[3:6]}{number:03}", "name": each[0], "type": each[1]} | ({"options": {"linkedTableId": each[2]}} if each[2:] else {})
-        for number, each in enumerate(fields)
+        {"id": f"fld{id[3:6]}{number:03}", "name": item[0], "type": item[1]} | ({"options": {"linkedTableId": item[2]}} if item[2:] else {})
+        for number, item in enumerate(fields)
     ]
     return {"id": id, "name": name, "primaryFieldId": listed[0]["id"], "fields": listed, "views": []}
 
@@ -101,7 +101,9 @@ class FakeAirtable:
         assert size <= 100
         records = RECORDS[table_id][: 1 if query.get("view") == ["First"] else None]
         if fields := query.get("fields[]"):
-            records = [{**each, "fields": {name: value for name, value in each["fields"].items() if name in fields}} for each in records]
+            records = [
+                {**record, "fields": {name: value for name, value in record["fields"].items() if name in fields}} for record in records
+            ]
         start = int(query.get("offset", ["itr/0"])[0].partition("/")[2])
         end = start + min(size, self.page)
         return 200, {"records": records[start:end]} | ({"offset": f"itr/{end}"} if end < len(records) else {})

@@ -70,12 +70,12 @@ def test_public_url_and_cors_options__reach_the_server(serve: Serve, run: Run) -
     hook = called(server, "POST", PATH, BODY, **signed_for("https://hooks.example.com"), X_Forwarded_Host="evil.example")
     outside = called(server, "GET", "/public/v2/contacts", Host="hooks.example.com")
     crossed = called(server, "POST", "/public/crm-webhook/acme", b"{}", Origin="https://evil.example")
-    asked = called(server, "OPTIONS", "/public/v2/contacts", **page, Access_Control_Request_Method="POST")
+    requested = called(server, "OPTIONS", "/public/v2/contacts", **page, Access_Control_Request_Method="POST")
     here = called(server, "GET", "/admin/v1/clients")
     server.stop()
 
-    assert [each[0] for each in (hook, outside, crossed, asked, here)] == [200, 403, 403, 204, 200]
+    assert [item[0] for item in (hook, outside, crossed, requested, here)] == [200, 403, 403, 204, 200]
     assert json.loads(outside[2])["code"] == "open_mode"
-    assert asked[1]["access-control-allow-origin"] == page["Origin"]
+    assert requested[1]["access-control-allow-origin"] == page["Origin"]
     assert "strict-transport-security" in here[1]
     assert "OPEN MODE" in server.log()

@@ -39,7 +39,7 @@ def shown(store: Run, record: str) -> list[dict[str, Any]]:
     """The records of the client, with their custom fields as an object."""
     records = json.loads(store(record, "list", "--client", "acme", "--json").stdout)
     custom = {"contacts": "contact_custom_fields", "companies": "company_custom_fields"}[record]
-    return [each | {"custom": {one["field_name"]: one["field_value"] for one in each.pop(custom)}} for each in records]
+    return [item | {"custom": {first["field_name"]: first["field_value"] for first in item.pop(custom)}} for item in records]
 
 
 def test_airtable__gives_people_their_companies_and_every_kind_of_cell(store: Run, fake: FakeAirtable) -> None:
@@ -151,7 +151,7 @@ def test_records__come_page_by_page_five_requests_a_second() -> None:
 
         records = list(base.records(base.tables()[1]))
 
-    assert [each["id"] for each in records] == ["recAnn", "recBob", "recCy", "recEmpty"]
+    assert [record["id"] for record in records] == ["recAnn", "recBob", "recCy", "recEmpty"]
     assert (len(fake.requests), clock.waits) == (5, [0.2] * 4)
     assert all("pageSize=100" in request for request in fake.requests[1:])
 

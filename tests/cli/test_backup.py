@@ -20,7 +20,7 @@ SECRET = "a-secret-of-ours"
 
 
 @pytest.fixture
-def kept(store: Run) -> Run:
+def backed_up(store: Run) -> Run:
     """A store with the client acme, and a backup of it; the client later came after that."""
     store("clients", "add", "acme")
     store("connections", "add", "--client", "acme", "--channel", "crm", "--tool", "hubspot", "--secret", SECRET)
@@ -33,48 +33,48 @@ def clients(run: Run) -> list[str]:
     return [line.split()[0] for line in run("clients", "list").output.splitlines()[1:]]
 
 
-def test_restore__brings_back_a_backup_and_sets_the_old_store_aside(kept: Run) -> None:
-    restored = kept("restore", "b.db")
+def test_restore__brings_back_a_backup_and_sets_the_old_store_aside(backed_up: Run) -> None:
+    restored = backed_up("restore", "b.db")
 
     (aside,) = Path.cwd().glob("touchbase.db.before-*")
     assert restored.exit_code == 0, restored.output
     assert aside.name in restored.output
-    assert clients(kept) == ["acme"]
+    assert clients(backed_up) == ["acme"]
     key = {"TOUCHBASE_ENCRYPTION_KEY_FILE": "touchbase.db.key"}
-    assert "later" in kept("clients", "list", "--database", f"sqlite:///{aside.name}", env=key).output
-    assert kept("encryption-keys", "check").exit_code == 0
-    assert kept("verify").exit_code == 0
+    assert "later" in backed_up("clients", "list", "--database", f"sqlite:///{aside.name}", env=key).output
+    assert backed_up("encryption-keys", "check").exit_code == 0
+    assert backed_up("verify").exit_code == 0
 
 
-def test_backup__writes_one_private_file_without_the_encryption_key(kept: Run) -> None:
-    made = kept("backup", "c.db")
+def test_backup__writes_one_private_file_without_the_encryption_key(backed_up: Run) -> None:
+    created = backed_up("backup", "c.db")
 
-    assert "schema 00" in made.output
-    assert "touchbase.db.key" in made.output
+    assert "schema 00" in created.output
+    assert "touchbase.db.key" in created.output
     assert stat.S_IMODE(Path("c.db").stat().st_mode) == 0o600
     assert sorted(path.name for path in Path.cwd().glob("c.db*")) == ["c.db", "c.db.sha256"]
     assert Path("touchbase.db.key").read_text().strip().encode() not in Path("c.db").read_bytes()
     assert SECRET.encode() not in Path("c.db").read_bytes()
 
 
-def test_backup__replaces_an_existing_file_only_with_force(kept: Run) -> None:
+def test_backup__replaces_an_existing_file_only_with_force(backed_up: Run) -> None:
     before = Path("b.db").read_bytes()
 
-    refused = kept("backup", "b.db")
+    refused = backed_up("backup", "b.db")
     after = Path("b.db").read_bytes()
-    forced = kept("backup", "--force", "b.db")
+    forced = backed_up("backup", "--force", "b.db")
 
     assert (refused.exit_code, forced.exit_code, before == after) == (1, 0, True)
     assert "--force" in refused.output
-    kept("restore", "b.db")
-    assert clients(kept) == ["acme", "later"]
+    backed_up("restore", "b.db")
+    assert clients(backed_up) == ["acme", "later"]
 
 
 @pytest.mark.parametrize("name", ["touchbase.db-wal", "touchbase.db-shm", "touchbase.db-journal", "touchbase.db.key"])
-def test_backup__never_overwrites_the_stores_own_files(kept: Run, name: str) -> None:
+def test_backup__never_overwrites_the_stores_own_files(backed_up: Run, name: str) -> None:
     key = Path("touchbase.db.key").read_bytes()
 
-    refused = kept("backup", "--force", name)
+    refused = backed_up("backup", "--force", name)
 
     assert refused.exit_code == 1
     assert "belongs to the store itself" in refused.output
@@ -82,77 +82,77 @@ def test_backup__never_overwrites_the_stores_own_files(kept: Run, name: str) -> 
 
 
 @pytest.mark.parametrize("command", [("verify",), ("migrate",), ("clients", "list"), ("serve", "--port", "0")])
-def test_backup_file__is_rejected_as_a_store(kept: Run, command: tuple[str, ...]) -> None:
+def test_backup_file__is_rejected_as_a_store(backed_up: Run, command: tuple[str, ...]) -> None:
     before = Path("b.db").read_bytes()
 
-    refused = kept(*command, "--database", "sqlite:///b.db")
+    refused = backed_up(*command, "--database", "sqlite:///b.db")
 
     assert refused.exit_code == 1
     assert "touchbase restore --database sqlite:///COPY b.db" in refused.output
     assert Path("b.db").read_bytes() == before
-    assert kept("restore", "b.db").exit_code == 0
+    assert backed_up("restore", "b.db").exit_code == 0
 
 
-def test_restore__into_another_file_allows_inspection(kept: Run) -> None:
-    laid_out = kept("restore", "--database", "sqlite:///look.db", "b.db", env={"TOUCHBASE_ENCRYPTION_KEY_FILE": "touchbase.db.key"})
+def test_restore__into_another_file_allows_inspection(backed_up: Run) -> None:
+    laid_out = backed_up("restore", "--database", "sqlite:///look.db", "b.db", env={"TOUCHBASE_ENCRYPTION_KEY_FILE": "touchbase.db.key"})
 
     assert laid_out.exit_code == 0, laid_out.output
 
 
-def test_backup_file__put_in_the_stores_place_is_a_store(kept: Run) -> None:
+def test_backup_file__put_in_the_stores_place_is_a_store(backed_up: Run) -> None:
     Path("b.db").rename("touchbase.db")
 
-    assert clients(kept) == ["acme"]
+    assert clients(backed_up) == ["acme"]
 
 
 @pytest.mark.parametrize("command", [("backup", "--force"), ("restore",)])
-def test_backup_and_restore__reject_the_store_itself(kept: Run, command: tuple[str, ...]) -> None:
-    refused = kept(*command, "./touchbase.db")
+def test_backup_and_restore__reject_the_store_itself(backed_up: Run, command: tuple[str, ...]) -> None:
+    refused = backed_up(*command, "./touchbase.db")
 
     assert refused.exit_code == 1
     assert "is the store itself" in refused.output
-    assert clients(kept) == ["acme", "later"]
+    assert clients(backed_up) == ["acme", "later"]
 
 
-def test_backup__leaves_no_file_when_it_fails(kept: Run) -> None:
-    nowhere, none = kept("backup", "nowhere/b.db"), kept("backup", "x.db", "--database", "sqlite:///none.db")
+def test_backup__leaves_no_file_when_it_fails(backed_up: Run) -> None:
+    nowhere, none = backed_up("backup", "nowhere/b.db"), backed_up("backup", "x.db", "--database", "sqlite:///none.db")
     Path("notes.txt").write_text("no store " * 1000)
-    notes = kept("backup", "x.db", "--database", "sqlite:///notes.txt")
+    notes = backed_up("backup", "x.db", "--database", "sqlite:///notes.txt")
 
-    assert [one.exit_code for one in (nowhere, none, notes)] == [1, 1, 1]
+    assert [first.exit_code for first in (nowhere, none, notes)] == [1, 1, 1]
     assert "No such file or directory" in nowhere.output
     assert "there is no store" in none.output
     assert "not a SQLite database" in notes.output
     assert not list(Path.cwd().glob("x.db*"))
 
 
-def test_restore__rejects_a_changed_backup(kept: Run) -> None:
+def test_restore__rejects_a_changed_backup(backed_up: Run) -> None:
     content = bytearray(Path("b.db").read_bytes())
     content[len(content) // 2] ^= 1
     Path("b.db").write_bytes(content)
 
-    refused = kept("restore", "b.db")
+    refused = backed_up("restore", "b.db")
 
     assert refused.exit_code == 1
     assert "has changed since it was written" in refused.output
-    assert clients(kept) == ["acme", "later"]
+    assert clients(backed_up) == ["acme", "later"]
     assert not [*Path.cwd().glob("*.part*"), *Path.cwd().glob("*.before-*")]
 
 
-def test_restore__rejects_a_damaged_backup_without_a_checksum(kept: Run) -> None:
+def test_restore__rejects_a_damaged_backup_without_a_checksum(backed_up: Run) -> None:
     Path("b.db.sha256").unlink()
     with Path("b.db").open("r+b") as file:
         file.seek(4096 * 3)
         file.write(os.urandom(4096 * 6))
 
-    refused = kept("restore", "b.db")
+    refused = backed_up("restore", "b.db")
 
     assert refused.exit_code == 1
     assert "damaged" in refused.output or "malformed" in refused.output
-    assert clients(kept) == ["acme", "later"]
+    assert clients(backed_up) == ["acme", "later"]
 
 
-def test_restore__rejects_one_damaged_page_in_one_line(kept: Run) -> None:
+def test_restore__rejects_one_damaged_page_in_one_line(backed_up: Run) -> None:
     Path("b.db.sha256").unlink()
     connection = apsw.Connection("b.db")
     (page,) = connection.execute("SELECT rootpage FROM sqlite_schema WHERE name = 'connection'").fetchall()[0]
@@ -162,62 +162,62 @@ def test_restore__rejects_one_damaged_page_in_one_line(kept: Run) -> None:
         file.seek((page - 1) * size)
         file.write(b"\xff" * size)
 
-    refused = kept("restore", "b.db")
+    refused = backed_up("restore", "b.db")
 
     assert (refused.exit_code, refused.output.count("\n")) == (1, 1), refused.output
     assert "b.db is damaged" in refused.output
-    assert clients(kept) == ["acme", "later"]
+    assert clients(backed_up) == ["acme", "later"]
 
 
 @pytest.mark.parametrize("content", [b"", b"not a database, and long enough to be asked for its header" * 100])
-def test_restore__rejects_a_file_that_is_no_backup(kept: Run, content: bytes) -> None:
+def test_restore__rejects_a_file_that_is_no_backup(backed_up: Run, content: bytes) -> None:
     Path("x.db").write_bytes(content)
 
-    refused, missing = kept("restore", "x.db"), kept("restore", "missing.db")
+    refused, missing = backed_up("restore", "x.db"), backed_up("restore", "missing.db")
 
     assert (refused.exit_code, missing.exit_code) == (1, 1)
     assert "is not a backup of a store" in refused.output
     assert "there is no backup missing.db" in missing.output
-    assert clients(kept) == ["acme", "later"]
+    assert clients(backed_up) == ["acme", "later"]
 
 
-def test_restore__rejects_a_backup_of_a_newer_version(kept: Run) -> None:
+def test_restore__rejects_a_backup_of_a_newer_version(backed_up: Run) -> None:
     Path("b.db.sha256").unlink()
     connection = apsw.Connection("b.db")
     connection.execute("INSERT INTO migration VALUES ('9999_future', 'digest')")
     connection.close()
 
-    refused = kept("restore", "b.db")
+    refused = backed_up("restore", "b.db")
 
     assert refused.exit_code == 1
     assert "newer than this program: it has 9999_future" in refused.output
-    assert clients(kept) == ["acme", "later"]
+    assert clients(backed_up) == ["acme", "later"]
 
 
-def test_restore__rejects_a_store_in_use(kept: Run) -> None:
+def test_restore__rejects_a_store_in_use(backed_up: Run) -> None:
     server = apsw.Connection("touchbase.db")
     server.execute("SELECT * FROM client").fetchall()
 
-    refused = kept("restore", "b.db")
+    refused = backed_up("restore", "b.db")
     server.close()
 
     assert refused.exit_code == 1
     assert "stop it, then restore again" in refused.output
-    assert clients(kept) == ["acme", "later"]
-    assert kept("restore", "b.db").exit_code == 0
+    assert clients(backed_up) == ["acme", "later"]
+    assert backed_up("restore", "b.db").exit_code == 0
 
 
-def test_restore__requires_the_encryption_key(kept: Run) -> None:
+def test_restore__requires_the_encryption_key(backed_up: Run) -> None:
     Path("touchbase.db.key").unlink()
 
-    refused = kept("restore", "b.db")
+    refused = backed_up("restore", "b.db")
 
     assert refused.exit_code == 1
     assert "encrypted with the key" in refused.output
     assert not [*Path.cwd().glob("*.part*"), *Path.cwd().glob("*.before-*")]
 
 
-def test_restore__of_a_lost_store_ignores_its_leftover_wal(kept: Run) -> None:
+def test_restore__of_a_lost_store_ignores_its_leftover_wal(backed_up: Run) -> None:
     lost = apsw.Connection("touchbase.db")
     lost.execute("UPDATE client SET client_id = 'left-over' WHERE client_id = 'acme'")
     log = Path("touchbase.db-wal").read_bytes()
@@ -225,30 +225,30 @@ def test_restore__of_a_lost_store_ignores_its_leftover_wal(kept: Run) -> None:
     Path("touchbase.db").unlink()
     Path("touchbase.db-wal").write_bytes(log)
 
-    restored = kept("restore", "b.db")
+    restored = backed_up("restore", "b.db")
 
     assert restored.exit_code == 0, restored.output
-    assert clients(kept) == ["acme"]
-    assert kept("verify").exit_code == 0
+    assert clients(backed_up) == ["acme"]
+    assert backed_up("verify").exit_code == 0
 
 
-def test_restore__over_an_unreadable_store_needs_without_erasures(kept: Run) -> None:
+def test_restore__over_an_unreadable_store_needs_without_erasures(backed_up: Run) -> None:
     Path("touchbase.db").write_bytes(b"nothing that SQLite reads" * 1000)
 
-    refused = kept("restore", "b.db")
-    restored = kept("restore", "b.db", "--without-erasures")
+    refused = backed_up("restore", "b.db")
+    restored = backed_up("restore", "b.db", "--without-erasures")
 
     assert (refused.exit_code, restored.exit_code) == (1, 0), restored.output
     assert "--erasures sqlite:///FILE" in refused.output
-    assert clients(kept) == ["acme"]
+    assert clients(backed_up) == ["acme"]
     (aside,) = Path.cwd().glob("touchbase.db.before-*")
     assert aside.read_bytes().startswith(b"nothing that SQLite reads")
 
 
-def test_restore__of_a_copy_reports_the_missing_checksum(kept: Run) -> None:
+def test_restore__of_a_copy_reports_the_missing_checksum(backed_up: Run) -> None:
     Path("b.db").rename("copy.db")
 
-    restored = kept("restore", "copy.db")
+    restored = backed_up("restore", "copy.db")
 
     assert restored.exit_code == 0
     assert "there was no copy.db.sha256" in restored.output

@@ -50,18 +50,18 @@ def test_backup_page__commands_work_on_sqlite(serve: Serve, tmp_path: Path) -> N
     server = serve()
     server.post("/public/v2/contacts", {"email": "before@example.com"})
 
-    told = run(back_up, tmp_path)
+    reported = run(back_up, tmp_path)
     server.post("/public/v2/contacts", {"email": "after@example.com"})
     run(look_into, tmp_path)
     server.stop()
-    told += run(go_back, tmp_path)
+    reported += run(go_back, tmp_path)
     again = serve()
     with urllib.request.urlopen(f"http://127.0.0.1:{again.port}/public/v2/contacts", timeout=60) as answer:
-        kept = answer.read().decode()
+        document = answer.read().decode()
 
-    assert "nightly.db: OK" in told
-    assert "verified 1 contacts, 0 companies, 1 events: no differences" in told
-    assert ("before@example.com" in kept, "after@example.com" in kept) == (True, False)
+    assert "nightly.db: OK" in reported
+    assert "verified 1 contacts, 0 companies, 1 events: no differences" in reported
+    assert ("before@example.com" in document, "after@example.com" in document) == (True, False)
 
 
 @pytest.fixture
@@ -79,12 +79,12 @@ async def test_backup_page__commands_work_on_postgresql(postgres_url: str, resto
     for name in ("one@example.com", "another@example.com"):
         await store.write(create_contact(Creation(Contact(client, 0, 5, 5, name, name))))
 
-    told = run(back_up, tmp_path, TOUCHBASE_DATABASE=postgres_url)
+    reported = run(back_up, tmp_path, TOUCHBASE_DATABASE=postgres_url)
     await store.write(ensure_client("later", 1))
-    told += run(go_back, tmp_path, TOUCHBASE_DATABASE=postgres_url, RESTORED=restored_url)
+    reported += run(go_back, tmp_path, TOUCHBASE_DATABASE=postgres_url, RESTORED=restored_url)
     await store.close()
     run("touchbase persons erase --client acme --email one@example.com --yes", tmp_path, TOUCHBASE_DATABASE=postgres_url)
-    told += run(erase_again, tmp_path, TOUCHBASE_DATABASE=postgres_url, RESTORED=restored_url)
+    reported += run(erase_again, tmp_path, TOUCHBASE_DATABASE=postgres_url, RESTORED=restored_url)
 
-    assert "1 identities were new in this store" in told
-    assert "verified 2 contacts, 0 companies, 2 events: no differences" in told
+    assert "1 identities were new in this store" in reported
+    assert "verified 2 contacts, 0 companies, 2 events: no differences" in reported

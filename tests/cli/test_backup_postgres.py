@@ -55,7 +55,7 @@ def put_first(monkeypatch: pytest.MonkeyPatch, folder: Path, text: str) -> None:
 
 
 def test_backup__dumps_a_postgresql_store_that_can_be_restored(filled: Run, tools: Path, databases: Databases) -> None:
-    made = filled("backup", "a.dump", "--json")
+    created = filled("backup", "a.dump", "--json")
 
     restored = databases.empty()
     try:
@@ -63,8 +63,8 @@ def test_backup__dumps_a_postgresql_store_that_can_be_restored(filled: Run, tool
         listed = filled("contacts", "list", "--client", "acme", "--database", restored)
     finally:
         databases.drop(restored)
-    assert made.exit_code == 0, made.output
-    rows = json.loads(made.output)["rows"]
+    assert created.exit_code == 0, created.output
+    rows = json.loads(created.output)["rows"]
     assert (rows["client"], rows["contact"], rows["event"]) == (1, 1, 1)
     assert "ada@example.com" in listed.output
 
@@ -88,9 +88,9 @@ def test_backup__shows_no_password_in_the_list_of_processes(
     put_first(monkeypatch, tmp_path / "spy", SPY.format(real=tools / "pg_dump", seen=tmp_path / "seen"))
     separator = "&" if urlsplit(postgres_url).query else "?"
 
-    made = filled("backup", "a.dump", "--database", f"{postgres_url}{separator}password=goldfinch")
+    created = filled("backup", "a.dump", "--database", f"{postgres_url}{separator}password=goldfinch")
 
-    assert made.exit_code == 0, made.output
+    assert created.exit_code == 0, created.output
     assert "goldfinch" not in (tmp_path / "seen").read_text()
 
 

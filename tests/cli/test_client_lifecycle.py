@@ -19,12 +19,12 @@ from touchbase.stores import open_store
 
 
 def listed(store: Run, *arguments: str) -> list[str]:
-    return [each["client_id"] for each in json.loads(store("clients", "list", "--json", *arguments).output)]
+    return [item["client_id"] for item in json.loads(store("clients", "list", "--json", *arguments).output)]
 
 
 def shown(store: Run, client_id: str) -> dict[str, object]:
-    found: dict[str, object] = json.loads(store("clients", "show", client_id, "--json").output)
-    return found
+    document: dict[str, object] = json.loads(store("clients", "show", client_id, "--json").output)
+    return document
 
 
 def fill(client_id: str, many: int) -> None:
@@ -42,9 +42,9 @@ def fill(client_id: str, many: int) -> None:
 
 
 def test_clients_add__generates_an_unguessable_id(store: Run) -> None:
-    made = store("clients", "add", "--name", "Acme Ltd")
+    new_store = store("clients", "add", "--name", "Acme Ltd")
 
-    match = re.fullmatch(r"([0-9a-f]{40})\n", made.stdout)
+    match = re.fullmatch(r"([0-9a-f]{40})\n", new_store.stdout)
     assert match
     assert shown(store, match[1])["name"] == "Acme Ltd"
 
@@ -63,7 +63,7 @@ def test_clients_show__lists_former_ids_still_accepted(store: Run) -> None:
     store("clients", "rotate-id", "second", "--to", "third", "--keep-old", "1h")
 
     assert ended.stderr == "acme is honoured no longer\n"
-    assert [one["client_id"] for one in shown(store, "third")["former_ids"]] == ["second"]
+    assert [former_id["client_id"] for former_id in shown(store, "third")["former_ids"]] == ["second"]
 
 
 def test_clients_list__filters_by_state_and_name_in_pages(store: Run) -> None:
@@ -84,27 +84,27 @@ def test_clients_list__filters_by_state_and_name_in_pages(store: Run) -> None:
 def test_client__is_renamed_suspended_and_resumed(store: Run) -> None:
     store("clients", "add", "acme")
 
-    told = [store("clients", *words).output for words in (("rename", "acme", "Acme"), ("suspend", "acme"))]
+    outputs = [store("clients", *words).output for words in (("rename", "acme", "Acme"), ("suspend", "acme"))]
     suspended = shown(store, "acme")
     store("clients", "resume", "acme")
 
     assert (suspended["name"], suspended["state"], shown(store, "acme")["state"]) == ("Acme", "suspended", "active")
-    assert told[0] == "client acme is called 'Acme'\n"
-    assert "its webhooks are stored" in told[1]
+    assert outputs[0] == "client acme is called 'Acme'\n"
+    assert "its webhooks are stored" in outputs[1]
 
 
 def test_clients_rotate_id__sets_a_new_id_and_accepts_the_old_one(store: Run) -> None:
     store("clients", "add", "acme")
 
-    made = store("clients", "rotate-id", "acme", "--keep-old", "1h")
+    new_store = store("clients", "rotate-id", "acme", "--keep-old", "1h")
     again = store("clients", "rotate-id", "acme", "--to", "acme2", "--keep-old", "0")
 
-    assert re.fullmatch(r"[0-9a-f]{40}\n", made.stdout)
-    assert re.fullmatch(r"acme is honoured until 20\S+Z\n", made.stderr)
+    assert re.fullmatch(r"[0-9a-f]{40}\n", new_store.stdout)
+    assert re.fullmatch(r"acme is honoured until 20\S+Z\n", new_store.stderr)
     assert again.stdout == "acme2\n"
     assert listed(store) == ["acme2"]
     assert shown(store, "acme")["client_id"] == "acme2"
-    assert "there is no client" in store("clients", "show", made.stdout.strip()).output
+    assert "there is no client" in store("clients", "show", new_store.stdout.strip()).output
 
 
 @pytest.mark.parametrize(
@@ -184,7 +184,7 @@ def test_clients_delete__resumes_after_an_interruption(store: Run, monkeypatch: 
     assert "continues it, or the same command" in first.output
     assert between["state"] == "deleting"
     assert between["deletion"] == {"started_time": between["deletion"]["started_time"], "removed_rows": 500, "total_rows": 4801}
-    assert all("being deleted" in each.output and each.exit_code == 1 for each in (refused, added, connected))
+    assert all("being deleted" in item.output and item.exit_code == 1 for item in (refused, added, connected))
     assert (keyed.exit_code, "there is no client 'acme'" in keyed.output) == (1, True)
     assert verified.exit_code == 0
     assert second.output == "client acme is gone, 4801 rows with it\n"
@@ -199,7 +199,7 @@ def test_keys__are_created_rotated_and_revoked(store: Run) -> None:
     rotated = store("keys", "rotate", key_id, "--keep-old", "1h")
     successor = rotated.stdout.strip().split("_")[2]
     revoked = store("keys", "revoke", successor)
-    after = {each["key_id"]: each for each in json.loads(store("keys", "list", "--json").output)}
+    after = {item["key_id"]: item for item in json.loads(store("keys", "list", "--json").output)}
 
     assert text.startswith("tb_test_")
     assert (before["client_id"], before["name"], before["state"], before["prefix"]) == ("acme", "importer", "active", f"tb_test_{key_id}")
@@ -214,21 +214,21 @@ def test_keys__are_created_rotated_and_revoked(store: Run) -> None:
 
 def test_keys_list__filters_by_client_and_state_in_pages(store: Run) -> None:
     store("clients", "add", "acme")
-    made = [
+    outputs = [
         store("keys", "create", "--name", name, *client).output.split("_")[2]
         for name, client in (("one", ()), ("two", ("--client", "acme")), ("three", ("--client", "acme")))
     ]
-    store("keys", "revoke", made[1])
+    store("keys", "revoke", outputs[1])
 
     def names(*arguments: str) -> list[str]:
-        return [each["name"] for each in json.loads(store("keys", "list", "--json", *arguments).output)]
+        return [item["name"] for item in json.loads(store("keys", "list", "--json", *arguments).output)]
 
     page = store("keys", "list", "--limit", "2")
     assert names() == ["three", "two", "one"]
     assert names("--client", "acme") == ["three", "two"]
     assert names("--state", "revoked") == ["two"]
-    assert names("--before", made[1]) == ["one"]
-    assert page.stderr == f"there are more: --before {made[1]}\n"
+    assert names("--before", outputs[1]) == ["one"]
+    assert page.stderr == f"there are more: --before {outputs[1]}\n"
     assert [line.split()[1] for line in page.stdout.splitlines()] == ["NAME", "three", "two"]
 
 

@@ -33,9 +33,9 @@ def keep(*bodies: bytes, client_id: str = "acme", channel: str = "email_campaign
         store = await open_store("sqlite:///touchbase.db")
         client = await store.write(ensure_client(client_id, 1))
         commands = [store_delivery(client.number, channel, body_key(channel, "", "", body), b"{}", "", body, 2) for body in bodies]
-        kept = [await store.write(command) for command in commands]
+        stored = [await store.write(command) for command in commands]
         await store.close()
-        return [each.id for each in kept]
+        return [command.id for command in stored]
 
     return asyncio.run(work())
 
@@ -155,7 +155,7 @@ def test_clients_configure__replaces_the_settings_from_standard_input(store: Run
 
 
 @pytest.mark.parametrize(
-    ("given", "says"),
+    ("value", "says"),
     [
         ('{"on_duplicate": "explode"}', "/on_duplicate must be one of error, return, update"),
         ('{"on_duplicate": "explode", "limits": 5}', "/limits must be an object, not an integer"),
@@ -168,10 +168,10 @@ def test_clients_configure__replaces_the_settings_from_standard_input(store: Run
         (b'{"\xff": 1}', "no valid client settings"),
     ],
 )
-def test_clients_configure__rejects_invalid_settings(store: Run, given: str | bytes, says: str) -> None:
+def test_clients_configure__rejects_invalid_settings(store: Run, value: str | bytes, says: str) -> None:
     store("clients", "add", "acme")
 
-    result = store("clients", "configure", "acme", "-", given=given)
+    result = store("clients", "configure", "acme", "-", given=value)
 
     assert result.exit_code == 1
     assert says in result.output
@@ -181,11 +181,11 @@ def test_clients_configure__rejects_invalid_settings(store: Run, given: str | by
 def test_keys_create__prints_the_key_once_for_an_existing_client(store: Run) -> None:
     store("clients", "add", "acme")
 
-    made = store("keys", "create", "--name", "nightly export", "--client", "acme", "--scope", "records:read")
+    new_store = store("keys", "create", "--name", "nightly export", "--client", "acme", "--scope", "records:read")
     refused = store("keys", "create", "--name", "nightly export", "--client", "nobody")
 
-    assert made.output.startswith("tb_live_")
-    assert made.output.count("\n") == 1
+    assert new_store.output.startswith("tb_live_")
+    assert new_store.output.count("\n") == 1
     assert refused.exit_code == 1
     assert "there is no client 'nobody'" in refused.output
 
@@ -199,8 +199,8 @@ def test_inbox_list__is_newest_first_and_filtered(store: Run) -> None:
     of_crm = json.loads(store("inbox", "list", "--channel", "crm", "--json").output)
 
     assert len(everything) == 3
-    assert [each["id"] for each in of_acme] == [second, first]
-    assert [each["client_id"] for each in of_crm] == ["other"]
+    assert [item["id"] for item in of_acme] == [second, first]
+    assert [item["client_id"] for item in of_crm] == ["other"]
 
 
 def test_inbox_list__prints_a_table(store: Run) -> None:
@@ -218,7 +218,7 @@ def test_worker_once__applies_waiting_deliveries_and_reports_them(store: Run) ->
     applied, unrecognised = keep(SENT, NONSENSE)
 
     report = json.loads(store("worker", "--once", "--json").output)
-    states = {each["id"]: each["state"] for each in json.loads(store("inbox", "list", "--json").output)}
+    states = {item["id"]: item["state"] for item in json.loads(store("inbox", "list", "--json").output)}
 
     assert report == {"taken": 2, "ended": {"applied": 1, "unrecognised": 1}, "records_created": 1, "calls_to_tools": 0}
     assert states == {applied: "applied", unrecognised: "unrecognised"}
@@ -267,7 +267,7 @@ def test_inbox_replay__puts_the_selected_deliveries_back(store: Run) -> None:
     ]
     assert untouched == []
     assert (by_filter.exit_code, by_id.exit_code) == (0, 0)
-    assert [each["id"] for each in waiting] == [unrecognised, applied]
+    assert [item["id"] for item in waiting] == [unrecognised, applied]
 
 
 @pytest.mark.parametrize("arguments", [[], ["1", "--state", "failed"]])
@@ -349,7 +349,7 @@ def test_tools__lists_every_tool_with_its_signs_and_events(run: Run) -> None:
     listed = json.loads(run("tools", "--json").output)
     table = run("tools").output.splitlines()
 
-    [hubspot] = [each for each in listed if (each["tool"], each["channel"]) == ("hubspot", "crm")]
+    [hubspot] = [item for item in listed if (item["tool"], item["channel"]) == ("hubspot", "crm")]
     assert {"subscriptionType", "x-hubspot-signature"} <= set(hubspot["recognised"])
     assert "`contact.creation`" in hubspot["understood"][0]["theirs"]
     assert len(table) == len(listed) + 1

@@ -29,52 +29,52 @@ def acme(store: Run) -> Run:
 
 
 def listed(run: Run) -> list[dict[str, Any]]:
-    found: list[dict[str, Any]] = json.loads(run("connections", "list", "--client", "acme", "--json").output)
-    return found
+    document: list[dict[str, Any]] = json.loads(run("connections", "list", "--client", "acme", "--json").output)
+    return document
 
 
 def test_connections_add__connects_a_tool_without_showing_its_secret(acme: Run) -> None:
-    made = acme("connections", "add", *HUBSPOT, "--secret", SECRET, "--public-url", "https://hooks.example.com/")
+    created = acme("connections", "add", *HUBSPOT, "--secret", SECRET, "--public-url", "https://hooks.example.com/")
     table = acme("connections", "list", "--client", "acme")
 
-    assert made.exit_code == 0
-    assert "hubspot is connected on crm; its secret is set" in made.output
-    assert "https://hooks.example.com/public/crm-webhook/acme" in made.output
-    assert "x-hubspot-signature-v3" in made.output
+    assert created.exit_code == 0
+    assert "hubspot is connected on crm; its secret is set" in created.output
+    assert "https://hooks.example.com/public/crm-webhook/acme" in created.output
+    assert "x-hubspot-signature-v3" in created.output
     assert table.output.splitlines()[1].split()[:4] == ["acme", "hubspot", "crm", "set"]
-    assert [(one["secret"], one["secret_count"]) for one in listed(acme)] == [("set", 1)]
-    assert SECRET not in made.output + table.output + json.dumps(listed(acme))
+    assert [(first["secret"], first["secret_count"]) for first in listed(acme)] == [("set", 1)]
+    assert SECRET not in created.output + table.output + json.dumps(listed(acme))
 
 
 def test_connections_add__prints_a_generated_secret_once(acme: Run) -> None:
     output = acme("connections", "add", *HUBSPOT, "--generate-secret").output
 
     assert "(it is shown only once)" in output
-    assert [one["secret"] for one in listed(acme)] == ["set"]
+    assert [first["secret"] for first in listed(acme)] == ["set"]
 
 
 def test_connections_add__reads_a_secret_from_standard_input(acme: Run) -> None:
     acme("connections", "add", *HUBSPOT, "--secret-file", "-", "--secret", "the-other-one", given=f"{SECRET}\n")
 
-    assert [one["secret_count"] for one in listed(acme)] == [2]
+    assert [first["secret_count"] for first in listed(acme)] == [2]
 
 
 def test_connections_add__retains_the_secret_until_no_secret_is_given(acme: Run) -> None:
     first = acme("connections", "add", *HUBSPOT)
     acme("connections", "add", *HUBSPOT, "--secret", SECRET)
-    kept = acme("connections", "add", *HUBSPOT, "--setting", "create_unknown=false")
+    remaining = acme("connections", "add", *HUBSPOT, "--setting", "create_unknown=false")
     taken = acme("connections", "add", *HUBSPOT, "--no-secret")
 
-    assert ["not set" in result.output for result in (first, kept, taken)] == [True, False, True]
+    assert ["not set" in result.output for result in (first, remaining, taken)] == [True, False, True]
 
 
 def test_connection_settings__are_set_one_by_one(acme: Run) -> None:
-    given = [
+    values = [
         "status_property.contact=hs_lead_status", "status_property.company=null", "status_labels.Open Deal=open", "objects.2-17=contact",
         "create_unknown=false", 'deal_labels={"won": "customer"}', "deals_set_status=true",
     ]  # fmt: skip
 
-    acme("connections", "add", *HUBSPOT, *(part for one in given for part in ("--setting", one)))
+    acme("connections", "add", *HUBSPOT, *(part for first in values for part in ("--setting", first)))
 
     (connection,) = listed(acme)
     assert connection["settings"] == {
@@ -140,14 +140,14 @@ def test_connections_add__rejects_invalid_options(acme: Run, more: list[str], st
 
 
 def test_channel_option__is_required_only_for_a_tool_on_both_channels(acme: Run) -> None:
-    one = acme("connections", "add", "--client", "acme", "--tool", "hubspot")
+    first = acme("connections", "add", "--client", "acme", "--tool", "hubspot")
     both = [acme("connections", verb, "--client", "acme", "--tool", "generic") for verb in ("add", "remove")]
     connected = listed(acme)
     gone = acme("connections", "remove", "--client", "acme", "--tool", "hubspot")
 
-    assert (one.exit_code, "hubspot is connected on crm" in one.output) == (0, True)
-    assert [(each.exit_code, "generic is on both channels: give --channel" in each.output) for each in both] == [(2, True)] * 2
-    assert [(each["channel"], each["tool"]) for each in connected] == [("crm", "hubspot")]
+    assert (first.exit_code, "hubspot is connected on crm" in first.output) == (0, True)
+    assert [(item.exit_code, "generic is on both channels: give --channel" in item.output) for item in both] == [(2, True)] * 2
+    assert [(item["channel"], item["tool"]) for item in connected] == [("crm", "hubspot")]
     assert (gone.output, listed(acme)) == ("hubspot is no longer connected on crm\n", [])
 
 
@@ -164,28 +164,28 @@ TOKEN = "a-token-that-nobody-may-see"
 
 
 def test_access_token__is_set_shown_as_set_and_removed(acme: Run) -> None:
-    made = acme("connections", "add", *HUBSPOT, "--access-token", TOKEN)
+    created = acme("connections", "add", *HUBSPOT, "--access-token", TOKEN)
     row = acme("connections", "list", "--client", "acme").output.splitlines()[1]
-    kept = acme("connections", "add", *HUBSPOT, "--setting", "create_unknown=false")
+    remaining = acme("connections", "add", *HUBSPOT, "--setting", "create_unknown=false")
     shown = listed(acme)
     acme("connections", "add", *HUBSPOT, "--no-access-token")
 
-    assert "fetched with its access token" in made.output
+    assert "fetched with its access token" in created.output
     assert row.split()[:8] == ["acme", "hubspot", "crm", "not", "set", "set", "idle", "0"]
-    assert [(one["access_token"], one["fetching"]["state"]) for one in shown] == [("set", "idle")]
-    assert [(one["access_token"], one["fetching"]) for one in listed(acme)] == [("not set", None)]
-    assert TOKEN not in made.output + row + kept.output + json.dumps(shown)
+    assert [(item["access_token"], item["fetching"]["state"]) for item in shown] == [("set", "idle")]
+    assert [(first["access_token"], first["fetching"]) for first in listed(acme)] == [("not set", None)]
+    assert TOKEN not in created.output + row + remaining.output + json.dumps(shown)
 
 
 def test_access_token__is_read_from_standard_input(acme: Run) -> None:
     result = acme("connections", "add", *HUBSPOT, "--access-token-file", "-", given=f"{TOKEN}\n")
 
     assert result.exit_code == 0
-    assert [one["access_token"] for one in listed(acme)] == ["set"]
+    assert [first["access_token"] for first in listed(acme)] == ["set"]
 
 
 @pytest.mark.parametrize(
-    ("options", "told"),
+    ("options", "expected"),
     [
         (("--access-token", "x", "--no-access-token"), "give one of"),
         (("--access-token", ""), "1 to 4000 characters"),
@@ -193,11 +193,11 @@ def test_access_token__is_read_from_standard_input(acme: Run) -> None:
         (("--setting", "api_base=http://crm.example.com"), "TOUCHBASE_FETCH_ALLOWED_ORIGINS"),
     ],
 )
-def test_access_token__that_is_invalid_is_rejected(acme: Run, options: tuple[str, ...], told: str) -> None:
+def test_access_token__that_is_invalid_is_rejected(acme: Run, options: tuple[str, ...], expected: str) -> None:
     result = acme("connections", "add", *HUBSPOT, *options)
 
     assert result.exit_code != 0
-    assert told in result.output
+    assert expected in result.output
 
 
 def test_api_base__accepts_an_origin_allowed_by_the_operator(acme: Run) -> None:
@@ -227,10 +227,10 @@ def test_preview__applies_the_clients_connection_settings(acme: Run) -> None:
 def test_connections_add__prints_the_address_with_the_current_client_id(acme: Run) -> None:
     acme("clients", "rotate-id", "acme", "--to", "newid")
 
-    made = acme("connections", "add", *HUBSPOT, "--secret", SECRET, "--public-url", "https://hooks.example.com/")
+    created = acme("connections", "add", *HUBSPOT, "--secret", SECRET, "--public-url", "https://hooks.example.com/")
     changed = acme("connections", "add", *HUBSPOT, "--secret", SECRET, "--public-url", "https://hooks.example.com/")
 
-    assert "https://hooks.example.com/public/crm-webhook/newid\n" in made.output
+    assert "https://hooks.example.com/public/crm-webhook/newid\n" in created.output
     assert "https://hooks.example.com/public/crm-webhook/newid\n" in changed.output
 
 
@@ -257,16 +257,16 @@ def test_connections_add__does_not_offer_a_public_key_as_a_plain_secret(acme: Ru
     signed = acme("connections", "add", *place, "--secret", public_key, "--setting", "location_id=l1")
     either = acme("connections", "add", *place, "--secret", public_key, "--generate-secret")
 
-    assert ["x-ghl-signature" in each.output for each in (signed, either)] == [True, True]
-    assert ["the secret itself" in each.output for each in (signed, either)] == [False, True]
+    assert ["x-ghl-signature" in item.output for item in (signed, either)] == [True, True]
+    assert ["the secret itself" in item.output for item in (signed, either)] == [False, True]
 
 
 def test_connections_add__without_an_encryption_key_names_the_secret_option(run: Run, empty_postgres_url: str) -> None:
     for words in (("migrate",), ("clients", "add", "acme")):
         assert run(*words, "--database", empty_postgres_url, env={"TOUCHBASE_ENCRYPTION_KEY": ""}).exit_code == 0
 
-    given = ("--secret", SECRET, "--database", empty_postgres_url)
-    result = run("connections", "add", *HUBSPOT, *given, env={"TOUCHBASE_ENCRYPTION_KEY": ""})
+    value = ("--secret", SECRET, "--database", empty_postgres_url)
+    result = run("connections", "add", *HUBSPOT, *value, env={"TOUCHBASE_ENCRYPTION_KEY": ""})
 
     assert result.exit_code == 2
     assert "Error: --secret: cannot be stored, as this server has no encryption key" in result.output
@@ -282,19 +282,19 @@ def test_connections_list__covers_all_clients_and_show_prints_one(acme: Run) -> 
     text = acme("connections", "show", "--client", "acme", "--tool", "hubspot").output
     missing = acme("connections", "show", "--client", "other", "--tool", "hubspot")
 
-    assert [(one["client_id"], one["tool"]) for one in everybodys] == [("acme", "hubspot"), ("other", "instantly")]
+    assert [(everybody["client_id"], everybody["tool"]) for everybody in everybodys] == [("acme", "hubspot"), ("other", "instantly")]
     assert shown == everybodys[0]
     assert "    Open  warm\n" in text
     assert (missing.exit_code, "`touchbase connections list` shows all" in missing.output) == (1, True)
 
 
 def test_former_connection_commands__work_and_are_hidden(acme: Run) -> None:
-    made = acme("clients", "connect", "acme", "--tool", "hubspot", "--secret", SECRET)
-    found = json.loads(acme("clients", "connections", "acme", "--json").output)
+    created = acme("clients", "connect", "acme", "--tool", "hubspot", "--secret", SECRET)
+    document = json.loads(acme("clients", "connections", "acme", "--json").output)
     removed = acme("clients", "disconnect", "acme", "--tool", "hubspot")
 
-    assert "hubspot is connected on crm; its secret is set" in made.output
-    assert [one["tool"] for one in found] == ["hubspot"]
+    assert "hubspot is connected on crm; its secret is set" in created.output
+    assert [first["tool"] for first in document] == ["hubspot"]
     assert (removed.output, listed(acme)) == ("hubspot is no longer connected on crm\n", [])
     assert "connect" not in acme("clients", "--help").output.partition("Commands:")[2]
 

@@ -30,7 +30,7 @@ def test_copy__moves_a_store_to_postgresql_and_back(filled: Run, empty_postgres_
 
     back = filled("copy", "--from", empty_postgres_url, "--to", "sqlite:///back.db", "--json", env=KEY)
     assert back.exit_code == 0, back.output
-    tables = {each["name"]: each["rows"] for each in json.loads(back.output)["tables"]}
+    tables = {table["name"]: table["rows"] for table in json.loads(back.output)["tables"]}
     assert (tables["client"], tables["api_key"], tables["connection"]) == (1, 1, 1)
 
     env = {"TOUCHBASE_DATABASE": "sqlite:///back.db", **KEY}

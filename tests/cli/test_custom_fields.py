@@ -27,13 +27,13 @@ def fields(run: Run, *more: str) -> dict[str, int]:
     """How many records have each field."""
     reply = run("custom-fields", "list", "--client", "acme", "--json", *more)
     assert reply.exit_code == 0, reply.output
-    return {each["name"]: each["records"] for each in json.loads(reply.stdout)}
+    return {item["name"]: item["records"] for item in json.loads(reply.stdout)}
 
 
 def test_list_and_add__show_types_and_use(acme: Run) -> None:
-    made = acme("custom-fields", "add", "Tier", "--type", "select", "--option", "A", "--client", "acme", "--record", "companies")
+    created = acme("custom-fields", "add", "Tier", "--type", "select", "--option", "A", "--client", "acme", "--record", "companies")
 
-    assert "select" in made.output
+    assert "select" in created.output
     assert fields(acme) == {"Branch": 2, "Industry": 1, "Seats": 2}
     assert fields(acme, "--record", "companies") == {"Tier": 0}
     shown = acme("custom-fields", "list", "--client", "acme")
@@ -65,10 +65,10 @@ def test_rename_and_merge__run_the_job_or_show_what_it_would_do(acme: Run) -> No
 def test_set_type_and_remove__refuse_what_would_lose_values(acme: Run) -> None:
     tried = acme("custom-fields", "set-type", "Seats", "number", "--client", "acme", "--dry-run", "--json")
     refused = acme("custom-fields", "set-type", "Seats", "number", "--client", "acme")
-    kept = acme("custom-fields", "set-type", "Seats", "number", "--client", "acme", "--keep-misfits", "--json")
+    stored = acme("custom-fields", "set-type", "Seats", "number", "--client", "acme", "--keep-misfits", "--json")
     assert (json.loads(tried.stdout)["misfits"], json.loads(tried.stdout)["samples"][0]["value"]) == (1, "many")
     assert (refused.exit_code, "1 values are not of this type, such as 'many'" in refused.output) == (1, True)
-    assert json.loads(kept.stdout)["type"] == "number"
+    assert json.loads(stored.stdout)["type"] == "number"
 
     blocked = acme("custom-fields", "remove", "Seats", "--client", "acme")
     removed = acme("custom-fields", "remove", "Seats", "--values", "--client", "acme")

@@ -46,7 +46,7 @@ def test_addresses__end_in_example() -> None:
     every_body = [call.body for number in range(len(ACCOUNTS)) for call in calls(number, 250)]
     bodies = b"".join(body for body in every_body if body.endswith((b"}", b"]"))).decode()
 
-    hosts = {found.rpartition("@")[2].rpartition(".")[2] for found in re.findall(r"[\w.'-]+@[\w.-]+\w", bodies)}
+    hosts = {result.rpartition("@")[2].rpartition(".")[2] for result in re.findall(r"[\w.'-]+@[\w.-]+\w", bodies)}
     assert hosts == {"example"}
 
 
@@ -60,10 +60,10 @@ def test_bodies__have_no_places_left_and_are_all_used() -> None:
 
 @pytest.mark.parametrize("now", [NOW, NOW + 3 * DAY + 5 * HOUR, NOW + 11 * DAY - HOUR])
 def test_calls__come_within_three_weeks_and_not_from_the_silent_tool(now: int) -> None:
-    found = calls(now=now)
-    webhooks = [call for call in found if call.expected is not None]
+    result = calls(now=now)
+    webhooks = [call for call in result if call.expected is not None]
 
-    assert all(now - WEEKS <= call.at < now for call in found)
+    assert all(now - WEEKS <= call.at < now for call in result)
     assert max(call.at for call in webhooks) > now - 2 * DAY
     silent = [call.at for call in webhooks if b"unibox_url" in call.body]
     assert silent
@@ -81,8 +81,8 @@ def test_silent_tool__is_recognised_on_a_monday_morning_with_the_usual_number_of
     monday = from_text("2026-11-23T09:00:00Z")
     for now in (monday, monday + 3 * DAY):
         with subtests.test(now=now):
-            found = [call.at for call in calls(contacts=4_200, now=now) if call.expected is not None and b"unibox_url" in call.body]
-            silent_from = Rhythm(Counter(at // HOUR for at in found)).silent_from(max(found))
+            results = [call.at for call in calls(contacts=4_200, now=now) if call.expected is not None and b"unibox_url" in call.body]
+            silent_from = Rhythm(Counter(at // HOUR for at in results)).silent_from(max(results))
             assert silent_from is not None
             assert silent_from <= now
 
@@ -93,16 +93,16 @@ async def every(call: ApiClient, target: str, client_id: str = "") -> AsyncItera
     while cursor is not None:
         following = f"&cursor={cursor}" if cursor else ""
         answer = (await call.get(f"{target}{'&' if '?' in target else '?'}limit=200{following}", x_client_id=client_id)).json()
-        for each in answer["data"]:
-            yield each
+        for item in answer["data"]:
+            yield item
         cursor = answer["next_cursor"]
 
 
 async def check_team(call: ApiClient) -> None:
     """Three people have conversations, and some are snoozed."""
-    assert {each["name"] async for each in every(call, "/team/v1/users")} == {"Mira Hansen", "Ben Okafor", "Chloé Martin"}
-    assert len({each["assignee_id"] async for each in every(call, "/team/v1/conversations")}) == 4
-    assert [each async for each in every(call, "/team/v1/conversations?state=snoozed")]
+    assert {item["name"] async for item in every(call, "/team/v1/users")} == {"Mira Hansen", "Ben Okafor", "Chloé Martin"}
+    assert len({item["assignee_id"] async for item in every(call, "/team/v1/conversations")}) == 4
+    assert [item async for item in every(call, "/team/v1/conversations?state=snoozed")]
 
 
 @pytest.mark.slow
@@ -113,49 +113,49 @@ def test_demo__has_calls_that_are_read_as_they_are_meant_to_be(
     monkeypatch.setattr("touchbase.cli.demo.now_us", lambda: NOW)
     result = run("demo", "--database", engine_url, "--contacts", "200", "--json", env=env)
     assert result.exit_code == 0, result.output
-    made = json.loads(result.stdout)
+    document = json.loads(result.stdout)
 
     async def look() -> None:
         store = await open_store(engine_url, encryption_keys=EncryptionKeys(KEY))
         call = make_client(store)
-        deliveries = [each async for each in every(call, "/admin/v1/deliveries")]
+        deliveries = [item async for item in every(call, "/admin/v1/deliveries")]
         with subtests.test("clients"):
-            assert {each["client_id"]: each["name"] async for each in every(call, "/admin/v1/clients")} == {
+            assert {item["client_id"]: item["name"] async for item in every(call, "/admin/v1/clients")} == {
                 e["id"]: e["name"] for e in ACCOUNTS
             }
         with subtests.test("states"):
             states = Counter[str]()
-            for each in deliveries:
-                states["repeat" if each["state"] == "ignored" else each["state"]] += 1
-                states["repeat"] += each["repeats"]
-            assert {state: count for state, count in states.items() if count} == made["expected"]
-            assert sum(states.values()) + made["refused"] == made["calls"]
+            for entry in deliveries:
+                states["repeat" if entry["state"] == "ignored" else entry["state"]] += 1
+                states["repeat"] += entry["repeats"]
+            assert {state: count for state, count in states.items() if count} == document["expected"]
+            assert sum(states.values()) + document["refused"] == document["calls"]
         with subtests.test("tools"):
-            assert {each["tool"] for each in deliveries if each["tool"]} >= TOOLS
+            assert {delivery["tool"] for delivery in deliveries if delivery["tool"]} >= TOOLS
         with subtests.test("refused"):
-            causes = Counter([each["cause"] async for each in every(call, "/admin/v1/refusals")])
+            causes = Counter([item["cause"] async for item in every(call, "/admin/v1/refusals")])
             assert causes["unknown_client"] == 7
             assert len(causes) > 1
         with subtests.test("contacts"):
-            found = [each async for each in every(call, "/public/v2/contacts", ALDER)]
-            assert len(found) >= 42
-            assert {each.get("contact_status") for each in found} >= {"new", "contacted", "replied"}
-            assert all(each["email"].endswith(".example") for each in found)
+            everies = [item async for item in every(call, "/public/v2/contacts", ALDER)]
+            assert len(everies) >= 42
+            assert {item.get("contact_status") for item in everies} >= {"new", "contacted", "replied"}
+            assert all(item["email"].endswith(".example") for item in everies)
         with subtests.test("replies"):
-            texts = [each["text"] async for each in every(call, "/public/v2/messages?direction=received", ALDER)]
+            texts = [item["text"] async for item in every(call, "/public/v2/messages?direction=received", ALDER)]
             assert texts
             assert all(texts)
         with subtests.test("team"):
             await check_team(call)
         with subtests.test("not to be contacted"):
-            reasons = {each["reason"] async for each in every(call, "/public/v2/suppressions", ALDER)}
+            reasons = {item["reason"] async for item in every(call, "/public/v2/suppressions", ALDER)}
             assert reasons >= {"competitor", "customer", "requested", "legal"}
         with subtests.test("outgoing"):
-            endpoints = [each async for each in every(call, "/public/v2/webhook-endpoints", ALDER)]
-            assert [(each["kind"], each["state"]) for each in endpoints] == [("webhook", "disabled"), ("slack", "disabled")]
-            assert {each["outcome"] async for each in every(call, "/public/v2/webhook-attempts", ALDER)} >= {"delivered"}
+            endpoints = [item async for item in every(call, "/public/v2/webhook-endpoints", ALDER)]
+            assert [(endpoint["kind"], endpoint["state"]) for endpoint in endpoints] == [("webhook", "disabled"), ("slack", "disabled")]
+            assert {item["outcome"] async for item in every(call, "/public/v2/webhook-attempts", ALDER)} >= {"delivered"}
         with subtests.test("imports"):
-            [job] = [each async for each in every(call, "/public/v2/jobs", ALDER)]
+            [job] = [item async for item in every(call, "/public/v2/jobs", ALDER)]
             assert (job["state"], job["progress"]["invalid"] > 0) == ("succeeded", True)
         await store.close()
 

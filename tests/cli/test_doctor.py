@@ -55,8 +55,8 @@ def fill(url: str, make: Make) -> None:
         store = await open_store(url, encryption_keys=ENCRYPTION_KEYS)
         try:
             client = await store.write(ensure_client("acme", 1))
-            for one in make(client):
-                await store.write(one)
+            for first in make(client):
+                await store.write(first)
         finally:
             await store.close()
 
@@ -95,14 +95,14 @@ def look(run: Run, url: str, *options: str, **env: str) -> Findings:
     """The findings by check, each as its level and text; the exit status agrees with them."""
     result = run("doctor", "--database", url, "--json", *options, env={**KEYS, **env})
     answer = json.loads(result.stdout)
-    found: Findings = {}
-    for each in answer["findings"]:
-        found.setdefault(each["check"], []).append((each["level"], each["detail"]))
-        assert (each["next"] is None) == (each["level"] == "ok"), "what is no problem needs nothing, everything else says what to do"
-    levels = [level for check in found.values() for level, _ in check]
+    findings: Findings = {}
+    for finding in answer["findings"]:
+        findings.setdefault(finding["check"], []).append((finding["level"], finding["detail"]))
+        assert (finding["next"] is None) == (finding["level"] == "ok"), "what is no problem needs nothing, everything else says what to do"
+    levels = [level for check in findings.values() for level, _ in check]
     assert answer["problems"] == levels.count("problem")
     assert (result.exit_code, answer["ok"]) == ((1, False) if "problem" in levels else (0, True))
-    return found
+    return findings
 
 
 def test_doctor__finds_no_problem_in_a_healthy_store_and_changes_nothing(run: Run, engine_url: str) -> None:
@@ -111,15 +111,15 @@ def test_doctor__finds_no_problem_in_a_healthy_store_and_changes_nothing(run: Ru
     before = file.read_bytes() if engine_url.startswith("sqlite:") else None
     url = engine_url if before is not None else f"{engine_url}&default_transaction_read_only=on"
 
-    found = look(run, url, TOUCHBASE_AUTH="api-key")
+    result = look(run, url, TOUCHBASE_AUTH="api-key")
 
     assert before is not None or run("clients", "add", "other", "--database", url).exit_code == 1, "this address allows no write"
-    [(level, detail)] = found.pop("server")
+    [(level, detail)] = result.pop("server")
     assert (level, "none has said" in detail, "in key mode" in detail) == ("note", True, True)
-    assert {level for check in found.values() for level, _ in check} == {"ok"}
-    assert {"settings", "store", "schema", "clock", "encryption", "keys", "connections", "inbox"} <= found.keys()
-    assert found["connections"] == [("ok", "all 1 connections receive webhooks")]
-    assert found["encryption"] == [("ok", "all 1 secrets can be decrypted")]
+    assert {level for check in result.values() for level, _ in check} == {"ok"}
+    assert {"settings", "store", "schema", "clock", "encryption", "keys", "connections", "inbox"} <= result.keys()
+    assert result["connections"] == [("ok", "all 1 connections receive webhooks")]
+    assert result["encryption"] == [("ok", "all 1 secrets can be decrypted")]
     assert before is None or file.read_bytes() == before
 
 
@@ -141,13 +141,13 @@ def test_doctor__prints_findings_with_advice_in_80_columns(run: Run, sqlite_url:
 def test_doctor__names_every_unknown_setting_and_checks_the_rest(run: Run, sqlite_url: str) -> None:
     fill(sqlite_url, lambda client: [])
 
-    found = look(run, sqlite_url, TOUCHBASE_PORTT="1", TOUCHBASE_DATABSE="x")
+    result = look(run, sqlite_url, TOUCHBASE_PORTT="1", TOUCHBASE_DATABSE="x")
 
-    assert found["settings"] == [
+    assert result["settings"] == [
         ("problem", "TOUCHBASE_DATABSE is no setting: the nearest is TOUCHBASE_DATABASE"),
         ("problem", "TOUCHBASE_PORTT is no setting: the nearest is TOUCHBASE_PORT"),
     ]
-    assert found["schema"] == [("ok", "up to date")]
+    assert result["schema"] == [("ok", "up to date")]
 
 
 @pytest.mark.parametrize(
@@ -158,10 +158,10 @@ def test_doctor__names_every_unknown_setting_and_checks_the_rest(run: Run, sqlit
     ],
 )
 def test_doctor__reports_settings_that_prevent_a_start(run: Run, sqlite_url: str, env: dict[str, str], says: str) -> None:
-    found = look(run, sqlite_url, **env)
+    result = look(run, sqlite_url, **env)
 
-    assert found.keys() == {"settings"}
-    assert says in found["settings"][0][1]
+    assert result.keys() == {"settings"}
+    assert says in result["settings"][0][1]
 
 
 @pytest.mark.parametrize(
@@ -173,10 +173,10 @@ def test_doctor__reports_settings_that_prevent_a_start(run: Run, sqlite_url: str
     ],
 )
 def test_doctor__reports_a_missing_store_and_creates_none(run: Run, url: str, says: str) -> None:
-    found = look(run, url)
+    result = look(run, url)
 
-    assert [(level, says in detail) for level, detail in found["store"]] == [("problem", True)]
-    assert "swordfish" not in str(found)
+    assert [(level, says in detail) for level, detail in result["store"]] == [("problem", True)]
+    assert "swordfish" not in str(result)
     assert list(Path().iterdir()) == []
 
 
@@ -197,9 +197,9 @@ def test_doctor__reports_pending_migrations_and_runs_none(run: Run, empty_postgr
 def test_doctor__reports_a_clock_behind_the_newest_delivery(run: Run, engine_url: str) -> None:
     fill(engine_url, lambda client: [delivery(client, now() + HOUR)])
 
-    found = look(run, engine_url)
+    result = look(run, engine_url)
 
-    assert [detail.partition(",")[0][:22] for level, detail in found["clock"] if level == "problem"] == ["this machine's clock i"]
+    assert [detail.partition(",")[0][:22] for level, detail in result["clock"] if level == "problem"] == ["this machine's clock i"]
 
 
 def test_doctor__reports_a_database_clock_that_differs() -> None:
@@ -214,7 +214,7 @@ def test_doctor__reports_a_full_disk(run: Run, sqlite_url: str, monkeypatch: pyt
     fill(sqlite_url, lambda client: [])
     monkeypatch.setattr(shutil, "disk_usage", lambda path: shutil._ntuple_diskusage(2 * free, free, free))  # type: ignore[attr-defined]
 
-    assert [each for each, _ in look(run, sqlite_url)["disk"]] == [level]
+    assert [item for item, _ in look(run, sqlite_url)["disk"]] == [level]
 
 
 def test_doctor__notes_less_free_space_than_the_store_uses(run: Run, sqlite_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -233,9 +233,9 @@ def test_doctor__notes_an_old_copy_of_the_store(run: Run, sqlite_url: str) -> No
         copy.write_text("")
         os.utime(copy, (time.time() - age * 86_400,) * 2)
 
-    found = look(run, sqlite_url)
+    result = look(run, sqlite_url)
 
-    assert [(level, detail.split()[0]) for level, detail in found["backups"]] == [("note", "touchbase.db.before-0001-x")]
+    assert [(level, detail.split()[0]) for level, detail in result["backups"]] == [("note", "touchbase.db.before-0001-x")]
 
 
 def test_doctor__names_webhooks_that_were_set_aside(run: Run, sqlite_url: str, tmp_path: Path) -> None:
@@ -245,19 +245,19 @@ def test_doctor__names_webhooks_that_were_set_aside(run: Run, sqlite_url: str, t
     (folder / "failed").mkdir(parents=True)
     (folder / "failed" / "1-a.spool.damaged").write_bytes(b"x")
 
-    found = look(run, sqlite_url, TOUCHBASE_SPOOL=str(folder))
+    result = look(run, sqlite_url, TOUCHBASE_SPOOL=str(folder))
 
-    assert (before["spool"][0][0], found["spool"][0][0]) == ("ok", "problem")
-    assert found["spool"][0][1] == f"0 webhooks and 1 damaged files were set aside in {folder / 'failed'}"
+    assert (before["spool"][0][0], result["spool"][0][0]) == ("ok", "problem")
+    assert result["spool"][0][1] == f"0 webhooks and 1 damaged files were set aside in {folder / 'failed'}"
 
 
 def test_doctor__reports_secrets_that_fail_to_decrypt(run: Run, engine_url: str) -> None:
     fill(engine_url, lambda client: [connected(client, now(), ("a-secret-of-ours",))])
 
-    found = look(run, engine_url, TOUCHBASE_ENCRYPTION_KEY=encode_key(new_key()))
+    result = look(run, engine_url, TOUCHBASE_ENCRYPTION_KEY=encode_key(new_key()))
 
-    assert [level for level, _ in found["encryption"]] == ["problem"]
-    assert [(level, "the connections of acme cannot be read" in detail) for level, detail in found["connections"]] == [("problem", True)]
+    assert [level for level, _ in result["encryption"]] == ["problem"]
+    assert [(level, "the connections of acme cannot be read" in detail) for level, detail in result["connections"]] == [("problem", True)]
 
 
 def test_doctor__reports_secrets_in_clear(run: Run, engine_url: str) -> None:
@@ -268,9 +268,9 @@ def test_doctor__reports_secrets_in_clear(run: Run, engine_url: str) -> None:
 
 
 def test_doctor__notes_a_missing_encryption_key_on_postgresql(run: Run, postgres_url: str) -> None:
-    found = look(run, postgres_url, TOUCHBASE_ENCRYPTION_KEY="")
+    result = look(run, postgres_url, TOUCHBASE_ENCRYPTION_KEY="")
 
-    assert [level for level, _ in found["encryption"]] == ["note", "ok"]
+    assert [level for level, _ in result["encryption"]] == ["note", "ok"]
 
 
 @pytest.mark.parametrize(
@@ -286,9 +286,9 @@ def test_doctor__notes_a_missing_encryption_key_on_postgresql(run: Run, postgres
 def test_doctor__reports_expiring_unused_and_missing_keys(run: Run, engine_url: str, make: Make, level: str, says: str) -> None:
     fill(engine_url, make)
 
-    found = look(run, engine_url, TOUCHBASE_AUTH="api-key")
+    result = look(run, engine_url, TOUCHBASE_AUTH="api-key")
 
-    assert level in [each for each, detail in found["keys"] if detail.startswith(says)]
+    assert level in [item for item, detail in result["keys"] if detail.startswith(says)]
 
 
 def test_doctor__needs_no_key_in_open_mode(run: Run, sqlite_url: str) -> None:
@@ -313,9 +313,9 @@ def test_doctor__reports_a_silent_connection(run: Run, engine_url: str, days: in
 
     fill(engine_url, make)
 
-    found = look(run, engine_url)
+    result = look(run, engine_url)
 
-    assert found["connections"] == ([("problem", says)] if says else [("ok", "all 1 connections receive webhooks")])
+    assert result["connections"] == ([("problem", says)] if says else [("ok", "all 1 connections receive webhooks")])
 
 
 def test_silent_after_option__sets_how_long_a_connection_may_be_silent(run: Run, sqlite_url: str) -> None:
@@ -343,9 +343,9 @@ def test_doctor__reports_stopped_enrichment(run: Run, engine_url: str) -> None:
         ],
     )
 
-    found = look(run, engine_url)
+    result = look(run, engine_url)
 
-    assert found["connections"] == [("problem", "acme hubspot: fetching records has stopped: the token is refused")]
+    assert result["connections"] == [("problem", "acme hubspot: fetching records has stopped: the token is refused")]
 
 
 def test_doctor__notes_records_that_wait_for_an_access_token(run: Run, engine_url: str) -> None:
@@ -356,10 +356,10 @@ def test_doctor__notes_records_that_wait_for_an_access_token(run: Run, engine_ur
         "SELECT id, 'hubspot', 'contact', '7', 0, 1, 5, 5, 0 FROM client WHERE client_id = 'acme'",
     )
 
-    found = look(run, engine_url)["connections"]
+    connections = look(run, engine_url)["connections"]
     listed = run("connections", "list", "--database", engine_url, env=KEYS)
 
-    assert found == [("note", "acme hubspot: records wait (1), because its webhooks leave out their values")]
+    assert connections == [("note", "acme hubspot: records wait (1), because its webhooks leave out their values")]
     assert "acme hubspot: records wait for an access token to fetch them with: 1" in listed.stderr
 
 
@@ -377,9 +377,9 @@ def test_doctor__reports_deliveries_by_state(run: Run, engine_url: str, state: s
     fill(engine_url, lambda client: [delivery(client, now() - HOUR)])
     execute(engine_url, f"UPDATE delivery SET state = '{state}'")
 
-    found = look(run, engine_url)
+    result = look(run, engine_url)
 
-    assert [(each, detail.startswith(says)) for each, detail in found["inbox"]] == [(level, True)]
+    assert [(item, detail.startswith(says)) for item, detail in result["inbox"]] == [(level, True)]
 
 
 def test_doctor__says_of_a_running_server_what_it_says_of_itself(run: Run, engine_url: str) -> None:
@@ -388,13 +388,13 @@ def test_doctor__says_of_a_running_server_what_it_says_of_itself(run: Run, engin
     )
     fill(engine_url, lambda client: [note_presence("a", facts, now(), now() + HOUR), note_presence("b", facts, now(), now() + HOUR)])
 
-    found = look(run, engine_url)
+    result = look(run, engine_url)
 
-    [(level, detail)] = found["server"]
+    [(level, detail)] = result["server"]
     assert level == "ok"
     assert "at http://127.0.0.1:8010 in key mode" in detail
     assert "process 7 on here since 2023-11-14T22:13:20Z" in detail
-    assert found["keys"][0][0] == "problem", "the server needs a key, whatever this shell says"
+    assert result["keys"][0][0] == "problem", "the server needs a key, whatever this shell says"
 
 
 def test_doctor__forgets_a_server_that_has_stopped_or_no_longer_renews_its_row(run: Run, engine_url: str) -> None:

@@ -26,18 +26,18 @@ def sealed(store: Run, monkeypatch: pytest.MonkeyPatch) -> Run:
 
 
 def set_secrets(run: Run, **options: dict[str, str]) -> list[int]:
-    return [one["secret_count"] for one in json.loads(run("connections", "list", "--client", "acme", "--json", **options).output)]
+    return [item["secret_count"] for item in json.loads(run("connections", "list", "--client", "acme", "--json", **options).output)]
 
 
 def test_encryption_keys_generate__makes_a_key_that_encrypts(store: Run) -> None:
-    one, another = (store("encryption-keys", "generate").output.strip() for _ in range(2))
-    keys = {"TOUCHBASE_ENCRYPTION_KEY": one}
+    output, another = (store("encryption-keys", "generate").output.strip() for _ in range(2))
+    keys = {"TOUCHBASE_ENCRYPTION_KEY": output}
 
     store("clients", "add", "acme")
-    made = store("connections", "add", *HUBSPOT, "--secret", SECRET, env=keys)
+    new_store = store("connections", "add", *HUBSPOT, "--secret", SECRET, env=keys)
 
-    assert one != another
-    assert made.exit_code == 0
+    assert output != another
+    assert new_store.exit_code == 0
     assert not Path(KEY).exists()
     assert set_secrets(store, env=keys) == [1]
 
@@ -46,9 +46,9 @@ def test_encryption_key__may_come_from_a_file(store: Run) -> None:
     Path("master").write_text(store("encryption-keys", "generate").output)
     store("clients", "add", "acme")
 
-    made = store("connections", "add", *HUBSPOT, "--secret", SECRET, env={"TOUCHBASE_ENCRYPTION_KEY_FILE": "master"})
+    new_store = store("connections", "add", *HUBSPOT, "--secret", SECRET, env={"TOUCHBASE_ENCRYPTION_KEY_FILE": "master"})
 
-    assert (made.exit_code, Path(KEY).exists()) == (0, False)
+    assert (new_store.exit_code, Path(KEY).exists()) == (0, False)
 
 
 def test_encryption_keys_check__counts_secrets_by_key_and_decrypts_each(sealed: Run) -> None:
@@ -127,12 +127,12 @@ def test_encryption_keys_rotate__has_nothing_to_do_without_secrets(store: Run) -
 def test_replace_lost__requires_confirmation(sealed: Run) -> None:
     Path(KEY).unlink()
 
-    asked = sealed("encryption-keys", "replace-lost")
+    requested = sealed("encryption-keys", "replace-lost")
     refused = sealed("clients", "list")
     done = sealed("encryption-keys", "replace-lost", "--yes")
 
-    assert (asked.exit_code, refused.exit_code, done.exit_code) == (0, 1, 0)
-    assert "nothing was changed" in asked.output
+    assert (requested.exit_code, refused.exit_code, done.exit_code) == (0, 1, 0)
+    assert "nothing was changed" in requested.output
     assert "replaced 1 secret by random ones" in done.output
     assert set_secrets(sealed) == [1]
     assert sealed("encryption-keys", "check").exit_code == 0

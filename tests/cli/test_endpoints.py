@@ -22,10 +22,12 @@ def test_commands__show_and_change_an_endpoint(store: Run) -> None:
     attempts = store("endpoints", "attempts", *acme, env=env)
     removed = store("endpoints", "remove", *acme, "1", env=env)
 
-    assert [(one["id"], one["url"], one["types"], one.get("secret")) for one in listed] == [(1, document["url"], ["contact.replied"], None)]
+    assert [(first["id"], first["url"], first["types"], first.get("secret")) for first in listed] == [
+        (1, document["url"], ["contact.replied"], None)
+    ]
     assert document["secret"].startswith("whsec_")
     assert rotated["secret"] not in ("", document["secret"])
     assert (refused.exit_code, "https" in refused.stderr) == (2, True)
     assert (missing.exit_code, "there is no event evt_7" in missing.stderr) == (1, True)
-    assert [each.exit_code for each in (resumed, attempts, removed)] == [0, 0, 0]
+    assert [item.exit_code for item in (resumed, attempts, removed)] == [0, 0, 0]
     assert json.loads(store("endpoints", "list", "--json", env=env).stdout) == []

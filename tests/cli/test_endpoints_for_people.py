@@ -127,7 +127,7 @@ def test_test__sends_what_the_template_says(acme: Run, channel: tuple[str, list[
 
     assert added.exit_code == tested.exit_code == 0, added.output + tested.output
     assert (json.loads(tested.stdout)["status"], json.loads(tested.stdout)["response_body"]) == (200, "ok")
-    assert [one["blocks"][0]["text"]["text"] for one in got] == ["Ada Lovelace (ada@acme.example, Acme): replied"]
+    assert [first["blocks"][0]["text"]["text"] for first in got] == ["Ada Lovelace (ada@acme.example, Acme): replied"]
 
 
 def test_template__with_an_unknown_value_is_refused_with_the_nearest(acme: Run) -> None:

@@ -22,8 +22,8 @@ def acme(store: Run) -> Run:
 
 
 def test_command__needs_no_key_although_the_server_does(acme: Run) -> None:
-    made = acme("contacts", "create", "email=ann@example.com", "cf.Seats=40", *ACME, "--json", env={"TOUCHBASE_AUTH": "api-key"})
-    shown = acme("contacts", "get", str(json.loads(made.stdout)["id"]), *ACME, "--json")
+    created = acme("contacts", "create", "email=ann@example.com", "cf.Seats=40", *ACME, "--json", env={"TOUCHBASE_AUTH": "api-key"})
+    shown = acme("contacts", "get", str(json.loads(created.stdout)["id"]), *ACME, "--json")
 
     assert json.loads(shown.stdout)["contact_custom_fields"] == {"Seats": "40"}
 
@@ -35,7 +35,7 @@ def test_command__makes_no_client_and_works_for_a_suspended_one(acme: Run) -> No
 
     assert (unknown.exit_code, unknown.output) == (1, "Error: there is no client 'nobody': `touchbase clients list` shows all\n")
     assert created.exit_code == 0, created.output
-    assert [each["client_id"] for each in json.loads(acme("clients", "list", "--json").stdout)] == ["acme"]
+    assert [item["client_id"] for item in json.loads(acme("clients", "list", "--json").stdout)] == ["acme"]
 
 
 def test_command__stores_no_response_and_leaves_no_thread(acme: Run) -> None:
@@ -45,7 +45,7 @@ def test_command__stores_no_response_and_leaves_no_thread(acme: Run) -> None:
     erased = json.loads(acme("persons", "erase", "--email", "ann@example.com", *ACME, "--yes", "--json").stdout)
 
     assert erased["removed"].get("kept_answers", 0) == 0
-    assert [each.name for each in {*threading.enumerate()} - before if each.name == "application"] == []
+    assert [item.name for item in {*threading.enumerate()} - before if item.name == "application"] == []
 
 
 def test_fault__names_the_option_and_is_a_usage_error(acme: Run) -> None:
@@ -96,8 +96,8 @@ def test_list__goes_on_behind_an_id(acme: Run) -> None:
         acme("suppressions", "add", f"{name}@example.com", *ACME)
 
     first = acme("suppressions", "list", *ACME, "--limit", "2")
-    ids = [each["id"] for each in json.loads(acme("suppressions", "list", *ACME, "--json").stdout)]
+    ids = [item["id"] for item in json.loads(acme("suppressions", "list", *ACME, "--json").stdout)]
     last = json.loads(acme("suppressions", "list", *ACME, "--after", str(ids[1]), "--json").stdout)
 
     assert first.stderr == f"there are more: --after {ids[1]}\n"
-    assert [each["id"] for each in last] == [ids[2]]
+    assert [item["id"] for item in last] == [ids[2]]

@@ -23,7 +23,7 @@ def execute_sql(statement: str) -> None:
 
 
 def states(store: Run) -> list[str]:
-    return [each["state"] for each in json.loads(store("inbox", "list", "--json").output)]
+    return [item["state"] for item in json.loads(store("inbox", "list", "--json").output)]
 
 
 def test_inbox_groups__are_printed_as_a_table(store: Run) -> None:
@@ -51,11 +51,11 @@ def test_inbox_output__escapes_control_characters(store: Run) -> None:
     odd = "\x1b[2J\x07\x9b"
     keep(json.dumps([{"subscriptionType": f"deal.{odd}", "portalId": 1, "objectId": 1}], ensure_ascii=False).encode(), channel="crm")
     store("worker", "--once")
-    asked = [["list"], ["list", "--group"], ["show", "1"], ["replay", "1", "--dry-run"]]
+    requested = [["list"], ["list", "--group"], ["show", "1"], ["replay", "1", "--dry-run"]]
 
-    told = [store("inbox", *each).output for each in asked]
+    outputs = [store("inbox", *item).output for item in requested]
 
-    assert [("deal.\\x1b[2J\\x07\\x9b" in each, "\x1b" in each) for each in told] == [(True, False)] * 4
+    assert [("deal.\\x1b[2J\\x07\\x9b" in output, "\x1b" in output) for output in outputs] == [(True, False)] * 4
 
 
 @pytest.mark.parametrize("command", ["list", "replay"])
@@ -73,7 +73,7 @@ def test_inbox_groups__are_printed_as_json(store: Run) -> None:
 
     groups = json.loads(store("inbox", "list", "--group", "--state", "unrecognised", "--json").output)
 
-    assert [(each["count"], each["event"], each["keys"], each["example_id"]) for each in groups] == [(2, None, ["what"], numbers[-1])]
+    assert [(group["count"], group["event"], group["keys"], group["example_id"]) for group in groups] == [(2, None, ["what"], numbers[-1])]
     assert groups[0]["reason"]
 
 
@@ -106,17 +106,17 @@ def test_inbox_replay__since_takes_only_later_deliveries(store: Run) -> None:
     store("worker", "--once")
 
     none = store("inbox", "replay", "--since", DAY_AFTER_EPOCH)
-    one = store("inbox", "replay", "--received-since", "1970-01-01T00:00:00z")
+    first_store = store("inbox", "replay", "--received-since", "1970-01-01T00:00:00z")
 
-    assert (none.output, one.output) == ("0 deliveries will be applied again\n", "1 delivery will be applied again\n")
+    assert (none.output, first_store.output) == ("0 deliveries will be applied again\n", "1 delivery will be applied again\n")
 
 
 def test_inbox_list__since_shows_only_later_deliveries(store: Run) -> None:
     keep(NONSENSE)
 
-    found = [json.loads(store("inbox", "list", "--json", "--since", since).output) for since in (DAY_AFTER_EPOCH, "1970-01-01")]
+    documents = [json.loads(store("inbox", "list", "--json", "--since", since).output) for since in (DAY_AFTER_EPOCH, "1970-01-01")]
 
-    assert [len(each) for each in found] == [0, 1]
+    assert [len(document) for document in documents] == [0, 1]
 
 
 def test_since_option__accepts_a_duration(store: Run) -> None:
@@ -124,10 +124,12 @@ def test_since_option__accepts_a_duration(store: Run) -> None:
     three_hours_ago = time.time_ns() // 1000 - 3 * 3_600_000_000
     execute_sql(f"UPDATE delivery SET received_us = {three_hours_ago}")
 
-    found = [json.loads(store("inbox", "list", "--json", "--since", since).output) for since in ("2h", "150m", "200m", "4h", "999999999d")]
+    documents = [
+        json.loads(store("inbox", "list", "--json", "--since", since).output) for since in ("2h", "150m", "200m", "4h", "999999999d")
+    ]
     replayed = [store("inbox", "replay", "--since", since).output.split()[0] for since in ("2h", "1d")]
 
-    assert [len(each) for each in found] == [0, 0, 1, 1, 1]
+    assert [len(document) for document in documents] == [0, 0, 1, 1, 1]
     assert replayed == ["0", "1"]
 
 
@@ -198,11 +200,11 @@ def test_inbox_replay__that_is_interrupted_says_how_to_go_on(store: Run, monkeyp
         patched.setattr("touchbase.inbox.replay.replay_page", stopped)
         patched.setattr(service.pages, "__defaults__", (None, 2))
         result = store("inbox", "replay", "--state", "unrecognised")
-    rest = store("inbox", "replay", "--state", "unrecognised", "--from", "acme:4")
+    remaining_store = store("inbox", "replay", "--state", "unrecognised", "--from", "acme:4")
 
     assert result.exit_code == 130
     assert "stopped after 2 of 6; go on with --from acme:4" in result.stderr
-    assert rest.output == "4 deliveries will be applied again\n"
+    assert remaining_store.output == "4 deliveries will be applied again\n"
     assert states(store) == ["received"] * 6
 
 
@@ -221,14 +223,14 @@ def test_verify__reports_a_difference_and_fails(store: Run) -> None:
     store("worker", "--once")
     execute_sql("UPDATE contact SET status = 'won' WHERE id = 1")
 
-    whole, one, none = store("verify"), store("verify", "--client", "acme"), store("verify", "--client", "other")
+    full_store, first_store, none = store("verify"), store("verify", "--client", "acme"), store("verify", "--client", "other")
 
-    assert whole.output.splitlines() == [
+    assert full_store.output.splitlines() == [
         "acme: contact 1: contact_status is 'won', and must be 'contacted'",
         "verified 2 contacts, 0 companies, 2 events: 1 differences",
     ]
-    assert (whole.exit_code, one.exit_code, none.exit_code) == (1, 1, 0)
-    assert "verified 1 contacts" in one.output
+    assert (full_store.exit_code, first_store.exit_code, none.exit_code) == (1, 1, 0)
+    assert "verified 1 contacts" in first_store.output
 
 
 def test_inbox_list__problems_shows_deliveries_with_a_problem(store: Run) -> None:

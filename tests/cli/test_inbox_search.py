@@ -28,7 +28,7 @@ def replied(store: Run) -> Run:
 
 
 def ids(run: Run, *arguments: str) -> list[int]:
-    return [each["id"] for each in json.loads(run("inbox", "list", "--json", *arguments).stdout)]
+    return [item["id"] for item in json.loads(run("inbox", "list", "--json", *arguments).stdout)]
 
 
 def test_inbox_list__finds_deliveries_by_person_text_event_and_time(replied: Run) -> None:

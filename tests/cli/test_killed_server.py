@@ -27,8 +27,8 @@ def create(server: Server, key: str) -> tuple[int, bool, dict[str, Any]]:
 
 
 def contacts(server: Server) -> list[dict[str, Any]]:
-    found: list[dict[str, Any]] = json.loads(server.get(f"{CONTACTS}?limit=200")[1])["data"]
-    return found
+    item: list[dict[str, Any]] = json.loads(server.get(f"{CONTACTS}?limit=200")[1])["data"]
+    return item
 
 
 @pytest.fixture(params=["sqlite", "postgresql"])
@@ -39,16 +39,16 @@ def database(request: pytest.FixtureRequest) -> list[str]:
 
 def test_killed_server__repeats_a_stored_response_after_the_restart(serve: Serve, database: list[str]) -> None:  # noqa: F811
     first = serve(*database)
-    made = create(first, "k")
+    created = create(first, "k")
     first.process.kill()
     first.process.wait(10)
 
     second = serve(*database)
     again = create(second, "k")
 
-    assert (made[:2], again[:2]) == ((201, False), (201, True))
-    assert made[2] == again[2]
-    assert contacts(second) == [made[2]]
+    assert (created[:2], again[:2]) == ((201, False), (201, True))
+    assert created[2] == again[2]
+    assert contacts(second) == [created[2]]
 
 
 def test_killed_server__neither_loses_nor_duplicates_retried_requests(
@@ -70,10 +70,10 @@ def test_killed_server__neither_loses_nor_duplicates_retried_requests(
         for caller in callers:
             caller.join(60)
 
-    found = contacts(servers[-1])
+    result = contacts(servers[-1])
     assert len(answers) == 3 * 4 * EACH
-    assert {each["first_name"]: each for each in found} == answers
-    assert len(found) == len(answers)
+    assert {contact["first_name"]: contact for contact in result} == answers
+    assert len(result) == len(answers)
 
 
 def _send(servers: list[Server], name: str, answers: dict[str, dict[str, Any]], enough: Event, up: Event) -> None:

@@ -55,9 +55,9 @@ def test_list__has_the_filters_of_the_api(store: Run, options: list[str]) -> Non
     assert store("clients", "add", "acme").exit_code == 0
     run_now(_fill_differently())
 
-    found, others = (store("messages", "list", *ACME, *given, "--json") for given in (options, []))
+    result, others = (store("messages", "list", *ACME, *option, "--json") for option in (options, []))
 
-    assert [one["subject"] for one in json.loads(found.stdout)] == ["Mail 1"]
+    assert [item["subject"] for item in json.loads(result.stdout)] == ["Mail 1"]
     assert len(json.loads(others.stdout)) == 2
     assert json.loads(store("messages", "list", *ACME, "--until", "1970-01-01T00:00:00Z", "--json").stdout) == []
 

@@ -61,7 +61,7 @@ def terminal(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_json_option__exists_on_every_command_but_those_listed() -> None:
-    without = {name for name, command in commands(cli) if "--json" not in [word for each in command.params for word in each.opts]}
+    without = {name for name, command in commands(cli) if "--json" not in [word for param in command.params for word in param.opts]}
 
     assert without == WITHOUT_JSON
 
@@ -181,8 +181,8 @@ def wide(store: Run) -> str:
         assert client is not None
         headers = {"user-agent": "a sender of many words " * 9}
         cause = max(CAUSES, key=len)
-        one = RefusedWebhook(client.number, 1, "email_campaign", cause, "activecampaign", 123_456, headers, client_id)
-        await opened.write(store_refusals(client.number, [one]))
+        refused_webhook = RefusedWebhook(client.number, 1, "email_campaign", cause, "activecampaign", 123_456, headers, client_id)
+        await opened.write(store_refusals(client.number, [refused_webhook]))
         await opened.close()
 
     asyncio.run(refuse())
@@ -229,8 +229,12 @@ def test_json_option__prints_one_document_for_every_command(store: Run, tmp_path
     assert successor["replaces"] == key["key_id"]
     assert answer("keys", "show", str(key["key_id"]))["replaced_by"] == successor["key_id"]
     assert answer("keys", "revoke", str(successor["key_id"]))["state"] == "revoked"
-    made = answer("connections", "add", *client, "--tool", "hubspot", "--generate-secret")
-    assert (made["webhook_path"], made["secret"], bool(made["generated_secret"])) == ("/public/crm-webhook/acme", "set", True)
+    new_answer = answer("connections", "add", *client, "--tool", "hubspot", "--generate-secret")
+    assert (new_answer["webhook_path"], new_answer["secret"], bool(new_answer["generated_secret"])) == (
+        "/public/crm-webhook/acme",
+        "set",
+        True,
+    )
     assert answer("connections", "remove", *client, "--tool", "hubspot") == {"client_id": "acme", "channel": "crm", "tool": "hubspot"}
     assert answer("inbox", "replay", "1", "--dry-run")["would"] == {
         "outcomes": {"applied": 1}, "records_made": 0, "records_changed": 0, "fields": {},
@@ -264,7 +268,7 @@ def test_verify_json__contains_the_differences(store: Run) -> None:
     document = json.loads(result.stdout)
 
     assert result.exit_code == 1
-    assert [(one["client_id"], one["found"]) for one in document["differences"]] == [("acme", "'unheard of'")]
+    assert [(difference["client_id"], difference["found"]) for difference in document["differences"]] == [("acme", "'unheard of'")]
 
 
 @pytest.mark.parametrize(

@@ -49,9 +49,9 @@ def test_persons_erase__reports_what_it_removed_and_leaves_no_trace(filled: Run)
 
 
 def test_persons_erase_dry_run__reports_and_removes_nothing(filled: Run) -> None:
-    told = filled("persons", "erase", *WHO, "--dry-run").output
+    output = filled("persons", "erase", *WHO, "--dry-run").output
 
-    assert told == "would remove: 1 contacts, 1 events of the timeline, 2 bodies of deliveries\n"
+    assert output == "would remove: 1 contacts, 1 events of the timeline, 2 bodies of deliveries\n"
     assert asyncio.run(find_in_database(URL, "goldfinch")) != []
 
 
@@ -109,9 +109,9 @@ def test_persons_erase_lift__changes_nothing_in_a_dry_run_or_without_an_erasure(
 
 @pytest.mark.parametrize("how", ["--yes", "--dry-run"])
 def test_persons_erase__rejects_arguments_that_name_two_contacts(filled: Run, how: str) -> None:
-    (other,) = [each["id"] for each in exported(filled) if each["email"] == "contact@example.com"]
+    (second,) = [item["id"] for item in exported(filled) if item["email"] == "contact@example.com"]
 
-    result = filled("persons", "erase", *WHO, "--id", str(other), how)
+    result = filled("persons", "erase", *WHO, "--id", str(second), how)
 
     assert result.exit_code == 1
     assert "these are several contacts" in result.output
@@ -188,7 +188,7 @@ def test_persons_export__writes_one_persons_data_as_json(filled: Run, tmp_path: 
     assert json.loads((tmp_path / "person.json").read_text()) == printed
     assert printed["contact"]["email"] == "goldfinch@example.com"
     assert len(printed["timeline"]) == len(printed["deliveries"]) == 3
-    assert all("goldfinch" in each["body"]["content"] for each in printed["deliveries"])
+    assert all("goldfinch" in delivery["body"]["content"] for delivery in printed["deliveries"])
 
 
 def test_persons_export__writes_a_complete_private_file_or_none(

@@ -38,7 +38,7 @@ def filled(store: Run) -> Run:
 def test_list__takes_filters_and_an_order(filled: Run) -> None:
     result = filled("contacts", "list", "--client", "acme", "--filter", "contact_status[in]=new,won", "--sort", "-first_name", "--json")
 
-    assert [one["first_name"] for one in json.loads(result.stdout)] == ["Bert", "Anna"]
+    assert [item["first_name"] for item in json.loads(result.stdout)] == ["Bert", "Anna"]
     assert result.exit_code == 0
     both = filled("contacts", "list", "--client", "acme", "--filter", "company.cf.Industry[contains]=bank", "--filter", "first_name=CLEO")
     assert both.stdout.splitlines()[0].split() == ["ID", "EMAIL", "FIRST", "NAME", "LAST", "NAME", "STATUS", "LAST", "MAILED", "LAST",
@@ -47,8 +47,8 @@ def test_list__takes_filters_and_an_order(filled: Run) -> None:
 
 
 def test_search__finds_words(filled: Run) -> None:
-    found = {
-        words: [one["id"] for one in json.loads(filled(*words.split(), "--client", "acme", "--json").stdout)]
+    result = {
+        words: [item["id"] for item in json.loads(filled(*words.split(), "--client", "acme", "--json").stdout)]
         for words in (
             "contacts search ANN",
             "companies search bank first",
@@ -57,7 +57,7 @@ def test_search__finds_words(filled: Run) -> None:
         )
     }
 
-    assert [*found.values()] == [[1], [1], [2], []]
+    assert [*result.values()] == [[1], [1], [2], []]
 
 
 def test_list__says_that_there_are_more(filled: Run) -> None:

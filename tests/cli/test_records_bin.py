@@ -38,7 +38,7 @@ def filled(store: Run) -> Run:
 
 
 def ids(filled: Run, group: str = "contacts") -> list[int]:
-    return [one["id"] for one in json.loads(filled(group, "list", *ACME, "--json").stdout)]
+    return [item["id"] for item in json.loads(filled(group, "list", *ACME, "--json").stdout)]
 
 
 def test_survivorships__are_those_of_merges() -> None:
@@ -54,7 +54,7 @@ def test_delete__moves_into_the_bin_and_restore_back(filled: Run) -> None:
     restored = filled("contacts", "restore", "1", "3", *ACME, "--json")
 
     first, _, missing = json.loads(tried.stdout)
-    assert {each["field"]: each["previous"] for each in first["changed"]}["email"] == "jane@example.com"
+    assert {item["field"]: item["previous"] for item in first["changed"]}["email"] == "jane@example.com"
     assert (tried.exit_code, missing["problem"]["code"], before) == (1, "not_found", [1, 2, 3])
     assert (done.exit_code, done.stdout.splitlines(), left) == (0, ["deleted contact 1", "deleted contact 2"], [3])
     assert (again.exit_code, "was deleted" in again.stderr) == (1, True)
@@ -79,6 +79,6 @@ def test_duplicates__lists_pairs_with_scores(filled: Run) -> None:
     (pair,) = json.loads(filled("contacts", "duplicates", *ACME, "--min-score", "0.8", "--json").stdout)
     shown = filled("contacts", "duplicates", *ACME, "--min-score", "0.8").stdout.splitlines()
 
-    assert [one["id"] for one in pair["contacts"]] == [1, 2]
+    assert [contact["id"] for contact in pair["contacts"]] == [1, 2]
     assert (pair["score"] >= 0.8, len(shown), "Jane Doe" in shown[1]) == (True, 2, True)
     assert filled("companies", "duplicates", *ACME, "--min-score", "1").stderr == "no pair of records seems to be one\n"

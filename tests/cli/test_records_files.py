@@ -31,11 +31,11 @@ def test_import__previews_maps_and_runs_dry(store: Run) -> None:
     store("clients", "add", "acme")
     Path("leads.csv").write_text(FILE)
 
-    seen = store("contacts", "import", "leads.csv", "--client", "acme", "--preview", "--map", "Website=cf.Web")
+    observed = store("contacts", "import", "leads.csv", "--client", "acme", "--preview", "--map", "Website=cf.Web")
     dry = store("contacts", "import", "leads.csv", "--client", "acme", "--dry-run")
     wrong = store("contacts", "import", "leads.csv", "--client", "acme", "--map", "Emial=email")
 
-    assert "Website     cf.Web      x.example" in seen.output
+    assert "Website     cf.Web      x.example" in observed.output
     assert "created            1\n" in dry.output
     assert store("contacts", "export", "--client", "acme").stdout.count("\n") == 1
     assert wrong.exit_code == 2
@@ -47,12 +47,12 @@ def test_import__reads_another_row_with_another_encoding_and_reports_every_row(s
     Path("leads.csv").write_bytes("a#b#c#d\nE-mail#First#Status#Last mailed\njane@example.com#Zoë#Contacted#11/12/2025\n".encode("cp850"))
     read = ("contacts", "import", "leads.csv", "--client", "acme", "--header-row", "2", "--encoding", "cp850", "--delimiter", "#")
 
-    seen = store(*read, "--preview")
+    observed = store(*read, "--preview")
     done = store(*read, "--report", "report.csv", "--no-join-statuses", "--repeated", "last")
     shown = store("contacts", "list", "--client", "acme", "--json")
 
-    assert "dates of 'Last mailed' such as 11/12/2025: left out: state --day-order" in seen.output
-    assert "one status: Contacted -> contacted" in seen.output
+    assert "dates of 'Last mailed' such as 11/12/2025: left out: state --day-order" in observed.output
+    assert "one status: Contacted -> contacted" in observed.output
     assert "cells_left_out     1\n" in done.output
     assert Path("report.csv").read_text("utf-8-sig").splitlines()[0] == "row,outcome,id,column,value,reason"
     assert "3,cells_left_out,,Last mailed,11/12/2025," in Path("report.csv").read_text()

@@ -59,7 +59,7 @@ BODIES = [b"", b"{", b"[]", b'{"email": "contact@example.com"}', b'{"first_name"
 def operations() -> Iterator[tuple[str, str]]:
     """Every method and address of the description, of the operator's calls, and some that are not there."""
     for path, item in description(__version__, keys_needed=True)["paths"].items():
-        known = {
+        expected = {
             "client_id": CLIENT,
             "channel": "crm",
             "tool": "hubspot",
@@ -79,7 +79,7 @@ def operations() -> Iterator[tuple[str, str]]:
             continue  # the client is what the calls are about
         for method in ("get", "post", "put", "patch", "delete"):
             if method in item or method == "delete":
-                yield method.upper(), path.format(**known)
+                yield method.upper(), path.format(**expected)
     for path in ("/metrics", "/health/live", "/health/ready", "/openapi.json", "/docs", "/nowhere", "/admin/v1/clients/x/connections"):
         yield "GET", path
         yield "POST", path
@@ -93,8 +93,8 @@ def every_answer(server: Server, key: str) -> Iterator[tuple[str, bytes]]:
         for headers in (SENT, {**SENT, "Authorization": f"Bearer {key}", "X_Client_Id": CLIENT}, {"X_Api_Key": key}):
             for body in BODIES if method != "GET" else [b""]:
                 kinds = {"Content_Type": "application/json"} if body else {}
-                status, found, answer = called(server, method, f"{path}?{QUERY}", body, **headers, **kinds)
-                yield f"{method} {path} {body!r}", f"{status} {found}".encode() + answer
+                status, result, answer = called(server, method, f"{path}?{QUERY}", body, **headers, **kinds)
+                yield f"{method} {path} {body!r}", f"{status} {result}".encode() + answer
 
 
 def connecting_answers(server: Server, key: str) -> Iterator[tuple[str, bytes]]:
@@ -124,8 +124,8 @@ def connecting_answers(server: Server, key: str) -> Iterator[tuple[str, bytes]]:
         (f"?token={SECRET}", {}), (f"?token={SECRET}x", {}), ("", {"X_Token": NEXT}), ("", {"Authorization": f"Bearer {SECRET}"}),
         (f"?{QUERY}", SENT),
     ):  # fmt: skip
-        status, found, answer = called(server, "POST", hook + query, event.replace(b":9,", b":%d," % len(query)), **headers)
-        yield f"POST {hook}{query}", f"{status} {found}".encode() + answer
+        status, result, answer = called(server, "POST", hook + query, event.replace(b":9,", b":%d," % len(query)), **headers)
+        yield f"POST {hook}{query}", f"{status} {result}".encode() + answer
     for path in (
         f"{base}/connections",
         f"{base}/connections/crm/hubspot",
@@ -183,11 +183,11 @@ class Crashing:
     def __init__(self, kind: type[Exception]) -> None:
         self._kind = kind
 
-    async def _fail(self, *given: Any) -> Any:
+    async def _fail(self, *value: Any) -> Any:
         try:
             raise ConnectionError(f"could not connect with {PASSWORD}")
         except ConnectionError as error:
-            raise self._kind(f"failed on {given} beside postgresql://user:{PASSWORD}@db/x") from error
+            raise self._kind(f"failed on {value} beside postgresql://user:{PASSWORD}@db/x") from error
 
     read = write = work = dry_run = migrate = check = _fail
 

@@ -153,9 +153,9 @@ def test_open_mode__on_a_public_address_prints_a_warning(serve: Serve) -> None:
 @pytest.mark.slow
 def test_serve__finishes_a_client_deletion_and_records_key_use(serve: Serve, run: Run) -> None:
     server = serve("--auth", "api-key")
-    found = re.search(r"key +(tb_\w+)", server.banner)
-    assert found
-    sent = {"Authorization": f"Bearer {found[1]}"}
+    result = re.search(r"key +(tb_\w+)", server.banner)
+    assert result
+    sent = {"Authorization": f"Bearer {result[1]}"}
     run("clients", "add", "acme")
     created = [server.post("/public/v2/contacts", {"email": f"{n}@example.com"}, **sent, **{"X-Client-Id": "acme"})[0] for n in range(3)]
 
@@ -197,7 +197,7 @@ def test_connection__verifies_webhooks_and_maps_statuses_in_a_running_server(ser
     assert (connected.exit_code, refused, taken) == (0, 401, [200, 200])
     assert challenge == (200, {"challenge": "abc"})
     assert json.loads(contacts)["data"][0]["contact_status"] == "customer"
-    assert {(each["tool"], each["verified"]) for each in json.loads(listed)["data"]} == {("hubspot", True)}
+    assert {(item["tool"], item["verified"]) for item in json.loads(listed)["data"]} == {("hubspot", True)}
     assert '\ntouchbase_deliveries_refused_total{cause="not_verified",channel="crm",' in counted
     assert (gone, nothing) == (204, "")
     assert "https://hooks.example.com/public/crm-webhook/CLIENT" in server.banner
@@ -221,7 +221,7 @@ def test_body_limits__are_those_of_the_options(serve: Serve, run: Run) -> None:
     assert [created[0], refused[0], taken[0], too_long[0]] == [201, 413, 200, 413]
     assert refused[1]["detail"] == "the body may have at most 30 bytes"
     assert too_long[1]["detail"] == "the body may have at most 60 bytes"
-    assert [each["size"] for each in json.loads(listed.output)] == [len(json.dumps(webhook))]
+    assert [item["size"] for item in json.loads(listed.output)] == [len(json.dumps(webhook))]
 
 
 @pytest.mark.slow
@@ -231,7 +231,7 @@ def test_second_server__on_one_file_is_reported(serve: Serve) -> None:
 
     second = serve()
     created = [server.post("/public/v2/contacts", {"email": f"{n}@example.com"})[0] for n, server in enumerate((first, second))]
-    told, counted = second.log(), second.get("/metrics")[1]
+    reported, counted = second.log(), second.get("/metrics")[1]
     first.stop()
     second.process.kill()
     second.process.wait()
@@ -239,8 +239,8 @@ def test_second_server__on_one_file_is_reported(serve: Serve) -> None:
     third.stop()
 
     assert "another server" not in alone + third.log()
-    assert "another server uses touchbase.db too" in told
-    assert "stop one of them" in told
+    assert "another server uses touchbase.db too" in reported
+    assert "stop one of them" in reported
     assert "\ntouchbase_store_warnings 1.0\n" in counted
     assert created == [201, 201]
 
@@ -258,11 +258,11 @@ def test_worker__next_to_a_server_that_applies_the_inbox_is_reported(
     assert work.stdout is not None
     begun = work.stdout.readline()
     work.terminate()
-    _, told = work.communicate(timeout=10)
+    _, communicate = work.communicate(timeout=10)
 
     assert "stop it with Ctrl+C" in begun
     assert work.returncode == 0
-    assert ("another process applies the inbox of touchbase.db too" in told) is warned
+    assert ("another process applies the inbox of touchbase.db too" in communicate) is warned
 
 
 @pytest.mark.slow
@@ -312,8 +312,8 @@ def test_serve__rejects_invalid_options_in_one_line(run: Run, arguments: list[st
 
 
 def test_serve__reports_a_port_in_use_in_one_line(run: Run) -> None:
-    with socket.create_server(("127.0.0.1", 0)) as other:
-        result = run("serve", "--port", str(other.getsockname()[1]))
+    with socket.create_server(("127.0.0.1", 0)) as other_server:
+        result = run("serve", "--port", str(other_server.getsockname()[1]))
 
     assert result.exit_code == 1
     assert "Address already in use" in result.output
@@ -327,20 +327,20 @@ def test_banner__warns_of_an_in_memory_store(database: str, ends: bool) -> None:
     from touchbase.config import Settings
 
     with socket.create_server(("127.0.0.1", 0)) as listener:
-        told = banner(Settings.read({}, database=database), listener, None)
+        reported = banner(Settings.read({}, database=database), listener, None)
 
-    assert ("all data is lost when this process ends" in told) is ends
+    assert ("all data is lost when this process ends" in reported) is ends
 
 
 def test_public_address__requires_api_keys_unless_disabled(run: Run) -> None:
     from touchbase.config import Settings
 
     public = Settings.read({}, host="0.0.0.0")
-    told = Settings.read({}, host="0.0.0.0", auth="none", allow_unauthenticated=True)
+    reported = Settings.read({}, host="0.0.0.0", auth="none", allow_unauthenticated=True)
 
     assert not public.open_mode
-    assert told.open_mode
-    told.check_serving()
+    assert reported.open_mode
+    reported.check_serving()
 
 
 def test_preview__does_not_import_the_server() -> None:

@@ -156,8 +156,12 @@ def test_open_mode__rejects_a_host_name_that_resolves_outside_loopback(address: 
 def test_origin_guard__is_needed_only_in_default_open_mode() -> None:
     assert Settings.read({}).needs_origin_guard
     assert "hooks.example.com" in Settings.read({}, public_url="https://Hooks.example.com/x").own_names
-    for other in ({"auth": "api-key"}, {"allow_unauthenticated": True}, {"host": "0.0.0.0", "auth": "none", "allow_unauthenticated": True}):
-        assert not Settings.read({}, **other).needs_origin_guard
+    for second in (
+        {"auth": "api-key"},
+        {"allow_unauthenticated": True},
+        {"host": "0.0.0.0", "auth": "none", "allow_unauthenticated": True},
+    ):
+        assert not Settings.read({}, **second).needs_origin_guard
 
 
 @pytest.mark.parametrize(
@@ -176,9 +180,9 @@ def test_origin_guard__is_needed_only_in_default_open_mode() -> None:
 )
 def test_public_url_elsewhere_or_trusted_proxies__require_api_keys(options: dict[str, str], is_open: bool) -> None:
     assert Settings.read({}, **options).open_mode is is_open
-    told = Settings.read({}, auth="none", allow_unauthenticated=True, **options)
-    told.check_serving()
-    assert told.open_mode
+    reported = Settings.read({}, auth="none", allow_unauthenticated=True, **options)
+    reported.check_serving()
+    assert reported.open_mode
     if not is_open:
         with pytest.raises(BadSettings, match="--auth api-key"):
             Settings.read({}, auth="none", **options).check_serving()
@@ -190,9 +194,9 @@ def test_auth_setting__accepts_its_old_values(old: str, auth: str) -> None:
 
 
 def test_body_limits__come_from_the_settings() -> None:
-    told = body_limits(Settings.read({"TOUCHBASE_MAX_API_BODY_BYTES": "10"}, max_webhook_body_bytes=20))
+    reported = body_limits(Settings.read({"TOUCHBASE_MAX_API_BODY_BYTES": "10"}, max_webhook_body_bytes=20))
 
-    assert (told.api_body_bytes, told.webhook_body_bytes) == (10, 20)
+    assert (reported.api_body_bytes, reported.webhook_body_bytes) == (10, 20)
     assert body_limits(Settings()) == RequestLimits()
 
 

@@ -29,7 +29,7 @@ def two(serve: Serve, postgres_url: str) -> Server:
 
 def processes(server: Server) -> list[int]:
     pid = server.process.pid
-    return [int(each) for each in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
+    return [int(word) for word in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
 
 
 def metrics(server: Server) -> dict[str, float]:
@@ -39,32 +39,32 @@ def metrics(server: Server) -> dict[str, float]:
 
 def until(server: Server, holds: Callable[[dict[str, float]], bool]) -> dict[str, float]:
     """The first metrics of which this holds: the test's time limit ends it otherwise."""
-    while not holds(found := metrics(server)):
+    while not holds(result := metrics(server)):
         pass
-    return found
+    return result
 
 
 def folder_of(server: Server) -> Path:
-    pids = {str(each) for each in processes(server)}
-    while not (found := [file.parent for file in FOLDERS.glob("touchbase-metrics-*/*.pid") if file.read_text() in pids])[1:]:
+    pids = {str(process) for process in processes(server)}
+    while not (parents := [file.parent for file in FOLDERS.glob("touchbase-metrics-*/*.pid") if file.read_text() in pids])[1:]:
         pass
-    return found[0]
+    return parents[0]
 
 
 def counted(folder: Path, name: str, route: str) -> list[float]:
     """What each process alone has counted of this route."""
-    found = []
+    results = []
     files = list(folder.glob("histogram_*.db"))
     if len(files) < 2:
         return [0]
     for file in files:
-        samples = [each for metric in MultiProcessCollector.merge([str(file)]) for each in metric.samples]
-        found.append(sum(each.value for each in samples if each.name == name and each.labels["route"] == route))
-    return found
+        samples = [sample for metric in MultiProcessCollector.merge([str(file)]) for sample in metric.samples]
+        results.append(sum(sample.value for sample in samples if sample.name == name and sample.labels["route"] == route))
+    return results
 
 
 def test_metrics__add_up_what_each_process_counted(two: Server) -> None:
-    folder, created, told = folder_of(two), 0, list[float]()
+    folder, created, reported = folder_of(two), 0, list[float]()
     count = "touchbase_http_request_duration_seconds_count"
 
     def create(number: int) -> int:
@@ -74,29 +74,29 @@ def test_metrics__add_up_what_each_process_counted(two: Server) -> None:
         while not all(counted(folder, count, "/public/v2/contacts")):
             assert set(callers.map(create, range(created, created + 16))) == {201}
             created += 16
-        until(two, lambda found: found.get(CREATED) == created)
-        while not all(counted(folder, count, "/metrics")) or not told:
-            told += [found[CREATED] for found in callers.map(lambda _: metrics(two), range(16))]
-    found = metrics(two)
+        until(two, lambda result: result.get(CREATED) == created)
+        while not all(counted(folder, count, "/metrics")) or not reported:
+            reported += [item[CREATED] for item in callers.map(lambda _: metrics(two), range(16))]
+    matching_metrics = metrics(two)
 
-    assert set(told) == {created}
-    assert found[CREATED.replace("_count{", '_bucket{le="+Inf",')] == created
-    assert found['touchbase_build_info{version="0.1.0"}'] == 1
-    assert found["process_resident_memory_bytes"] > 2 * 20_000_000
+    assert set(reported) == {created}
+    assert matching_metrics[CREATED.replace("_count{", '_bucket{le="+Inf",')] == created
+    assert matching_metrics['touchbase_build_info{version="0.1.0"}'] == 1
+    assert matching_metrics["process_resident_memory_bytes"] > 2 * 20_000_000
 
 
 def test_metrics__keep_the_counters_of_a_process_that_died(two: Server) -> None:
     before = processes(two)
     assert two.post("/public/v2/contacts", {"email": "contact@example.com"})[0] == 201
-    until(two, lambda found: found.get(CREATED) == 1)
+    until(two, lambda result: result.get(CREATED) == 1)
 
     for pid in before:
         os.kill(pid, signal.SIGKILL)
         while pid in processes(two) or len(processes(two)) < 2:
             pass
-    found = until(two, lambda found: found["touchbase_http_connections"] == 1)
+    matching_until = until(two, lambda result: result["touchbase_http_connections"] == 1)
 
-    assert found[CREATED] == 1
+    assert matching_until[CREATED] == 1
     assert set(processes(two)).isdisjoint(before)
 
 

@@ -30,7 +30,7 @@ def people(store: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
 def listed(run: Run, *options: str) -> dict[str, Any]:
     result = run("statuses", "list", *ACME, *options, "--json")
     assert result.exit_code == 0, result.output
-    return {each["name"]: each for each in json.loads(result.stdout)}
+    return {item["name"]: item for item in json.loads(result.stdout)}
 
 
 def test_rename__shows_what_would_change_then_changes_it(people: Run) -> None:
@@ -70,6 +70,6 @@ def test_statuses_commands__merge_add_and_remove(people: Run) -> None:
     assert "merge it into another one first" in in_use.output
     assert (merged["job"]["kind"], merged["job"]["progress"]["changed"]) == ("contacts.merge_statuses", 1)
     assert removed.output == "removed: bounced\n"
-    assert [name for name, one in listed(people).items() if one["declared"]] == ["Won", "contacted", "do_not_contact", "replied"]
+    assert [name for name, value in listed(people).items() if value["declared"]] == ["Won", "contacted", "do_not_contact", "replied"]
     assert people("statuses", "rename", *ACME, "Won", " ").exit_code == 2
     assert listed(people, "--kind", "companies")["replied"]["records"] == 0

@@ -34,7 +34,7 @@ def test_addresses__are_added_listed_and_removed(lists: Run) -> None:
     assert added.output == "created: jane@example.com (legal)\ncreated: rival.example (legal)\n"
     assert again.output == "unchanged: jane@example.com (legal)\n"
     assert "jane@example.com" in listed
-    assert [(each["kind"], each["value"], each["source"], each["note"]) for each in shown(lists)] == [
+    assert [(item["kind"], item["value"], item["source"], item["note"]) for item in shown(lists)] == [
         ("email", "jane@example.com", "person", "letter"),
         ("domain", "rival.example", "person", "letter"),
     ]
@@ -50,16 +50,16 @@ def test_list__is_filtered_and_comes_in_pages(lists: Run) -> None:
     first = lists("suppressions", "list", *ACME, "--limit", "2")
 
     assert f"there are more: --after {shown(lists)[1]['id']}" in first.stderr
-    assert [each["value"] for each in shown(lists, *ACME, "--after", str(shown(lists)[1]["id"]))] == ["joe@example.com"]
-    assert [each["value"] for each in shown(lists, *ACME, "--kind", "domain")] == ["rival.example"]
-    assert [each["value"] for each in shown(lists, *ACME, "--value", "JOE@example.com")] == ["joe@example.com"]
+    assert [item["value"] for item in shown(lists, *ACME, "--after", str(shown(lists)[1]["id"]))] == ["joe@example.com"]
+    assert [item["value"] for item in shown(lists, *ACME, "--kind", "domain")] == ["rival.example"]
+    assert [item["value"] for item in shown(lists, *ACME, "--value", "JOE@example.com")] == ["joe@example.com"]
 
 
 def test_installation__has_a_list_of_its_own(lists: Run) -> None:
     lists("suppressions", "add", "--installation", "rival.example")
 
     assert shown(lists) == []
-    assert [each["value"] for each in shown(lists, "--installation")] == ["rival.example"]
+    assert [item["value"] for item in shown(lists, "--installation")] == ["rival.example"]
     assert lists("suppressions", "remove", "--installation", "rival.example").exit_code == 0
     assert shown(lists, "--installation") == []
 
@@ -73,12 +73,12 @@ def test_file__is_imported_and_its_bad_rows_are_named(lists: Run) -> None:
     assert (result.exit_code, again.exit_code) == (1, 1)
     assert result.stdout == "2 created, 0 updated, 0 unchanged, 2 invalid\n"
     assert [line.partition(":")[0] for line in result.stderr.splitlines()] == ["line 5", "line 6"]
-    assert {each["value"]: (each["reason"], each["source"]) for each in shown(lists)} == {
+    assert {item["value"]: (item["reason"], item["source"]) for item in shown(lists)} == {
         "jane@example.com": ("legal", "import"),
         "joe@example.com": ("customer", "import"),
     }
-    made = json.loads(again.stdout)
-    assert (made["created"], made["unchanged"], len(made["errors"])) == (0, 2, 2)
+    document = json.loads(again.stdout)
+    assert (document["created"], document["unchanged"], len(document["errors"])) == (0, 2, 2)
 
 
 def test_file__with_an_entry_that_the_server_refuses_names_its_line_and_stores_the_others(lists: Run) -> None:
@@ -103,7 +103,7 @@ def test_file__may_have_one_column_without_a_name_and_any_delimiter(lists: Run, 
     result = lists("suppressions", "import", "-", *ACME, given=text)
 
     assert result.exit_code == 0, result.output
-    assert sorted(each["value"] for each in shown(lists)) == values
+    assert sorted(item["value"] for item in shown(lists)) == values
 
 
 def test_exported_file__is_imported_elsewhere_as_it_was(lists: Run) -> None:
@@ -114,11 +114,11 @@ def test_exported_file__is_imported_elsewhere_as_it_was(lists: Run) -> None:
     assert lists("suppressions", "import", "list.csv", "--installation").exit_code == 0
 
     compared = ("kind", "value", "reason", "note", "since", "until")
-    mine, theirs = ([{name: each[name] for name in compared} for each in shown(lists, *which)] for which in (ACME, ("--installation",)))
+    mine, theirs = ([{name: item[name] for name in compared} for item in shown(lists, *which)] for which in (ACME, ("--installation",)))
     assert mine == theirs
     assert Path("list.csv").read_text(encoding="utf-8").splitlines()[0] == "kind,value,reason,source,since,until,note"
     exported = json.loads(lists("suppressions", "export", *ACME, "--json").stdout)
-    assert [each["value"] for each in exported] == ["jane@example.com", "rival.example"]
+    assert [item["value"] for item in exported] == ["jane@example.com", "rival.example"]
     assert json.loads(lists("suppressions", "export", *ACME, "--kind", "linkedin_url", "--json").stdout) == []
 
 

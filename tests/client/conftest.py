@@ -85,25 +85,25 @@ def served(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFact
         databases = request.getfixturevalue("databases")
         databases.clean()
         database = databases.migrated
-    made = Served(database)
-    made.start()
-    yield made
-    made.stop()
+    created = Served(database)
+    created.start()
+    yield created
+    created.stop()
 
 
 @pytest.fixture
 def admin(served: Served) -> Iterator[Touchbase]:
     """An administrator of the server."""
-    with Touchbase(served.url, served.key, retries=QUICK) as made:
-        yield made
+    with Touchbase(served.url, served.key, retries=QUICK) as touchbase:
+        yield touchbase
 
 
 @pytest.fixture
 def client_id(admin: Touchbase) -> str:
     """A new client of the server."""
-    made = f"acme-{next(NUMBERS)}"
-    admin.admin.clients.create({"client_id": made, "name": "Acme"})
-    return made
+    created = f"acme-{next(NUMBERS)}"
+    admin.admin.clients.create({"client_id": created, "name": "Acme"})
+    return created
 
 
 @pytest.fixture
@@ -115,5 +115,5 @@ def tb(admin: Touchbase, client_id: str) -> Touchbase:
 @pytest.fixture
 async def atb(served: Served, client_id: str) -> AsyncIterator[AsyncTouchbase]:
     """The same, asynchronously."""
-    async with AsyncTouchbase(served.url, served.key, client_id=client_id, retries=QUICK) as made:
-        yield made
+    async with AsyncTouchbase(served.url, served.key, client_id=client_id, retries=QUICK) as async_touchbase:
+        yield async_touchbase

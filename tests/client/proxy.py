@@ -69,13 +69,13 @@ class Proxy:
 
 def read_request(caller: socket.socket) -> bytes:
     """Read one request with its body."""
-    found = b""
-    while b"\r\n\r\n" not in found:
+    result = b""
+    while b"\r\n\r\n" not in result:
         piece = caller.recv(65_536)
         if not piece:
             return b""
-        found += piece
-    head, _, body = found.partition(b"\r\n\r\n")
+        result += piece
+    head, _, body = result.partition(b"\r\n\r\n")
     length = next((int(line.split(b":")[1]) for line in head.split(b"\r\n") if line.lower().startswith(b"content-length:")), 0)
     while len(body) < length:
         body += caller.recv(65_536)

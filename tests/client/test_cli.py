@@ -41,7 +41,7 @@ def test_records__are_created_changed_shown_listed_and_searched(run: Run, client
     company = json.loads(run("companies", "create", "domain=example.com", "name=First", *of).stdout)
 
     assert (document["contact_custom_fields"], changed["contact_custom_fields"]) == ({"Seats": "40"}, {})
-    assert "contact_status" in [each["field"] for each in said["changed"]]
+    assert "contact_status" in [item["field"] for item in said["changed"]]
     assert (changed["contact_status"], changed["first_name"]) == ("won", "")
     assert json.loads(run("contacts", "list", "--filter", "contact_status[in]=won,new", *of).stdout)[0]["id"] == document["id"]
     assert json.loads(run("contacts", "list", "--filter", "contact_status=new", *of).stdout) == []
@@ -68,14 +68,14 @@ def test_inbox__is_listed_shown_grouped_and_replayed(run: Run, client_id: str, a
 
     listed = json.loads(run("inbox", "list", "--client", client_id, "--json").stdout)
     by_person = json.loads(run("inbox", "list", "--client", client_id, "--email", "ann@example.com", "--json").stdout)
-    known = next(each for each in listed if each["tool"] == "instantly")
+    expected = next(item for item in listed if item["tool"] == "instantly")
 
     assert len(listed) == 2
-    assert [each["id"] for each in by_person] == [known["id"]]
+    assert [item["id"] for item in by_person] == [expected["id"]]
     assert "unrecognised" in run("inbox", "list", "--client", client_id).stdout
     assert "unrecognised" in run("inbox", "list", "--client", client_id, "--group").stdout
-    assert "ann@example.com" in run("inbox", "show", str(known["id"])).stdout
-    assert run("inbox", "replay", str(known["id"])).stdout == "1 delivery will be applied again\n"
+    assert "ann@example.com" in run("inbox", "show", str(expected["id"])).stdout
+    assert run("inbox", "replay", str(expected["id"])).stdout == "1 delivery will be applied again\n"
     assert (
         run("inbox", "replay", "--client", client_id, "--tool", "instantly", "--dry-run")
         .stdout.splitlines()[1]
@@ -85,10 +85,10 @@ def test_inbox__is_listed_shown_grouped_and_replayed(run: Run, client_id: str, a
 
 def test_events__are_listed_and_followed(run: Run, client_id: str, tb: Touchbase, monkeypatch: pytest.MonkeyPatch) -> None:
     tb.contacts.create({"email": "ann@example.com"})
-    follow, given = Follower.__next__, iter(range(1))
+    follow, indexes = Follower.__next__, iter(range(1))
 
     def once(self: Follower) -> object:
-        next(given)
+        next(indexes)
         return follow(self)
 
     monkeypatch.setattr(Follower, "__next__", once)
@@ -103,7 +103,7 @@ def test_events__are_listed_and_followed(run: Run, client_id: str, tb: Touchbase
 def test_jobs__are_listed_shown_and_cancelled(run: Run, client_id: str, tb: Touchbase) -> None:
     job = tb.imports.contacts(b"email\nann@example.com\n")
 
-    assert [each["id"] for each in json.loads(run("jobs", "list", "--client", client_id, "--json").stdout)] == [job["id"]]
+    assert [item["id"] for item in json.loads(run("jobs", "list", "--client", client_id, "--json").stdout)] == [job["id"]]
     assert "preview" in run("jobs", "list", "--client", client_id).stdout
     assert json.loads(run("jobs", "show", str(job["id"]), "--client", client_id, "--json").stdout)["state"] == "preview"
     assert run("jobs", "cancel", str(job["id"]), "--client", client_id).stdout == f"job {job['id']} is cancelled\n"
@@ -112,9 +112,9 @@ def test_jobs__are_listed_shown_and_cancelled(run: Run, client_id: str, tb: Touc
 def test_key_of_one_client__needs_no_client_option(
     run: Run, client_id: str, admin: Touchbase, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    made = admin.admin.keys.create({"client_id": client_id, "name": "cli", "scopes": ["records:read", "records:write"]})
+    created = admin.admin.keys.create({"client_id": client_id, "name": "cli", "scopes": ["records:read", "records:write"]})
     monkeypatch.delenv("TOUCHBASE_KEY")
-    (tmp_path / "key").write_text(f"{made['key']}\n")
+    (tmp_path / "key").write_text(f"{created['key']}\n")
 
     assert run("--key-file", "key", "contacts", "create", "email=ann@example.com").exit_code == 0
     assert len(json.loads(run("contacts", "list", "--key-file", "key", "--json").stdout)) == 1

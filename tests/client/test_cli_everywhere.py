@@ -29,11 +29,11 @@ def run(served: Served, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
 
     def invoke(*arguments: str, status: int = 0, **more: str) -> Result:
         environment = {"TOUCHBASE_KEY": served.key}
-        found = CliRunner().invoke(
+        result = CliRunner().invoke(
             cli, ["--url", served.url, *arguments], catch_exceptions=False, prog_name="touchbase", env=environment, **more
         )
-        assert found.exit_code == status, found.output
-        return found
+        assert result.exit_code == status, result.output
+        return result
 
     return invoke
 
@@ -67,7 +67,7 @@ def test_keys__are_made_listed_rotated_and_revoked(run: Run, same: Callable[...,
 
 
 def test_clients__are_added_changed_and_deleted(run: Run, same: Callable[..., str], client_id: str, tmp_path: Path) -> None:
-    made = json.loads(run("clients", "add", f"{client_id}-two", "--name", "Two", "--json").stdout)
+    document = json.loads(run("clients", "add", f"{client_id}-two", "--name", "Two", "--json").stdout)
     again = run("clients", "add", f"{client_id}-two")
     (tmp_path / "settings.json").write_text('{"keep_bodies_days": 7}')
     configured = json.loads(run("clients", "configure", f"{client_id}-two", "settings.json", "--json").stdout)
@@ -76,7 +76,7 @@ def test_clients__are_added_changed_and_deleted(run: Run, same: Callable[..., st
     run("clients", "resume", f"{client_id}-two")
     run("clients", "rotate-id", f"{client_id}-two", "--to", f"{client_id}-three")
 
-    assert made["log_name"]
+    assert document["log_name"]
     assert again.stderr.endswith("exists and is not changed\n")
     assert configured["settings"]["keep_bodies_days"] == 7
     assert "Second" in same("clients", "show", f"{client_id}-three")
@@ -88,24 +88,24 @@ def test_clients__are_added_changed_and_deleted(run: Run, same: Callable[..., st
 
 def test_records__are_deleted_restored_merged_and_paired(run: Run, same: Callable[..., str], client_id: str, tb: Touchbase) -> None:
     of = ("--client", client_id)
-    one, two, three = (
+    first, two, three = (
         str(tb.contacts.create({"email": f"{name}@example.com", "first_name": "Ann", "last_name": "Lee"})["id"]) for name in ("a", "b", "c")
     )
 
     pairs = same("contacts", "duplicates", *of)
-    tried = run("contacts", "delete", one, "--dry-run", *of)
-    deleted = run("contacts", "delete", one, "4711", *of, status=1)
-    restored = run("contacts", "restore", one, *of)
-    preview = run("contacts", "merge", one, two, "--dry-run", *of)
-    merged = json.loads(run("contacts", "merge", one, two, "--json", *of).stdout)
+    tried = run("contacts", "delete", first, "--dry-run", *of)
+    deleted = run("contacts", "delete", first, "4711", *of, status=1)
+    restored = run("contacts", "restore", first, *of)
+    preview = run("contacts", "merge", first, two, "--dry-run", *of)
+    merged = json.loads(run("contacts", "merge", first, two, "--json", *of).stdout)
 
     assert pairs.count("Ann Lee") == 6
-    assert (tried.stdout, tried.stderr) == (f"deleted contact {one}\n", "nothing was stored: --dry-run\n")
-    assert deleted.stdout == f"deleted contact {one}\n"
+    assert (tried.stdout, tried.stderr) == (f"deleted contact {first}\n", "nothing was stored: --dry-run\n")
+    assert deleted.stdout == f"deleted contact {first}\n"
     assert "4711" in deleted.stderr
-    assert restored.stdout == f"restored contact {one}\n"
-    assert preview.stderr == f"contact {two} would be merged into {one}\n"
-    assert (merged["merged"], merged["contact"]["id"]) == ([int(two)], int(one))
+    assert restored.stdout == f"restored contact {first}\n"
+    assert preview.stderr == f"contact {two} would be merged into {first}\n"
+    assert (merged["merged"], merged["contact"]["id"]) == ([int(two)], int(first))
     assert run("companies", "delete", three, *of, status=1).stdout == ""
 
 
@@ -180,12 +180,12 @@ def test_suppressions__are_added_imported_exported_and_removed(run: Run, same: C
 def test_endpoints__are_added_shown_and_changed(run: Run, same: Callable[..., str], client_id: str) -> None:
     of = ("--client", client_id)
 
-    made = json.loads(run("endpoints", "add", "https://hooks.example.com/in", "--type", "contact.replied", "--json", *of).stdout)
-    number = str(made["id"])
+    document = json.loads(run("endpoints", "add", "https://hooks.example.com/in", "--type", "contact.replied", "--json", *of).stdout)
+    number = str(document["id"])
     rotated = json.loads(run("endpoints", "rotate-secret", number, "--json", *of).stdout)
 
-    assert made["client_id"] == client_id
-    assert {made["secret"][:6], rotated["secret"][:6]} == {"whsec_"}
+    assert document["client_id"] == client_id
+    assert {document["secret"][:6], rotated["secret"][:6]} == {"whsec_"}
     assert "contact.replied" in same("endpoints", "list", *of)
     assert same("endpoints", "attempts", *of) == ""
     assert json.loads(run("endpoints", "preview", number, "--json", *of).stdout)["kind"] == "webhook"
@@ -198,14 +198,14 @@ def test_endpoints__are_added_shown_and_changed(run: Run, same: Callable[..., st
 
 def test_connections_messages_and_reports__are_read(run: Run, same: Callable[..., str], client_id: str, tb: Touchbase) -> None:
     of = ("--client", client_id)
-    made = json.loads(run("connections", "add", "--tool", "pipedrive", "--generate-secret", "--json", *of).stdout)
+    document = json.loads(run("connections", "add", "--tool", "pipedrive", "--generate-secret", "--json", *of).stdout)
     changed = run("connections", "add", "--tool", "pipedrive", "--setting", "create_unknown=false", *of).stdout
     contact = tb.contacts.create({"email": "ann@example.com", "contact_status": "new"})["id"]
     tomorrow = (datetime.now(UTC) + timedelta(days=1)).date().isoformat()
     tb.messages.create({"contact_id": contact, "direction": "received", "occurred_at": "2026-11-20T09:30:00Z", "text": "yes, please"})
 
-    assert made["generated_secret"]
-    assert made["webhook_path"] == f"/public/crm-webhook/{client_id}"
+    assert document["generated_secret"]
+    assert document["webhook_path"] == f"/public/crm-webhook/{client_id}"
     assert f"/public/crm-webhook/{client_id}" in changed
     assert "its secret is set" in changed
     assert json.loads(run("connections", "show", "--tool", "pipedrive", "--json", *of).stdout)["settings"]["create_unknown"] is False
@@ -274,7 +274,7 @@ def test_option_for_a_store__is_refused_with_a_server(run: Run, arguments: list[
     "arguments", [["statuses", "list"], ["endpoints", "resume", "1"], ["contacts", "delete", "1"], ["messages", "list"]]
 )
 def test_client__is_required_without_a_server(run: Run, arguments: list[str]) -> None:
-    found = CliRunner().invoke(cli, arguments, prog_name="touchbase")
+    result = CliRunner().invoke(cli, arguments, prog_name="touchbase")
 
-    assert found.exit_code == 2
-    assert "Missing option '--client'" in found.stderr
+    assert result.exit_code == 2
+    assert "Missing option '--client'" in result.stderr

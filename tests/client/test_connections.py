@@ -28,11 +28,13 @@ def certificate(tmp_path: Path) -> Path:
     """A certificate of this machine that no system trusts, with its key."""
     key, name = ec.generate_private_key(ec.SECP256R1()), x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, "touchbase")])
     now = datetime.datetime.now(datetime.UTC)
-    made = x509.CertificateBuilder(name, name, key.public_key(), 1, now - datetime.timedelta(1), now + datetime.timedelta(1))
-    made = made.add_extension(x509.SubjectAlternativeName([x509.IPAddress(ipaddress.ip_address("127.0.0.1"))]), critical=False)
-    made = made.add_extension(x509.BasicConstraints(ca=True, path_length=None), critical=True)
+    certificate_builder = x509.CertificateBuilder(name, name, key.public_key(), 1, now - datetime.timedelta(1), now + datetime.timedelta(1))
+    certificate_builder = certificate_builder.add_extension(
+        x509.SubjectAlternativeName([x509.IPAddress(ipaddress.ip_address("127.0.0.1"))]), critical=False
+    )
+    certificate_builder = certificate_builder.add_extension(x509.BasicConstraints(ca=True, path_length=None), critical=True)
     pem = key.private_bytes(serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption())
-    (tmp_path / "server.pem").write_bytes(pem + made.sign(key, hashes.SHA256()).public_bytes(serialization.Encoding.PEM))
+    (tmp_path / "server.pem").write_bytes(pem + certificate_builder.sign(key, hashes.SHA256()).public_bytes(serialization.Encoding.PEM))
     return tmp_path / "server.pem"
 
 
@@ -76,9 +78,9 @@ def test_https__trusts_given_certificates_and_refuses_others(certificate: Path) 
 
 def test_threads__share_one_client(tb: Touchbase) -> None:
     with ThreadPoolExecutor(8) as pool:
-        made = [*pool.map(lambda number: tb.contacts.create({"email": f"{number}@example.com"})["id"], range(24))]
+        created = [*pool.map(lambda number: tb.contacts.create({"email": f"{number}@example.com"})["id"], range(24))]
 
-    assert sorted(each["id"] for each in tb.contacts.iterate(limit=200)) == sorted(made)
+    assert sorted(item["id"] for item in tb.contacts.iterate(limit=200)) == sorted(created)
 
 
 def test_address__may_have_a_path() -> None:

@@ -19,15 +19,15 @@ CSV = "email,first_name\nben@example.com,Ben\ncid@example.com,Cid\n"
 
 
 def blocks() -> list[str]:
-    return [textwrap.dedent(each) for each in re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL)]
+    return [textwrap.dedent(item) for item in re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL)]
 
 
 def stop_after_stored_events(monkeypatch: pytest.MonkeyPatch) -> None:
     """A follower has no end; in the examples it ends after three events."""
-    follow, given = Follower.__next__, iter(range(3))
+    follow, indexes = Follower.__next__, iter(range(3))
 
     def until(self: Follower) -> Any:
-        next(given)
+        next(indexes)
         return follow(self)
 
     monkeypatch.setattr(Follower, "__next__", until)
@@ -67,7 +67,7 @@ def test_webhook_example__accepts_what_touchbase_signs(monkeypatch: pytest.Monke
 
     secret = new_secret()
     monkeypatch.setenv("TOUCHBASE_WEBHOOK_SECRET", secret)
-    (block,) = (each for each in blocks() if "verify_webhook" in each)
+    (block,) = (item for item in blocks() if "verify_webhook" in item)
     names: dict[str, Any] = {"__name__": "example"}
     exec("import os\n" + block, names)
     body = b'{"type": "contact.replied", "data": {}}'

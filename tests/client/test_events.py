@@ -34,7 +34,7 @@ def test_follow__gives_each_event_once_over_broken_connections(served: Served, t
         create(tb, 3)
         events.append(next(follower)["data"])
 
-    assert [each["object"]["email"] for each in events if each["object"]] == ["1@example.com", "2@example.com", "3@example.com"]
+    assert [event["object"]["email"] for event in events if event["object"]] == ["1@example.com", "2@example.com", "3@example.com"]
     assert follower.cursor == events[-1]["id"]
     assert "Going on after" in caplog.text
     assert served.key not in caplog.text
@@ -73,8 +73,8 @@ def test_follow_latest__misses_nothing_between_its_start_and_its_first_answer(se
 
 
 def test_follow__raises_what_does_not_pass(served: Served, admin: Touchbase, client_id: str) -> None:
-    made = admin.admin.keys.create({"client_id": client_id, "name": "writer", "scopes": ["records:write"]})
-    with Touchbase(served.url, made["key"]) as writer, pytest.raises(InsufficientScope):
+    created = admin.admin.keys.create({"client_id": client_id, "name": "writer", "scopes": ["records:write"]})
+    with Touchbase(served.url, created["key"]) as writer, pytest.raises(InsufficientScope):
         next(writer.events.follow())
     with pytest.raises(CursorExpired) as expired:
         next(admin.for_client(client_id).events.follow("evt_999999999"))
@@ -104,14 +104,14 @@ EVENTS = st.lists(st.tuples(st.integers(1, 99), st.text()), max_size=5)
 
 @given(EVENTS, st.lists(st.integers(1, 40), max_size=30), st.sampled_from(["\n", "\r\n"]))
 def test_stream__reads_the_same_events_for_any_division_into_pieces(events: list[tuple[int, str]], sizes: list[int], end: str) -> None:
-    made = [{"type": "contact.created", "data": {"id": f"evt_{number}", "text": text}} for number, text in events]
-    lines = ["retry: 2000", "", *(line for each in made for line in ("event: contact.created", f"data: {json.dumps(each)}", ""))]
+    created = [{"type": "contact.created", "data": {"id": f"evt_{number}", "text": text}} for number, text in events]
+    lines = ["retry: 2000", "", *(line for item in created for line in ("event: contact.created", f"data: {json.dumps(item)}", ""))]
     raw = end.join([*lines, ": the cursor is evt_100", "", ""]).encode()
     reader = Reader(None, None)
-    stream, found = Stream(reader), []
+    stream, result = Stream(reader), []
     for size in [*sizes, len(raw)]:
         piece, raw = raw[:size], raw[size:]
-        found += [*stream.read(piece)]
+        result += [*stream.read(piece)]
 
-    assert found == made
+    assert result == created
     assert reader.cursor == "evt_100"

@@ -15,15 +15,15 @@ CSV = b"email,first_name\n" + b"".join(b"%d@example.com,Ann\n" % number for numb
 
 def test_import__of_a_file_is_waited_for_with_its_progress(tb: Touchbase, tmp_path: Path) -> None:
     (tmp_path / "people.csv").write_bytes(CSV)
-    seen: list[str] = []
+    observed: list[str] = []
 
     preview = tb.imports.contacts(tmp_path / "people.csv")
     with pytest.raises(JobFailed, match=r"imports\.start"):
         tb.jobs.wait(preview["id"])
     tb.imports.start(preview["id"], {"mode": "upsert"})
-    job = tb.jobs.wait(preview["id"], seconds=60, progress=lambda job: seen.append(job["state"]))
+    job = tb.jobs.wait(preview["id"], seconds=60, progress=lambda job: observed.append(job["state"]))
 
-    assert (job["state"], job["progress"]["created"], seen[-1]) == ("succeeded", 30, "succeeded")
+    assert (job["state"], job["progress"]["created"], observed[-1]) == ("succeeded", 30, "succeeded")
     assert len([*tb.contacts.iterate(limit=200)]) == 30
 
 
@@ -62,8 +62,8 @@ def test_wait__says_how_a_job_ended() -> None:
 
 def test_wait__ends_in_time_and_looks_less_and_less_often() -> None:
     now = 0.0
-    seen: list[dict[str, object]] = []
-    watch = JobWatch(lambda job: seen.append(job["progress"]), 30.0, lambda: now)
+    observed: list[dict[str, object]] = []
+    watch = JobWatch(lambda job: observed.append(job["progress"]), 30.0, lambda: now)
     pauses: list[float] = []
 
     def wait() -> None:
@@ -78,4 +78,4 @@ def test_wait__ends_in_time_and_looks_less_and_less_often() -> None:
     assert pauses[0] == 0.1
     assert max(pauses) == 3.0
     assert now == 30.0
-    assert seen == [{"rows": 0}, {"rows": 1}, {"rows": 2}]
+    assert observed == [{"rows": 0}, {"rows": 1}, {"rows": 2}]

@@ -31,7 +31,7 @@ SAMPLES: Json = {"id": 7, "field_id": 8, "merge_id": 9, "filters": {"email[in]":
 def operations() -> Iterator[tuple[str, str, Json, list[Json]]]:
     """Method, path, operation and parameters of each operation."""
     for path, item in DOCUMENT["paths"].items():
-        for method in (each for each in METHODS if each in item):
+        for method in (entry for entry in METHODS if entry in item):
             yield method.upper(), path, item[method], [*item.get("parameters", []), *item[method]["parameters"]]
 
 
@@ -54,12 +54,12 @@ for _each in functions():
     MADE.setdefault(_request.operation, []).append((_each, _request))
 
 
-def offered(made: Request[Any]) -> set[tuple[str, str]]:
+def offered(request: Request[Any]) -> set[tuple[str, str]]:
     """The parameters that a request has, by place and name."""
-    found = {("path", name) for name in made.in_path} | {("query", name) for name in made.query}
-    found |= {("header", name) for name in made.headers if name != "Accept"}
-    found |= {("query", "dry_run")} if isinstance(made, Write) else set()
-    return found | ({("header", "X-Client-Id")} if made.of_client else set())
+    result = {("path", name) for name in request.in_path} | {("query", name) for name in request.query}
+    result |= {("header", name) for name in request.headers if name != "Accept"}
+    result |= {("query", "dry_run")} if isinstance(request, Write) else set()
+    return result | ({("header", "X-Client-Id")} if request.of_client else set())
 
 
 def test_generated_files__are_those_that_the_document_gives(tmp_path: Path) -> None:
@@ -79,21 +79,21 @@ def test_operations__are_all_covered_and_no_other_is_offered() -> None:
 def test_parameters__of_each_operation_can_be_given_and_no_other(subtests: pytest.Subtests) -> None:
     for method, path, operation, parameters in operations():
         with subtests.test(operation["operationId"]):
-            found = [made for _, made in MADE[operation["operationId"]]]
+            results = [created for _, created in MADE[operation["operationId"]]]
 
-            assert {(made.method, made.path) for made in found} == {(method, path)}
-            assert set().union(*map(offered, found)) == {(each["in"], each["name"]) for each in parameters}
-            assert {made.body is not NO_BODY for made in found} == {"requestBody" in operation}
-            assert {made.takes_key for made in found} == {any(each["name"] == "Idempotency-Key" for each in parameters)}
-            assert all("{" not in made.target for made in found)
+            assert {(created.method, created.path) for created in results} == {(method, path)}
+            assert set().union(*map(offered, results)) == {(parameter["in"], parameter["name"]) for parameter in parameters}
+            assert {created.body is not NO_BODY for created in results} == {"requestBody" in operation}
+            assert {created.takes_key for created in results} == {any(parameter["name"] == "Idempotency-Key" for parameter in parameters)}
+            assert all("{" not in created.target for created in results)
 
 
 def test_parameters__that_are_required_must_be_given(subtests: pytest.Subtests) -> None:
     for _, _, operation, parameters in operations():
         with subtests.test(operation["operationId"]):
-            required = {each["name"] for each in parameters if each["required"]}
+            required = {parameter["name"] for parameter in parameters if parameter["required"]}
             for make, _ in MADE[operation["operationId"]]:
-                must = {name for name, each in inspect.signature(make).parameters.items() if each.default is each.empty}
+                must = {name for name, parameter in inspect.signature(make).parameters.items() if parameter.default is parameter.empty}
 
                 assert must - {"body", "page"} == required
 
@@ -101,14 +101,14 @@ def test_parameters__that_are_required_must_be_given(subtests: pytest.Subtests) 
 def test_bodies_and_answers__have_the_types_of_the_document(subtests: pytest.Subtests) -> None:
     for _, _, operation, _ in operations():
         with subtests.test(operation["operationId"]):
-            answers = [each for each in operation["responses"].values() if "$ref" not in each]
-            expected = named(str([each.get("content", {}) for each in answers]))
+            answers = [response for response in operation["responses"].values() if "$ref" not in response]
+            expected = named(str([answer.get("content", {}) for answer in answers]))
             typed = [make.__annotations__ for make, _ in MADE[operation["operationId"]]]
-            returned = set().union(*(set(re.findall(r"\w+", each["return"])) & SCHEMAS.keys() for each in typed))
+            returned = set().union(*(set(re.findall(r"\w+", item["return"])) & SCHEMAS.keys() for item in typed))
             items = {name for name in returned - expected if any(name in items_of(page) for page in expected)}
 
             assert returned - items == expected
-            assert {each.get("body") for each in typed} <= {None, "Any", "File", *named(str(operation.get("requestBody", {})))}
+            assert {item.get("body") for item in typed} <= {None, "Any", "File", *named(str(operation.get("requestBody", {})))}
 
 
 def named(text: str) -> set[str]:

@@ -16,8 +16,8 @@ from touchbase.server.error_responses import ErrorResponse
 from touchbase_client import BadRequest, ConnectionFailed, Forbidden, Invalid, JobFailed, Problem, ServerFault, Touchbase
 from touchbase_client.errors import BY_CODE, problem_of
 
-OF_SERVER = {each.code: each.status for each in vars(error_responses).values() if isinstance(each, ErrorResponse)}
-JSON = st.recursive(st.none() | st.booleans() | st.integers() | st.text(max_size=5), lambda each: st.lists(each, max_size=3), max_leaves=5)
+OF_SERVER = {item.code: item.status for item in vars(error_responses).values() if isinstance(item, ErrorResponse)}
+JSON = st.recursive(st.none() | st.booleans() | st.integers() | st.text(max_size=5), lambda item: st.lists(item, max_size=3), max_leaves=5)
 BODIES = st.dictionaries(st.sampled_from(["code", "detail", "errors", "existing_id", "request_id", "deleted_at", "affected"]), JSON)
 
 
@@ -29,11 +29,11 @@ def test_codes__each_have_an_exception_that_says_what_to_do() -> None:
 
 
 def test_codes_of_the_server_alone__are_general_exceptions() -> None:
-    made = {code: type(problem_of(status, {"code": code})) for code, status in OF_SERVER.items()}
+    created = {code: type(problem_of(status, {"code": code})) for code, status in OF_SERVER.items()}
 
-    assert made["open_mode"] is Forbidden
-    assert {made["malformed_request"], made["headers_too_large"], made["headers_too_slow"]} == {BadRequest}
-    assert made["http_version"] is ServerFault
+    assert created["open_mode"] is Forbidden
+    assert {created["malformed_request"], created["headers_too_large"], created["headers_too_slow"]} == {BadRequest}
+    assert created["http_version"] is ServerFault
 
 
 def test_invalid__names_every_fault() -> None:
@@ -42,30 +42,30 @@ def test_invalid__names_every_fault() -> None:
         {"pointer": "?limit", "code": "invalid", "detail": "is 0"},
     ]
 
-    made = problem_of(422, {"code": "invalid", "detail": "x", "request_id": "r1", "errors": errors})
+    created = problem_of(422, {"code": "invalid", "detail": "x", "request_id": "r1", "errors": errors})
 
-    assert isinstance(made, Invalid)
-    assert made.fields == ["email", "limit"]
-    assert str(made).startswith("422 invalid: /email: is no address; ?limit: is 0. (request r1) Correct these values")
+    assert isinstance(created, Invalid)
+    assert created.fields == ["email", "limit"]
+    assert str(created).startswith("422 invalid: /email: is no address; ?limit: is 0. (request r1) Correct these values")
 
 
 def test_errors__cross_processes() -> None:
     errors = [{"pointer": "/email", "code": "invalid", "detail": "is no address"}]
-    made = problem_of(422, {"code": "invalid", "detail": "x", "request_id": "r1", "errors": errors})
+    created = problem_of(422, {"code": "invalid", "detail": "x", "request_id": "r1", "errors": errors})
     failed = JobFailed("job 5 failed", {"id": 5})
 
-    again, failed_again = pickle.loads(pickle.dumps(made)), pickle.loads(pickle.dumps(failed))
+    again, failed_again = pickle.loads(pickle.dumps(created)), pickle.loads(pickle.dumps(failed))
 
-    assert (type(again), str(again), again.fields) == (Invalid, str(made), ["email"])
+    assert (type(again), str(again), again.fields) == (Invalid, str(created), ["email"])
     assert (str(failed_again), failed_again.job) == ("job 5 failed", {"id": 5})
 
 
 @given(st.integers(300, 599), BODIES)
 def test_problem__is_made_of_any_body(status: int, body: dict[str, object]) -> None:
-    made = problem_of(status, body)
+    created = problem_of(status, body)
 
-    assert isinstance(made, Problem)
-    assert str(status) in str(made)
+    assert isinstance(created, Problem)
+    assert str(status) in str(created)
 
 
 @pytest.mark.parametrize(

@@ -39,7 +39,7 @@ def through(proxy: Proxy, tb: Touchbase, **options: Any) -> Touchbase:
 
 
 def keys(proxy: Proxy) -> list[bytes]:
-    return [re.findall(rb"(?i)idempotency-key: (\S+)", each)[0] for each in proxy.requests]
+    return [re.findall(rb"(?i)idempotency-key: (\S+)", request)[0] for request in proxy.requests]
 
 
 def lose_first(number: int, _: bytes) -> str:
@@ -61,9 +61,9 @@ def test_create__after_a_response_that_was_lost_makes_one_contact(served: Served
 async def test_async_create__after_a_response_that_was_lost_makes_one_contact(served: Served, tb: Touchbase, client_id: str) -> None:
     with Proxy(served.port, lambda number, _: "lose" if number < 2 else "pass") as proxy:
         async with AsyncTouchbase(proxy.url, served.key, client_id=client_id, retries=QUICK) as unlucky:
-            made = await unlucky.contacts.create({"email": "ann@example.com"})
+            created = await unlucky.contacts.create({"email": "ann@example.com"})
 
-    assert [each["id"] for each in tb.contacts.iterate()] == [made["id"]]
+    assert [item["id"] for item in tb.contacts.iterate()] == [created["id"]]
     assert len(set(keys(proxy))) == 1
 
 
@@ -78,9 +78,9 @@ def test_two_calls__have_two_idempotency_keys_and_a_given_one_is_sent(served: Se
 
 
 def test_delete__after_a_lost_response_says_that_the_call_itself_may_have_deleted(served: Served, tb: Touchbase) -> None:
-    made = tb.contacts.create({"email": "ann@example.com"})
+    created = tb.contacts.create({"email": "ann@example.com"})
     with Proxy(served.port, lose_first) as proxy, through(proxy, tb) as unlucky, pytest.raises(NotFound) as error:
-        unlucky.contacts.delete(made["id"])
+        unlucky.contacts.delete(created["id"])
 
     assert error.value.lost_attempt
     assert "may have been carried out" in str(error.value)
@@ -246,8 +246,8 @@ def test_target__for_any_text_stays_one_path_segment_and_one_parameter(query: st
         return
     if "\ud800" <= max(query + name) <= "\udfff":
         return
-    path, _, found = request.target.partition("?")
+    path, _, result = request.target.partition("?")
 
     assert path.count("/") == 3
-    assert found.count("&") == 1
+    assert result.count("&") == 1
     assert request.target.isascii()

@@ -59,7 +59,7 @@ def test_types__are_accepted_by_mypy_and_find_mistakes(tmp_path: Path) -> None:
 
     assert right.returncode == 0, right.stdout
     for line, (mistake, about) in enumerate(MISTAKES.items(), first):
-        assert [each for each in wrong.stdout.splitlines() if f"wrong.py:{line}: error" in each and about in each], (mistake, wrong.stdout)
+        assert [item for item in wrong.stdout.splitlines() if f"wrong.py:{line}: error" in item and about in item], (mistake, wrong.stdout)
 
 
 def test_import__loads_no_http_library_and_no_event_loop() -> None:

@@ -54,10 +54,10 @@ def test_verify__accepts_the_old_or_the_new_secret_during_a_rotation() -> None:
     ],
 )
 def test_verify__refuses_what_does_not_prove_its_sender(changed: dict[str, Any], about: str) -> None:
-    given: dict[str, Any] = {"secrets": SECRET, "headers": headers(), "body": BODY, "now": NOW} | changed
+    value: dict[str, Any] = {"secrets": SECRET, "headers": headers(), "body": BODY, "now": NOW} | changed
 
     with pytest.raises(WebhookError, match=about) as error:
-        verify_webhook(**given)
+        verify_webhook(**value)
     assert SECRET.removeprefix("whsec_") not in str(error.value)
 
 

@@ -32,11 +32,11 @@ async def admin(call: ApiClient) -> dict[str, str]:
     return {"x_api_key": await add_key(call.parts.store, None, [ADMIN], "test", call.clock.now)}
 
 
-async def made(call: ApiClient, client_id: str = "ours", **headers: str) -> dict[str, Any]:
+async def create_client(call: ApiClient, client_id: str = "ours", **headers: str) -> dict[str, Any]:
     reply = await call.post("/admin/v1/clients", {"client_id": client_id, "name": "Ours"}, **headers)
     assert reply.status == 201
-    found: dict[str, Any] = reply.json()
-    return found
+    body: dict[str, Any] = reply.json()
+    return body
 
 
 async def key_of(call: ApiClient, client_id: str, *scopes: str) -> dict[str, str]:
@@ -48,14 +48,20 @@ async def key_of(call: ApiClient, client_id: str, *scopes: str) -> dict[str, str
 async def test_create_client__generates_an_unguessable_id(call: ApiClient) -> None:
     replies = [await call.post("/admin/v1/clients", {"name": " Acme "}) for _ in range(2)]
 
-    one, other = (reply.json() for reply in replies)
+    first, second = (reply.json() for reply in replies)
     assert [reply.status for reply in replies] == [201, 201]
-    assert one["client_id"] != other["client_id"]
-    assert len(one["client_id"]) * 4 >= 128  # sixteen different letters: four bits each
-    assert set(one["client_id"]) <= set("0123456789abcdef")
-    assert (one["name"], one["state"], one["created_time"], one["deletion"], one["former_ids"]) == ("Acme", "active", NOW, None, [])
-    assert replies[0].headers["location"] == f"/admin/v1/clients/{one['client_id']}"
-    assert (await call.get(replies[0].headers["location"])).json() == one
+    assert first["client_id"] != second["client_id"]
+    assert len(first["client_id"]) * 4 >= 128  # sixteen different letters: four bits each
+    assert set(first["client_id"]) <= set("0123456789abcdef")
+    assert (first["name"], first["state"], first["created_time"], first["deletion"], first["former_ids"]) == (
+        "Acme",
+        "active",
+        NOW,
+        None,
+        [],
+    )
+    assert replies[0].headers["location"] == f"/admin/v1/clients/{first['client_id']}"
+    assert (await call.get(replies[0].headers["location"])).json() == first
 
 
 async def test_create_client__accepts_settings_and_an_id_but_no_duplicate(call: ApiClient) -> None:
@@ -89,7 +95,7 @@ async def test_create_client__refuses_an_invalid_body_and_names_the_field(sqlite
 
 
 async def test_patch_client__changes_the_name_and_leaves_the_settings(call: ApiClient) -> None:
-    await made(call)
+    await create_client(call)
     await call.settings("ours", on_duplicate="update")
 
     renamed = await call.patch("/admin/v1/clients/ours", {"name": "New name"})
@@ -106,21 +112,21 @@ async def test_list_clients__filters_by_state_and_part_of_the_name_or_id(call: A
         await call.post("/admin/v1/clients", {"client_id": client_id, "name": name})
     await call.post("/admin/v1/clients/b2/suspend")
 
-    async def found(query: str) -> list[str]:
-        return [each["client_id"] for each in (await call.get(f"/admin/v1/clients?{query}")).json()["data"]]
+    async def listed_client_ids(query: str) -> list[str]:
+        return [client["client_id"] for client in (await call.get(f"/admin/v1/clients?{query}")).json()["data"]]
 
-    assert await found("name=NORTH") == ["a1", "c3"]
-    assert await found("name=b2") == ["b2"]
-    assert await found("state=suspended") == ["b2"]
-    assert await found("state=active&name=ltd") == ["a1"]
+    assert await listed_client_ids("name=NORTH") == ["a1", "c3"]
+    assert await listed_client_ids("name=b2") == ["b2"]
+    assert await listed_client_ids("state=suspended") == ["b2"]
+    assert await listed_client_ids("state=active&name=ltd") == ["a1"]
     page = (await call.get("/admin/v1/clients?name=north&limit=1")).json()
-    assert await found(f"name=north&limit=1&cursor={page['next_cursor']}") == ["c3"]
+    assert await listed_client_ids(f"name=north&limit=1&cursor={page['next_cursor']}") == ["c3"]
     assert (await call.get("/admin/v1/clients?state=gone")).status == 422
 
 
 async def test_suspended_client__gets_403_for_all_keys(guarded: ApiClient) -> None:
     everything = await admin(guarded)
-    await made(guarded, **everything)
+    await create_client(guarded, **everything)
     own = await key_of(guarded, "ours")
     await guarded.post(CONTACTS, {"email": "a@example.com"}, **own)
 
@@ -152,35 +158,35 @@ async def test_suspended_client__gets_403_in_open_mode(call: ApiClient) -> None:
 
 
 async def test_suspended_client__stores_webhooks_and_a_resume_notifies_the_worker(call: ApiClient) -> None:
-    client = await made(call)
+    client = await create_client(call)
     await call.post("/admin/v1/clients/ours/suspend")
 
     reply = await call("POST", "/public/crm-webhook/ours", raw=b"{}")
     call.kept.clear()
     await call.post("/admin/v1/clients/ours/resume")
 
-    found = await call.parts.store.read(find_client(client["client_id"]))
-    assert found is not None
+    result = await call.parts.store.read(find_client(client["client_id"]))
+    assert result is not None
     assert reply.status == 200
-    assert call.kept == [found.number]
-    assert len(await call.parts.store.read(list_deliveries(10, found.number))) == 1
+    assert call.kept == [result.number]
+    assert len(await call.parts.store.read(list_deliveries(10, result.number))) == 1
 
 
 async def test_suspend_client__applies_in_other_processes_within_a_second(call: ApiClient) -> None:
-    other = ApiClient(call.parts, call.clock)
-    await made(call)
-    assert (await other.get(CONTACTS, x_client_id="ours")).status == 200
+    other_api_client = ApiClient(call.parts, call.clock)
+    await create_client(call)
+    assert (await other_api_client.get(CONTACTS, x_client_id="ours")).status == 200
 
     await call.post("/admin/v1/clients/ours/suspend")
     call.clock.move(1)
 
-    assert (await other.get(CONTACTS, x_client_id="ours")).status == 403
-    assert (await other.post(CONTACTS, {"first_name": "Jane"}, x_client_id="ours")).status == 403
+    assert (await other_api_client.get(CONTACTS, x_client_id="ours")).status == 403
+    assert (await other_api_client.post(CONTACTS, {"first_name": "Jane"}, x_client_id="ours")).status == 403
 
 
 async def test_rotate_client_id__leaves_the_old_id_valid_for_keep_old_seconds(guarded: ApiClient) -> None:
     everything = await admin(guarded)
-    await made(guarded, "old", **everything)
+    await create_client(guarded, "old", **everything)
     hook = "/public/emailcampaign-webhook"
 
     rotated = await guarded.post("/admin/v1/clients/old/rotate-id", {"keep_old_seconds": 3600}, **everything)
@@ -203,22 +209,22 @@ async def test_rotate_client_id__leaves_the_old_id_valid_for_keep_old_seconds(gu
 
 
 async def test_rotate_client_id__with_zero_seconds_ends_the_old_id_in_all_processes(call: ApiClient) -> None:
-    other = ApiClient(call.parts, call.clock)
-    await made(call, "old")
-    await other("POST", "/public/crm-webhook/old", raw=b"1")
+    other_api_client = ApiClient(call.parts, call.clock)
+    await create_client(call, "old")
+    await other_api_client("POST", "/public/crm-webhook/old", raw=b"1")
 
     await call.post("/admin/v1/clients/old/rotate-id", {"keep_old_seconds": 0, "client_id": "new"})
 
     assert (await call("POST", "/public/crm-webhook/old", raw=b"2")).status == 404
     call.clock.move(1)
-    assert (await other("POST", "/public/crm-webhook/old", raw=b"3")).status == 404
+    assert (await other_api_client("POST", "/public/crm-webhook/old", raw=b"3")).status == 404
     # Also in open mode an id that was somebody's never makes another client.
-    assert [each["client_id"] for each in (await call.get("/admin/v1/clients")).json()["data"]] == ["new"]
+    assert [client["client_id"] for client in (await call.get("/admin/v1/clients")).json()["data"]] == ["new"]
 
 
 async def test_rotate_client_id__refuses_a_current_or_former_id_of_a_client(call: ApiClient) -> None:
-    await made(call, "ours")
-    await made(call, "theirs")
+    await create_client(call, "ours")
+    await create_client(call, "theirs")
     await call.post("/admin/v1/clients/theirs/rotate-id", {"client_id": "theirs2"})
 
     for name in ("theirs", "theirs2"):
@@ -231,13 +237,13 @@ async def test_rotate_client_id__refuses_a_current_or_former_id_of_a_client(call
     "body", [{"keep_old_seconds": -1}, {"keep_old_seconds": 90 * 86_400 + 1}, {"client_id": "a/b"}, {"client_id": ".."}, {"x": 1}]
 )
 async def test_rotate_client_id__refuses_invalid_values(sqlite_call: ApiClient, body: Any) -> None:
-    await made(sqlite_call)
+    await create_client(sqlite_call)
 
     assert (await sqlite_call.post("/admin/v1/clients/ours/rotate-id", body)).status == 422
 
 
 async def test_delete_client__requires_the_id_as_confirmation(call: ApiClient) -> None:
-    await made(call)
+    await create_client(call)
 
     for query, code in (("", "required"), ("?confirm=yes", "confirm"), ("?confirm=OURS", "confirm")):
         reply = await call("DELETE", f"/admin/v1/clients/ours{query}")
@@ -250,7 +256,7 @@ async def test_delete_client__refuses_requests_at_once_and_reports_progress_unti
     woken: list[bool] = []
     call = make_client(store, auth="api-key", on_deleting=lambda: woken.append(True))
     everything = await admin(call)
-    await made(call, **everything)
+    await create_client(call, **everything)
     own = await key_of(call, "ours")
     for number in range(3):
         await call.post(CONTACTS, {"email": f"{number}@example.com"}, **own)
@@ -283,14 +289,14 @@ async def test_delete_client__refuses_requests_at_once_and_reports_progress_unti
 
 @pytest.mark.parametrize("target", [CONTACTS, "/public/crm-webhook/ours"])
 async def test_slow_body__for_a_client_deleted_as_it_arrives_gets_404(call: ApiClient, target: str) -> None:
-    await made(call)
-    other = ApiClient(call.parts, call.clock)
+    await create_client(call)
+    other_api_client = ApiClient(call.parts, call.clock)
     pieces = [{"type": "http.request", "body": b"{", "more_body": True}, {"type": "http.request", "body": b"}"}]
 
     async def slowly(coming: Iterator[dict[str, Any]]) -> dict[str, Any]:
         piece = next(coming)
         if not piece.get("more_body"):
-            await other("DELETE", "/admin/v1/clients/ours?confirm=ours")
+            await other_api_client("DELETE", "/admin/v1/clients/ours?confirm=ours")
             call.clock.move(1.5)
         return piece
 
@@ -302,7 +308,7 @@ async def test_slow_body__for_a_client_deleted_as_it_arrives_gets_404(call: ApiC
 async def test_admin_key_of_one_client__may_not_create_suspend_or_delete_clients(guarded: ApiClient) -> None:
     everything = await admin(guarded)
     for name in ("ours", "theirs"):
-        await made(guarded, name, **everything)
+        await create_client(guarded, name, **everything)
     own = await key_of(guarded, "ours")
 
     refused = [

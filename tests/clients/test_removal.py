@@ -62,7 +62,7 @@ async def test_client_removal__is_resumed_after_a_kill_at_any_step(store: Store)
     clock = Clock()
     number = await with_contacts(store, 3 * BATCH + 7)
     await store.write(begin_deletion(number, clock()))
-    seen: list[int] = []
+    observed: list[int] = []
 
     for lives in (0, 1, 2):
         dying = Dying(store, lives)
@@ -72,13 +72,13 @@ async def test_client_removal__is_resumed_after_a_kill_at_any_step(store: Store)
         assert client is not None
         assert client.deletion is not None
         assert client.state == DELETING
-        seen.append(client.deletion.removed)
+        observed.append(client.deletion.removed)
         assert max(dying.most, default=0) <= BATCH
         assert client.deletion.total == (None if lives == 0 else 3 * (3 * BATCH + 7) + 1)
     clock.now += DELETION_DELAY
     await Maintenance(store, clock).round()
 
-    assert seen == [0, BATCH, 3 * BATCH]
+    assert observed == [0, BATCH, 3 * BATCH]
     assert await store.read(find_client_by_number(number)) is None
     assert await store.read(count_client_rows(number)) == 0
 
@@ -125,9 +125,9 @@ async def test_client_removal__completes_when_counting_the_rows_times_out(store:
     client = await store.write(begin_deletion(number, clock()))
     clock.now += DELETION_DELAY
 
-    told = [removal async for removal in removal_of(Busy(store, 9), clock, client, 500)]  # type: ignore[arg-type]
+    reported = [removal async for removal in removal_of(Busy(store, 9), clock, client, 500)]  # type: ignore[arg-type]
 
-    assert (told[-1].done, told[-1].removed, told[-1].total) == (True, 9, None)  # 2 notes for the full-text index
+    assert (reported[-1].done, reported[-1].removed, reported[-1].total) == (True, 9, None)  # 2 notes for the full-text index
 
 
 async def test_maintenance__stops_on_request(store: Store) -> None:

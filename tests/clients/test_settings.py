@@ -88,9 +88,9 @@ async def test_put_client__applies_from_the_next_request(call: ApiClient) -> Non
 
 
 async def test_put_client__applies_in_other_processes_within_seconds(call: ApiClient) -> None:
-    other = type(call)(call.parts, call.clock)
+    second = type(call)(call.parts, call.clock)
     await call.post("/public/v2/contacts", {"contact_status": "lead"})
-    await other.settings(contact_statuses={"statuses": ["new"]})
+    await second.settings(contact_statuses={"statuses": ["new"]})
 
     call.clock.move(2)
 
@@ -104,7 +104,7 @@ async def test_list_clients__returns_pages_in_order_of_id(call: ApiClient) -> No
     first = (await call.get("/admin/v1/clients?limit=2")).json()
     second = (await call.get(f"/admin/v1/clients?limit=2&cursor={first['next_cursor']}")).json()
 
-    assert [each["client_id"] for each in first["data"]] == ["a", "b"]
+    assert [client["client_id"] for client in first["data"]] == ["a", "b"]
     assert second == {"data": [{"client_id": "c", **NEW, "settings": OPEN}], "next_cursor": None}
 
 

@@ -57,7 +57,7 @@ async def test_writes__above_the_limit_are_refused_with_what_to_do(call: ApiClie
         "this client stores 1001 bytes and may store 1000; delete records, messages or imports, shorten `keep_bodies_days` in the client's "
         "settings, or ask an administrator to raise `max_stored_bytes`; bytes are counted again within 5 minutes"
     )
-    assert [each["email"] for each in (await call.get("/public/v2/contacts")).json()["data"]] == ["jane@example.com"]
+    assert [item["email"] for item in (await call.get("/public/v2/contacts")).json()["data"]] == ["jane@example.com"]
 
 
 async def test_writes__at_the_limit_are_accepted(call: ApiClient) -> None:
@@ -69,13 +69,13 @@ async def test_writes__at_the_limit_are_accepted(call: ApiClient) -> None:
 
 async def test_limit__refuses_no_opt_out_erasure_deletion_or_setting(call: ApiClient) -> None:
     contact = await limited(call)
-    other = (await call.post("/public/v2/contacts", {"email": "joe@example.com"})).json()["id"]
+    other_contact_id = (await call.post("/public/v2/contacts", {"email": "joe@example.com"})).json()["id"]
     await stored(call, LIMIT * 100)
 
     replies = [
         await call.get(f"/public/v2/contacts/{contact}"),
         await call.post("/public/v2/suppressions", {"entries": [{"kind": "email", "value": "jane@example.com"}]}),
-        await call.post(f"/public/v2/contacts/{contact}/merge", {"with": [other]}),
+        await call.post(f"/public/v2/contacts/{contact}/merge", {"with": [other_contact_id]}),
         await call("DELETE", f"/public/v2/contacts/{contact}"),
         await call.post(f"/public/v2/contacts/{contact}/restore"),
         await call.post("/public/v2/contacts/batch", {"commands": [{"op": "delete", "id": contact}]}),
@@ -129,7 +129,7 @@ async def test_refused_webhook__is_listed_with_its_cause(store: Store, make_clie
     await call.post("/public/crm-webhook/default", {"event": "x"})
     await refused.flush(store)
 
-    assert [(each.cause, each.channel) for each in await store.read(list_refusals(10))] == [("storage", "crm")]
+    assert [(refusal.cause, refusal.channel) for refusal in await store.read(list_refusals(10))] == [("storage", "crm")]
 
 
 async def test_maintenance__counts_what_requests_and_webhooks_store(call: ApiClient) -> None:
@@ -159,7 +159,7 @@ async def test_counter__leaves_the_rest_for_the_next_round(call: ApiClient) -> N
     for _ in range(2):
         await counter.count_pages(1)
         clients = (await call.get("/admin/v1/clients")).json()["data"]
-        counted.append([each["client_id"] for each in clients if each["stored_bytes"]])
+        counted.append([client["client_id"] for client in clients if client["stored_bytes"]])
 
     assert (counted[0], LOOK_INTERVAL < COUNT_INTERVAL) == (["default"], True)
 
@@ -169,14 +169,14 @@ async def test_doctor_and_metrics__show_clients_near_their_limit(call: ApiClient
         await call.settings(client_id, max_stored_bytes=LIMIT)
         await stored(call, size, client_id)
 
-    found = [each async for each in diagnose(call.parts.store, call.clock(), silent=SECOND, keys_needed=False) if each.check == "storage"]
+    results = [item async for item in diagnose(call.parts.store, call.clock(), silent=SECOND, keys_needed=False) if item.check == "storage"]
     totals = storage_metrics(await call.parts.store.read(count_stored()))
 
-    assert [(each.level, each.detail) for each in found] == [
+    assert [(item.level, item.detail) for item in results] == [
         ("note", "near stores 850 bytes, 85 % of its 1000"),
         ("problem", "full stores 1100 bytes, 110 % of its 1000; new records, messages and imports are refused"),
     ]
-    assert {(sample.name, *sample.labels.values()): sample.value for each in totals for sample in each.samples} == {
+    assert {(sample.name, *sample.labels.values()): sample.value for total in totals for sample in total.samples} == {
         ("touchbase_stored_bytes",): 1_960,
         ("touchbase_largest_client_stored_bytes",): 1_100,
         ("touchbase_clients_over_storage_percent", "80"): 2,

@@ -20,10 +20,10 @@ class Source:
 
     async def load(self) -> str | None:
         self.loads += 1
-        found = self.value
+        value = self.value
         self.started.set()
         await self.answer.wait()
-        return found
+        return value
 
 
 class Clock:
@@ -76,7 +76,7 @@ async def test_read__an_error_reaches_all_waiting_reads_and_is_not_cached(cache:
 
     results = await asyncio.gather(cache.read("a", fail), cache.read("a", fail), return_exceptions=True)
 
-    assert [str(one) for one in results] == ["away"] * 2
+    assert [str(item) for item in results] == ["away"] * 2
     source = Source()
     source.answer.set()
     assert await cache.read("a", source.load) == "old"

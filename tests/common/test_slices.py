@@ -20,13 +20,13 @@ async def counted_turns() -> AsyncIterator[Callable[[], int]]:
     """Yield a function that returns how often another task has had its turn."""
     turns = 0
 
-    async def other() -> None:
+    async def other_task() -> None:
         nonlocal turns
         while True:
             turns += 1
             await asyncio.sleep(0)
 
-    task = asyncio.create_task(other())
+    task = asyncio.create_task(other_task())
     yield lambda: turns
     task.cancel()
 

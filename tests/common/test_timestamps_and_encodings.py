@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 
 import pytest
 from hypothesis import given
-from hypothesis import strategies as some
+from hypothesis import strategies as st
 
 from touchbase.common.content_encoding import MOST_PIECES, decoded, decoded_size
 from touchbase.common.timestamps import DAY, EARLIEST, LATEST, from_text, has_passed, to_text
@@ -17,7 +17,7 @@ from touchbase.history.dedupe_keys import body_key, event_key, event_time
 from touchbase.history.events import Event, PropertyChange
 
 
-@given(some.integers(EARLIEST, LATEST))
+@given(st.integers(EARLIEST, LATEST))
 def test_to_text__any_time_is_read_back_unchanged(at: int) -> None:
     text = to_text(at)
 
@@ -63,12 +63,12 @@ def test_event_key__with_a_tools_event_id_ignores_other_values() -> None:
 
 
 def test_event_key__without_an_event_id_depends_on_the_values() -> None:
-    one = Event("contact.updated", 5, object_id="7", changed=[PropertyChange("stage", "won")])
+    event = Event("contact.updated", 5, object_id="7", changed=[PropertyChange("stage", "won")])
     same = Event("contact.updated", 5, object_id="7", changed=[PropertyChange("stage", "won")])
-    other = Event("contact.updated", 5, object_id="7", changed=[PropertyChange("stage", "lost")])
+    other_event = Event("contact.updated", 5, object_id="7", changed=[PropertyChange("stage", "lost")])
 
-    assert event_key("tool", one, "1") == event_key("tool", same, "2")
-    assert event_key("tool", one, "1") != event_key("tool", other, "1")
+    assert event_key("tool", event, "1") == event_key("tool", same, "2")
+    assert event_key("tool", event, "1") != event_key("tool", other_event, "1")
 
 
 def test_event_key__without_a_time_differs_for_each_webhook() -> None:

@@ -37,9 +37,9 @@ def test_token_bucket__never_gives_more_than_the_burst_plus_rate_times_time(rate
 def test_token_bucket_wait__is_long_enough(rate: float, window: int, steps: list[tuple[int, int]], cost: int) -> None:
     bucket = TokenBucket("test", rate, window, NOON)
     now = NOON
-    for each, later in steps:
+    for item, later in steps:
         now += later
-        bucket.take(each, now)
+        bucket.take(item, now)
 
     if not bucket.take(cost, now):
         wait = bucket.wait(cost)

@@ -30,7 +30,7 @@ tell()
 def test_unique_ids__differ_between_forked_processes() -> None:
     done = subprocess.run([sys.executable, "-c", CODE], capture_output=True, text=True, check=True)
 
-    told = done.stdout.split()
+    stdout = done.stdout.split()
 
-    assert len(told) == 4 * 3 * 2
-    assert len(set(told)) == len(told)
+    assert len(stdout) == 4 * 3 * 2
+    assert len(set(stdout)) == len(stdout)

@@ -33,7 +33,7 @@ async def company_of(house: House, contact: int) -> int | None:
 
 async def domains(house: House) -> dict[str, int]:
     """The ids of all companies by domain."""
-    return {each["domain"]: each["id"] for each in await house.listed("companies")}
+    return {item["domain"]: item["id"] for item in await house.listed("companies")}
 
 
 async def jobs(house: House) -> list[Any]:
@@ -47,5 +47,5 @@ async def events(house: House, number: int, kind: str = "contact") -> list[tuple
     """The logged events of a record: type, changes, cause."""
     reply = await house.request("GET", "/public/v2/events?limit=1000")
     assert reply.status == 200, reply.body
-    found = [each for each in reply.json()["data"] if each["type"].startswith(kind) and each["data"]["record_id"] == number]
-    return [(each["type"], each["data"]["changed"], each["data"]["cause"]) for each in found]
+    results = [event for event in reply.json()["data"] if event["type"].startswith(kind) and event["data"]["record_id"] == number]
+    return [(event["type"], event["data"]["changed"], event["data"]["cause"]) for event in results]

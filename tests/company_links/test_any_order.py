@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as some
+from hypothesis import strategies as st
 from tests.asgi_client import MakeClient
 from tests.company_links.linking import link
 from tests.examples import examples
@@ -18,15 +18,15 @@ from touchbase.sql.store import Store
 ANN = "ann@acme.com"
 _NUMBERS = itertools.count(1)
 Step = tuple[Any, ...]
-numbers, times = some.integers(1, 2), some.integers(-50, 50)
-steps = some.one_of(
-    some.tuples(some.just("link")),
-    some.tuples(some.just("crm"), numbers, times),
-    some.tuples(some.just("object"), numbers, times),
-    some.tuples(some.just("set"), some.sampled_from([None, "beta.com", "acme.com"])),
-    some.tuples(some.just("delete"), some.sampled_from(["acme.com", "beta.com", "one.com"])),
-    some.tuples(some.just("restore")),
-    some.tuples(some.just("address"), some.sampled_from([ANN, "ann@beta.com", "ann@gmail.com"])),
+numbers, times = st.integers(1, 2), st.integers(-50, 50)
+steps = st.one_of(
+    st.tuples(st.just("link")),
+    st.tuples(st.just("crm"), numbers, times),
+    st.tuples(st.just("object"), numbers, times),
+    st.tuples(st.just("set"), st.sampled_from([None, "beta.com", "acme.com"])),
+    st.tuples(st.just("delete"), st.sampled_from(["acme.com", "beta.com", "one.com"])),
+    st.tuples(st.just("restore")),
+    st.tuples(st.just("address"), st.sampled_from([ANN, "ann@beta.com", "ann@gmail.com"])),
 )
 
 
@@ -39,7 +39,7 @@ class Run:
 
     async def companies(self) -> dict[str, int]:
         """The companies by domain."""
-        return {each["domain"]: each["id"] for each in await self.house.listed("companies")}
+        return {item["domain"]: item["id"] for item in await self.house.listed("companies")}
 
     async def do(self, step: Step, ann: int) -> None:
         """Carry out one step; what is not possible now is left out."""
@@ -88,17 +88,17 @@ async def run(house: House, program: list[Step], *, mode: str, during: bool) -> 
 
 
 @pytest.mark.slow
-@given(program=some.lists(steps, min_size=1, max_size=9))
+@given(program=st.lists(steps, min_size=1, max_size=9))
 @settings(max_examples=examples(20), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 async def test_any_program__gives_the_same_company_whenever_the_worker_runs(
     store: Store, make_client: MakeClient, program: list[Step]
 ) -> None:
     call = make_client(store, read=read)
-    found = []
+    results = []
     for mode, during in (("off", False), ("existing", False), ("existing", True)):
         house = await House.of(call, f"c{next(_NUMBERS)}")
-        found.append(await run(house, program, mode=mode, during=during))
+        results.append(await run(house, program, mode=mode, during=during))
 
-    named, at_the_end, during_it = found
+    named, at_the_end, during_it = results
     assert during_it == at_the_end
     assert named is None or during_it == named

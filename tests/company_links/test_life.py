@@ -31,7 +31,7 @@ async def test_deleted_company__is_not_created_again_and_gets_its_contacts_back(
     await house.delete(acme, "companies")
     eve = await house.contact(email="eve@acme.com")
     await link(house)
-    assert [await company_of(house, each) for each in (ann, eve)] == [None, None]
+    assert [await company_of(house, item) for item in (ann, eve)] == [None, None]
     assert await domains(house) == {}
     assert await house.differences() == []
 
@@ -46,17 +46,17 @@ async def test_deleted_contact__comes_back_with_a_link(house: House) -> None:
     acme = await house.company("acme.com")
     ann, ben = await house.contact(email=ANN), await house.contact(email="ben@beta.com")
     await turn(house, "existing")
-    for each in (ann, ben):
-        await house.delete(each)
+    for entry in (ann, ben):
+        await house.delete(entry)
     await link(house)
     beta = await house.company("beta.com")
     await house.delete(acme, "companies")
 
-    for each in (ann, ben):
-        await house.restore(each)
+    for entry in (ann, ben):
+        await house.restore(entry)
     await link(house)
 
-    assert [await company_of(house, each) for each in (ann, ben)] == [None, beta]
+    assert [await company_of(house, item) for item in (ann, ben)] == [None, beta]
     assert await house.differences() == []
 
 
@@ -69,12 +69,12 @@ async def test_merged_companies__keep_the_links_and_the_undo_gives_them_back(hou
     merge = await house.merge(acme, beta, kind="companies")
     eve = await house.contact(email="eve@beta.com")
     await link(house)
-    assert [await company_of(house, each) for each in (ann, ben, eve)] == [acme] * 3
+    assert [await company_of(house, item) for item in (ann, ben, eve)] == [acme] * 3
     assert await house.differences() == []
 
     await house.undo(acme, merge["merge_id"], "companies")
     await link(house)
-    assert [await company_of(house, each) for each in (ann, ben, eve)] == [acme, beta, beta]
+    assert [await company_of(house, item) for item in (ann, ben, eve)] == [acme, beta, beta]
     assert await domains(house) == {"acme.com": acme, "beta.com": beta}
     assert await house.differences() == []
 
@@ -92,7 +92,7 @@ async def test_merged_contacts__follow_the_address_that_stays(house: House) -> N
     assert await company_of(house, ben) is None
     await house.undo(ben, first["merge_id"])
     await link(house)
-    assert [await company_of(house, each) for each in (ann, ben)] == [acme, None]
+    assert [await company_of(house, contact) for contact in (ann, ben)] == [acme, None]
 
     second = await house.merge(ann, eve, survivorship="newest")
     await link(house)
@@ -100,7 +100,7 @@ async def test_merged_contacts__follow_the_address_that_stays(house: House) -> N
     assert await house.differences() == []
     await house.undo(ann, second["merge_id"])
     await link(house)
-    assert [await company_of(house, each) for each in (ann, eve)] == [acme, beta]
+    assert [await company_of(house, item) for item in (ann, eve)] == [acme, beta]
     assert await house.differences() == []
 
 
@@ -122,7 +122,7 @@ async def test_merged_deleted_and_linked_contacts__do_not_wait(house: House, exe
     await turn(house, "existing")
     ann, ben, eve, jan = [await house.contact(email=f"{name}@acme.com") for name in ("ann", "ben", "eve", "jan")]
     await link(house)
-    assert await pending(execute_sql) == [(each, "acme.com") for each in (ann, ben, eve, jan)]
+    assert await pending(execute_sql) == [(item, "acme.com") for item in (ann, ben, eve, jan)]
 
     await house.merge(ann, ben)
     await house.delete(eve)
@@ -154,16 +154,16 @@ async def test_many_contacts_and_companies__are_linked_page_by_page(house: House
     await link(house)
     companies = [await house.company(f"acme{n}.com") for n in range(4)]
     await link(house)
-    assert [await company_of(house, each) for each in people] == [companies[n % 4] for n in range(20)]
+    assert [await company_of(house, person) for person in people] == [companies[n % 4] for n in range(20)]
 
     people = [await house.contact(email=f"{n}@beta{n % 5}.com") for n in range(10)]
     await turn(house, "create")
     people += [await house.contact(email=f"{n}@beta{n % 5}.com") for n in range(10, 20)]
     await link(house)
-    found = await domains(house)
-    assert len(found) == 9
-    assert [await company_of(house, each) for each in people] == [found[f"beta{n % 5}.com"] for n in range(20)]
-    assert [each["progress"]["linked"] for each in await jobs(house)] == [10, 0]
+    result = await domains(house)
+    assert len(result) == 9
+    assert [await company_of(house, person) for person in people] == [result[f"beta{n % 5}.com"] for n in range(20)]
+    assert [item["progress"]["linked"] for item in await jobs(house)] == [10, 0]
 
 
 async def test_job__another_worker_continues_after_a_kill(house: House, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -190,9 +190,9 @@ async def test_job__another_worker_continues_after_a_kill(house: House, monkeypa
     house.call.clock.move(60)
     await link(house)
 
-    [whole] = await jobs(house)
-    assert (whole["state"], whole["progress"]["scanned"], whole["progress"]["linked"]) == ("succeeded", 5, 5)
-    assert len({await company_of(house, each) for each in people}) == 1
+    [full] = await jobs(house)
+    assert (full["state"], full["progress"]["scanned"], full["progress"]["linked"]) == ("succeeded", 5, 5)
+    assert len({await company_of(house, person) for person in people}) == 1
 
 
 async def test_trimmed_log__makes_the_worker_look_at_all_contacts(house: House) -> None:
@@ -227,7 +227,7 @@ async def test_several_workers__link_once(house: House) -> None:
     await asyncio.gather(*(linker(house).drain() for _ in range(4)))
 
     assert len(await domains(house)) == 3
-    assert None not in [await company_of(house, each) for each in people]
+    assert None not in [await company_of(house, person) for person in people]
     assert await house.differences() == []
 
 
@@ -247,28 +247,28 @@ async def test_other_clients__are_left_alone(store: Store, make_client: MakeClie
     mine = await ours.company("acme.com")
     await link(ours)
 
-    assert [await company_of(ours, each) for each in (people["ours"], ben)] == [mine, mine]
+    assert [await company_of(ours, contact) for contact in (people["ours"], ben)] == [mine, mine]
     assert await company_of(theirs, people["theirs"]) == acme
     assert await company_of(third, people["third"]) is None
     assert await execute_sql("SELECT client, mode FROM company_linking") == [(ours.number, "existing")]
-    assert [each["progress"]["contacts"] for house in (ours, theirs) for each in await jobs(house)] == [1, 1]
+    assert [item["progress"]["contacts"] for house in (ours, theirs) for item in await jobs(house)] == [1, 1]
 
 
 async def test_idle_worker__asks_one_query(house: House) -> None:
     await turn(house, "existing")
     await house.contact(email=ANN)
     await link(house)
-    asked: list[object] = []
+    requested: list[object] = []
     store = house.call.parts.store
 
     class Counting:
         async def read(self, query: Any) -> Any:
-            asked.append(query)
+            requested.append(query)
             return await store.read(query)
 
     await CompanyLinker(Counting(), house.call.clock, pause=0).drain()  # type: ignore[arg-type]
 
-    assert asked == [clients_to_link(worker.CLIENTS)]
+    assert requested == [clients_to_link(worker.CLIENTS)]
 
 
 def linker(house: House) -> CompanyLinker:

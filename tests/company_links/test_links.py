@@ -30,7 +30,7 @@ async def test_existing__links_contacts_of_before_and_after(house: House) -> Non
     await link(house)
 
     eve = (await house.listed(query="email=eve@mail.acme.com"))[0]["id"]
-    assert [await company_of(house, each) for each in (ann, ben, eve)] == [acme] * 3
+    assert [await company_of(house, item) for item in (ann, ben, eve)] == [acme] * 3
     assert await domains(house) == {"acme.com": acme}
     assert await house.differences() == []
 
@@ -44,7 +44,7 @@ async def test_existing__links_when_the_company_comes_later(house: House) -> Non
     acme = await house.company("acme.com")
     await link(house)
 
-    assert [await company_of(house, each) for each in (ann, eve)] == [acme, acme]
+    assert [await company_of(house, item) for item in (ann, eve)] == [acme, acme]
 
 
 async def test_create__creates_one_company_for_all_people_of_a_domain(house: House) -> None:
@@ -55,7 +55,7 @@ async def test_create__creates_one_company_for_all_people_of_a_domain(house: Hou
 
     assert [*await domains(house)] == ["acme.co.uk"]
     [acme] = (await domains(house)).values()
-    assert [await company_of(house, each) for each in (*before, *after)] == [acme] * 6
+    assert [await company_of(house, contact) for contact in (*before, *after)] == [acme] * 6
     assert await house.differences() == []
 
 
@@ -69,7 +69,7 @@ async def test_free_mail_and_unknown_names__link_nothing(house: House, mode: str
     people.append(await house.contact(linkedin_url="linkedin.com/in/jane"))
     await link(house)
 
-    assert [await company_of(house, each) for each in people] == [None] * len(people)
+    assert [await company_of(house, person) for person in people] == [None] * len(people)
     assert len(await domains(house)) == 6
 
 
@@ -94,12 +94,12 @@ async def test_company_that_takes_a_domain__takes_its_people(house: House) -> No
     await house.request("PATCH", f"/public/v2/companies/{old}", {"domain": "acme.io"})
     eve = await house.contact(email="eve@acme.com")
     await link(house)
-    assert [await company_of(house, each) for each in (ann, ben, eve)] == [old] * 3
+    assert [await company_of(house, item) for item in (ann, ben, eve)] == [old] * 3
 
     new = await house.company("acme.com")
     await link(house)
 
-    assert [await company_of(house, each) for each in (ann, ben, eve)] == [new, old, new]
+    assert [await company_of(house, item) for item in (ann, ben, eve)] == [new, old, new]
     assert await house.differences() == []
 
 
@@ -110,7 +110,7 @@ async def test_company_that_a_request_set_or_unset__stays(house: House) -> None:
     eve = await house.contact(email="eve@acme.com")
     await house.request("PATCH", f"/public/v2/contacts/{ben}", {"company_id": None})
     await turn(house, "create")
-    assert [await company_of(house, each) for each in (ann, ben, eve)] == [beta, None, acme]
+    assert [await company_of(house, item) for item in (ann, ben, eve)] == [beta, None, acme]
 
     await house.request("PATCH", f"/public/v2/contacts/{eve}", {"company_id": None})
     await link(house)
@@ -187,7 +187,7 @@ async def test_turned_off__stops_the_job_and_leaves_the_links(house: House) -> N
     stopped, done = await jobs(house)
     assert (stopped["state"], done["state"]) == ("cancelled", "succeeded")
     assert stopped["error"] == "the client's setting link_companies_by_email was changed"
-    assert [await company_of(house, each) for each in (ann, ben)] == [acme, None]
+    assert [await company_of(house, contact) for contact in (ann, ben)] == [acme, None]
     assert await domains(house) == {"acme.com": acme}
 
 
@@ -203,4 +203,4 @@ async def test_turned_on_again__links_all_contacts_by_a_new_job(house: House) ->
     await turn(house, "existing")
 
     assert await company_of(house, ann) == acme
-    assert [each["state"] for each in await jobs(house)] == ["succeeded", "cancelled"]
+    assert [job["state"] for job in await jobs(house)] == ["succeeded", "cancelled"]

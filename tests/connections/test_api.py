@@ -51,23 +51,23 @@ async def sqlite_call(memory: Store, make_client: MakeClient) -> ApiClient:
 async def secrets(call: ApiClient) -> list[list[str]]:
     client = await call.get("/admin/v1/clients/acme")
     assert client.status == 200
-    return [one.secrets for one in await call.parts.store.read(list_connections(1))]
+    return [connection.secrets for connection in await call.parts.store.read(list_connections(1))]
 
 
 def shown(**more: Any) -> dict[str, Any]:
     usual = {"secret": "not set", "secret_count": 0, "created_time": NOW, "updated_time": NOW, "settings": USUAL}
-    seen = ["documentation", "captured body", "code of integrators"]
-    return {**HUBSPOT, **usual, "access_token": "not set", "fetching": None, "calls": None, "seen": seen, **more}
+    observed = ["documentation", "captured body", "code of integrators"]
+    return {**HUBSPOT, **usual, "access_token": "not set", "fetching": None, "calls": None, "seen": observed, **more}
 
 
 async def test_create_connection__returns_the_connection_and_stores_its_secret(call: ApiClient) -> None:
     response = await call.post(HERE, {**HUBSPOT, "secrets": [SECRET], "settings": DECIDED})
 
-    one, listed = await call.get(f"{HERE}/crm/hubspot"), await call.get(HERE)
+    hubspot, listed = await call.get(f"{HERE}/crm/hubspot"), await call.get(HERE)
 
     assert (response.status, response.headers["location"]) == (201, f"{HERE}/crm/hubspot")
     assert response.json() == shown(secret="set", secret_count=1, settings=DECIDED)
-    assert one.json() == response.json()
+    assert hubspot.json() == response.json()
     assert listed.json() == {"data": [response.json()], "next_cursor": None}
     assert await secrets(call) == [[SECRET]]
 
@@ -101,11 +101,11 @@ async def test_unknown_field__is_refused_without_repeating_its_value(call: ApiCl
 
 
 async def test_generate_secret__replaces_the_oldest_of_two_secrets(sqlite_call: ApiClient) -> None:
-    made = [(await sqlite_call.post(HERE, {**HUBSPOT, "generate_secret": True})).json()]
+    created = [(await sqlite_call.post(HERE, {**HUBSPOT, "generate_secret": True})).json()]
     for _ in range(2):
-        made.append((await sqlite_call.patch(f"{HERE}/crm/hubspot", {"generate_secret": True})).json())
+        created.append((await sqlite_call.patch(f"{HERE}/crm/hubspot", {"generate_secret": True})).json())
 
-    assert await secrets(sqlite_call) == [[made[2]["generated_secret"], made[1]["generated_secret"]]]
+    assert await secrets(sqlite_call) == [[created[2]["generated_secret"], created[1]["generated_secret"]]]
 
 
 async def test_create_connection__refuses_a_second_one_for_a_tool_and_channel(call: ApiClient) -> None:
@@ -267,18 +267,18 @@ async def test_patch_connection__concurrent_changes_all_apply(call: ApiClient) -
 
     replies = await asyncio.gather(*(call.patch(target, change) for change in changes))
 
-    (kept,) = await call.parts.store.read(list_connections(1))
+    (connection,) = await call.parts.store.read(list_connections(1))
     assert [reply.status for reply in replies] == [200, 200, 200]
-    assert {reply.json().get("generated_secret") for reply in replies} - {None} == set(kept.secrets)
-    assert (len(kept.secrets), kept.settings.create_unknown) == (2, True)
+    assert {reply.json().get("generated_secret") for reply in replies} - {None} == set(connection.secrets)
+    assert (len(connection.secrets), connection.settings.create_unknown) == (2, True)
 
 
 async def test_short_secret__is_refused_with_the_minimum_length(sqlite_call: ApiClient) -> None:
     reply = await sqlite_call.post(HERE, {**HUBSPOT, "secrets": ["short"]})
     blank = await sqlite_call.post(HERE, {**HUBSPOT, "secrets": [""]})
 
-    told = [(error["code"], error["detail"]) for each in (reply, blank) for error in each.problem["errors"]]
-    assert told == [("too_short", "must have at least 8 characters, and has 5"), ("required", "must not be blank")]
+    reported = [(error["code"], error["detail"]) for item in (reply, blank) for error in item.problem["errors"]]
+    assert reported == [("too_short", "must have at least 8 characters, and has 5"), ("required", "must not be blank")]
 
 
 async def test_patch_connection__validates_settings_like_create(sqlite_call: ApiClient) -> None:
@@ -301,8 +301,8 @@ async def test_patch_connection__refuses_two_secrets_with_generate_secret(sqlite
 
 async def test_connections__require_an_admin_key_of_their_client(memory: Store, make_client: MakeClient) -> None:
     call = make_client(memory, senders=ADAPTERS, auth="api-key")
-    acme, other = [await memory.write(ensure_client(name, 1)) for name in ("acme", "other")]
-    own, foreign = [await add_key(memory, client.number, [ADMIN], "", 1) for client in (acme, other)]
+    acme, second = [await memory.write(ensure_client(name, 1)) for name in ("acme", "other")]
+    own, foreign = [await add_key(memory, client.number, [ADMIN], "", 1) for client in (acme, second)]
     reading = await add_key(memory, acme.number, [READ], "", 1)
 
     response = await call.post(HERE, HUBSPOT, x_api_key=own)
@@ -322,15 +322,15 @@ def fetching(**more: Any) -> dict[str, Any]:
 
 
 async def test_access_token__is_stored_and_never_returned(call: ApiClient) -> None:
-    made = await call.post(HERE, {**HUBSPOT, "access_token": TOKEN})
+    here = await call.post(HERE, {**HUBSPOT, "access_token": TOKEN})
     listed = await call.get(HERE)
-    one = await call.get(f"{HERE}/crm/hubspot")
+    hubspot = await call.get(f"{HERE}/crm/hubspot")
     response = await call.patch(f"{HERE}/crm/hubspot", {"settings": {"api_base": "https://eu.example.com"}, "access_token": TOKEN})
     taken = await call.patch(f"{HERE}/crm/hubspot", {"access_token": None})
 
-    assert made.json() == one.json() == listed.json()["data"][0] == shown(access_token="set", fetching=fetching())
+    assert here.json() == hubspot.json() == listed.json()["data"][0] == shown(access_token="set", fetching=fetching())
     assert [reply.json()["access_token"] for reply in (response, taken)] == ["set", "not set"]
-    assert all(TOKEN.encode() not in reply.body for reply in (made, listed, one, response, taken))
+    assert all(TOKEN.encode() not in reply.body for reply in (here, listed, hubspot, response, taken))
 
 
 async def test_fetching_state__shows_the_last_error_until_the_connection_is_changed(call: ApiClient) -> None:
@@ -499,9 +499,9 @@ async def test_connecting__says_who_called_lately_and_would_be_refused_from_now(
     await sqlite_call("DELETE", f"{HERE}/email_campaign/instantly")
     await sqlite_call.settings("acme", require_verification={"email_campaign": True})
     response = await sqlite_call.post(HERE, {**place, "secrets": [SECRET]})
-    one = await sqlite_call.get(f"{HERE}/email_campaign/instantly")
+    instantly = await sqlite_call.get(f"{HERE}/email_campaign/instantly")
 
     assert "would_refuse" not in bare.json()
     assert set_one.json()["would_refuse"] == [own, unknown]
     assert response.json()["would_refuse"] == [own, unknown, {**unknown, "tool": "heyreach", "reason": "verification_required"}]
-    assert "would_refuse" not in one.json()
+    assert "would_refuse" not in instantly.json()

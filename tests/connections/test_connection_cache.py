@@ -68,21 +68,21 @@ async def test_connection_cache__lasts_a_second_and_is_updated_by_its_own_change
     await elsewhere.connect(hubspot(client))
     unseen = await here.of(client)
     clock.now += CACHE_TTL
-    seen = await here.of(client)
+    observed = await here.of(client)
     await here.disconnect(client, "crm", "hubspot")
 
     assert before == (None, [], [])
     assert unseen == []
-    assert seen == [hubspot(client)]
+    assert observed == [hubspot(client)]
     assert await here.of(client) == []
 
 
 async def test_connections__are_changed_and_found_by_channel_and_tool(store: Store) -> None:
     client = await client_of(store)
     connections = Connections(store, Clock())
-    made = await connections.connect(hubspot(client))
+    connect = await connections.connect(hubspot(client))
 
-    changed = await connections.change(made, lambda now: (["another-secret"], ConnectionSettings(create_unknown=False), None))
+    changed = await connections.change(connect, lambda now: (["another-secret"], ConnectionSettings(create_unknown=False), None))
 
     assert await connections.get(client, "crm", "hubspot") == changed
     assert (changed.secrets, changed.settings.create_unknown) == (["another-secret"], False)
@@ -93,10 +93,10 @@ async def test_connections__are_changed_and_found_by_channel_and_tool(store: Sto
 
 
 def test_new_secret__is_unique_and_long() -> None:
-    made = {new_secret() for _ in range(100)}
+    secrets = {new_secret() for _ in range(100)}
 
-    assert len(made) == 100
-    assert min(map(len, made)) >= 40
+    assert len(secrets) == 100
+    assert min(map(len, secrets)) >= 40
 
 
 async def test_translation__receives_the_clients_connections_and_the_verified_tool(store: Store) -> None:
@@ -106,7 +106,7 @@ async def test_translation__receives_the_clients_connections_and_the_verified_to
     read: list[tuple[str | None, list[str]]] = []
 
     def reading(request: WebhookRequest) -> Translation:
-        read.append((request.tool, [one.tool for one in request.connections]))
+        read.append((request.tool, [connection.tool for connection in request.connections]))
         return Translation("hubspot", [])
 
     for tool, verified in (("hubspot", True), (None, False), ("smartlead", False)):
@@ -118,25 +118,25 @@ async def test_translation__receives_the_clients_connections_and_the_verified_to
 
 async def test_unrecognised_delivery__retains_its_verified_tool(store: Store) -> None:
     client = await client_of(store)
-    proved, other = await keep(store, client, "crm", "hubspot", True), await keep(store, client, "crm")
+    proved, second = await keep(store, client, "crm", "hubspot", True), await keep(store, client, "crm")
 
     def reading(request: WebhookRequest) -> Translation:
         raise UnrecognisedPayload("nobody knows this")
 
     await InboxWorker(store, reading, Clock()).drain()
 
-    found = [await store.read(get_delivery(number)) for number in (proved, other)]
-    assert [(one.state, one.tool, one.verified) for one in found if one] == [
+    deliveries = [await store.read(get_delivery(number)) for number in (proved, second)]
+    assert [(delivery.state, delivery.tool, delivery.verified) for delivery in deliveries if delivery] == [
         ("unrecognised", "hubspot", True),
         ("unrecognised", None, False),
     ]
 
 
 @pytest.mark.parametrize(
-    ("of_client", "of_connection", "made"), [(True, None, 1), (True, False, 0), (False, None, 0), (False, True, 1), (False, False, 0)]
+    ("of_client", "of_connection", "created"), [(True, None, 1), (True, False, 0), (False, None, 0), (False, True, 1), (False, False, 0)]
 )
 async def test_create_unknown__of_the_connection_overrides_the_client(
-    store: Store, of_client: bool, of_connection: bool | None, made: int
+    store: Store, of_client: bool, of_connection: bool | None, created: int
 ) -> None:
     client = await client_of(store, create_unknown=of_client)
     number = await keep(store, client)
@@ -144,19 +144,19 @@ async def test_create_unknown__of_the_connection_overrides_the_client(
     await worked(store, Translation("instantly", [SENT], of_connection))
 
     delivery = await store.read(get_delivery(number))
-    assert len(await store.read(list_records(Listing(CONTACT_TYPE, client, 5)))) == made
+    assert len(await store.read(list_records(Listing(CONTACT_TYPE, client, 5)))) == created
     assert delivery is not None
-    assert delivery.state == ("applied" if made else "ignored")
+    assert delivery.state == ("applied" if created else "ignored")
 
 
-@pytest.mark.parametrize(("of_connection", "made"), [(None, 1), (True, 1), (False, 0)])
-async def test_create_unknown__for_a_crm_depends_on_its_connection_only(store: Store, of_connection: bool | None, made: int) -> None:
+@pytest.mark.parametrize(("of_connection", "created"), [(None, 1), (True, 1), (False, 0)])
+async def test_create_unknown__for_a_crm_depends_on_its_connection_only(store: Store, of_connection: bool | None, created: int) -> None:
     client = await client_of(store, create_unknown=False)
     await keep(store, client, "crm")
 
     await worked(store, Translation("hubspot", [CRM_UPDATE], of_connection))
 
-    assert len(await store.read(list_records(Listing(CONTACT_TYPE, client, 5)))) == made
+    assert len(await store.read(list_records(Listing(CONTACT_TYPE, client, 5)))) == created
 
 
 async def test_create_unknown__parks_a_crm_delivery_and_a_replay_applies_it(store: Store) -> None:
@@ -200,14 +200,14 @@ async def test_replay__under_ignoring_settings_leaves_an_applied_delivery_applie
     client = await client_of(store)
     applied = await keep(store, client, "crm")
     await worked(store, Translation("hubspot", [CRM_UPDATE]))
-    other = await keep(store, client, "crm")
+    second = await keep(store, client, "crm")
     await store.write(replay_deliveries(client, [applied], NOON))
 
     await worked(store, Translation("hubspot", [Event("ignored", NOON - DAY, source_event="contact.updated")]))
 
-    found = [await store.read(get_delivery(number)) for number in (applied, other)]
-    assert [one.state for one in found if one] == ["applied", "ignored"]
-    assert [len(await store.read(delivery_events(client, number))) for number in (applied, other)] == [1, 0]
+    deliveries = [await store.read(get_delivery(number)) for number in (applied, second)]
+    assert [delivery.state for delivery in deliveries if delivery] == ["applied", "ignored"]
+    assert [len(await store.read(delivery_events(client, number))) for number in (applied, second)] == [1, 0]
 
 
 async def test_connection_cache__reads_again_after_a_change_during_a_read(store: Store) -> None:
@@ -218,20 +218,20 @@ async def test_connection_cache__reads_again_after_a_change_during_a_read(store:
             self.slow = True
 
         async def read(self, query: Any) -> Any:
-            found = await store.read(query)
+            result = await store.read(query)
             if self.slow:
                 self.slow = False
-                await known.connect(hubspot(client))
-            return found
+                await connections.connect(hubspot(client))
+            return result
 
         async def write(self, command: Any) -> Any:
             return await store.write(command)
 
     client = await client_of(store)
-    known = Connections(Slow(), Clock())  # type: ignore[arg-type]
+    connections = Connections(Slow(), Clock())  # type: ignore[arg-type]
 
-    assert [one.tool for one in await known.of(client)] == ["hubspot"]
-    assert [one.tool for one in await known.of(client)] == ["hubspot"]
+    assert [first.tool for first in await connections.of(client)] == ["hubspot"]
+    assert [first.tool for first in await connections.of(client)] == ["hubspot"]
 
 
 async def test_clients_forget__removes_the_client_under_its_former_ids(store: Store) -> None:
@@ -245,5 +245,5 @@ async def test_clients_forget__removes_the_client_under_its_former_ids(store: St
     clients.forget("present")
     after = [await clients.find(name) for name in ("acme", "present")]
 
-    assert [one and one.has_erased for one in before] == [False, False]
-    assert [one and one.has_erased for one in after] == [True, True]
+    assert [first and first.has_erased for first in before] == [False, False]
+    assert [first and first.has_erased for first in after] == [True, True]

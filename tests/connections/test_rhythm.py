@@ -73,11 +73,11 @@ def rhythm_at(times: list[Micros], last: int) -> Rhythm:
 
 def alarms(times: list[Micros]) -> list[tuple[Micros, Micros]]:
     """The pauses (last call, when it is called silent) that are long enough to be called a silence."""
-    found = []
+    results = []
     for index, (at, after) in enumerate(pairwise(times)):
         if after - at > 2 * HOUR and (silent := rhythm_at(times, index).silent_from(at)) is not None and silent <= after:
-            found.append((at, silent))
-    return found
+            results.append((at, silent))
+    return results
 
 
 def missing_from(rate: Rate, since: Micros) -> Micros:
@@ -90,7 +90,7 @@ def missing_from(rate: Rate, since: Micros) -> Micros:
     return hour * HOUR
 
 
-@pytest.mark.parametrize("rate", [each for each in RATES if each is not slow], ids=lambda rate: rate.__name__)
+@pytest.mark.parametrize("rate", [item for item in RATES if item is not slow], ids=lambda rate: rate.__name__)
 def test_silent_from__finds_no_silence_in_half_a_year_of_calls(rate: Rate) -> None:
     assert alarms(calls_of(rate, 26, seed=1)) == []
 
@@ -103,7 +103,7 @@ def test_silent_from__finds_no_silence_in_other_half_years_either(subtests: pyte
                 assert alarms(calls_of(rate, 26, seed)) == []
 
 
-@pytest.mark.parametrize("rate", [each for each in RATES if each not in (slow, slump, summer_time)], ids=lambda rate: rate.__name__)
+@pytest.mark.parametrize("rate", [item for item in RATES if item not in (slow, slump, summer_time)], ids=lambda rate: rate.__name__)
 def test_silent_from__recognises_a_silence_within_hours_of_the_twentieth_missing_call(rate: Rate, subtests: pytest.Subtests) -> None:
     times = calls_of(rate, 12, seed=1)
     for day in range(8 * 7, 10 * 7):
@@ -180,15 +180,15 @@ def test_counts__of_any_partition_of_the_calls_add_up_to_the_same(calls: list[tu
 
 
 def _counted(calls: Iterable[tuple[int, str, str, Micros]]) -> CallCounts:
-    made = CallCounts(lambda: MONDAY)
-    made.record(calls)
-    return made
+    call_counts = CallCounts(lambda: MONDAY)
+    call_counts.record(calls)
+    return call_counts
 
 
 def _added(processes: list[CallCounts]) -> tuple[Counter[tuple[object, ...]], dict[tuple[object, ...], Micros]]:
     """What the store has after the writes of these processes."""
     hours, last = Counter[tuple[object, ...]](), dict[tuple[object, ...], Micros]()
-    for command in (each for process in processes for each in process.take()):
+    for command in (item for process in processes for item in process.take()):
         for hour, count in command.hours.items():
             hours[command.client, *hour] += count
         for key, at in command.last_us.items():

@@ -55,10 +55,10 @@ async def test_secret__appears_in_no_response_log_delivery_or_database(
 
     statuses = [reply.status for reply in replies]
     shown = b"".join(reply.body + repr(reply.headers).encode() for reply in replies)
-    told = caplog.text + "".join(capfd.readouterr()) + repr([record.args for record in caplog.records])
+    text = caplog.text + "".join(capfd.readouterr()) + repr([record.args for record in caplog.records])
     assert statuses == [201, 409, 422, 422, 422, 422, 400, 200, 200, 200, 422, 200, 200, 401, 200, 200]
     assert CANARY.encode() not in shown
-    assert CANARY not in told
+    assert CANARY not in text
     assert CANARY.encode() not in await _everything_kept(engine_url, execute_sql, tmp_path)
 
 
@@ -80,7 +80,7 @@ async def test_undecryptable_secret__refuses_all_webhooks_with_503(
 
     unproven, proven = await call.post(HOOK, {"some": "call"}), await call.post(f"{HOOK}?token={CANARY}", {"some": "call"})
 
-    assert [(one.status, one.problem["code"]) for one in (unproven, proven)] == [(503, "overloaded")] * 2
+    assert [(first.status, first.problem["code"]) for first in (unproven, proven)] == [(503, "overloaded")] * 2
     assert (await call.get("/admin/v1/deliveries")).json()["data"] == []
     assert "encrypted with the key 0123456789ab, which is missing" in caplog.text
 
@@ -96,5 +96,5 @@ async def test_missing_encryption_key__refuses_secrets_and_names_the_setting(pos
     await store.close()
 
     assert (refused.status, taken.status) == (422, 201)
-    assert [(one["pointer"], one["code"]) for one in refused.problem["errors"]] == [("/secrets", "no_encryption_key")]
+    assert [(error["pointer"], error["code"]) for error in refused.problem["errors"]] == [("/secrets", "no_encryption_key")]
     assert "TOUCHBASE_ENCRYPTION_KEY" in refused.problem["detail"]

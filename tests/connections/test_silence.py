@@ -54,11 +54,11 @@ async def one_call(store: Store, number: int, at: Micros) -> list[Silence]:
 
 async def noticed(store: Store, at: Micros, since: Micros = 0) -> list[tuple[int, Micros]]:
     """The clients whose connections are silent from this time on, with the last calls."""
-    return [(one.client, one.since_us) for one in await begin_silences(store, at, since)]
+    return [(begin_silence.client, begin_silence.since_us) for begin_silence in await begin_silences(store, at, since)]
 
 
 async def stored(store: Store, number: int) -> list[tuple[Micros, Micros, Micros | None]]:
-    return [(one.since_us, one.noticed_us, one.ended_us) for one in await store.read(list_silences(number))]
+    return [(silence.since_us, silence.noticed_us, silence.ended_us) for silence in await store.read(list_silences(number))]
 
 
 async def test_silence__begins_once_when_twenty_usual_calls_are_missing(store: Store, caplog: pytest.LogCaptureFixture) -> None:
@@ -68,7 +68,7 @@ async def test_silence__begins_once_when_twenty_usual_calls_are_missing(store: S
 
     assert (early, begun, again) == ([], [(number, LAST)], [])
     assert await stored(store, number) == [(LAST, SILENT + SECOND, None)]
-    (said,) = [each.getMessage() for each in caplog.records if each.name == "touchbase.connections"]
+    (said,) = [record.getMessage() for record in caplog.records if record.name == "touchbase.connections"]
     assert said == f"client {number}: no call from hubspot (crm) for 7 hours; usually every 15 minutes at this hour; see `touchbase doctor`"
 
 
@@ -80,7 +80,7 @@ async def test_silence__ends_at_the_next_call_and_may_begin_again(store: Store, 
     ended = await one_call(store, number, back)
     early, begun = [await noticed(store, at) for at in (back + 5 * HOUR, back + 9 * HOUR)]
 
-    assert [one.ended_us for one in ended] == [back]
+    assert [item.ended_us for item in ended] == [back]
     assert (early, begun) == ([], [(number, back)])
     assert await stored(store, number) == [(back, back + 9 * HOUR, None), (LAST, SILENT + SECOND, back)]
     events = (await store.read(list_logged_events(number, 0, 10))).events
@@ -96,8 +96,8 @@ async def test_silence__of_an_irregular_or_new_connection_is_not_recognised(stor
     await store.write(count_calls(ClientCalls(number, {(*HUBSPOT, LAST // HOUR - hour): 4 for hour in range(13 * 24)}, {HUBSPOT: LAST})))
 
     assert await noticed(store, LAST + 60 * DAY) == []
-    (known,) = await store.read(list_calls(number, LAST))
-    assert (known.week, known.usual_interval_seconds, known.silent_since_us) == (672, None, None)
+    (last,) = await store.read(list_calls(number, LAST))
+    assert (last.week, last.usual_interval_seconds, last.silent_since_us) == (672, None, None)
 
 
 async def test_silence__of_a_suspended_client_is_not_recognised(store: Store) -> None:
@@ -134,7 +134,7 @@ async def test_check__is_claimed_by_one_process_and_knows_outages(store: Store) 
     claimed = await asyncio.gather(*(store.write(claim_check(START)) for _ in range(5)))
     soon, next_, after_outage = [await store.write(claim_check(at)) for at in (START + step - 1, START + step, later)]
 
-    assert sorted(claimed, key=lambda one: one is None) == [START, None, None, None, None]
+    assert sorted(claimed, key=lambda first_claimed: first_claimed is None) == [START, None, None, None, None]
     assert (soon, next_, after_outage) == (None, START, later)
 
 
@@ -143,7 +143,7 @@ async def test_judgement__by_several_processes_at_once_makes_one_silence(store: 
 
     results = await asyncio.gather(*(store.write(judge_connection(number, *HUBSPOT, SILENT + n, 0)) for n in range(1, 6)))
 
-    assert len([one for one in results if one is not None]) == 1
+    assert len([result for result in results if result is not None]) == 1
     assert len(await stored(store, number)) == 1
 
 
@@ -152,8 +152,8 @@ async def test_counts__written_in_parts_at_once_add_up(store: Store) -> None:
 
     await asyncio.gather(*(one_call(store, number, LAST - n * SECOND) for n in range(10)))
 
-    (known,) = await store.read(list_calls(number, LAST))
-    assert (known.week, known.last_us) == (672 + 10, LAST)
+    (last,) = await store.read(list_calls(number, LAST))
+    assert (last.week, last.last_us) == (672 + 10, LAST)
 
 
 async def test_counts__of_a_tool_that_is_not_connected_are_left_out(store: Store) -> None:
@@ -165,13 +165,13 @@ async def test_counts__of_a_tool_that_is_not_connected_are_left_out(store: Store
 
 
 async def test_disconnect__forgets_rhythm_and_silences(store: Store, execute_sql: ExecuteSql) -> None:
-    number, other = await connected(store), await connected(store, "other")
+    number, second = await connected(store), await connected(store, "other")
     await noticed(store, SILENT + SECOND)
 
     await store.write(remove_connection(number, *HUBSPOT))
 
     for table in ("connection_calls", "connection_rhythm", "connection_silence"):
-        assert await execute_sql(f"SELECT DISTINCT client FROM {table}") == [(other,)]
+        assert await execute_sql(f"SELECT DISTINCT client FROM {table}") == [(second,)]
     assert await store.read(count_silent()) == {HUBSPOT: 1}
 
 
@@ -248,14 +248,14 @@ async def test_worker__counts_webhooks_of_the_tool_but_neither_replays_nor_fetch
         await store.write(store_delivery(number, "crm", os.urandom(16), json.dumps(headers).encode(), "", b"{}", START))
     await worker.drain()
     api.clock.move(60)
-    known_ids = [one.id for one in await store.read(list_deliveries(10, number))]
+    known_ids = [delivery.id for delivery in await store.read(list_deliveries(10, number))]
     assert await store.write(replay_deliveries(number, known_ids, api.clock())) == 2
     assert (await worker.drain()).taken == 2
 
     await keeper.round()
 
-    (known,) = await store.read(list_calls(number, START))
-    assert (known.last_us, known.week) == (START, 1)
+    (start,) = await store.read(list_calls(number, START))
+    assert (start.last_us, start.week) == (START, 1)
 
 
 async def test_maintenance__recognises_a_silence_and_its_end(store: Store, caplog: pytest.LogCaptureFixture) -> None:
@@ -280,11 +280,14 @@ async def test_doctor_and_metrics__name_a_silent_connection(store: Store) -> Non
     await noticed(store, SILENT + SECOND)
     now = LAST + 26 * HOUR
 
-    found = [each async for each in diagnose(store, now, silent=7 * DAY, keys_needed=False)]
-    (quiet,) = [each for each in store_metrics(0, None, await store.read(count_silent()), now) if "silent" in each.name]
+    results = [item async for item in diagnose(store, now, silent=7 * DAY, keys_needed=False)]
+    (quiet,) = [metric for metric in store_metrics(0, None, await store.read(count_silent()), now) if "silent" in metric.name]
 
-    (one,) = [each for each in found if each.check == "connections"]
-    assert (one.level, one.detail) == ("problem", "no call from hubspot (crm) for acme for 26 hours; usually every 15 minutes at this hour")
-    assert one.next is not None
-    assert "touchbase refusals list --client acme --channel crm --tool hubspot" in one.next
-    assert [(each.labels, each.value) for each in quiet.samples] == [({"channel": "crm", "tool": "hubspot"}, 1)]
+    (first,) = [item for item in results if item.check == "connections"]
+    assert (first.level, first.detail) == (
+        "problem",
+        "no call from hubspot (crm) for acme for 26 hours; usually every 15 minutes at this hour",
+    )
+    assert first.next is not None
+    assert "touchbase refusals list --client acme --channel crm --tool hubspot" in first.next
+    assert [(sample.labels, sample.value) for sample in quiet.samples] == [({"channel": "crm", "tool": "hubspot"}, 1)]

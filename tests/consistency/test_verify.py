@@ -75,8 +75,8 @@ async def filled(store: Store, times: int = 1) -> int:
     return client
 
 
-async def told(store: Store, client: int, page: int = 200) -> list[str]:
-    return [str(each) async for each in verify(store, client, Verified(), page=page, bodies=True)]
+async def findings_of(store: Store, client: int, page: int = 200) -> list[str]:
+    return [str(item) async for item in verify(store, client, Verified(), page=page, bodies=True)]
 
 
 @pytest.mark.parametrize("page", [1, 2, 200])
@@ -84,9 +84,9 @@ async def test_verify__finds_no_differences_after_webhooks_and_writes(store: Sto
     client = await filled(store, times=2)
     so_far = Verified()
 
-    found = [each async for each in verify(store, client, so_far, page=page, bodies=True)]
+    verifies = [item async for item in verify(store, client, so_far, page=page, bodies=True)]
 
-    assert found == []
+    assert verifies == []
     assert so_far == Verified(contacts=2, companies=1, events=13, deliveries=18, differences=0)
 
 
@@ -170,8 +170,8 @@ async def test_verify__names_a_value_changed_by_hand(store: Store, execute_sql: 
 
     await execute_sql(statement)
 
-    found = await told(store, client, page=2)
-    assert any(field in each for each in found), found
+    result = await findings_of(store, client, page=2)
+    assert any(field in item for item in result), result
 
 
 async def test_verify__finds_a_merge_link_from_an_existing_record(store: Store, execute_sql: ExecuteSql) -> None:
@@ -181,7 +181,7 @@ async def test_verify__finds_a_merge_link_from_an_existing_record(store: Store, 
 
     await execute_sql(linked)
 
-    assert [each.partition(": ")[2] for each in await told(store, client)] == [
+    assert [item.partition(": ")[2] for item in await findings_of(store, client)] == [
         f"link is of contact {bob}, and must be absent, because there is a contact {bob}"
     ]
 
@@ -205,7 +205,7 @@ async def test_verify__finds_exchanged_addresses(store: Store, execute_sql: Exec
         new_key, old_key = f"{new}@example.com", f"{old}@example.com"
         await execute_sql("UPDATE contact SET email = ?, email_key = ? WHERE email_key = ?", new_key, new_key, old_key)
 
-    assert sorted(each.partition(": ")[2] for each in await told(store, client)) == [
+    assert sorted(item.partition(": ")[2] for item in await findings_of(store, client)) == [
         "email is 'ann@example.com', and must be 'bob@example.com', set by an event",
         "email is 'bob@example.com', and must be 'ann@example.com', set by an event",
     ]
@@ -216,11 +216,11 @@ async def test_verify__finds_a_former_address_of_another_record(store: Store, ex
     [bob] = await store.read(list_records(Listing(CONTACT_TYPE, client, 1, email_key="bob@example.com")))
     [ann] = await store.read(list_records(Listing(CONTACT_TYPE, client, 1, email_key="ann@example.com")))
     await store.write(update_contact(RecordUpdate(client, bob.id, {"email": "rob@x.test", "email_key": "rob@x.test"}, {}, NOON, "w2")))
-    assert await told(store, client) == []
+    assert await findings_of(store, client) == []
 
     await execute_sql("UPDATE link SET record_id = ? WHERE tool = '' AND record_id = ?", ann.id, bob.id)
 
-    assert [each.partition(": ")[2] for each in await told(store, client)] == [
+    assert [item.partition(": ")[2] for item in await findings_of(store, client)] == [
         "link is email bob@example.com, and must be absent, because no event of the record names it"
     ]
 
@@ -232,13 +232,13 @@ async def test_verify__finds_a_history_of_two_people(store: Store, execute_sql: 
         body = msgspec.json.encode(said)
         await store.write(store_delivery(client, "crm", body_key("crm", "", "", body), b"{}", "", body, NOON + 1))
         await InboxWorker(store, read, lambda: NOON + 1).drain()
-    ids = {each.email: each.id for each in await store.read(list_records(Listing(CONTACT_TYPE, client, 9)))}
-    assert await told(store, client) == []
+    ids = {record.email: record.id for record in await store.read(list_records(Listing(CONTACT_TYPE, client, 9)))}
+    assert await findings_of(store, client) == []
 
     await execute_sql("UPDATE event SET record_id = ? WHERE record_id = ?", ids["p8@x.test"], ids["p9@x.test"])
 
     wanted = "history is of objects with different addresses, and must be divided into a record each: p8@x.test, p9@x.test"
-    assert f"contact {ids['p8@x.test']}: {wanted}" in await told(store, client)
+    assert f"contact {ids['p8@x.test']}: {wanted}" in await findings_of(store, client)
 
 
 @pytest.mark.parametrize("by_api", [True, False])
@@ -246,7 +246,7 @@ async def test_verify__finds_a_changed_company_of_a_contact(store: Store, execut
     client = await filled(store)
     [ann] = await store.read(list_records(Listing(CONTACT_TYPE, client, 1, email_key="ann@example.com")))
     [company] = await store.read(list_records(Listing(COMPANY_TYPE, client, 10)))
-    other = (await store.write(create_company(Creation(Company(client, 0, NOON, NOON, "other.test"))))).record
+    other_record = (await store.write(create_company(Creation(Company(client, 0, NOON, NOON, "other.test"))))).record
     if by_api:
         await store.write(update_contact(RecordUpdate(client, ann.id, {"company_id": company.id}, {}, NOON + 1, "w2")))
     else:
@@ -254,12 +254,12 @@ async def test_verify__finds_a_changed_company_of_a_contact(store: Store, execut
         body = msgspec.json.encode(said)
         await store.write(store_delivery(client, "crm", body_key("crm", "", "", body), b"{}", "", body, NOON + 1))
         await InboxWorker(store, read, lambda: NOON + 1).drain()
-    assert await told(store, client) == []
+    assert await findings_of(store, client) == []
 
-    await execute_sql("UPDATE contact SET company_id = ? WHERE id = ?", other.id, ann.id)
+    await execute_sql("UPDATE contact SET company_id = ? WHERE id = ?", other_record.id, ann.id)
 
-    assert [each.partition(": ")[2] for each in await told(store, client)] == [
-        f"company_id is {other.id}, and must be {company.id}, set by an event"
+    assert [item.partition(": ")[2] for item in await findings_of(store, client)] == [
+        f"company_id is {other_record.id}, and must be {company.id}, set by an event"
     ]
 
 
@@ -277,7 +277,7 @@ async def test_verify__accepts_a_contact_whose_company_was_merged(store: Store) 
     [left] = await store.read(list_records(Listing(COMPANY_TYPE, client, 10)))
     [ann] = await store.read(list_records(Listing(CONTACT_TYPE, client, 1, email_key="ann@example.com")))
     assert (ann.company_id, left.id != company.id) == (left.id, True)
-    assert await told(store, client) == []
+    assert await findings_of(store, client) == []
 
 
 async def test_verify__accepts_a_record_without_an_event_of_its_creation(store: Store, execute_sql: ExecuteSql) -> None:
@@ -293,7 +293,7 @@ async def test_verify__accepts_a_record_without_an_event_of_its_creation(store: 
     restated = msgspec.json.decode(stamps) | {"email": [1, NOON - 1, "api:p:9"], "first_name": [1, NOON - 1, "api:p:9"]}
     await execute_sql("UPDATE contact SET stamps = ? WHERE id = ?", msgspec.json.encode(restated).decode(), number)
 
-    assert await told(store, client) == []
+    assert await findings_of(store, client) == []
 
 
 async def test_verify__finds_a_missing_company(sqlite_url: str) -> None:
@@ -303,18 +303,20 @@ async def test_verify__finds_a_missing_company(sqlite_url: str) -> None:
     with apsw.Connection(sqlite_url.removeprefix("sqlite:///")) as connection:  # PostgreSQL refuses it
         connection.execute("UPDATE contact SET company_id = 999 WHERE email_key = 'ann@example.com'")
 
-    assert any("company_id is 999, and must be unset, because there is no such company" in each for each in await told(store, client))
+    assert any(
+        "company_id is 999, and must be unset, because there is no such company" in item for item in await findings_of(store, client)
+    )
     await store.close()
 
 
 @pytest.mark.parametrize("naming", [{"x-event": "a"}, {"x-event": "a, b"}, {"x-event": "a", "idempotency-key": "1"}, {"user-agent": "x"}])
 async def test_verify__accepts_the_dedupe_key_of_a_received_webhook(store: Store, naming: dict[str, str]) -> None:
     client = await store.write(ensure_client("acme", NOON))
-    several = [(name.encode(), each.encode()) for name, value in naming.items() for each in value.split(", ")]
+    several = [(name.encode(), word.encode()) for name, value in naming.items() for word in value.split(", ")]
     for headers in (several, [(name.encode(), value.encode()) for name, value in naming.items()]):
         await receive_webhook(store, client, "crm", headers, query="a=b&c=d", body=b"{} ", at=NOON, sandbox=Sandbox("test"))
 
-    assert await told(store, client.number) == []
+    assert await findings_of(store, client.number) == []
 
 
 async def test_verify__accepts_the_dedupe_key_of_a_fetched_record(store: Store) -> None:
@@ -322,7 +324,7 @@ async def test_verify__accepts_the_dedupe_key_of_a_fetched_record(store: Store) 
     connection = Connection(client, "crm", "hubspot", NOON, NOON, access_token="secret-token")
     await store_fetched(store, connection, "contacts", b'{"id": 1}', NOON)
 
-    assert await told(store, client) == []
+    assert await findings_of(store, client) == []
 
 
 async def test_verify__omits_a_record_that_is_corrected_during_the_check(store: Store, execute_sql: ExecuteSql) -> None:
@@ -333,11 +335,11 @@ async def test_verify__omits_a_record_that_is_corrected_during_the_check(store: 
         """Answers reads, and has the value mended after the first."""
 
         async def read(self, query: Any) -> Any:
-            found = await store.read(query)
+            result = await store.read(query)
             await execute_sql("UPDATE contact SET status = 'customer' WHERE email_key = 'ann@example.com'")
-            return found
+            return result
 
-    assert await told(Mending(), client) == []  # type: ignore[arg-type]
+    assert await findings_of(Mending(), client) == []  # type: ignore[arg-type]
 
 
 async def test_verify__accepts_an_api_write_after_an_event_with_a_future_time(store: Store) -> None:
@@ -351,8 +353,8 @@ async def test_verify__accepts_an_api_write_after_an_event_with_a_future_time(st
 
     changed = await store.write(update_contact(RecordUpdate(client, ann.id, {"last_name": "Lo"}, {"plan": "mini"}, NOON + 1, "w2")))
 
-    assert (changed.last_name, {one.name: one.value for one in changed.custom_fields}["plan"]) == ("Lo", "mini")
-    assert await told(store, client) == []
+    assert (changed.last_name, {custom_field.name: custom_field.value for custom_field in changed.custom_fields}["plan"]) == ("Lo", "mini")
+    assert await findings_of(store, client) == []
 
 
 async def test_verify__checks_only_the_given_client(store: Store, execute_sql: ExecuteSql) -> None:
@@ -361,8 +363,8 @@ async def test_verify__checks_only_the_given_client(store: Store, execute_sql: E
 
     await execute_sql("UPDATE contact SET status = 'lost'")
 
-    assert await told(store, number) == []
-    assert len(await told(store, client)) == 2
+    assert await findings_of(store, number) == []
+    assert len(await findings_of(store, client)) == 2
 
 
 async def test_verify__finds_a_missing_custom_field_of_a_record_over_500(store: Store, execute_sql: ExecuteSql) -> None:
@@ -375,4 +377,4 @@ async def test_verify__finds_a_missing_custom_field_of_a_record_over_500(store: 
 
     await execute_sql("DELETE FROM custom_field WHERE name = 'b5'")
 
-    assert ["custom field b5" in each for each in await told(store, client)] == [True]
+    assert ["custom field b5" in item for item in await findings_of(store, client)] == [True]

@@ -62,4 +62,4 @@ async def test_verify__names_a_planted_fault(house: House, execute_sql: ExecuteS
     await execute_sql(statement.format(**numbers))
 
     differences = await house.differences()
-    assert any(difference.format(**numbers) in each for each in differences), differences
+    assert any(difference.format(**numbers) in item for item in differences), differences

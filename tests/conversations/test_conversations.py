@@ -155,13 +155,13 @@ async def test_list__pages_in_both_orders(messages: Messages) -> None:
     await messages.receive(mail(second=20, email="p0@example.com"))
 
     for sort, expected in (("newest", ["p0", "p4", "p3", "p2", "p1"]), ("waiting", ["p0", "p1", "p2", "p3", "p4"])):
-        found: list[str] = []
+        results: list[str] = []
         query = f"?sort={sort}&limit=2"
         while query:
             page = (await messages.call.get(f"{PATH}{query}")).json()
-            found += [conversation["contact"]["email"].split("@")[0] for conversation in page["data"]]
+            results += [conversation["contact"]["email"].split("@")[0] for conversation in page["data"]]
             query = page["next_cursor"] and f"?sort={sort}&limit=2&cursor={page['next_cursor']}"
-        assert found == expected
+        assert results == expected
 
 
 async def test_done__pages_newest_first(messages: Messages) -> None:

@@ -14,8 +14,8 @@ SNIPPETS = "/team/v1/snippets"
 async def draft(browser: Browser | PersonalKey, contact: int, client_id: str = "ours") -> str | None:
     reply = await browser("GET", f"{PATH}/{client_id}/{contact}")
     assert reply.status == 200, reply.body
-    found = reply.json()["draft"]
-    return None if found is None else str(found["text"])
+    result = reply.json()["draft"]
+    return None if result is None else str(result["text"])
 
 
 async def test_draft__is_the_writers_own_until_it_is_empty(office: Office) -> None:
@@ -55,7 +55,7 @@ async def test_snippet__is_added_changed_and_removed(office: Office) -> None:
     removed = await mira("DELETE", f"{SNIPPETS}/{added.json()['id']}")
 
     assert (added.status, same.status, changed.status, removed.status) == (201, 409, 200, 204)
-    assert [(each["name"], each["text"]) for each in listed] == [("price", "Hello {{ first_name }}")]
+    assert [(snippet["name"], snippet["text"]) for snippet in listed] == [("price", "Hello {{ first_name }}")]
     assert (await mira("GET", SNIPPETS)).json()["data"] == []
     assert (await mira("DELETE", f"{SNIPPETS}/{added.json()['id']}")).status == 404
     assert (await mira("PATCH", f"{SNIPPETS}/none", {"name": "x"})).status == 404
@@ -74,7 +74,7 @@ async def test_snippet__names_a_wrong_field_and_what_is_blank(office: Office) ->
     wrong = await office("POST", SNIPPETS, {"name": " ", "text": "Dear {{firstname}}"})
 
     assert wrong.status == 422
-    assert [(each["pointer"], each["code"]) for each in wrong.json()["errors"]] == [("/name", "unusable_text"), ("/text", "unknown")]
+    assert [(error["pointer"], error["code"]) for error in wrong.json()["errors"]] == [("/name", "unusable_text"), ("/text", "unknown")]
     assert "'first_name'" in wrong.json()["errors"][1]["detail"]
 
 

@@ -35,21 +35,21 @@ async def values(house: House, number: int, of: str = "contacts") -> dict[str, A
     """The custom fields of a record."""
     reply = await house.request("GET", f"/public/v2/{of}/{number}?structure=FLAT")
     assert reply.status == 200, reply.body
-    found: dict[str, Any] = reply.json()["contact_custom_fields" if of == "contacts" else "company_custom_fields"]
-    return found
+    body: dict[str, Any] = reply.json()["contact_custom_fields" if of == "contacts" else "company_custom_fields"]
+    return body
 
 
 async def listed(house: House, query: str = "", of: str = "contacts") -> list[Any]:
     """The list of custom fields."""
     reply = await house.request("GET", f"{path(of=of)}?{query}")
     assert reply.status == 200, reply.body
-    found: list[Any] = reply.json()["data"]
-    return found
+    item: list[Any] = reply.json()["data"]
+    return item
 
 
 async def uses(house: House, of: str = "contacts") -> dict[str, int]:
     """How many records have each field."""
-    return {each["name"]: each["records"] for each in await listed(house, of=of)}
+    return {item["name"]: item["records"] for item in await listed(house, of=of)}
 
 
 async def work(house: House) -> None:

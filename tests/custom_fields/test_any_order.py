@@ -22,7 +22,7 @@ Program = list[tuple[int, str, bool]]
 """Of each webhook: its time, the value ("": the field is removed), and whether it is late."""
 
 programs = st.lists(
-    st.tuples(st.integers(1, END - 1), st.sampled_from(["Bank", "Retail", ""]), st.booleans()), max_size=6, unique_by=lambda one: one[0]
+    st.tuples(st.integers(1, END - 1), st.sampled_from(["Bank", "Retail", ""]), st.booleans()), max_size=6, unique_by=lambda first: first[0]
 )
 requests = st.none() | st.tuples(st.integers(1, RENAMING - 1), st.sampled_from(["Food", None]))
 
@@ -39,7 +39,7 @@ async def run(house: House, program: Program, request: tuple[int, str | None] | 
         steps.append((request[0], 0, {"contact_custom_fields": inputs(Industry=request[1])}))
     if renamed:
         steps.append((RENAMING, 2, None))
-    for at, kind, step in sorted(steps, key=lambda each: each[:2]):
+    for at, kind, step in sorted(steps, key=lambda item: item[:2]):
         clock.now = max(clock.now, NOON + at * 1_000_000)
         if kind == 0:
             assert (await house.request("PATCH", f"/public/v2/contacts/{jane}", step)).status == 200
@@ -47,12 +47,12 @@ async def run(house: House, program: Program, request: tuple[int, str | None] | 
             await house.hook("hubspot", step)
         else:
             await rename(house, "Industry", "Sector")
-    found = await values(house, jane)
+    result = await values(house, jane)
     await house.replay()
-    assert await values(house, jane) == found
+    assert await values(house, jane) == result
     assert await house.differences() == []
     history = (await house.request("GET", f"/public/v2/contacts/{jane}/history?limit=100")).json()["data"]
-    return found | {"history": [(each["field"], each["since"], each["value"]) for each in history if each["field"].startswith("cf.")]}
+    return result | {"history": [(item["field"], item["since"], item["value"]) for item in history if item["field"].startswith("cf.")]}
 
 
 def in_time(program: Program) -> Program:
@@ -69,8 +69,8 @@ async def test_renaming__any_order_of_webhooks_gives_the_same_record(
     for late in (program, in_time(program)):
         for renamed in (True, False):
             house = await House.of(make_client(store, read=read), f"c{next(_NUMBERS)}")
-            found = await run(house, late, request_, renamed=renamed)
-            history = [(name.replace("Industry", "Sector"), *change) for name, *change in found.pop("history")]
-            results.append({"Sector" if name == "Industry" else name: value for name, value in found.items()} | {"history": history})
+            result = await run(house, late, request_, renamed=renamed)
+            history = [(name.replace("Industry", "Sector"), *change) for name, *change in result.pop("history")]
+            results.append({"Sector" if name == "Industry" else name: value for name, value in result.items()} | {"history": history})
 
     assert results == [results[0]] * 4

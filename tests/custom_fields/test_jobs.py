@@ -52,8 +52,8 @@ class Interrupted(FieldChangeKind):
     async def run(self, run: JobRun) -> None:
         step = run.step
 
-        async def stepped(*given: Any) -> list[Any]:
-            results = await step(*given)
+        async def stepped(*value: Any) -> list[Any]:
+            results = await step(*value)
             await self._end(run)
             return results
 
@@ -77,7 +77,7 @@ async def started(house: House, monkeypatch: pytest.MonkeyPatch) -> int:
     return number
 
 
-async def found(house: House, job: int) -> Any:
+async def get_job(house: House, job: int) -> Any:
     """The job."""
     return (await house.request("GET", f"/public/v2/jobs/{job}")).json()
 
@@ -88,7 +88,7 @@ async def test_a_worker_that_ends_after_each_checkpoint__changes_every_record_on
 ) -> None:
     job = await started(house, monkeypatch)
     runs = 0
-    while (seen := await found(house, job))["state"] in ("queued", "running"):
+    while (observed := await get_job(house, job))["state"] in ("queued", "running"):
         runs += 1
         try:
             await worker(house, Interrupted(end)).drain()
@@ -97,10 +97,10 @@ async def test_a_worker_that_ends_after_each_checkpoint__changes_every_record_on
             house.call.clock.now += LEASE
         house.call.clock.now += 10 * SECOND
 
-    assert (seen["state"], seen["progress"]) == ("succeeded", {"records": RECORDS, "total": RECORDS, "percent": 100})
+    assert (observed["state"], observed["progress"]) == ("succeeded", {"records": RECORDS, "total": RECORDS, "percent": 100})
     assert runs == 7, "four pages, the end of the pass, the wait, and the pass that finds nothing"
     assert await uses(house) == {"Sector": RECORDS}
-    assert [await house.timeline(each["id"]) for each in await house.listed()] == [["contact.created", "contact.updated"]] * RECORDS
+    assert [await house.timeline(item["id"]) for item in await house.listed()] == [["contact.created", "contact.updated"]] * RECORDS
     assert await house.differences() == []
 
 
@@ -113,7 +113,7 @@ async def test_a_worker_that_lost_its_lease__changes_nothing_more(house: House, 
 
     await worker(house, Interrupted(taken_over)).drain()
 
-    assert (await found(house, job))["progress"]["records"] == RECORDS
+    assert (await get_job(house, job))["progress"]["records"] == RECORDS
     assert await uses(house) == {"Sector": RECORDS}
     assert await house.differences() == []
 
@@ -125,7 +125,7 @@ async def test_cancel__leaves_the_rest_until_the_same_renaming_is_started_again(
         await house.request("POST", f"/public/v2/jobs/{job}/cancel")
 
     await worker(house, Interrupted(cancel)).drain()
-    assert (await found(house, job))["state"] == "cancelled"
+    assert (await get_job(house, job))["state"] == "cancelled"
     assert await uses(house) == {"Industry": RECORDS - 2, "Sector": 2}
 
     await done(house, await house.request("PATCH", path("Industry"), {"name": "Sector"}))
@@ -147,7 +147,7 @@ async def test_a_write_with_settings_from_before__gets_the_new_name_too(house: H
     monkeypatch.setattr(FieldChangeKind, "_settle", settled)
     await work(house)
 
-    assert (await found(house, job))["progress"]["records"] == RECORDS + 1
+    assert (await get_job(house, job))["progress"]["records"] == RECORDS + 1
     assert await uses(house) == {"Sector": RECORDS + 1}
 
 
@@ -166,20 +166,20 @@ async def test_renamings__that_follow_each_other_at_once_or_come_twice_end_at_th
 
 async def test_an_import_at_work_elsewhere__is_waited_for(house: House, monkeypatch: pytest.MonkeyPatch) -> None:
     job = await started(house, monkeypatch)
-    clock, seen = house.call.clock, []
+    clock, observed = house.call.clock, []
     at = clock()
-    other = await house.call.parts.store.write(create_job(Job(house.number, 0, "contacts.import", QUEUED, at, at)))
-    assert await house.call.parts.store.write(claim_job(house.number, other.id, "elsewhere", at, at + 60 * SECOND)) is not None
+    other_job = await house.call.parts.store.write(create_job(Job(house.number, 0, "contacts.import", QUEUED, at, at)))
+    assert await house.call.parts.store.write(claim_job(house.number, other_job.id, "elsewhere", at, at + 60 * SECOND)) is not None
     sleep = asyncio.sleep
 
     async def slept(seconds: float) -> None:
         if seconds == 0.0:
-            seen.append((await found(house, job))["state"])
+            observed.append((await get_job(house, job))["state"])
             clock.move(25)
         await sleep(0)
 
     monkeypatch.setattr(field_job.asyncio, "sleep", slept)
     await worker(house, FieldChangeKind(CONTACT)).drain()
 
-    assert seen == ["running"] * 3
-    assert (await found(house, job))["state"] == "succeeded"
+    assert observed == ["running"] * 3
+    assert (await get_job(house, job))["state"] == "succeeded"

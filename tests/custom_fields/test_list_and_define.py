@@ -17,15 +17,15 @@ async def test_list__has_defined_and_used_fields_with_their_use(house: House) ->
     await house.request("POST", path(), {"name": "Tier", "type": "select", "options": ["A", "B"]})
     await house.company("a.example", company_custom_fields=inputs(Size="10"))
 
-    found = {each["name"]: each for each in await listed(house)}
+    result = {item["name"]: item for item in await listed(house)}
 
-    assert list(found) == ["Industry", "Tier"]
-    assert found["Industry"] == {
+    assert list(result) == ["Industry", "Tier"]
+    assert result["Industry"] == {
         "id": "Industry", "name": "Industry", "type": "text", "options": [], "defined": False, "records": 2, "former_names": [],
         "first_used": "2026-11-20T09:30:01Z", "last_changed": "2026-11-20T09:30:02Z",
     }  # fmt: skip
-    assert (found["Tier"]["type"], found["Tier"]["options"], found["Tier"]["records"]) == ("select", ["A", "B"], 0)
-    assert found["Tier"]["first_used"] is None
+    assert (result["Tier"]["type"], result["Tier"]["options"], result["Tier"]["records"]) == ("select", ["A", "B"], 0)
+    assert result["Tier"]["first_used"] is None
     assert await uses(house, "companies") == {"Size": 1}
 
 
@@ -35,7 +35,7 @@ async def test_list__is_paged_by_name(house: House) -> None:
     first = (await house.request("GET", f"{path()}?limit=2")).json()
     second = (await house.request("GET", f"{path()}?limit=2&cursor={first['next_cursor']}")).json()
 
-    assert [each["id"] for each in first["data"] + second["data"]] == ["B~12", "a", "~0C"]
+    assert [item["id"] for item in first["data"] + second["data"]] == ["B~12", "a", "~0C"]
     assert second["next_cursor"] is None
     for name in ("B/2", "~C"):
         assert (await house.request("GET", path(name))).json()["name"] == name

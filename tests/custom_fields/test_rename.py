@@ -19,8 +19,8 @@ def said(at: int, email: str = JANE, **custom: str | None) -> dict[str, object]:
 
 async def test_rename__moves_the_values_and_the_history_says_so(house: House) -> None:
     jane = await contact(house, JANE, Industry="Bank", Seats="4")
-    other = await contact(house, "ann@a.example", Seats="4")
-    before = (await house.get(other))["updated_time"]
+    other_contact = await contact(house, "ann@a.example", Seats="4")
+    before = (await house.get(other_contact))["updated_time"]
     house.call.clock.move(60)
 
     tried = await house.request("PATCH", f"{path('Industry')}?dry_run=true", {"name": "Sector"})
@@ -34,11 +34,11 @@ async def test_rename__moves_the_values_and_the_history_says_so(house: House) ->
     assert job["settings"] == {"action": "rename", "field": "Industry", "into": "Sector"}
     assert job["progress"] == {"records": 1, "total": 1, "percent": 100}
     assert await values(house, jane) == {"Sector": "Bank", "Seats": "4"}
-    assert (await house.get(other))["updated_time"] == before
-    found = (await listed(house))[1]
-    assert (found["name"], found["former_names"]) == ("Sector", ["Industry"])
+    assert (await house.get(other_contact))["updated_time"] == before
+    result = (await listed(house))[1]
+    assert (result["name"], result["former_names"]) == ("Sector", ["Industry"])
     timeline = (await house.request("GET", f"/public/v2/contacts/{jane}/timeline")).json()["data"]
-    assert [each["request_id"] for each in timeline if each["event"] == "contact.updated"] == [f"job:{job['id']}"]
+    assert [item["request_id"] for item in timeline if item["event"] == "contact.updated"] == [f"job:{job['id']}"]
     assert await house.differences() == []
 
 
@@ -66,15 +66,15 @@ async def test_rename__the_history_has_one_field_under_its_present_name(house: H
     ]  # fmt: skip
     for name in ("Industry", "Sector"):
         history = (await house.request("GET", f"/public/v2/contacts/{jane}/history?field=cf.{name}")).json()["data"]
-        assert [(each["field"], each["previous"], each["value"]) for each in reversed(history)] == [
+        assert [(item["field"], item["previous"], item["value"]) for item in reversed(history)] == [
             ("cf.Sector", None, "Bank"), ("cf.Sector", "Bank", "Retail"), ("cf.Sector", "Retail", "Food"), ("cf.Sector", "Food", "Energy"),
         ]  # fmt: skip
         [sector] = (await house.request("GET", f"/public/v2/contacts/{jane}/explain?field=cf.{name}")).json()["data"]
-        reasons = {each["event"]["request_id"]: each["reason"] for each in sector["others"]}
+        reasons = {item["event"]["request_id"]: item["reason"] for item in sector["others"]}
         assert (sector["field"], sector["value"]) == ("cf.Sector", "Energy")
         assert reasons[f"job:{job['id']}"] == "it renamed 'Industry'; the event that had set the value stays its source"
     explained = (await house.request("GET", f"/public/v2/contacts/{jane}/explain")).json()["data"]
-    assert [each["field"] for each in explained if each["field"].startswith("cf.")] == ["cf.Sector"]
+    assert [item["field"] for item in explained if item["field"].startswith("cf.")] == ["cf.Sector"]
     past = (await house.request("GET", f"/public/v2/contacts/{jane}?structure=FLAT&as_of={to_text(between)}")).json()
     assert past["contact_custom_fields"] == {"Sector": "Retail"}
 
@@ -87,7 +87,7 @@ async def test_rename__a_late_value_is_told_once_in_a_record_that_came_after(hou
     changed = [{"property": "Industry", "value": "Retail", "previous": "Shops"}]
     await house.hook("hubspot", said(30, "new@a.example", Industry="Retail") | {"changed": changed})
 
-    [new] = [each["id"] for each in await house.listed() if each["email"] == "new@a.example"]
+    [new] = [item["id"] for item in await house.listed() if item["email"] == "new@a.example"]
     assert await changes(house, new) == [(None, "Retail", None)]
 
 
@@ -103,19 +103,19 @@ async def test_rename__back_and_a_new_field_of_the_former_name_are_told_apart(ho
 
     for name, values_ in (("Sector", ["Bank"]), ("Industry", ["heavy"])):
         history = (await house.request("GET", f"/public/v2/contacts/{jane}/history?field=cf.{name}")).json()["data"]
-        assert [each["value"] for each in history] == values_
+        assert [item["value"] for item in history] == values_
 
 
 async def test_merge__is_one_field_where_one_was_and_two_where_both_were(house: House) -> None:
     both = await contact(house, JANE, Branch="Money", Industry="Bank")
-    one = await contact(house, "ann@a.example", Branch="Retail")
+    first_contact = await contact(house, "ann@a.example", Branch="Retail")
     house.call.clock.move(60)
     await done(house, await house.request("POST", f"{path('Branch')}/merge", {"into": "Industry"}))
 
-    history = (await house.request("GET", f"/public/v2/contacts/{one}/history")).json()["data"]
-    assert [(each["field"], each["value"]) for each in history if each["field"].startswith("cf.")] == [("cf.Industry", "Retail")]
+    history = (await house.request("GET", f"/public/v2/contacts/{first_contact}/history")).json()["data"]
+    assert [(item["field"], item["value"]) for item in history if item["field"].startswith("cf.")] == [("cf.Industry", "Retail")]
     history = (await house.request("GET", f"/public/v2/contacts/{both}/history")).json()["data"]
-    assert {(each["field"], each["previous"], each["value"]) for each in history if each["field"].startswith("cf.")} == {
+    assert {(item["field"], item["previous"], item["value"]) for item in history if item["field"].startswith("cf.")} == {
         ("cf.Branch", None, "Money"), ("cf.Branch", "Money", None), ("cf.Industry", None, "Bank"),
     }  # fmt: skip
 
@@ -166,11 +166,11 @@ async def test_rename__webhooks_that_waited_and_records_from_the_bin_have_the_ne
     await house.restore(jane)
     await house.hook("hubspot", {**SEVEN, "event": "contact.created", "at": 50, "email": "seven@a.example"})
 
-    [seven] = [each["id"] for each in await house.listed() if each["email"] == "seven@a.example"]
-    assert [await values(house, each) for each in (jane, keep, seven)] == [{"Sector": "Bank"}, {"Sector": "Retail"}, {"Sector": "IT"}]
+    [seven] = [item["id"] for item in await house.listed() if item["email"] == "seven@a.example"]
+    assert [await values(house, item) for item in (jane, keep, seven)] == [{"Sector": "Bank"}, {"Sector": "Retail"}, {"Sector": "IT"}]
     feed = (await house.request("GET", "/public/v2/events?limit=200")).json()["data"]
-    told = [(event["type"], event["data"]["changed"].get("cf.Sector")) for event in feed if event["data"]["record_id"] in (jane, seven)]
-    assert told[-2:] == [("contact.restored", [None, "Bank"]), ("contact.created", [None, "IT"])]
+    reported = [(event["type"], event["data"]["changed"].get("cf.Sector")) for event in feed if event["data"]["record_id"] in (jane, seven)]
+    assert reported[-2:] == [("contact.restored", [None, "Bank"]), ("contact.created", [None, "IT"])]
     assert await uses(house) == {"Sector": 3}
     assert await house.differences() == []
 
@@ -184,7 +184,7 @@ async def test_rename__undoing_a_merge_of_records_gives_the_new_name(house: Hous
 
     await house.undo(jane, merge)
 
-    assert [await values(house, each) for each in (jane, ann)] == [{"Sector": "Bank"}, {"Sector": "Retail"}]
+    assert [await values(house, item) for item in (jane, ann)] == [{"Sector": "Bank"}, {"Sector": "Retail"}]
     assert await house.differences() == []
     feed = (await house.request("GET", "/public/v2/events?limit=200")).json()["data"]
     of_ann = [event for event in feed if event["data"]["record_id"] == ann]
@@ -201,8 +201,8 @@ async def test_rename__back_and_on_is_followed_by_every_name(house: House) -> No
     for number, name in enumerate("ABCD"):
         await house.request("PATCH", f"/public/v2/contacts/{jane}", {"contact_custom_fields": inputs(**{name: str(number)})})
         assert await values(house, jane) == {"D": str(number)}
-    [found] = await listed(house)
-    assert found["former_names"] == ["A", "B", "C"]
+    [result] = await listed(house)
+    assert result["former_names"] == ["A", "B", "C"]
     assert (await house.request("POST", path(), {"name": "A"})).status == 409
     assert (await house.request("DELETE", path("A"))).status == 204
     assert (await house.request("POST", path(), {"name": "A"})).status == 201
@@ -247,17 +247,17 @@ async def test_rename__keeps_the_type_and_settings_replaced_later_keep_the_name(
 
 async def test_merge__keeps_the_value_of_the_other_field(house: House) -> None:
     both = await contact(house, JANE, Branch="Money", Industry="Bank")
-    one = await contact(house, "ann@a.example", Branch="Retail")
+    first_contact = await contact(house, "ann@a.example", Branch="Retail")
     blank = await contact(house, "bob@a.example", Branch="IT", Industry="x")
     await house.request("PATCH", f"/public/v2/contacts/{blank}", {"contact_custom_fields": inputs(Industry=None)})
     house.call.clock.move(60)
 
     tried = await house.request("POST", f"{path('Branch')}/merge?dry_run=true", {"into": "Industry"})
-    assert [each["after"]["Industry"] for each in tried.json()["samples"]] == ["Bank", "Retail", "IT"]
+    assert [sample["after"]["Industry"] for sample in tried.json()["samples"]] == ["Bank", "Retail", "IT"]
     job = await done(house, await house.request("POST", f"{path('Branch')}/merge", {"into": "Industry"}))
 
     assert job["progress"]["records"] == 3
-    assert [await values(house, each) for each in (both, one, blank)] == [{"Industry": each} for each in ("Bank", "Retail", "IT")]
+    assert [await values(house, item) for item in (both, first_contact, blank)] == [{"Industry": word} for word in ("Bank", "Retail", "IT")]
     await house.hook("hubspot", said(50, Branch="Food"))
     assert await values(house, both) == {"Industry": "Food"}
     assert await house.differences() == []
@@ -280,7 +280,7 @@ async def test_rename__to_the_name_of_a_removed_field_counts_for_a_record_in_the
     number = await contact(house, JANE, **written[0])
     house.call.clock.move(1)
     await house.request("PATCH", f"/public/v2/contacts/{number}", {"contact_custom_fields_input": inputs(**written[1])})
-    other = await contact(house, email="other@example.com", Old="gone", Size="8")
+    other_contact = await contact(house, email="other@example.com", Old="gone", Size="8")
     await house.delete(number)
     house.call.clock.move(1)
     await done(house, await house.request("DELETE", f"{path('Old')}?values=delete"))
@@ -289,5 +289,5 @@ async def test_rename__to_the_name_of_a_removed_field_counts_for_a_record_in_the
 
     await house.request("POST", f"/public/v2/contacts/{number}/restore")
 
-    assert (await values(house, number), await values(house, other)) == ({"Old": "9"}, {"Old": "8"})
+    assert (await values(house, number), await values(house, other_contact)) == ({"Old": "9"}, {"Old": "8"})
     assert await house.differences() == []

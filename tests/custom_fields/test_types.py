@@ -44,11 +44,11 @@ async def test_webhook__a_value_that_does_not_fit_is_stored_and_shown_as_a_probl
     await house.hook("hubspot", said(1, Seats="about 50", Other="x"))
     await house.hook("hubspot", said(2, email="ann@a.example", Seats="50"))
 
-    found = {each["email"]: each["id"] for each in await house.listed()}
-    assert await values(house, found[JANE]) == {"Seats": "about 50", "Other": "x"}
+    result = {item["email"]: item["id"] for item in await house.listed()}
+    assert await values(house, result[JANE]) == {"Seats": "about 50", "Other": "x"}
     deliveries = (await house.request("GET", "/admin/v1/deliveries?problems=true")).json()
-    problems = [each["problems"] for each in deliveries["data"] if each["problems"]]
-    assert [[one["code"] for one in each] for each in problems] == [["value_type"]]
+    problems = [delivery["problems"] for delivery in deliveries["data"] if delivery["problems"]]
+    assert [[first["code"] for first in problem] for problem in problems] == [["value_type"]]
     assert "'Seats'" in problems[0][0]["detail"]
     assert await house.differences() == []
 
@@ -68,7 +68,7 @@ async def test_set_type__is_refused_while_values_do_not_fit(house: House) -> Non
     assert await values(house, jane) == {"Seats": "about 50"}
     await done(house, await house.request("POST", f"{path('Seats')}/merge-values", {"values": ["about 50"], "into": "50"}))
     assert await values(house, jane) == {"Seats": 50}
-    assert [each["email"] for each in await house.listed(query="cf.Seats[gt]=9")] == [JANE, "ann@a.example"]
+    assert [item["email"] for item in await house.listed(query="cf.Seats[gt]=9")] == [JANE, "ann@a.example"]
     assert (await house.request("PATCH", path("Seats"), {"type": "select"})).status == 422
     assert (await house.request("PATCH", path("None"), {"type": "number"})).status == 404
     assert (await house.request("PATCH", path("Seats"), {"type": "text", "name": "x"})).status == 422
@@ -84,7 +84,7 @@ async def test_filter__compares_by_the_type(house: House) -> None:
         ("cf.Renewal[gt]=2026-11-10T12:00:00Z", ["p2"]), ("cf.Renewal[lte]=2026-11-10T13:00:00%2B01:00", ["p0", "p1"]),
         ("cf.Seats[gt]=9", ["p1"]), ("cf.Renewal[lt]=12d", ["p0"]),
     ):  # fmt: skip
-        assert [each["email"].partition("@")[0] for each in await house.listed(query=query)] == emails, query
+        assert [item["email"].partition("@")[0] for item in await house.listed(query=query)] == emails, query
 
 
 async def test_merge__refuses_values_that_are_not_of_the_other_fields_type(house: House) -> None:

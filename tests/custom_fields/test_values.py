@@ -9,8 +9,8 @@ from tests.house import House
 
 async def test_merge_values__replaces_exactly_these_values(house: House) -> None:
     emails = [f"p{number}@a.example" for number in range(5)]
-    given = ["fintech", "FinTech", "Fintech", "fintech ", "Bank"]
-    numbers = [await contact(house, email, Industry=value) for email, value in zip(emails, given, strict=True)]
+    values_values = ["fintech", "FinTech", "Fintech", "fintech ", "Bank"]
+    numbers = [await contact(house, email, Industry=value) for email, value in zip(emails, values_values, strict=True)]
     house.call.clock.move(60)
     body = {"values": ["fintech", "FinTech", "Fintech"], "into": "Fintech"}
 
@@ -19,9 +19,9 @@ async def test_merge_values__replaces_exactly_these_values(house: House) -> None
 
     assert tried.json()["records"] == job["progress"]["records"] == 3
     assert tried.json()["samples"][0] == {"id": numbers[0], "before": {"Industry": "fintech"}, "after": {"Industry": "Fintech"}}
-    assert [await values(house, each) for each in numbers] == [{"Industry": each} for each in ["Fintech"] * 4 + ["Bank"]]
+    assert [await values(house, number) for number in numbers] == [{"Industry": item} for item in ["Fintech"] * 4 + ["Bank"]]
     history = (await house.request("GET", f"/public/v2/contacts/{numbers[0]}/history?field=cf.Industry")).json()["data"]
-    assert [each["value"] for each in history] == ["Fintech", "fintech"]
+    assert [item["value"] for item in history] == ["Fintech", "fintech"]
     assert await house.differences() == []
 
 

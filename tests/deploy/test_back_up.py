@@ -61,7 +61,7 @@ def test_back_up__refuses_a_dump_without_clients_and_leaves_old_ones(engine_url:
     (blind / "pg_dump").write_text(BLIND)
     (blind / "pg_dump").chmod(0o755)
     path = with_postgres_tools()["PATH"]
-    [real] = [each for each in (Path(folder) / "pg_dump" for folder in path.split(os.pathsep)) if each.exists()][:1]
+    [real] = [item for item in (Path(folder) / "pg_dump" for folder in path.split(os.pathsep)) if item.exists()][:1]
 
     done = back_up(engine_url, tmp_path, PATH=f"{blind}{os.pathsep}{path}", REAL=str(real))
 
@@ -71,15 +71,15 @@ def test_back_up__refuses_a_dump_without_clients_and_leaves_old_ones(engine_url:
 
 
 def test_back_up__removes_dumps_that_are_too_old(engine_url: str, tmp_path: Path) -> None:
-    old, young, other = (tmp_path / name for name in ("touchbase-old.dump", "touchbase-young.dump", "other.dump"))
-    for path, days in ((old, 9), (young, 2), (other, 9)):
+    old, young, second = (tmp_path / name for name in ("touchbase-old.dump", "touchbase-young.dump", "other.dump"))
+    for path, days in ((old, 9), (young, 2), (second, 9)):
         path.touch()
         moment = path.stat().st_mtime - days * 86_400
         os.utime(path, (moment, moment))
 
     assert back_up(engine_url, tmp_path, KEEP_DAYS="7").returncode == 0
 
-    assert (old.exists(), young.exists(), other.exists()) == (False, True, True)
+    assert (old.exists(), young.exists(), second.exists()) == (False, True, True)
 
 
 def test_back_up__fails_aloud_without_a_database(engine_url: str, tmp_path: Path) -> None:

@@ -35,10 +35,10 @@ __all__ = ["serve"]
 ROOT = Path(__file__).parents[2]
 DEPLOY = ROOT / "deploy"
 MIB = 1_048_576
-KNOWN = {environment_name(each.name) for each in fields(Settings)} | {
-    f"{environment_name(each.name)}_FILE" for each in fields(Settings) if each.metadata["secret"]
+KNOWN = {environment_name(field.name) for field in fields(Settings)} | {
+    f"{environment_name(field.name)}_FILE" for field in fields(Settings) if field.metadata["secret"]
 }
-LARGEST_BODY = max(value for each in fields(RequestLimits) if isinstance(value := each.default, int) and each.name.endswith("_bytes"))
+LARGEST_BODY = max(value for field in fields(RequestLimits) if isinstance(value := field.default, int) and field.name.endswith("_bytes"))
 
 
 def text(name: str) -> str:
@@ -47,49 +47,51 @@ def text(name: str) -> str:
 
 def instructions() -> list[tuple[str, str]]:
     """The Dockerfile's instructions, each on one line."""
-    whole = re.sub(r"\\\n", " ", re.sub(r"^#.*\n", "", text("Dockerfile"), flags=re.MULTILINE))
-    return [(line.split()[0], line.split(maxsplit=1)[1].strip()) for line in whole.splitlines() if line.strip()]
+    full_sub = re.sub(r"\\\n", " ", re.sub(r"^#.*\n", "", text("Dockerfile"), flags=re.MULTILINE))
+    return [(line.split()[0], line.split(maxsplit=1)[1].strip()) for line in full_sub.splitlines() if line.strip()]
 
 
 def arguments(name: str, stage: int = -1) -> list[str]:
     """The arguments of an instruction in one stage."""
-    starts = [number for number, (each, _) in enumerate(instructions()) if each == "FROM"] + [None]
+    starts = [number for number, (item, _) in enumerate(instructions()) if item == "FROM"] + [None]
     places = instructions()[starts[stage - 1] if stage < 0 else starts[stage] :]
-    return [rest for each, rest in places if each == name]
+    return [remaining for item, remaining in places if item == name]
 
 
 def test_image__runs_as_a_user_other_than_root() -> None:
     (user,) = arguments("USER")
 
-    assert [int(each) for each in user.split(":")] > [1000, 1000]
+    assert [int(word) for word in user.split(":")] > [1000, 1000]
     # Nothing that needs root comes after, and nothing is made root again.
     names = [name for name, _ in instructions()]
     assert names[names.index("USER") :].count("RUN") == 0
 
 
 def test_image__installs_only_locked_packages() -> None:
-    installs = [rest for name, rest in instructions() if name == "RUN" and "install " in rest and "pip" in rest]
+    installs = [remaining for name, remaining in instructions() if name == "RUN" and "install " in remaining and "pip" in remaining]
 
     assert len(installs) == 1
     assert {"--require-hashes", "--no-deps", "--only-binary"} <= set(installs[0].split())
-    assert [rest for name, rest in instructions() if name == "ADD"] == []
+    assert [remaining for name, remaining in instructions() if name == "ADD"] == []
     assert not re.search(r"curl|wget|apt-get|apk |:latest|https?://(?!127\.0\.0\.1)", text("Dockerfile"))
 
 
 def test_image__finds_every_copied_file_in_the_build_context() -> None:
-    sources = [each for name, rest in instructions() if name == "COPY" and "--from" not in rest for each in rest.split()[:-1]]
+    sources = [
+        item for name, remaining in instructions() if name == "COPY" and "--from" not in remaining for item in remaining.split()[:-1]
+    ]
     let_in = [line[1:] for line in text("Dockerfile.dockerignore").splitlines() if line.startswith("!")]
 
     assert text("Dockerfile.dockerignore").splitlines()[0] == "*"
     assert {"src/touchbase", "sdk/python", "openapi.json", "deploy/requirements.lock"} <= set(sources)
     for source in sources:
         assert (ROOT / source).exists(), source
-        assert any(fnmatch(source, each) for each in let_in), source
+        assert any(fnmatch(source, item) for item in let_in), source
 
 
 def test_image_settings__are_valid_and_hold_no_secret() -> None:
-    given = dict(pair.split("=", 1) for rest in arguments("ENV") for pair in shlex.split(rest))
-    own = {name: value for name, value in given.items() if name.startswith("TOUCHBASE_")}
+    pairs = dict(pair.split("=", 1) for remaining_argument in arguments("ENV") for pair in shlex.split(remaining_argument))
+    own = {name: value for name, value in pairs.items() if name.startswith("TOUCHBASE_")}
 
     settings = Settings.read(own)
 
@@ -125,8 +127,8 @@ def test_image_health_check__distinguishes_a_running_server_from_a_stopped_one(s
 
 
 def composed() -> Mapping[str, Any]:
-    made: Mapping[str, Any] = yaml.safe_load(text("compose.yaml"))
-    return made
+    safe_load: Mapping[str, Any] = yaml.safe_load(text("compose.yaml"))
+    return safe_load
 
 
 @pytest.mark.parametrize("name", composed()["services"])
@@ -139,7 +141,7 @@ def test_container__has_only_the_privileges_it_needs(name: str) -> None:
     assert "privileged" not in service
     assert not str(service.get("image", "")).endswith(":latest")
     assert {"pids_limit", "mem_limit", "cpus"} <= set(service)
-    assert all("size=" in each for each in service["tmpfs"])
+    assert all("size=" in tmpf for tmpf in service["tmpfs"])
     if name == "proxy":  # the one that others reach
         assert (service["cap_add"], service["ports"]) == (["NET_BIND_SERVICE"], ["80:80", "443:443"])
     else:
@@ -155,7 +157,7 @@ def test_image_digests__are_given_by_the_operator_and_not_written_in_the_files()
     assert services["postgres"]["image"].startswith("${POSTGRES_IMAGE:?")
     assert services["proxy"]["image"].startswith("${CADDY_IMAGE:?")
     assert build["args"]["PYTHON_IMAGE"].startswith("${PYTHON_IMAGE:?")
-    assert [rest for name, rest in instructions() if name == "FROM"] == ["${PYTHON_IMAGE} AS build", "${PYTHON_IMAGE}"]
+    assert [remaining for name, remaining in instructions() if name == "FROM"] == ["${PYTHON_IMAGE} AS build", "${PYTHON_IMAGE}"]
     assert not re.search(r"sha256:[0-9a-f]", text("compose.yaml") + text("Dockerfile")), "none was looked up"
 
 
@@ -163,7 +165,7 @@ def test_trusted_proxies__are_listed_by_address() -> None:
     listed = composed()["services"]["touchbase"]["environment"]["TOUCHBASE_TRUSTED_PROXIES"]
     (unit,) = re.findall(r'TOUCHBASE_TRUSTED_PROXIES=([^"\n]+)', text("touchbase.service"))
 
-    assert [str(ip_address(each)) for each in f"{listed} {unit}".split()] == f"{listed} {unit}".split()
+    assert [str(ip_address(word)) for word in f"{listed} {unit}".split()] == f"{listed} {unit}".split()
 
 
 def test_systemd_unit__trusts_one_proxy() -> None:
@@ -197,29 +199,29 @@ def test_systemd_unit__limits_memory_with_room_for_bodies() -> None:
 
 
 def test_compose_file__contains_no_password() -> None:
-    made = composed()
-    given = [(name, str(value)) for service in made["services"].values() for name, value in service["environment"].items()]
+    created = composed()
+    values = [(name, str(value)) for service in created["services"].values() for name, value in service["environment"].items()]
 
-    assert [(name, value) for name, value in given if re.search(r"://.*:.*@", value) or (name.endswith("PASSWORD") and value)] == []
-    assert all(secret["file"].startswith("./secrets/") for secret in made["secrets"].values())
-    assert made["networks"]["back"]["internal"] is True
-    assert made["services"]["postgres"]["networks"] == ["back"]
+    assert [(name, value) for name, value in values if re.search(r"://.*:.*@", value) or (name.endswith("PASSWORD") and value)] == []
+    assert all(secret["file"].startswith("./secrets/") for secret in created["secrets"].values())
+    assert created["networks"]["back"]["internal"] is True
+    assert created["services"]["postgres"]["networks"] == ["back"]
 
 
 def test_compose_settings__are_valid(tmp_path: Path) -> None:
     service = composed()["services"]["touchbase"]
-    given = {name: re.sub(r"\$\{\w+:\?[^}]*\}", "hooks.example.com", value) for name, value in service["environment"].items()}
+    value_item = {name: re.sub(r"\$\{\w+:\?[^}]*\}", "hooks.example.com", value) for name, value in service["environment"].items()}
     assert set(service["environment"]) <= KNOWN
     secrets = made_secrets(tmp_path)
-    own = {name: str(secrets / Path(value).name) for name, value in given.items() if name.endswith("_FILE")}
+    own = {name: str(secrets / Path(value).name) for name, value in value_item.items() if name.endswith("_FILE")}
 
-    settings = Settings.read({"TOUCHBASE_HOST": "0.0.0.0", **given, **own})
+    settings = Settings.read({"TOUCHBASE_HOST": "0.0.0.0", **value_item, **own})
     settings.check_serving()
 
     front = composed()["networks"]["front"]["ipam"]["config"][0]
     proxy = composed()["services"]["proxy"]
     assert settings.proxies == (front["gateway"], proxy["networks"]["front"]["ipv4_address"])
-    assert {ip_address(each) in ip_network(front["subnet"]) for each in settings.proxies} == {True}
+    assert {ip_address(item) in ip_network(front["subnet"]) for item in settings.proxies} == {True}
     assert settings.public_url == "https://hooks.example.com"
     assert proxy["environment"]["TOUCHBASE_UPSTREAM"] == f"touchbase:{settings.port}"
     assert (ROOT / "deploy" / service["build"]["context"] / service["build"]["dockerfile"]).exists()
@@ -230,13 +232,15 @@ def test_compose_settings__are_valid(tmp_path: Path) -> None:
 
 
 def test_compose_secrets__are_all_made_by_make_secrets(tmp_path: Path) -> None:
-    made, services = composed(), composed()["services"]
+    created, services = composed(), composed()["services"]
 
-    assert {f"./secrets/{path.name}" for path in made_secrets(tmp_path).iterdir()} == {each["file"] for each in made["secrets"].values()}
+    assert {f"./secrets/{path.name}" for path in made_secrets(tmp_path).iterdir()} == {
+        secret["file"] for secret in created["secrets"].values()
+    }
     assert set(services["touchbase"]["secrets"]) == {"database", "encryption_key"}
     for service in services.values():
         named = {Path(value).name for name, value in service["environment"].items() if name.endswith("_FILE")}
-        assert named <= set(service.get("secrets", [])) <= made["secrets"].keys()
+        assert named <= set(service.get("secrets", [])) <= created["secrets"].keys()
 
 
 def test_env_file__has_what_the_composition_asks_for_also_at_upgrades() -> None:
@@ -244,8 +248,8 @@ def test_env_file__has_what_the_composition_asks_for_also_at_upgrades() -> None:
 
     assert re.search(r"^cat >\.env <<END.*\nTOUCHBASE_DOMAIN=hooks\.example\.com\n", guide, re.MULTILINE)
     assert "TOUCHBASE_DOMAIN=hooks.example.com docker compose" not in guide
-    asked = set(re.findall(r"\$\{(\w+)", text("compose.yaml")))
-    assert asked == set(re.findall(r"^(\w+)=", guide.partition("cat >.env <<END")[2].partition("\nEND")[0], re.MULTILINE))
+    matches = set(re.findall(r"\$\{(\w+)", text("compose.yaml")))
+    assert matches == set(re.findall(r"^(\w+)=", guide.partition("cat >.env <<END")[2].partition("\nEND")[0], re.MULTILINE))
     assert "/deploy/.env" in (ROOT / ".gitignore").read_text(encoding="utf-8")
 
 
@@ -260,16 +264,16 @@ def test_make_secrets__runs_once_and_makes_matching_secrets(tmp_path: Path) -> N
     shutil.copy(DEPLOY / "make-secrets", tmp_path)
 
     first = subprocess.run([tmp_path / "make-secrets"], capture_output=True, check=False)
-    made = {path.name: path.read_text() for path in (tmp_path / "secrets").iterdir()}
+    created = {path.name: path.read_text() for path in (tmp_path / "secrets").iterdir()}
     second = subprocess.run([tmp_path / "make-secrets"], capture_output=True, check=False)
 
     assert (first.returncode, second.returncode) == (0, 1)
-    assert len(made["postgres_password"]) == len(made["database_password"]) == 64
-    assert urlsplit(made["database"]).password == made["database_password"] != made["postgres_password"]
-    assert urlsplit(made["database"]).username != composed()["services"]["postgres"]["environment"]["POSTGRES_USER"]
+    assert len(created["postgres_password"]) == len(created["database_password"]) == 64
+    assert urlsplit(created["database"]).password == created["database_password"] != created["postgres_password"]
+    assert urlsplit(created["database"]).username != composed()["services"]["postgres"]["environment"]["POSTGRES_USER"]
     assert (tmp_path / "secrets").stat().st_mode & 0o777 == 0o700
-    assert [name for name, value in made.items() if value.strip().encode() in first.stdout + second.stderr] == []
-    assert {path.name: path.read_text() for path in (tmp_path / "secrets").iterdir()} == made
+    assert [name for name, value in created.items() if value.strip().encode() in first.stdout + second.stderr] == []
+    assert {path.name: path.read_text() for path in (tmp_path / "secrets").iterdir()} == created
 
 
 @pytest.fixture
@@ -281,9 +285,9 @@ def initialised(tmp_path: Path) -> Iterator[str]:
     try:
         words = ["psql", "-v", "ON_ERROR_STOP=1", "--no-psqlrc", "-f", script, server.get_uri()]
         subprocess.run(words, env=with_postgres_tools(), capture_output=True, check=True)
-        address, given = urlsplit(server.get_uri()), urlsplit((secrets / "database").read_text())
-        login = given.netloc.rpartition("@")[0]
-        yield f"postgresql://{login}@{address.netloc.rpartition('@')[2]}{given.path}?{address.query}"
+        address, value_item = urlsplit(server.get_uri()), urlsplit((secrets / "database").read_text())
+        login = value_item.netloc.rpartition("@")[0]
+        yield f"postgresql://{login}@{address.netloc.rpartition('@')[2]}{value_item.path}?{address.query}"
     finally:
         server.cleanup()
 
@@ -306,15 +310,15 @@ def directives() -> list[tuple[str, str]]:
 @pytest.fixture
 def unit(tmp_path: Path) -> Iterator[subprocess.Popen[str]]:
     """The unit's command line with its environment, as systemd would start it, in folders of the test."""
-    given = [shlex.split(value)[0] for name, value in directives() if name == "Environment"]
-    assert {each.partition("=")[0] for each in given if each.startswith("TOUCHBASE_")} <= KNOWN
-    environment = dict(each.replace("%S", str(tmp_path)).split("=", 1) for each in given)
+    shlexes = [shlex.split(value)[0] for name, value in directives() if name == "Environment"]
+    assert {item.partition("=")[0] for item in shlexes if item.startswith("TOUCHBASE_")} <= KNOWN
+    environment = dict(item.replace("%S", str(tmp_path)).split("=", 1) for item in shlexes)
     (command,) = [value for name, value in directives() if name == "ExecStart"]
-    program, *rest = command.split()
+    program, *remaining_command = command.split()
     assert program == "/opt/touchbase/.venv/bin/touchbase"
     (tmp_path / "touchbase").mkdir(mode=0o700)
     process = subprocess.Popen(
-        [Path(sys.executable).parent / "touchbase", *rest],
+        [Path(sys.executable).parent / "touchbase", *remaining_command],
         cwd=tmp_path / "touchbase", env={**environment, "TOUCHBASE_PORT": "0", "PATH": "/usr/bin:/bin"}, stdout=subprocess.PIPE, text=True,
     )  # fmt: skip
     yield process
@@ -346,18 +350,18 @@ def test_systemd_unit__serves_with_api_keys_from_its_own_folder(unit: subprocess
 
 
 def test_systemd_unit__drops_unneeded_privileges() -> None:
-    found = dict(directives())
+    result = dict(directives())
     on = {
         "DynamicUser", "NoNewPrivileges", "ProtectHome", "PrivateTmp", "PrivateDevices", "PrivateUsers", "ProtectClock", "ProtectHostname",
         "ProtectControlGroups", "ProtectKernelLogs", "ProtectKernelModules", "ProtectKernelTunables", "LockPersonality",
         "RestrictNamespaces", "RestrictRealtime", "RestrictSUIDSGID", "MemoryDenyWriteExecute",
     }  # fmt: skip
 
-    assert {name for name in on if found.get(name) != "yes"} == set()
-    assert found["ProtectSystem"] == "strict"
-    assert (found["CapabilityBoundingSet"], found["AmbientCapabilities"]) == ("", "")
-    assert int(found["TimeoutStopSec"]) > Settings.read({}).shutdown_timeout
-    assert int(found["LimitNOFILE"]) > Settings.read({}).max_connections
+    assert {name for name in on if result.get(name) != "yes"} == set()
+    assert result["ProtectSystem"] == "strict"
+    assert (result["CapabilityBoundingSet"], result["AmbientCapabilities"]) == ("", "")
+    assert int(result["TimeoutStopSec"]) > Settings.read({}).shutdown_timeout
+    assert int(result["LimitNOFILE"]) > Settings.read({}).max_connections
 
 
 @pytest.mark.skipif(shutil.which("systemd-analyze") is None, reason="there is no systemd-analyze here to check the unit with")

@@ -21,56 +21,56 @@ PODS = ("Job", "Deployment")
 
 def all_objects() -> list[dict[str, Any]]:
     files = [yaml.safe_load_all(path.read_text(encoding="utf-8")) for path in FOLDER.glob("*.yaml")]
-    return [each for file in files for each in file]
+    return [item for file in files for item in file]
 
 
 def objects() -> dict[str, dict[str, Any]]:
     """The objects by kind, but for policies of the network."""
-    return {each["kind"]: each for each in all_objects() if each["kind"] != "NetworkPolicy"}
+    return {item["kind"]: item for item in all_objects() if item["kind"] != "NetworkPolicy"}
 
 
 def pod(kind: str = "Deployment") -> dict[str, Any]:
-    found: dict[str, Any] = objects()[kind]["spec"]["template"]["spec"]
-    return found
+    spec: dict[str, Any] = objects()[kind]["spec"]["template"]["spec"]
+    return spec
 
 
 @pytest.mark.parametrize("version", [OLDEST, NEWEST])
 def test_objects__are_valid_for_the_api_server(version: str) -> None:
     kubernetes_validate = pytest.importorskip("kubernetes_validate", reason="kubernetes-validate is not installed: make checkers")
-    for each in all_objects():
-        kubernetes_validate.validate(each, version, strict=True)
+    for item in all_objects():
+        kubernetes_validate.validate(item, version, strict=True)
 
 
 def test_objects__find_each_other() -> None:
-    found = objects()
-    labels = found["Deployment"]["spec"]["template"]["metadata"]["labels"]
-    [port] = found["Service"]["spec"]["ports"]
+    result = objects()
+    labels = result["Deployment"]["spec"]["template"]["metadata"]["labels"]
+    [port] = result["Service"]["spec"]["ports"]
 
-    assert found["Deployment"]["spec"]["selector"]["matchLabels"] == labels
-    assert found["Service"]["spec"]["selector"] == labels
-    assert found["PodDisruptionBudget"]["spec"]["selector"]["matchLabels"] == labels
-    assert found["PodDisruptionBudget"]["spec"]["minAvailable"] < found["Deployment"]["spec"]["replicas"]
-    assert port["targetPort"] in {each["name"] for each in pod()["containers"][0]["ports"]}
+    assert result["Deployment"]["spec"]["selector"]["matchLabels"] == labels
+    assert result["Service"]["spec"]["selector"] == labels
+    assert result["PodDisruptionBudget"]["spec"]["selector"]["matchLabels"] == labels
+    assert result["PodDisruptionBudget"]["spec"]["minAvailable"] < result["Deployment"]["spec"]["replicas"]
+    assert port["targetPort"] in {item["name"] for item in pod()["containers"][0]["ports"]}
     images = set()
     for kind in PODS:
         [container] = pod(kind)["containers"]
         images.add(container["image"])
-        assert {each["name"] for each in container["volumeMounts"]} == {each["name"] for each in pod(kind)["volumes"]}
-        assert [each["configMapRef"]["name"] for each in container["envFrom"]] == [found["ConfigMap"]["metadata"]["name"]]
+        assert {volume_mount["name"] for volume_mount in container["volumeMounts"]} == {volume["name"] for volume in pod(kind)["volumes"]}
+        assert [item["configMapRef"]["name"] for item in container["envFrom"]] == [result["ConfigMap"]["metadata"]["name"]]
     assert images == {f"registry.example.com/touchbase:{touchbase.__version__}"}
 
 
 def test_settings__are_those_that_touchbase_takes(tmp_path: Path) -> None:
-    given = objects()["ConfigMap"]["data"]
+    item = objects()["ConfigMap"]["data"]
     (tmp_path / "database").write_text("postgresql://touchbase@postgres.example.com/touchbase")
     (tmp_path / "encryption_key").write_text(base64.b64encode(os.urandom(32)).decode())
     secrets = pod()["containers"][0]["volumeMounts"][0]["mountPath"]
-    own = {name: value.replace(secrets, str(tmp_path)) for name, value in given.items()}
+    own = {name: value.replace(secrets, str(tmp_path)) for name, value in item.items()}
 
     settings = Settings.read({"TOUCHBASE_HOST": "0.0.0.0", **own})
     settings.check_serving()
 
-    assert set(given) <= KNOWN
+    assert set(item) <= KNOWN
     assert pod()["terminationGracePeriodSeconds"] > settings.shutdown_timeout
     assert pod()["containers"][0]["ports"][0]["containerPort"] == settings.port
 
@@ -87,7 +87,7 @@ def test_pods__have_only_the_privileges_they_need() -> None:
 
 
 def test_network_policies__close_everything_but_what_touchbase_needs() -> None:
-    policies = {each["metadata"]["name"]: each["spec"] for each in all_objects() if each["kind"] == "NetworkPolicy"}
+    policies = {item["metadata"]["name"]: item["spec"] for item in all_objects() if item["kind"] == "NetworkPolicy"}
     touchbase_policy, postgres = policies["touchbase"], policies["postgres"]
     apps = {objects()[kind]["spec"]["template"]["metadata"]["labels"]["app"] for kind in PODS}
 

@@ -25,11 +25,11 @@ NAME = re.compile(r"\b(touchbase_\w+|process_\w+|up)\b(?:\{([^}]*)\})?")
 
 
 def rules() -> list[dict[str, Any]]:
-    return [each for group in yaml.safe_load(ALERTS.read_text())["groups"] for each in group["rules"]]
+    return [rule for group in yaml.safe_load(ALERTS.read_text())["groups"] for rule in group["rules"]]
 
 
 def panels() -> list[dict[str, Any]]:
-    return [each for each in json.loads(DASHBOARD.read_text())["panels"] if each["type"] != "row"]
+    return [panel for panel in json.loads(DASHBOARD.read_text())["panels"] if panel["type"] != "row"]
 
 
 def expressions() -> Iterator[str]:
@@ -42,31 +42,31 @@ def expressions() -> Iterator[str]:
 
 def series() -> dict[str, Metric[*tuple[Any, ...]]]:
     """What Prometheus calls the series of each metric."""
-    found: dict[str, Metric[*tuple[Any, ...]]] = {}
+    result: dict[str, Metric[*tuple[Any, ...]]] = {}
     for metric in METRICS:
         for end in ("_bucket", "_count", "_sum") if isinstance(metric, Histogram) else ("",):
-            found[metric.name + end] = metric
-    return found
+            result[metric.name + end] = metric
+    return result
 
 
 def test_expressions__name_metrics_and_labels_that_there_are() -> None:
-    known = series()
+    expected = series()
     of_the_process = set(re.findall(r"^\| `(process_\w+)`", PAGE.read_text(), re.MULTILINE))
     for expression in expressions():
         labels: set[str] = set()
         for name, matchers in NAME.findall(expression):
-            assert name in known or name in of_the_process | OF_PROMETHEUS, expression
-            own = set(known[name].labels) if name in known else set()
+            assert name in expected or name in of_the_process | OF_PROMETHEUS, expression
+            own = set(expected[name].labels) if name in expected else set()
             labels |= own
             assert set(re.findall(r"(\w+)\s*[=!]~?\"", matchers)) <= own | LABELS_OF_PROMETHEUS, expression
         for grouped in re.findall(r"\bby \(([^)]*)\)", expression):
-            made = set(re.findall(r'label_replace\(.*?, "(\w+)",', expression))
-            assert {each.strip() for each in grouped.split(",")} <= labels | made | LABELS_OF_PROMETHEUS, expression
+            matches = set(re.findall(r'label_replace\(.*?, "(\w+)",', expression))
+            assert {word.strip() for word in grouped.split(",")} <= labels | matches | LABELS_OF_PROMETHEUS, expression
 
 
 def test_dashboard__shows_every_metric() -> None:
     shown = {name for expression in expressions_of_panels() for name, _ in NAME.findall(expression)}
-    assert {metric.name for metric in METRICS} == {known.name for each, known in series().items() if each in shown}
+    assert {metric.name for metric in METRICS} == {value.name for key, value in series().items() if key in shown}
 
 
 def expressions_of_panels() -> list[str]:
@@ -92,7 +92,7 @@ def test_alerts__lead_to_a_section_that_says_what_to_do() -> None:
     for rule in rules():
         path, _, anchor = rule["annotations"]["runbook"].partition("#")
         headings = re.findall(r"^#+ (.*)$", (ROOT / path).read_text(), re.MULTILINE)
-        assert not anchor or anchor in {re.sub(r"[^\w-]", "", each.lower().replace(" ", "-")) for each in headings}, rule["alert"]
+        assert not anchor or anchor in {re.sub(r"[^\w-]", "", heading.lower().replace(" ", "-")) for heading in headings}, rule["alert"]
 
 
 @pytest.mark.skipif(not shutil.which("promtool"), reason="promtool is not installed")

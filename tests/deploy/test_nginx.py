@@ -52,10 +52,10 @@ class Nginx:
         site = site.replace("listen 80;", f"listen 127.0.0.1:{self.plain};").replace("listen 443 ssl", f"listen 127.0.0.1:{self.tls} ssl")
         site = site.replace("/etc/ssl/touchbase", str(folder)).replace("/var/log/nginx", str(folder))
         (folder / "site.conf").write_text(site)
-        kept = "".join(f"{kind}_temp_path {folder}/{kind};" for kind in ("client_body", "proxy", "fastcgi", "uwsgi", "scgi"))
+        stored = "".join(f"{kind}_temp_path {folder}/{kind};" for kind in ("client_body", "proxy", "fastcgi", "uwsgi", "scgi"))
         user = "user root;" if os.getuid() == 0 else ""
         main = f"{user} pid {folder}/pid; error_log {folder}/main.log; worker_processes 1; events {{}}"
-        (folder / "nginx.conf").write_text(f"{main} http {{ {kept} include {folder}/site.conf; }}")
+        (folder / "nginx.conf").write_text(f"{main} http {{ {stored} include {folder}/site.conf; }}")
         self._do()
 
     def _do(self, *words: str) -> None:
@@ -93,9 +93,9 @@ class Nginx:
 
 def free_ports(count: int) -> list[int]:
     taken = [socket.create_server(("127.0.0.1", 0)) for _ in range(count)]
-    ports = [each.getsockname()[1] for each in taken]
-    for each in taken:
-        each.close()
+    ports = [item.getsockname()[1] for item in taken]
+    for entry in taken:
+        entry.close()
     return ports
 
 
@@ -103,8 +103,8 @@ def certificate(folder: Path) -> None:
     """A key and a certificate that it signs itself."""
     key, name = ec.generate_private_key(ec.SECP256R1()), x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, NAME)])
     now = datetime.now(UTC)
-    made = x509.CertificateBuilder(name, name, key.public_key(), x509.random_serial_number(), now, now + timedelta(days=1))
-    (folder / "fullchain.pem").write_bytes(made.sign(key, hashes.SHA256()).public_bytes(serialization.Encoding.PEM))
+    certificate_builder = x509.CertificateBuilder(name, name, key.public_key(), x509.random_serial_number(), now, now + timedelta(days=1))
+    (folder / "fullchain.pem").write_bytes(certificate_builder.sign(key, hashes.SHA256()).public_bytes(serialization.Encoding.PEM))
     form, plain = serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
     (folder / "key.pem").write_bytes(key.private_bytes(serialization.Encoding.PEM, form, plain))
 
@@ -121,8 +121,8 @@ def front(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Front]:
         return started[-1]
 
     yield start
-    for each in started:
-        each.stop()
+    for item in started:
+        item.stop()
 
 
 @pytest.fixture
@@ -140,9 +140,9 @@ def serving(serve: Serve, *options: str) -> Server:
 
 
 def key_of(server: Server) -> dict[str, str]:
-    found = re.search(r"key +(tb_\w+)", server.banner)
-    assert found
-    return {"Authorization": f"Bearer {found[1]}", "X_Client_Id": "default"}
+    result = re.search(r"key +(tb_\w+)", server.banner)
+    assert result
+    return {"Authorization": f"Bearer {result[1]}", "X_Client_Id": "default"}
 
 
 def test_nginx__sets_the_peer_address_and_ignores_forwarded_headers(front: Front, behind: Server) -> None:
@@ -181,7 +181,7 @@ def test_nginx__passes_on_bodies_that_touchbase_itself_rejects(front: Front, beh
     too_long = nginx.called("POST", "/public/v2/contacts", b"x" * (int(match[1]) * MIB + 1), **key_of(behind))
 
     assert int(match[1]) * MIB > LARGEST_BODY
-    assert [each[0] for each in (largest, longer, longest, too_long)] == [200, 413, 413, 413]
+    assert [item[0] for item in (largest, longer, longest, too_long)] == [200, 413, 413, 413]
     assert json.loads(longer[2])["code"] == json.loads(longest[2])["code"] == "too_large"
     assert b"nginx" in too_long[2]
 
@@ -223,8 +223,8 @@ def test_nginx__reuses_its_connection_to_the_server(front: Front) -> None:
     statuses = [nginx.called("GET", "/")[0] for _ in range(5)]
     listener.shutdown(socket.SHUT_RDWR)
     accepting.join(30)
-    for each in (*accepted, listener):
-        each.close()
+    for item in (*accepted, listener):
+        item.close()
 
     assert statuses == [200] * 5
     assert len(accepted) == 1

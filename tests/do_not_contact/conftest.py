@@ -24,7 +24,7 @@ JANE = "jane@example.com"
 
 def read(request: WebhookRequest) -> Translation:
     """A tool whose bodies are our own events."""
-    return Translation("instantly", [Event(**each) for each in msgspec.json.decode(request.body, type=list[dict[str, Any]])])
+    return Translation("instantly", [Event(**item) for item in msgspec.json.decode(request.body, type=list[dict[str, Any]])])
 
 
 def event(name: str, email: str | None = JANE, second: int = 1, **more: Any) -> dict[str, Any]:
@@ -65,7 +65,7 @@ class DoNotContact:
 
     async def listed(self, query: str = "") -> dict[str | None, str]:
         """The reasons of the entries, by address."""
-        return {each["value"]: each["reason"] for each in await self.entries(query)}
+        return {entry["value"]: entry["reason"] for entry in await self.entries(query)}
 
     async def check(self, *items: dict[str, Any], path: str = LIST) -> list[dict[str, Any]]:
         reply = await self.call.post(f"{path}/check", {"items": list(items)})
@@ -73,11 +73,11 @@ class DoNotContact:
         return list(reply.json()["data"])
 
     async def reasons(self, *items: dict[str, Any]) -> list[str | None]:
-        return [each["reason"] for each in await self.check(*items)]
+        return [item["reason"] for item in await self.check(*items)]
 
     async def remove(self, value: str) -> None:
-        [one] = [each for each in await self.entries() if each["value"] == value]
-        assert (await self.call("DELETE", f"{LIST}/{one['id']}")).status == 204
+        [first] = [entry for entry in await self.entries() if entry["value"] == value]
+        assert (await self.call("DELETE", f"{LIST}/{first['id']}")).status == 204
 
     async def contact(self, **fields: Any) -> Reply:
         return await self.call.post("/public/v2/contacts", fields)

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as some
+from hypothesis import strategies as st
 from tests.asgi_client import MakeClient
 from tests.do_not_contact.conftest import CONTACTS, LIST, DoNotContact, read
 from tests.examples import examples
@@ -24,9 +24,9 @@ from touchbase.sql.store import Store
 HYPOTHESIS = settings(max_examples=examples(40), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 CLIENTS = itertools.count(1)
 STATUSES = ("new", "customer", "do_not_contact", "DNC")
-STEPS = some.lists(
-    some.tuples(
-        some.sampled_from(
+STEPS = st.lists(
+    st.tuples(
+        st.sampled_from(
             (
                 "unsubscribe",
                 "list",
@@ -46,8 +46,8 @@ STEPS = some.lists(
                 "end",
             )
         ),
-        some.integers(0, 5),
-        some.integers(0, 3),
+        st.integers(0, 5),
+        st.integers(0, 3),
     ),
     min_size=6,
     max_size=16,
@@ -91,13 +91,13 @@ class World:
         if self.gone.get(email):
             self.suppressed.add(number)
 
-    async def step(self, name: str, which: int, other: int) -> None:  # noqa: PLR0912, PLR0915 - one branch for each kind of step
+    async def step(self, name: str, which: int, second: int) -> None:  # noqa: PLR0912, PLR0915 - one branch for each kind of step
         ids = sorted(self.contacts)
         number = ids[which % len(ids)] if ids else 0
-        status = STATUSES[other]
+        status = STATUSES[second]
         if name == "create" or not ids:
             free = [address for address in self.gone if address not in self.contacts.values()]
-            await self.create(free[which % len(free)] if free and other else self.new_address())
+            await self.create(free[which % len(free)] if free and second else self.new_address())
         elif name == "unsubscribe":
             await self.hook(event="email_unsubscribed", email=self.contacts[number], key=f"k{next(self.numbers)}")
             self.suppressed.add(number)
@@ -124,14 +124,14 @@ class World:
             self.contacts[number] = address = self.new_address()
             assert (await self.request("PATCH", f"{CONTACTS}/{number}", {"email": address})).status == 200
         elif name == "merge" and len(ids) > 1:
-            await self.merge(number, ids[(which + 1 + other % (len(ids) - 1)) % len(ids)])
+            await self.merge(number, ids[(which + 1 + second % (len(ids) - 1)) % len(ids)])
         elif name == "undo" and self.merges:
             await self.undo()
         elif name == "delete":
             assert (await self.request("DELETE", f"{CONTACTS}/{number}")).status == 200
             self.deleted[number] = self.contacts.pop(number)
             self.gone[self.deleted[number]] = number in self.suppressed
-            self.merges = [each for each in self.merges if each[0] != number]
+            self.merges = [item for item in self.merges if item[0] != number]
         elif name == "restore" and self.deleted:
             back = sorted(self.deleted)[which % len(self.deleted)]
             if (await self.request("POST", f"{CONTACTS}/{back}/restore")).status == 200:
@@ -161,7 +161,7 @@ class World:
         assert reply.status == 200, reply
         del self.contacts[absorbed]
         self.contacts[survivor] = reply.json()["contact"]["email"]
-        self.merges = [each for each in self.merges if absorbed not in each[:1]]
+        self.merges = [item for item in self.merges if absorbed not in item[:1]]
         self.merges.append((survivor, reply.json()["merge_id"], absorbed, before))
         if before[absorbed]:
             self.suppressed.add(survivor)
@@ -178,16 +178,16 @@ class World:
 
     async def end(self, number: int) -> None:
         """The explicit act: another status, and every entry of the client removed."""
-        for each in sorted(self.contacts):
-            await self.request("PATCH", f"{CONTACTS}/{each}", {"contact_status": "new"})
+        for contact in sorted(self.contacts):
+            await self.request("PATCH", f"{CONTACTS}/{contact}", {"contact_status": "new"})
         for entry in (await self.request("GET", f"{LIST}?limit=200")).json()["data"]:
             assert (await self.request("DELETE", f"{LIST}/{entry['id']}")).status == 204
         self.suppressed.clear()
         self.gone = dict.fromkeys(self.gone, False)
         self.merges.clear()
         self.deleted.clear()
-        for each in self.contacts:
-            assert not (await self.request("GET", f"{CONTACTS}/{each}/suppression")).json()["suppressed"]
+        for contact in self.contacts:
+            assert not (await self.request("GET", f"{CONTACTS}/{contact}/suppression")).json()["suppressed"]
 
     async def check(self) -> None:
         free = (await self.request("GET", f"{CONTACTS}/export?format=csv&fields=email&suppressed=false")).body.decode()

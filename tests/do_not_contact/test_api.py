@@ -38,34 +38,34 @@ async def test_one_entry__is_stored_in_normal_form(dnc: DoNotContact) -> None:
 
     assert reply.status == 201
     assert reply.headers["location"] == f"{LIST}/1"
-    made = {"data": [{"outcome": "created", "entry": ENTRY, "errors": []}], "created": 1, "updated": 0, "unchanged": 0, "invalid": 0}
-    assert reply.json() == made
+    created = {"data": [{"outcome": "created", "entry": ENTRY, "errors": []}], "created": 1, "updated": 0, "unchanged": 0, "invalid": 0}
+    assert reply.json() == created
     assert (await dnc.call.get(f"{LIST}/1")).json() == ENTRY
     assert await dnc.entries() == [ENTRY]
 
 
 @pytest.mark.parametrize("path", [LIST, INSTALLATION])
 async def test_saving_an_entry_again__changes_nothing_and_other_values_replace_it(dnc: DoNotContact, path: str) -> None:
-    one: dict[str, Any] = {"value": JANE, "reason": "legal", "note": "letter", "until": "2027-01-01T00:00:00Z"}
-    await dnc.add(one, path=path)
+    first: dict[str, Any] = {"value": JANE, "reason": "legal", "note": "letter", "until": "2027-01-01T00:00:00Z"}
+    await dnc.add(first, path=path)
     dnc.call.clock.move(5)
 
-    again = await dnc.call.post(path, one)
-    changed = await dnc.call.post(path, {**one, "note": "phone", "until": None, "source": "person"})
+    again = await dnc.call.post(path, first)
+    changed = await dnc.call.post(path, {**first, "note": "phone", "until": None, "source": "person"})
 
     assert again.status == changed.status == 200
     assert again.json()["data"][0]["outcome"] == "unchanged"
     assert changed.json()["data"][0]["outcome"] == "updated"
-    found = {**ENTRY, "reason": "legal", "note": "phone", "source": "person", "updated_time": "2026-11-20T09:30:05Z"}
-    assert await dnc.entries(path=path) == [found]
+    result = {**ENTRY, "reason": "legal", "note": "phone", "source": "person", "updated_time": "2026-11-20T09:30:05Z"}
+    assert await dnc.entries(path=path) == [result]
 
 
 async def test_invalid_entry_among_others__is_reported_in_its_place(dnc: DoNotContact) -> None:
-    made = await dnc.add({"value": "not an address@"}, {"value": JANE}, {"value": "x", "kind": "linkedin_url"}, {"value": JANE.upper()})
+    created = await dnc.add({"value": "not an address@"}, {"value": JANE}, {"value": "x", "kind": "linkedin_url"}, {"value": JANE.upper()})
 
-    assert [each["outcome"] for each in made["data"]] == ["invalid", "created", "invalid", "created"]
-    assert [each["errors"][0]["pointer"] for each in made["data"] if each["errors"]] == ["/entries/0/value", "/entries/2/value"]
-    assert (made["created"], made["invalid"]) == (2, 2)
+    assert [item["outcome"] for item in created["data"]] == ["invalid", "created", "invalid", "created"]
+    assert [item["errors"][0]["pointer"] for item in created["data"] if item["errors"]] == ["/entries/0/value", "/entries/2/value"]
+    assert (created["created"], created["invalid"]) == (2, 2)
     assert await dnc.listed() == {JANE: "requested"}
 
 
@@ -94,10 +94,10 @@ async def test_wrong_body__is_refused_naming_the_member(dnc: DoNotContact, body:
 
 
 async def test_list_of_a_thousand_entries__is_stored_at_once(dnc: DoNotContact) -> None:
-    made = await dnc.add(*({"value": f"p{n}@example.com"} for n in range(1000)))
+    created = await dnc.add(*({"value": f"p{n}@example.com"} for n in range(1000)))
 
-    assert made["created"] == 1000
-    assert [each["entry"]["value"] for each in made["data"]] == [f"p{n}@example.com" for n in range(1000)]
+    assert created["created"] == 1000
+    assert [item["entry"]["value"] for item in created["data"]] == [f"p{n}@example.com" for n in range(1000)]
 
 
 @pytest.mark.parametrize("path", [LIST, INSTALLATION])
@@ -109,12 +109,12 @@ async def test_entries__are_filtered_and_come_in_pages(dnc: DoNotContact, path: 
     dnc.call.clock.move(3600)
 
     async def values(query: str) -> list[str]:
-        return [each["value"] for each in await dnc.entries(query, path)]
+        return [entry["value"] for entry in await dnc.entries(query, path)]
 
     linkedin = "linkedin.com/in/jane"
     first = (await dnc.call.get(f"{path}?limit=2")).json()
     second = (await dnc.call.get(f"{path}?limit=2&cursor={first['next_cursor']}")).json()
-    assert [each["value"] for each in first["data"] + second["data"]] == ["b.example", JANE, linkedin]
+    assert [item["value"] for item in first["data"] + second["data"]] == ["b.example", JANE, linkedin]
     assert second["next_cursor"] is None
     assert await values("?kind=domain") == ["b.example"]
     assert await values("?value=JANE@example.com") == [JANE]
@@ -123,7 +123,7 @@ async def test_entries__are_filtered_and_come_in_pages(dnc: DoNotContact, path: 
     assert await values("?source=import") == [linkedin]
     assert await values("?active=true") == ["b.example", linkedin]
     assert await values("?active=false") == [JANE]
-    assert [each["active"] for each in await dnc.entries(path=path)] == [True, False, True]
+    assert [entry["active"] for entry in await dnc.entries(path=path)] == [True, False, True]
     assert (await dnc.call.get(f"{path}?value=none")).problem["errors"][0]["pointer"] == "?value"
     assert (await dnc.call.get(f"{path}?cursor={first['next_cursor'][:-2]}")).status == 422
 
@@ -146,7 +146,7 @@ async def test_check__says_for_each_item_why_and_by_which_list(dnc: DoNotContact
     await dnc.add({"value": JANE, "reason": "legal"}, {"value": "rival.example", "reason": "competitor"}, {"value": "linkedin.com/in/joe"})
     await dnc.add({"value": "shared.example", "reason": "customer"}, {"value": JANE, "reason": "other"}, path=INSTALLATION)
 
-    found = await dnc.check(
+    result = await dnc.check(
         {"email": "JANE@example.com"},
         {"email": "any@mail.rival.example"},
         {"linkedin_url": "https://de.linkedin.com/in/Joe?x=1", "email": "joe@else.example"},
@@ -156,7 +156,7 @@ async def test_check__says_for_each_item_why_and_by_which_list(dnc: DoNotContact
         {},
     )
 
-    assert [(each["reason"], each["list"], each["kind"], each["value"]) for each in found] == [
+    assert [(item["reason"], item["list"], item["kind"], item["value"]) for item in result] == [
         ("legal", "client", "email", JANE),
         ("competitor", "client", "domain", "rival.example"),
         ("requested", "client", "linkedin_url", "linkedin.com/in/joe"),
@@ -165,8 +165,8 @@ async def test_check__says_for_each_item_why_and_by_which_list(dnc: DoNotContact
         ("competitor", "client", "domain", "rival.example"),
         (None, None, None, None),
     ]
-    assert found[4] == {**CLEAR, "errors": []}
-    assert [error["pointer"] for each in found for error in each["errors"]] == ["/items/5/email", "/items/6"]
+    assert result[4] == {**CLEAR, "errors": []}
+    assert [error["pointer"] for item in result for error in item["errors"]] == ["/items/5/email", "/items/6"]
 
 
 async def test_entry_that_is_over__leaves_the_one_of_the_other_list_in_force(dnc: DoNotContact) -> None:
@@ -209,8 +209,8 @@ async def test_clients_list__is_of_no_effect_for_another_and_cannot_be_read_by_i
 async def test_installations_list__needs_a_key_of_no_client(store: Store, make_client: Any) -> None:
     call = make_client(store, auth="api-key")
     everything = await add_key(store, None, [ADMIN, READ, WRITE], "all", 1)
-    made = await call("PUT", "/admin/v1/clients/ours", {"settings": {}}, authorization=f"Bearer {everything}")
-    assert made.status == 201
+    our = await call("PUT", "/admin/v1/clients/ours", {"settings": {}}, authorization=f"Bearer {everything}")
+    assert our.status == 201
     client = await store.read(find_client("ours"))
     assert client is not None
     number = client.number

@@ -26,12 +26,12 @@ async def test_entries_of_an_erased_person__stay_in_force_without_the_address(dn
     await erase(dnc, linkedin_url=LINKEDIN)
 
     after = await dnc.entries()
-    assert sorted(each["id"] for each in after) == [each["id"] for each in before]
-    assert {each["value"]: each["reason"] for each in after if each["value"]} == {"joe@example.com": "requested"}
-    assert [(each["note"], each["value"]) for each in after if each["reason"] == "legal"] == [("", None)]
-    found = await dnc.reasons({"email": JANE}, {"linkedin_url": LINKEDIN}, {"email": "joe@example.com"})
-    assert found == ["legal", "requested", "requested"]
-    assert [each["reason"] for each in await dnc.entries(f"?value={JANE}")] == ["legal"]
+    assert sorted(item["id"] for item in after) == [item["id"] for item in before]
+    assert {item["value"]: item["reason"] for item in after if item["value"]} == {"joe@example.com": "requested"}
+    assert [(item["note"], item["value"]) for item in after if item["reason"] == "legal"] == [("", None)]
+    reasons = await dnc.reasons({"email": JANE}, {"linkedin_url": LINKEDIN}, {"email": "joe@example.com"})
+    assert reasons == ["legal", "requested", "requested"]
+    assert [entry["reason"] for entry in await dnc.entries(f"?value={JANE}")] == ["legal"]
     await dnc.call.parts.store.vacuum()
     assert await find_in_database(engine_url, JANE) == []
     assert await find_in_database(engine_url, "canary-jane") == []
@@ -47,7 +47,7 @@ async def test_unsubscription__counts_before_and_after_the_erasure(dnc: DoNotCon
         number = (await dnc.call.get(f"/public/v2/contacts?email={JANE}")).json()["data"][0]["id"]
         assert (await dnc.call("DELETE", f"/public/v2/contacts/{number}?erase=true")).status == 200
 
-    assert [(each["value"], each["reason"]) for each in await dnc.entries()] == [(None, "unsubscribed")]
+    assert [(entry["value"], entry["reason"]) for entry in await dnc.entries()] == [(None, "unsubscribed")]
     assert await dnc.reasons({"email": JANE}) == ["unsubscribed"]
     await dnc.call.parts.store.vacuum()
     assert await find_in_database(engine_url, JANE) == []
@@ -56,15 +56,15 @@ async def test_unsubscription__counts_before_and_after_the_erasure(dnc: DoNotCon
 async def test_erased_person__can_be_put_on_the_list_and_removed_without_being_stored(dnc: DoNotContact, engine_url: str) -> None:
     await erase(dnc)
 
-    made = await dnc.add({"value": JANE, "note": "about jane@example.com"})
+    created = await dnc.add({"value": JANE, "note": "about jane@example.com"})
     again = await dnc.add({"value": JANE, "note": "about jane@example.com"})
 
-    assert made["data"][0]["entry"]["value"] is None
+    assert created["data"][0]["entry"]["value"] is None
     assert again["unchanged"] == 1
     assert await dnc.reasons({"email": JANE}) == ["requested"]
     await dnc.call.parts.store.vacuum()
     assert await find_in_database(engine_url, JANE) == []
-    assert (await dnc.call("DELETE", f"{LIST}/{made['data'][0]['entry']['id']}")).status == 204
+    assert (await dnc.call("DELETE", f"{LIST}/{created['data'][0]['entry']['id']}")).status == 204
     assert await dnc.reasons({"email": JANE}) == [None]
 
 
@@ -91,7 +91,7 @@ async def test_person_who_is_restored__is_still_on_the_list(dnc: DoNotContact) -
 
     assert (reply.status, reply.headers["touchbase-suppressed"]) == (201, "requested")
     await dnc.receive(event("bounced", kind="hard", occurred_us=dnc.call.clock.now + SECOND))
-    assert [each["value"] for each in await dnc.entries()] == [None]
+    assert [entry["value"] for entry in await dnc.entries()] == [None]
 
 
 async def test_export_of_a_person__has_the_entries_of_its_addresses(dnc: DoNotContact) -> None:
@@ -100,4 +100,7 @@ async def test_export_of_a_person__has_the_entries_of_its_addresses(dnc: DoNotCo
 
     export = (await dnc.call.get(f"/public/v2/contacts/{number}/export")).json()
 
-    assert [(each["value"], each["note"]) for each in export["suppressions"]] == [(JANE, "letter"), ("linkedin.com/in/canary-jane", "")]
+    assert [(suppression["value"], suppression["note"]) for suppression in export["suppressions"]] == [
+        (JANE, "letter"),
+        ("linkedin.com/in/canary-jane", ""),
+    ]

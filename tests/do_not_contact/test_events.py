@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 import pytest
 from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as some
+from hypothesis import strategies as st
 from tests.asgi_client import START, ApiClient, MakeClient
 from tests.do_not_contact.conftest import JANE, LIST, DoNotContact, event, read
 from tests.examples import examples
@@ -68,7 +68,7 @@ async def test_replay__does_not_bring_back_what_was_removed_and_a_later_event_do
     assert await dnc.entries() == []
 
     await dnc.receive(event("unsubscribed", second=130))
-    assert [each["since"] for each in await dnc.entries()] == [at(130)]
+    assert [entry["since"] for entry in await dnc.entries()] == [at(130)]
 
 
 async def test_event_seen_again_at_a_later_receipt__is_the_same_fact(dnc: DoNotContact) -> None:
@@ -136,7 +136,7 @@ async def test_mark_of_a_crm__lists_the_address_of_its_contact_whatever_comes_fi
         await dnc.receive(events[position], channel="crm")
 
     assert await dnc.listed() == {JANE: "unsubscribed"}
-    assert [each["since"] for each in await dnc.entries()] == [at(5)]
+    assert [entry["since"] for entry in await dnc.entries()] == [at(5)]
 
 
 @pytest.mark.parametrize("order", [*itertools.permutations(range(3))])
@@ -156,28 +156,28 @@ async def test_bounce_without_an_address__lists_the_first_address_of_its_contact
     moved = event("replied", "new@example.com", second=9, linkedin_url=linkedin)
     events = [event("bounced", None, kind="hard", linkedin_url=linkedin), event("replied", linkedin_url=linkedin, second=5)]
 
-    await receive_all(dnc.call, "default", [[each] for each in events], batch)
+    await receive_all(dnc.call, "default", [[item] for item in events], batch)
     await receive_all(dnc.call, "default", [[moved]], 1)
 
     assert await dnc.listed() == {JANE: "hard_bounced"}
-    assert [each["since"] for each in await dnc.entries()] == [at(1)]
+    assert [entry["since"] for entry in await dnc.entries()] == [at(1)]
 
 
 PEOPLE = {JANE: "https://linkedin.com/in/jane", "joe@example.com": "https://linkedin.com/in/joe"}
 """A LinkedIn address belongs to one person, as in life."""
-EMAILS = some.sampled_from([*PEOPLE])
-steps = some.integers(1, 8)
-tool_events = some.builds(
+EMAILS = st.sampled_from([*PEOPLE])
+steps = st.integers(1, 8)
+tool_events = st.builds(
     lambda name, person, named, second, key: event(
         name, person if named[0] else None, second, kind="hard", key=key, linkedin_url=PEOPLE[person] if named[1] else None
     ),
-    some.sampled_from(["unsubscribed", "unsubscribed", "spam_complaint", "bounced", "resubscribed", "sent"]),
+    st.sampled_from(["unsubscribed", "unsubscribed", "spam_complaint", "bounced", "resubscribed", "sent"]),
     EMAILS,
-    some.sampled_from([(True, True), (True, False), (False, True)]),
+    st.sampled_from([(True, True), (True, False), (False, True)]),
     steps,
-    some.one_of(some.none(), some.uuids().map(str)),
+    st.one_of(st.none(), st.uuids().map(str)),
 )
-calls = some.lists(some.lists(tool_events, min_size=1, max_size=3), min_size=1, max_size=6)
+calls = st.lists(st.lists(tool_events, min_size=1, max_size=3), min_size=1, max_size=6)
 REMOVAL = 100
 """The second of the removals: the clock's start. Events of the steps are before it, those of `LATER` after it."""
 LATER = 200
@@ -185,8 +185,8 @@ LATER = 200
 
 async def snapshot(call: ApiClient, client: str) -> list[tuple[Any, ...]]:
     """The client's list without what depends on the moment of arrival: ids, deliveries and times of writing."""
-    found = (await call.get(f"{LIST}?limit=200", x_client_id=client)).json()["data"]
-    return sorted((each["kind"], each["value"], each["reason"], each["source"], each["since"], each["until"]) for each in found)
+    result = (await call.get(f"{LIST}?limit=200", x_client_id=client)).json()["data"]
+    return sorted((item["kind"], item["value"], item["reason"], item["source"], item["since"], item["until"]) for item in result)
 
 
 async def receive_all(call: ApiClient, client: str, bodies: list[list[dict[str, Any]]], batch: int) -> None:
@@ -198,27 +198,27 @@ async def receive_all(call: ApiClient, client: str, bodies: list[list[dict[str, 
 
 @pytest.mark.slow_on_postgresql
 @HYPOTHESIS
-@given(bodies=calls, later=calls, data=some.data())
+@given(bodies=calls, later=calls, data=st.data())
 async def test_any_order_and_repetition_of_events__gives_the_same_list(
-    store: Store, make_client: MakeClient, bodies: list[list[dict[str, Any]]], later: list[list[dict[str, Any]]], data: some.DataObject
+    store: Store, make_client: MakeClient, bodies: list[list[dict[str, Any]]], later: list[list[dict[str, Any]]], data: st.DataObject
 ) -> None:
     """Also around a removal: events of before it count before it, however late they come again."""
     call = make_client(store, read=read)
     call.clock.now = START
-    later = [[one | {"occurred_us": one["occurred_us"] + LATER * SECOND, "key": None} for one in body] for body in later]
-    one, other = f"one-{next(CLIENTS)}", f"other-{next(CLIENTS)}"
+    later = [[item | {"occurred_us": item["occurred_us"] + LATER * SECOND, "key": None} for item in body] for body in later]
+    first_item, second_item = f"one-{next(CLIENTS)}", f"other-{next(CLIENTS)}"
     removed = data.draw(EMAILS)
 
-    for client in (one, other):
-        first = bodies if client == one else data.draw(some.permutations(bodies))
-        await receive_all(call, client, first, data.draw(some.integers(1, 6)))
-    before = await snapshot(call, one)
-    assert await snapshot(call, other) == before
-    for client in (one, other):
-        for each in (await call.get(f"{LIST}?value={removed}", x_client_id=client)).json()["data"]:
-            assert (await call("DELETE", f"{LIST}/{each['id']}", x_client_id=client)).status == 204
+    for client in (first_item, second_item):
+        first = bodies if client == first_item else data.draw(st.permutations(bodies))
+        await receive_all(call, client, first, data.draw(st.integers(1, 6)))
+    before = await snapshot(call, first_item)
+    assert await snapshot(call, second_item) == before
+    for client in (first_item, second_item):
+        for entry in (await call.get(f"{LIST}?value={removed}", x_client_id=client)).json()["data"]:
+            assert (await call("DELETE", f"{LIST}/{entry['id']}", x_client_id=client)).status == 204
     call.clock.move(2 * LATER)
-    await receive_all(call, one, later, 3)
-    await receive_all(call, other, data.draw(some.permutations([*later, *bodies, *later])), data.draw(some.integers(1, 6)))
+    await receive_all(call, first_item, later, 3)
+    await receive_all(call, second_item, data.draw(st.permutations([*later, *bodies, *later])), data.draw(st.integers(1, 6)))
 
-    assert await snapshot(call, other) == await snapshot(call, one)
+    assert await snapshot(call, second_item) == await snapshot(call, first_item)

@@ -25,21 +25,21 @@ async def everywhere(dnc: DoNotContact, number: int, email: str) -> set[object]:
     """Whether a contact is suppressed, as each way to ask says it."""
     match = (await dnc.call.post(f"{CONTACTS}/match", {"items": [{"email": email}]})).json()["data"][0]
     exported = await dnc.call.get(f"{CONTACTS}/export?format=csv&fields=email&suppressed=false")
-    found = [(await dnc.call.get(f"{CONTACTS}?suppressed={text}")).json()["data"] for text in ("true", "false")]
+    contacts = [(await dnc.call.get(f"{CONTACTS}?suppressed={text}")).json()["data"] for text in ("true", "false")]
     changed = await dnc.call.patch(f"{CONTACTS}/{number}", {"first_name": "Jane"})
     [check] = await dnc.check({"email": email})
     return {
         (await suppression(dnc, number))[0],
         match["suppressed"] is not None,
         email not in exported.body.decode(),
-        number in [each["id"] for each in found[0]],
-        number not in [each["id"] for each in found[1]],
+        number in [item["id"] for item in contacts[0]],
+        number not in [item["id"] for item in contacts[1]],
         "touchbase-suppressed" in changed.headers,
         check["suppressed"],
     }
 
 
-async def made(dnc: DoNotContact, **fields: Any) -> int:
+async def create_contact(dnc: DoNotContact, **fields: Any) -> int:
     reply = await dnc.contact(**fields)
     assert reply.status == 201, reply
     return int(reply.json()["id"])
@@ -47,7 +47,7 @@ async def made(dnc: DoNotContact, **fields: Any) -> int:
 
 @pytest.mark.parametrize("path", [LIST, INSTALLATION])
 async def test_new_address__keeps_the_opt_out_of_the_former_one(dnc: DoNotContact, path: str) -> None:
-    number, free = await made(dnc, email=JANE), await made(dnc, email="free@example.com")
+    number, free = await create_contact(dnc, email=JANE), await create_contact(dnc, email="free@example.com")
     await dnc.add({"value": JANE}, path=path)
 
     await dnc.call.patch(f"{CONTACTS}/{number}", {"email": OTHER})
@@ -57,7 +57,7 @@ async def test_new_address__keeps_the_opt_out_of_the_former_one(dnc: DoNotContac
 
 
 async def test_former_linkedin_address__counts(dnc: DoNotContact) -> None:
-    number = await made(dnc, email=JANE, linkedin_url=PROFILE)
+    number = await create_contact(dnc, email=JANE, linkedin_url=PROFILE)
     await dnc.add({"value": PROFILE})
 
     await dnc.call.patch(f"{CONTACTS}/{number}", {"linkedin_url": "linkedin.com/in/jane-doe"})
@@ -67,7 +67,7 @@ async def test_former_linkedin_address__counts(dnc: DoNotContact) -> None:
 
 async def test_domain_of_a_former_address__does_not_count(dnc: DoNotContact) -> None:
     """A domain is listed because of a company, which the person has left."""
-    number = await made(dnc, email="jane@rival.example")
+    number = await create_contact(dnc, email="jane@rival.example")
     await dnc.add({"value": "rival.example", "reason": "competitor"})
 
     await dnc.call.patch(f"{CONTACTS}/{number}", {"email": OTHER})
@@ -77,7 +77,7 @@ async def test_domain_of_a_former_address__does_not_count(dnc: DoNotContact) -> 
 
 @pytest.mark.parametrize("survivor", [0, 1])
 async def test_merge__keeps_the_opt_out_of_either(dnc: DoNotContact, survivor: int) -> None:
-    numbers = [await made(dnc, email=JANE), await made(dnc, email=OTHER)]
+    numbers = [await create_contact(dnc, email=JANE), await create_contact(dnc, email=OTHER)]
     await dnc.add({"value": JANE})
 
     reply = await dnc.call.post(f"{CONTACTS}/{numbers[survivor]}/merge", {"with": [numbers[1 - survivor]]})
@@ -87,7 +87,7 @@ async def test_merge__keeps_the_opt_out_of_either(dnc: DoNotContact, survivor: i
 
 
 async def test_undo_of_a_merge__gives_each_their_own_back(dnc: DoNotContact) -> None:
-    jane, john = await made(dnc, email=JANE), await made(dnc, email=OTHER)
+    jane, john = await create_contact(dnc, email=JANE), await create_contact(dnc, email=OTHER)
     await dnc.add({"value": JANE})
     merge = (await dnc.call.post(f"{CONTACTS}/{john}/merge", {"with": [jane]})).json()["merge_id"]
 
@@ -99,20 +99,26 @@ async def test_undo_of_a_merge__gives_each_their_own_back(dnc: DoNotContact) -> 
 
 @pytest.mark.parametrize("word", ["do_not_contact", "Do Not Contact", "DNC", "unsubscribed", "Opted-Out"])
 async def test_status_that_opts_out__counts(dnc: DoNotContact, word: str) -> None:
-    number, other = await made(dnc, email=JANE, contact_status=word), await made(dnc, email=OTHER, contact_status="not interested")
+    number, second = (
+        await create_contact(dnc, email=JANE, contact_status=word),
+        await create_contact(dnc, email=OTHER, contact_status="not interested"),
+    )
 
     assert await everywhere(dnc, number, JANE) == {True}
-    assert await everywhere(dnc, other, OTHER) == {False}
+    assert await everywhere(dnc, second, OTHER) == {False}
 
 
 async def test_status_that_the_client_declares__counts(dnc: DoNotContact) -> None:
     statuses = {"statuses": ["new", "Robinson"], "opt_outs": ["Robinson"]}
     await dnc.call.settings(contact_statuses=statuses)
-    number, other = await made(dnc, email=JANE, contact_status="Robinson"), await made(dnc, email=OTHER, contact_status="new")
+    number, second = (
+        await create_contact(dnc, email=JANE, contact_status="Robinson"),
+        await create_contact(dnc, email=OTHER, contact_status="new"),
+    )
 
     assert await everywhere(dnc, number, JANE) == {True}
-    assert await everywhere(dnc, other, OTHER) == {False}
-    listed = {each["name"]: each["opts_out"] for each in (await dnc.call.get("/public/v2/statuses/contacts")).json()["data"]}
+    assert await everywhere(dnc, second, OTHER) == {False}
+    listed = {contact["name"]: contact["opts_out"] for contact in (await dnc.call.get("/public/v2/statuses/contacts")).json()["data"]}
     assert listed == {"new": False, "Robinson": True, "bounced": False, "contacted": False, "do_not_contact": True, "replied": False}
 
 
@@ -120,7 +126,7 @@ async def test_renamed_status__opts_out_under_its_new_name(dnc: DoNotContact) ->
     await dnc.receive(event("unsubscribed"))
     assert (await dnc.call.patch("/public/v2/statuses/contacts/do_not_contact", {"name": "Gesperrt"})).status == 202
 
-    number = await made(dnc, email=OTHER, contact_status="Gesperrt")
+    number = await create_contact(dnc, email=OTHER, contact_status="Gesperrt")
 
     assert await everywhere(dnc, number, OTHER) == {True}
 
@@ -135,13 +141,13 @@ async def test_renamed_status__opts_out_under_its_new_name(dnc: DoNotContact) ->
 async def test_opt_outs_that_cannot_be__are_refused(dnc: DoNotContact, kind: str, body: dict[str, Any], pointer: str) -> None:
     reply = await dnc.call("PUT", "/admin/v1/clients/default", {"settings": {kind: body}})
 
-    assert (reply.status, [each["pointer"] for each in reply.json()["errors"]]) == (422, [pointer])
+    assert (reply.status, [error["pointer"] for error in reply.json()["errors"]]) == (422, [pointer])
 
 
 async def test_status_that_opts_out__puts_the_contact_on_the_list(dnc: DoNotContact) -> None:
-    created = await made(dnc, email=JANE, contact_status="do_not_contact")
-    changed = await made(dnc, email=OTHER, contact_status="new")
-    profile = await made(dnc, linkedin_url=PROFILE, contact_status="new")
+    created = await create_contact(dnc, email=JANE, contact_status="do_not_contact")
+    changed = await create_contact(dnc, email=OTHER, contact_status="new")
+    profile = await create_contact(dnc, linkedin_url=PROFILE, contact_status="new")
 
     for number in (changed, profile):
         await dnc.call.patch(f"{CONTACTS}/{number}", {"contact_status": "DNC"})
@@ -153,7 +159,7 @@ async def test_status_that_opts_out__puts_the_contact_on_the_list(dnc: DoNotCont
 
 
 async def test_other_status__does_not_take_off(dnc: DoNotContact) -> None:
-    number = await made(dnc, email=JANE, contact_status="unsubscribed")
+    number = await create_contact(dnc, email=JANE, contact_status="unsubscribed")
 
     await dnc.call.patch(f"{CONTACTS}/{number}", {"contact_status": "customer"})
     assert await everywhere(dnc, number, JANE) == {True}
@@ -163,7 +169,7 @@ async def test_other_status__does_not_take_off(dnc: DoNotContact) -> None:
 
 
 async def test_status_from_before_it_opted_out__makes_an_entry_when_it_ends(dnc: DoNotContact) -> None:
-    number = await made(dnc, email=JANE, contact_status="Robinson")
+    number = await create_contact(dnc, email=JANE, contact_status="Robinson")
     await dnc.call.settings(contact_statuses={"statuses": ["Robinson", "new"], "opt_outs": ["Robinson"]})
     assert await dnc.entries() == []
 
@@ -173,7 +179,7 @@ async def test_status_from_before_it_opted_out__makes_an_entry_when_it_ends(dnc:
 
 
 async def test_removed_entry__comes_back_with_the_next_opt_out_only(dnc: DoNotContact) -> None:
-    number = await made(dnc, email=JANE, contact_status="do_not_contact")
+    number = await create_contact(dnc, email=JANE, contact_status="do_not_contact")
     dnc.call.clock.move(10)
     await dnc.remove(JANE)
     assert (await suppression(dnc, number)) == (True, "status")  # as long as it has the status
@@ -205,7 +211,7 @@ async def test_status_of_a_crm_that_is_not_declared__lists_all_the_same(dnc: DoN
 
 
 async def test_bulk_change__lists_and_does_not_take_off(dnc: DoNotContact) -> None:
-    await made(dnc, email=JANE, contact_status="new")
+    await create_contact(dnc, email=JANE, contact_status="new")
     for status in ("do_not_contact", "customer"):
         reply = await dnc.call("PATCH", f"{CONTACTS}?email={JANE}", {"contact_status": status}, prefer="max-affected=10")
         assert reply.status in (200, 202), reply
@@ -216,15 +222,18 @@ async def test_bulk_change__lists_and_does_not_take_off(dnc: DoNotContact) -> No
 @pytest.mark.parametrize("survivor", [0, 1])
 async def test_merge__keeps_the_opt_out_of_a_status_and_undo_gives_it_back(dnc: DoNotContact, survivor: int) -> None:
     """The first has no address: its opt-out is kept under the survivor's."""
-    numbers = [await made(dnc, external_id="a", contact_status="do_not_contact"), await made(dnc, email=OTHER, contact_status="new")]
-    kept, gone = numbers[survivor], numbers[1 - survivor]
+    numbers = [
+        await create_contact(dnc, external_id="a", contact_status="do_not_contact"),
+        await create_contact(dnc, email=OTHER, contact_status="new"),
+    ]
+    stored, gone = numbers[survivor], numbers[1 - survivor]
     dnc.call.clock.move(10)
 
-    reply = await dnc.call.post(f"{CONTACTS}/{kept}/merge", {"with": [gone], "survivorship": "newest"})
+    reply = await dnc.call.post(f"{CONTACTS}/{stored}/merge", {"with": [gone], "survivorship": "newest"})
     assert reply.status == 200, reply
-    await dnc.call.patch(f"{CONTACTS}/{kept}", {"contact_status": "customer"})
-    assert await everywhere(dnc, kept, OTHER) == {True}
-    undone = await dnc.call.post(f"{CONTACTS}/{kept}/merge/{reply.json()['merge_id']}/undo")
+    await dnc.call.patch(f"{CONTACTS}/{stored}", {"contact_status": "customer"})
+    assert await everywhere(dnc, stored, OTHER) == {True}
+    undone = await dnc.call.post(f"{CONTACTS}/{stored}/merge/{reply.json()['merge_id']}/undo")
 
     assert undone.status == 200, undone
     assert (await suppression(dnc, numbers[1]))[0] is False
@@ -237,7 +246,7 @@ async def test_undo__moves_an_opt_out_of_a_crm_object_to_its_contact(dnc: DoNotC
         {"event": "contact.created", "email": JANE, "object_type": "person", "object_id": "7", "occurred_us": 1, "key": "made"},
         channel="crm",
     )
-    john = await made(dnc, email=OTHER)
+    john = await create_contact(dnc, email=OTHER)
     merge = (await dnc.call.post(f"{CONTACTS}/{john}/merge", {"with": [1], "survivorship": "keep"})).json()
     await dnc.receive(mark, channel="crm")
     assert (await suppression(dnc, john)) == (True, "status")
@@ -249,14 +258,14 @@ async def test_undo__moves_an_opt_out_of_a_crm_object_to_its_contact(dnc: DoNotC
 
 
 async def test_contact_that_is_deleted_and_made_again__is_listed_by_all_its_addresses(dnc: DoNotContact) -> None:
-    number = await made(dnc, email=JANE, linkedin_url=PROFILE)
+    number = await create_contact(dnc, email=JANE, linkedin_url=PROFILE)
     await dnc.receive(event("unsubscribed"))
     await dnc.call.patch(f"{CONTACTS}/{number}", {"email": OTHER})
 
     assert (await dnc.call("DELETE", f"{CONTACTS}/{number}")).status == 200
 
     assert await dnc.listed() == {JANE: "unsubscribed", OTHER: "unsubscribed", PROFILE: "unsubscribed"}
-    again = await made(dnc, email=OTHER)
+    again = await create_contact(dnc, email=OTHER)
     assert await everywhere(dnc, again, OTHER) == {True}
     await dnc.call("DELETE", f"{CONTACTS}/{again}")
     assert (await dnc.call.post(f"/public/v2/contacts/{number}/restore")).status == 200
@@ -264,7 +273,7 @@ async def test_contact_that_is_deleted_and_made_again__is_listed_by_all_its_addr
 
 
 async def test_restored_contact__has_the_entries_that_it_had(dnc: DoNotContact) -> None:
-    number = await made(dnc, email=JANE)
+    number = await create_contact(dnc, email=JANE)
     await dnc.add({"value": JANE})
     await dnc.call.patch(f"{CONTACTS}/{number}", {"email": OTHER})
     before = await dnc.listed()
@@ -289,7 +298,7 @@ async def test_opt_in__lifts_what_its_tool_set_on_any_address_of_the_person(dnc:
 
 
 async def test_opt_in__does_not_lift_what_a_person_set(dnc: DoNotContact) -> None:
-    number = await made(dnc, email=JANE, contact_status="do_not_contact")
+    number = await create_contact(dnc, email=JANE, contact_status="do_not_contact")
 
     await dnc.receive(event("resubscribed", second=20_000))
 
@@ -297,21 +306,21 @@ async def test_opt_in__does_not_lift_what_a_person_set(dnc: DoNotContact) -> Non
 
 
 async def differences(dnc: DoNotContact) -> list[str]:
-    return [str(each) async for each in verify(dnc.call.parts.store, 1, Verified())]
+    return [str(item) async for item in verify(dnc.call.parts.store, 1, Verified())]
 
 
 async def test_verify__finds_a_contact_that_opted_out_and_has_no_entry(dnc: DoNotContact) -> None:
-    await made(dnc, email=OTHER, contact_status="do_not_contact")
+    await create_contact(dnc, email=OTHER, contact_status="do_not_contact")
     await dnc.receive(event("unsubscribed"))
     assert await differences(dnc) == []
-    for each in await dnc.entries():
-        await dnc.call("DELETE", f"{LIST}/{each['id']}")
+    for entry in await dnc.entries():
+        await dnc.call("DELETE", f"{LIST}/{entry['id']}")
     assert await differences(dnc) == []  # removed, which somebody may
 
     await dnc.call.parts.store.write(plant(1))
 
-    found = "do-not-contact list is without an entry, and must be with one, because the status opts out"
-    assert sorted(await differences(dnc)) == [f"contact {number}: {found}" for number in (1, 2)]
+    result = "do-not-contact list is without an entry, and must be with one, because the status opts out"
+    assert sorted(await differences(dnc)) == [f"contact {number}: {result}" for number in (1, 2)]
 
 
 @command

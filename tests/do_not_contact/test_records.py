@@ -71,13 +71,13 @@ async def test_finding_a_listed_contact__says_so(dnc: DoNotContact, on_duplicate
 async def test_listed_company__is_created_and_changed_and_says_so(dnc: DoNotContact) -> None:
     await dnc.add({"value": "rival.example", "reason": "competitor"})
 
-    made = await dnc.call.post(COMPANIES, {"domain": "www.rival.example"})
-    changed = await dnc.call.patch(f"{COMPANIES}/{made.json()['id']}", {"name": "Rival"})
-    found = await dnc.call.get(f"{COMPANIES}/{made.json()['id']}/suppression")
+    company = await dnc.call.post(COMPANIES, {"domain": "www.rival.example"})
+    changed = await dnc.call.patch(f"{COMPANIES}/{company.json()['id']}", {"name": "Rival"})
+    suppression = await dnc.call.get(f"{COMPANIES}/{company.json()['id']}/suppression")
 
-    assert (made.status, made.headers[HEADER]) == (201, "competitor")
+    assert (company.status, company.headers[HEADER]) == (201, "competitor")
     assert (changed.status, changed.headers[HEADER]) == (200, "competitor")
-    assert (found.json()["suppressed"], found.json()["list"]) == (True, "client")
+    assert (suppression.json()["suppressed"], suppression.json()["list"]) == (True, "client")
 
 
 async def test_upsert_of_a_listed_record__works_and_says_so(dnc: DoNotContact) -> None:
@@ -86,8 +86,8 @@ async def test_upsert_of_a_listed_record__works_and_says_so(dnc: DoNotContact) -
     contacts = [await dnc.call("PUT", f"{CONTACTS}?match=email", {"email": "jane@rival.example", "first_name": name}) for name in "AB"]
     companies = [await dnc.call("PUT", f"{COMPANIES}?match=domain", {"domain": "rival.example", "name": name}) for name in "AB"]
 
-    assert [(each.status, each.headers[HEADER]) for each in contacts] == [(201, "competitor"), (200, "competitor")]
-    assert [(each.status, each.headers[HEADER]) for each in companies] == [(201, "competitor"), (200, "competitor")]
+    assert [(contact.status, contact.headers[HEADER]) for contact in contacts] == [(201, "competitor"), (200, "competitor")]
+    assert [(company.status, company.headers[HEADER]) for company in companies] == [(201, "competitor"), (200, "competitor")]
 
 
 async def test_entry_that_is_over_or_removed_or_anothers__is_not_shown(dnc: DoNotContact) -> None:
@@ -99,8 +99,8 @@ async def test_entry_that_is_over_or_removed_or_anothers__is_not_shown(dnc: DoNo
     replies = [await dnc.contact(email=email) for email in (JANE, "joe@example.com", "ann@example.com")]
 
     assert [HEADER in reply.headers for reply in replies] == [False, False, False]
-    found = await dnc.call.get(f"{CONTACTS}/{replies[0].json()['id']}/suppression")
-    assert found.json()["suppressed"] is False
+    suppression = await dnc.call.get(f"{CONTACTS}/{replies[0].json()['id']}/suppression")
+    assert suppression.json()["suppressed"] is False
 
 
 async def test_record_that_is_not_there__has_no_suppression(dnc: DoNotContact) -> None:

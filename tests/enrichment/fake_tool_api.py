@@ -64,14 +64,14 @@ class FakeApi:
             head = (await reader.readuntil(b"\r\n\r\n")).decode("latin-1").split("\r\n")
             method, path, _ = head[0].split(" ")
             headers = {name.lower(): value.strip() for name, _, value in (line.partition(":") for line in head[1:] if line)}
-            one = ReceivedRequest(method, path, headers, await reader.readexactly(int(headers.get("content-length", 0))))
-            self.requests.append(one)
+            received_request = ReceivedRequest(method, path, headers, await reader.readexactly(int(headers.get("content-length", 0))))
+            self.requests.append(received_request)
             self.received.set()
             if self.drips:
                 writer.write(b"HTTP/1.1 200 X\r\ncontent-length: 9\r\n\r\n{")
                 await reader.read()
                 return
-            status, body, *more = self.respond(one)
+            status, body, *more = self.respond(received_request)
             data = body if isinstance(body, bytes) else json.dumps(body).encode()
             fields = {"content-length": str(len(data)), "connection": "close", **(more[0] if more else {})}
             writer.write(
@@ -87,12 +87,12 @@ class FakeApi:
 @asynccontextmanager
 async def fake_api(respond: Respond, tls: ssl.SSLContext | None = None) -> AsyncIterator[FakeApi]:
     """Serve a fake API that responds with `respond`."""
-    made = FakeApi(respond)
-    server = await asyncio.start_server(made.serve, "127.0.0.1", 0, ssl=tls)
-    made.port = server.sockets[0].getsockname()[1]
-    made.base = f"{'https' if tls else 'http'}://127.0.0.1:{made.port}"
+    new_fake_api = FakeApi(respond)
+    server = await asyncio.start_server(new_fake_api.serve, "127.0.0.1", 0, ssl=tls)
+    new_fake_api.port = server.sockets[0].getsockname()[1]
+    new_fake_api.base = f"{'https' if tls else 'http'}://127.0.0.1:{new_fake_api.port}"
     async with server:
-        yield made
+        yield new_fake_api
 
 
 class Clock:
@@ -131,11 +131,11 @@ class FetchSetup:
         """Store a webhook and apply it; return the delivery id."""
         data = json.dumps(body).encode()
         key = body_key("crm", query, str(self.clock()), data)
-        kept = await self.store.write(
+        delivery = await self.store.write(
             store_delivery(self.client, "crm", key, json.dumps(headers).encode(), query, data, self.clock(), None, False)
         )
         await self.inbox.drain()
-        return kept.id
+        return delivery.id
 
     async def work(self) -> int:
         """Advance 3 seconds and run both workers; return the number of API requests."""
@@ -145,8 +145,8 @@ class FetchSetup:
         return calls
 
     async def fetching(self, tool: str) -> FetchState:
-        (found,) = [one for one in await self.store.read(list_fetching(self.client)) if one.tool == tool]
-        return found
+        (result,) = [item for item in await self.store.read(list_fetching(self.client)) if item.tool == tool]
+        return result
 
 
 async def open_setup(store: Store, caller: HttpClient, name: str = "acme") -> FetchSetup:
@@ -162,7 +162,7 @@ async def open_setup(store: Store, caller: HttpClient, name: str = "acme") -> Fe
         ADAPTERS,
         caller.send,
         clock,
-        on_fetched=lambda told: outcomes.append((told.outcome, told.records)),
+        on_fetched=lambda reported: outcomes.append((reported.outcome, reported.records)),
         sleep=clock.sleep,
         sandbox=sandbox,
     )

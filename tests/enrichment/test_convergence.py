@@ -10,7 +10,7 @@ from typing import Any
 import msgspec
 import pytest
 from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as some
+from hypothesis import strategies as st
 from tests.enrichment.fake_tool_api import ADAPTERS
 from tests.examples import examples
 
@@ -49,9 +49,9 @@ class Told:
 
 def thin(tool: str, number: int, what: str, kind: str, at: int) -> Told:
     """A call that says only that an object was made or changed."""
-    made, company = what == "created", kind == "company"
+    created, company = what == "created", kind == "company"
     if tool == "hubspot":
-        action = "creation" if made else "restore"
+        action = "creation" if created else "restore"
         body: Any = [{"eventId": at, "portalId": 1, "occurredAt": at // 1000, "subscriptionType": f"{kind}.{action}", "objectId": number}]
     elif tool == "attio":
         body = {"event_type": f"record.{what}", "id": {"workspace_id": "w", "object_id": "o", "record_id": str(number)}}
@@ -61,13 +61,13 @@ def thin(tool: str, number: int, what: str, kind: str, at: int) -> Told:
             "server_time": at // 1000,
             "channel_id": "1",
             "module": module,
-            "operation": "insert" if made else "update",
+            "operation": "insert" if created else "update",
             "ids": [str(number)],
         }
     elif tool == "copper":
-        body = {"ids": [number], "type": "company" if company else "person", "event": "new" if made else "update", "subscription_id": 1}
+        body = {"ids": [number], "type": "company" if company else "person", "event": "new" if created else "update", "subscription_id": 1}
     elif tool == "monday":
-        event = "create_pulse" if made else "restore_pulse"
+        event = "create_pulse" if created else "restore_pulse"
         body = {"event": {"boardId": 5, "type": event, "triggerTime": to_text(at), "triggerUuid": f"{at}", "pulseId": number}}
     else:
         source = "https://api.folk.app/v1/webhooks/w"
@@ -77,22 +77,22 @@ def thin(tool: str, number: int, what: str, kind: str, at: int) -> Told:
     return Told(tool, at, json.dumps(body), query)
 
 
-def whole(tool: str, number: int, kind: str, owner: str | None, status: str | None, at: int) -> Told:
+def full_record(tool: str, number: int, kind: str, owner: str | None, status: str | None, at: int) -> Told:
     """The object's record as the tool told it: with its e-mail address (or domain), if it has one yet."""
-    told, time, company = str(number), to_text(at), kind == "company"
+    reported, time, company = str(number), to_text(at), kind == "company"
     body: Any
     if tool == "hubspot":
-        body = {"id": told, "properties": {"domain" if company else "email": owner, "lifecyclestage": status, "lastmodifieddate": time}}
+        body = {"id": reported, "properties": {"domain" if company else "email": owner, "lifecyclestage": status, "lastmodifieddate": time}}
     elif tool == "attio":
         name = "domains" if company else "email_addresses"
         values = {
             name: [{"domain" if company else "email_address": owner, "active_from": time}],
             "status": [{"value": status, "active_from": time}],
         }
-        body = {"id": {"record_id": told}, "values": values}
+        body = {"id": {"record_id": reported}, "values": values}
     elif tool == "zoho":
         body = {
-            "id": told,
+            "id": reported,
             "Website" if company else "Email": owner,
             "Account_Status" if company else "Lead_Status": status,
             "Modified_Time": time,
@@ -113,9 +113,9 @@ def whole(tool: str, number: int, kind: str, owner: str | None, status: str | No
             "value": json.dumps({"url" if company else "email": owner}),
         }
         stage = {"id": "s", "type": "status", "text": status, "value": json.dumps({"changed_at": time})}
-        body = {"id": told, "state": "active", "updated_at": time, "column_values": [column, stage]}
+        body = {"id": reported, "state": "active", "updated_at": time, "column_values": [column, stage]}
     else:
-        body = {"id": told, **({"domain": owner} if company else {"emails": [owner]}), "customFieldValues": {"g": {"Status": status}}}
+        body = {"id": reported, **({"domain": owner} if company else {"emails": [owner]}), "customFieldValues": {"g": {"Status": status}}}
     return Told(tool, at, json.dumps(body), fetched=TYPES[tool][int(company)])
 
 
@@ -144,13 +144,13 @@ def told_of(tool: str, drawn: tuple[str, int, str, bool, str | None], step: int)
     # People and companies of one tool have ids of their own.
     number += 10 if kind == "company" else 0
     if what == "whole":
-        return whole(tool, number, kind, owner_of(number, kind) if is_known else None, status, at)
+        return full_record(tool, number, kind, owner_of(number, kind) if is_known else None, status, at)
     return thin(tool, number, what, kind, at)
 
 
-facts = some.tuples(
-    some.sampled_from(["created", "updated", "whole", "whole", "email_sent", "reply_received"]), some.integers(1, 2),
-    some.sampled_from(["contact", "contact", "company"]), some.booleans(), some.sampled_from([None, "lead", "customer"]),
+facts = st.tuples(
+    st.sampled_from(["created", "updated", "whole", "whole", "email_sent", "reply_received"]), st.integers(1, 2),
+    st.sampled_from(["contact", "contact", "company"]), st.booleans(), st.sampled_from([None, "lead", "customer"]),
 )  # fmt: skip
 
 
@@ -167,48 +167,50 @@ async def receive(store: Store, client: int, calls: list[Told], batch: int) -> N
 
 async def snapshot(store: Store, client: int) -> list[Any]:
     """The records, and of their histories what does not name a delivery."""
-    seen: list[Any] = []
+    observed: list[Any] = []
     for kind in (CONTACT_TYPE, COMPANY_TYPE):
         for listed in await store.read(list_records(Listing(kind, client, 200))):
             record = await store.read(find_record(client, kind, listed.id))
             values = msgspec.to_builtins(record)
             of_the_store = ("client", "id", "created_us", "updated_us", "status_entry_key", "status_cause", "stamps", "custom_fields")
             plain = {name: value for name, value in values.items() if name not in of_the_store}
-            plain["custom"] = sorted((one.name, one.value, one.stamped_us) for one in record.custom_fields)
+            plain["custom"] = sorted(
+                (custom_field.name, custom_field.value, custom_field.stamped_us) for custom_field in record.custom_fields
+            )
             # What has no time of its own counts once for each time that it is told.
             history = await store.read(get_history(client, kind.kind, listed.id))
             plain["timeline"] = sorted({(event.occurred_us, event.event, event.status) for event in history}, key=str)
-            seen.append(plain)
-    return sorted(seen, key=lambda one: str(one.get("email_key") or one.get("domain")))
+            observed.append(plain)
+    return sorted(observed, key=lambda first: str(first.get("email_key") or first.get("domain")))
 
 
 @pytest.mark.slow_on_postgresql
 @settings(max_examples=examples(60), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(tool=some.sampled_from(sorted(TYPES)), drawn=some.lists(facts, min_size=1, max_size=9), data=some.data())
+@given(tool=st.sampled_from(sorted(TYPES)), drawn=st.lists(facts, min_size=1, max_size=9), data=st.data())
 async def test_projection__is_equal_for_any_order_of_thin_webhooks_and_fetched_records(
-    store: Store, tool: str, drawn: list[tuple[str, int, str, bool, str | None]], data: some.DataObject
+    store: Store, tool: str, drawn: list[tuple[str, int, str, bool, str | None]], data: st.DataObject
 ) -> None:
-    calls = [told_of(tool, one, step) for step, one in enumerate(drawn)]
-    again = data.draw(some.lists(some.sampled_from(calls), max_size=3))
-    shuffled = data.draw(some.permutations([*calls, *again]))
-    one, other = [(await store.write(ensure_client(f"client-{next(COUNT)}", NOON))).number for _ in range(2)]
+    calls = [told_of(tool, item, step) for step, item in enumerate(drawn)]
+    again = data.draw(st.lists(st.sampled_from(calls), max_size=3))
+    shuffled = data.draw(st.permutations([*calls, *again]))
+    first, second = [(await store.write(ensure_client(f"client-{next(COUNT)}", NOON))).number for _ in range(2)]
 
-    await receive(store, one, calls, batch=20)
-    await receive(store, other, shuffled, batch=data.draw(some.integers(1, 4)))
+    await receive(store, first, calls, batch=20)
+    await receive(store, second, shuffled, batch=data.draw(st.integers(1, 4)))
 
-    assert await snapshot(store, other) == await snapshot(store, one)
-    assert [str(each) for client in (one, other) async for each in verify(store, client, Verified())] == []
+    assert await snapshot(store, second) == await snapshot(store, first)
+    assert [str(item) for client in (first, second) async for item in verify(store, client, Verified())] == []
 
 
 async def test_convergence_cases__create_records_of_every_tool(store: Store) -> None:
     for tool in TYPES:
         client = (await store.write(ensure_client(tool, NOON))).number
         calls = [
-            thin(tool, 1, "created", "contact", NOON), whole(tool, 1, "contact", "1@example.com", "lead", NOON + 1),
-            thin(tool, 11, "created", "company", NOON), whole(tool, 11, "company", "11.example", "customer", NOON + SECOND),
+            thin(tool, 1, "created", "contact", NOON), full_record(tool, 1, "contact", "1@example.com", "lead", NOON + 1),
+            thin(tool, 11, "created", "company", NOON), full_record(tool, 11, "company", "11.example", "customer", NOON + SECOND),
         ]  # fmt: skip
         await receive(store, client, calls, batch=2)
 
-        assert [(one.get("email"), one.get("domain"), one["status"]) for one in await snapshot(store, client)] == [
+        assert [(item.get("email"), item.get("domain"), item["status"]) for item in await snapshot(store, client)] == [
             (None, "11.example", "customer"), ("1@example.com", None, "lead"),
         ]  # fmt: skip

@@ -31,9 +31,9 @@ CALL = ApiRequest("GET", "/v2/me?a=b", {"authorization": SECRET})
 @pytest.fixture
 async def careful() -> AsyncIterator[HttpClient]:
     """A caller that may call public addresses only."""
-    made = HttpClient("touchbase/1")
-    yield made
-    await made.close()
+    http_client = HttpClient("touchbase/1")
+    yield http_client
+    await http_client.close()
 
 
 def resolving_to(monkeypatch: pytest.MonkeyPatch, *addresses: str) -> list[str]:
@@ -104,13 +104,17 @@ async def test_http_client__refuses_base_urls_other_than_plain_https(careful: Ht
 
 
 async def test_fetch_allowed__permits_only_the_listed_base_url() -> None:
-    async with asyncio.timeout(30), fake_api(lambda request: (200, {"me": 1})) as server, fake_api(lambda request: (200, {})) as other:
+    async with (
+        asyncio.timeout(30),
+        fake_api(lambda request: (200, {"me": 1})) as server,
+        fake_api(lambda request: (200, {})) as other_fake_api,
+    ):
         caller = HttpClient("touchbase/1", [server.base])
         answer = await caller.send(server.base + "/", CALL)
         with pytest.raises(FetchFailed, match="by https only"):
-            await caller.send(other.base, CALL)
+            await caller.send(other_fake_api.base, CALL)
         with pytest.raises(FetchFailed, match="not a public address"):
-            await caller.send(f"https://127.0.0.1:{other.port}", CALL)
+            await caller.send(f"https://127.0.0.1:{other_fake_api.port}", CALL)
         await caller.close()
 
     (request,) = server.requests
@@ -118,7 +122,7 @@ async def test_fetch_allowed__permits_only_the_listed_base_url() -> None:
     assert (request.method, request.path, request.headers["authorization"], request.headers["user-agent"]) == (
         "GET", "/v2/me?a=b", SECRET, "touchbase/1",
     )  # fmt: skip
-    assert other.requests == []
+    assert other_fake_api.requests == []
 
 
 async def test_http_client__does_not_follow_redirects() -> None:
@@ -201,7 +205,7 @@ def certificate(folder: Path, name: str) -> tuple[Path, ssl.SSLContext]:
     subject = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "test")])
     place = x509.IPAddress(ipaddress.ip_address(name)) if name[0].isdigit() else x509.DNSName(name)
     now = dt.datetime.now(dt.UTC)
-    made = (
+    created = (
         x509.CertificateBuilder().subject_name(subject).issuer_name(subject).public_key(key.public_key())
         .serial_number(1).not_valid_before(now - dt.timedelta(days=1)).not_valid_after(now + dt.timedelta(days=1))
         .add_extension(x509.SubjectAlternativeName([place]), critical=False)
@@ -210,7 +214,7 @@ def certificate(folder: Path, name: str) -> tuple[Path, ssl.SSLContext]:
     )  # fmt: skip
     file = folder / f"{name}.pem"
     private = key.private_bytes(serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption())
-    file.write_bytes(made.public_bytes(serialization.Encoding.PEM) + private)
+    file.write_bytes(created.public_bytes(serialization.Encoding.PEM) + private)
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.load_cert_chain(file)
     return file, context

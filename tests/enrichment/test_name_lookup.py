@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
-from touchbase.enrichment import name_lookup
+from touchbase.enrichment import http_pool
 from touchbase.enrichment.http_connection import ConnectionLost
-from touchbase.enrichment.name_lookup import NameLookup
+from touchbase.enrichment.http_pool import NameLookup
 
 
 @pytest.fixture
@@ -35,19 +35,19 @@ async def test_names_without_an_answer__hold_up_no_other_name(answers: threading
     waiting = [asyncio.ensure_future(names.addresses(f"h{number}.slow.example", 443)) for number in range(100)]
     await asyncio.sleep(0)
 
-    found = await names.addresses("good.example", 443)
-    is_waiting = not any(each.done() for each in waiting)
+    addresses = await names.addresses("good.example", 443)
+    is_waiting = not any(item.done() for item in waiting)
     answers.set()
     slow = await asyncio.gather(*waiting)
 
-    assert (found, is_waiting, slow) == (["8.8.8.8", "8.8.4.4"], True, [found] * 100)
+    assert (addresses, is_waiting, slow) == (["8.8.8.8", "8.8.4.4"], True, [addresses] * 100)
 
 
 async def test_name_without_an_answer__is_looked_up_once_and_fails_in_time(
     answers: threading.Event, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(name_lookup, "SECONDS", 0.0)
-    monkeypatch.setattr(name_lookup, "MAX_LOOKUPS", 1)
+    monkeypatch.setattr(http_pool, "LOOKUP_SECONDS", 0.0)
+    monkeypatch.setattr(http_pool, "MAX_LOOKUPS", 1)
     names = NameLookup()
 
     for _ in range(3):

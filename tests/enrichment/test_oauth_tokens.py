@@ -32,7 +32,7 @@ class Zoho:
 
     def __init__(self, *gives: FakeResponse) -> None:
         self.good = ""
-        self.given = 0
+        self.issued = 0
         self._gives = list(gives)
 
     def __call__(self, request: ReceivedRequest) -> FakeResponse:
@@ -45,17 +45,17 @@ class Zoho:
         return 200, {"data": [{"id": number, "Email": f"person-{number}@example.com", "Description": self.good}]}
 
     def _token(self) -> FakeResponse:
-        self.given += 1
-        self.good = f"token-{self.given}"
+        self.issued += 1
+        self.good = f"token-{self.issued}"
         return 200, {"access_token": self.good, "api_domain": "https://www.zohoapis.com", "token_type": "Bearer", "expires_in": 3600}
 
 
 async def emails(setup: FetchSetup) -> set[str | None]:
-    return {one.email for one in await setup.store.read(list_records(Listing(CONTACT_TYPE, setup.client, 200)))}
+    return {record.email for record in await setup.store.read(list_records(Listing(CONTACT_TYPE, setup.client, 200)))}
 
 
 def paths(requests: list[ReceivedRequest]) -> list[str]:
-    return [one.path.partition("?")[0] for one in requests]
+    return [request.path.partition("?")[0] for request in requests]
 
 
 async def test_oauth_token__is_reused_until_it_is_refused(store: Store) -> None:
@@ -81,13 +81,13 @@ async def test_refresh_token__is_sent_only_in_the_body_of_the_token_request(stor
         await setup.receive(inserted(1))
         await setup.work()
 
-        request, *rest = server.requests
+        request, *remaining_requests = server.requests
         assert (request.method, request.headers["content-type"]) == ("POST", "application/x-www-form-urlencoded")
         assert parse_qs(request.body.decode()) == {
             "grant_type": ["refresh_token"], "client_id": [CLIENT], "client_secret": [SECRET], "refresh_token": [REFRESH],
         }  # fmt: skip
         for text in (SECRET, REFRESH):
-            assert not any(text in f"{one.path} {one.headers} {one.body!r}" for one in rest)
+            assert not any(text in f"{first.path} {first.headers} {first.body!r}" for first in remaining_requests)
 
 
 async def test_suitecrm__gives_tokens_to_an_oauth_client(store: Store) -> None:
@@ -100,9 +100,13 @@ async def test_suitecrm__gives_tokens_to_an_oauth_client(store: Store) -> None:
         await setup.receive({"suitecrm": "Contacts", "event": "created", "id": "b5-1"})
         await setup.work()
 
-        asked, record = server.requests
-        assert asked.path == "/Api/access_token"
-        assert parse_qs(asked.body.decode()) == {"grant_type": ["client_credentials"], "client_id": [CLIENT], "client_secret": [SECRET]}
+        token_request, record = server.requests
+        assert token_request.path == "/Api/access_token"
+        assert parse_qs(token_request.body.decode()) == {
+            "grant_type": ["client_credentials"],
+            "client_id": [CLIENT],
+            "client_secret": [SECRET],
+        }
         assert (record.path, record.headers["authorization"]) == ("/Api/V8/module/Contacts/b5-1", "Bearer t-1")
         assert await emails(setup) == {"ann@example.com"}
 
@@ -127,12 +131,12 @@ async def test_oauth_token__when_refused_leaves_the_record_queued_without_a_requ
         await setup.connect("zoho", server.base, GRANT)
         await setup.receive(inserted(1))
         await setup.work()
-        told = await setup.fetching("zoho")
+        reported = await setup.fetching("zoho")
         setup.clock.move(900)
         await setup.work()
 
-        assert (told.stopped, told.wanted, told.not_found) == (stopped, 1, 0)
-        assert told.error
+        assert (reported.stopped, reported.wanted, reported.not_found) == (stopped, 1, 0)
+        assert reported.error
         assert paths(server.requests)[:1] == [TOKEN_PATH]
         assert await emails(setup) == (set() if stopped else {"person-1@example.com"})
 
@@ -171,21 +175,21 @@ async def test_oauth_token__appears_in_no_log_error_or_delivery(store: Store, ca
     async with setup_with_api(store, zoho) as (setup, server):
         await setup.connect("zoho", server.base, GRANT)
         await setup.receive(inserted(1))
-        told = []
+        reported = []
         with caplog.at_level(logging.DEBUG):
             for _ in range(3):
                 await setup.work()
-                told.append((await setup.fetching("zoho")).error or "")
+                reported.append((await setup.fetching("zoho")).error or "")
                 setup.clock.move(900)
-        kept = [await store.read(get_delivery(one.id)) for one in await store.read(list_deliveries(100))]
+        deliveries = [await store.read(get_delivery(delivery.id)) for delivery in await store.read(list_deliveries(100))]
 
         assert await emails(setup) == {"person-1@example.com"}
-        assert told[0]
-        assert told[1]
-        seen = f"{caplog.text} {told} {Connection(1, 'crm', 'zoho', 0, 0, access_token=GRANT)!r} {grant_of(GRANT)!r}"
-        bodies = b" ".join(one.body for one in kept if one is not None and one.body is not None)
+        assert reported[0]
+        assert reported[1]
+        observed = f"{caplog.text} {reported} {Connection(1, 'crm', 'zoho', 0, 0, access_token=GRANT)!r} {grant_of(GRANT)!r}"
+        bodies = b" ".join(delivery.body for delivery in deliveries if delivery is not None and delivery.body is not None)
         for text in (CLIENT, SECRET, REFRESH, "token-1"):
-            assert text not in seen
+            assert text not in observed
             assert text.encode() not in bodies
 
 
@@ -206,14 +210,14 @@ async def test_refresh_token__when_replaced_is_used_for_the_next_token(store: St
         await setup.connect("zoho", server.base, GRANT)
         await setup.receive(inserted(1))
         await setup.work()
-        other = GRANT.replace(REFRESH, "1000.another")
+        other_grant = GRANT.replace(REFRESH, "1000.another")
         await store.write(
-            change_connection(setup.client, "crm", "zoho", None, ConnectionSettings(api_base=server.base), setup.clock(), other)
+            change_connection(setup.client, "crm", "zoho", None, ConnectionSettings(api_base=server.base), setup.clock(), other_grant)
         )
         await setup.receive(inserted(2))
         await setup.work()
 
-        bodies = [parse_qs(one.body.decode())["refresh_token"] for one in server.requests if one.path == TOKEN_PATH]
+        bodies = [parse_qs(request.body.decode())["refresh_token"] for request in server.requests if request.path == TOKEN_PATH]
         assert bodies == [[REFRESH], ["1000.another"]]
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 from hypothesis import given
-from hypothesis import strategies as some
+from hypothesis import strategies as st
 
 from touchbase.enrichment.http_pool import is_public
 
@@ -31,7 +31,7 @@ def test_is_public__accepts_public_addresses(address: str) -> None:
     assert is_public(address)
 
 
-@given(some.sampled_from(["10.0.0.0/8", "127.0.0.0/8", "169.254.0.0/16"]).flatmap(lambda network: some.ip_addresses(v=4, network=network)))
+@given(st.sampled_from(["10.0.0.0/8", "127.0.0.0/8", "169.254.0.0/16"]).flatmap(lambda network: st.ip_addresses(v=4, network=network)))
 def test_is_public__refuses_any_private_address_embedded_in_ipv6(address: object) -> None:
     number = int(address)  # type: ignore[call-overload]
     high, low = number >> 16, number & 0xFFFF

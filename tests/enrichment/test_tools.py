@@ -312,10 +312,10 @@ async def test_fetch__turns_a_parked_object_into_a_record(store: Store, name: st
 
         (request,) = server.requests
         check_asked(case, request)
-        for wanted, found in ((case.contact, contacts), (case.company, companies)):
-            assert [{key: getattr(one, key) for key in wanted} for one in found] == ([wanted] if wanted else [])
+        for wanted, result in ((case.contact, contacts), (case.company, companies)):
+            assert [{key: getattr(first, key) for key in wanted} for first in result] == ([wanted] if wanted else [])
         deliveries = await store.read(list_deliveries(10, setup.client))
-        assert {one.state for one in deliveries} == {"applied"}
+        assert {delivery.state for delivery in deliveries} == {"applied"}
         assert (await setup.fetching(case.tool)).wanted == 0
         assert await setup.work() == 0
 
@@ -327,12 +327,12 @@ async def test_fetched_record__is_stored_as_a_marked_delivery_without_the_token(
         await fetched(setup, server, case)
 
         newest, _ = await store.read(list_deliveries(10, setup.client))
-        whole = await store.read(get_delivery(newest.id))
-        assert whole is not None
-        assert (whole.channel, whole.tool, whole.verified) == ("crm", case.tool, True)
+        full_delivery = await store.read(get_delivery(newest.id))
+        assert full_delivery is not None
+        assert (full_delivery.channel, full_delivery.tool, full_delivery.verified) == ("crm", case.tool, True)
         kinds = ("company", "contact", "people", "Leads", "lead", "item", "person", "appointment", "page", "sales_account", "account")
-        assert whole.headers["x-touchbase-fetched"].split(":")[0] in kinds
-        assert TOKEN not in repr(whole)
+        assert full_delivery.headers["x-touchbase-fetched"].split(":")[0] in kinds
+        assert TOKEN not in repr(full_delivery)
 
 
 @pytest.mark.parametrize("name", CASES)
@@ -347,8 +347,8 @@ async def test_fetch__of_an_object_unknown_to_the_tool_is_not_repeated(store: St
 
         setup.clock.move(7200)
         again = await setup.work()
-        told = await setup.fetching(case.tool)
-        assert (again, len(server.requests), told.wanted, told.not_found, told.stopped) == (0, 1, 0, 1, False)
+        reported = await setup.fetching(case.tool)
+        assert (again, len(server.requests), reported.wanted, reported.not_found, reported.stopped) == (0, 1, 0, 1, False)
         assert setup.outcomes == [("gone", 0)]
 
 
@@ -361,8 +361,8 @@ async def test_fetched_record__without_a_primary_key_stays_parked_and_is_not_fet
 
         assert len(server.requests) == 1
         deliveries = await store.read(list_deliveries(10, setup.client))
-        assert {one.state for one in deliveries} == {"parked"}
-        assert any("until it is fetched with the access token" in (one.error or "") for one in deliveries)
+        assert {delivery.state for delivery in deliveries} == {"parked"}
+        assert any("until it is fetched with the access token" in (delivery.error or "") for delivery in deliveries)
 
 
 @pytest.mark.parametrize(
@@ -373,7 +373,7 @@ async def test_fetched_record__without_a_primary_key_stays_parked_and_is_not_fet
 async def test_fetched_record__has_the_tools_modification_time_or_the_time_of_the_request(store: Store, name: str, at: int) -> None:
     case = CASES[name]
     async with setup_with_api(store, always(case.answer)) as (setup, server):
-        ((known,), _) = await fetched(setup, server, case)
+        ((expected,), _) = await fetched(setup, server, case)
 
-        history = await store.read(get_history(setup.client, CONTACT, known.id))
+        history = await store.read(get_history(setup.client, CONTACT, expected.id))
         assert [event.occurred_us for event in history if event.event == "contact.updated"] == [at]

@@ -56,9 +56,11 @@ def email_change(number: int, email: str) -> dict[str, object]:
 
 def hubspot(request: ReceivedRequest) -> FakeResponse:
     """HubSpot that knows everybody, as person-N@example.com."""
-    ids = [one["id"] for one in request.json()["inputs"]]
+    ids = [item["id"] for item in request.json()["inputs"]]
     return 200, {
-        "results": [{"id": one, "properties": {"email": f"person-{one}@example.com", "lastmodifieddate": to_text(NOON)}} for one in ids]
+        "results": [
+            {"id": first, "properties": {"email": f"person-{first}@example.com", "lastmodifieddate": to_text(NOON)}} for first in ids
+        ]
     }
 
 
@@ -70,8 +72,10 @@ def attio(**values: str) -> Callable[[ReceivedRequest], FakeResponse]:
     """Attio, where one person has these values."""
 
     def respond(request: ReceivedRequest) -> FakeResponse:
-        told = {"email_addresses": [{"email_address": "ann@example.com"}]} | {name: [{"value": value}] for name, value in values.items()}
-        return 200, {"data": {"id": {"record_id": request.path.rpartition("/")[2]}, "values": told}}
+        reported = {"email_addresses": [{"email_address": "ann@example.com"}]} | {
+            name: [{"value": value}] for name, value in values.items()
+        }
+        return 200, {"data": {"id": {"record_id": request.path.rpartition("/")[2]}, "values": reported}}
 
     return respond
 
@@ -81,7 +85,7 @@ async def contacts(setup: FetchSetup) -> list[Contact]:
 
 
 async def emails(setup: FetchSetup) -> set[str | None]:
-    return {one.email for one in await contacts(setup)}
+    return {contact.email for contact in await contacts(setup)}
 
 
 def in_turn(*answers: FakeResponse, then: Callable[[ReceivedRequest], FakeResponse]) -> Callable[[ReceivedRequest], FakeResponse]:
@@ -162,15 +166,15 @@ async def test_fetch__waits_for_the_retry_after_of_a_429(store: Store) -> None:
         await setup.connect(HUBSPOT, server.base)
         await setup.receive([creation(1)])
         await setup.work()
-        told = await setup.fetching(HUBSPOT)
+        reported = await setup.fetching(HUBSPOT)
 
         setup.clock.move(20)
         early = await setup.work()
         setup.clock.move(10)
         await setup.work()
 
-        assert "429" in (told.error or "")
-        assert (early, len(server.requests), told.stopped, told.wanted) == (0, 2, False, 1)
+        assert "429" in (reported.error or "")
+        assert (early, len(server.requests), reported.stopped, reported.wanted) == (0, 2, False, 1)
         assert await emails(setup) == {"person-1@example.com"}
         assert setup.outcomes == [("limited", 0), ("records", 1)]
 
@@ -203,14 +207,14 @@ async def test_fetch__stops_after_a_refusal_until_the_connection_is_changed(stor
         await setup.work()
         setup.clock.move(24 * 3600)
         later = await setup.work()
-        told = await setup.fetching(HUBSPOT)
+        reported = await setup.fetching(HUBSPOT)
 
         await store.write(change_connection(setup.client, "crm", HUBSPOT, None, ConnectionSettings(api_base=server.base), NOON, "another"))
         await setup.work()
 
-        assert (later, told.stopped, told.wanted) == (0, True, 1)
-        assert f"hubspot answered {status}" in (told.error or "")
-        assert TOKEN not in (told.error or "")
+        assert (later, reported.stopped, reported.wanted) == (0, True, 1)
+        assert f"hubspot answered {status}" in (reported.error or "")
+        assert TOKEN not in (reported.error or "")
         assert await emails(setup) == {"person-1@example.com"}
         assert server.requests[-1].headers["authorization"] == "Bearer another"
 
@@ -222,8 +226,8 @@ async def test_fetch__treats_an_html_404_as_a_refusal_not_as_a_missing_record(st
 
         await setup.work()
 
-        told = await setup.fetching("attio")
-        assert (told.stopped, told.not_found, told.wanted) == (True, 0, 1)
+        reported = await setup.fetching("attio")
+        assert (reported.stopped, reported.not_found, reported.wanted) == (True, 0, 1)
 
 
 async def test_fetch__backs_off_after_failures_and_loses_nothing(store: Store) -> None:
@@ -234,9 +238,9 @@ async def test_fetch__backs_off_after_failures_and_loses_nothing(store: Store) -
         waits = []
         for _ in failures:
             await setup.work()
-            found = await setup.fetching(HUBSPOT)
-            waits.append((found.next_us - setup.clock()) // SECOND)
-            setup.clock.now = found.next_us
+            result = await setup.fetching(HUBSPOT)
+            waits.append((result.next_us - setup.clock()) // SECOND)
+            setup.clock.now = result.next_us
 
         await setup.work()
 
@@ -252,9 +256,9 @@ async def test_fetch__treats_a_non_json_response_as_a_failure(store: Store) -> N
 
         await setup.work()
 
-        told = await setup.fetching(HUBSPOT)
-        assert (told.wanted, told.failures) == (1, 1)
-        assert "not JSON" in (told.error or "")
+        reported = await setup.fetching(HUBSPOT)
+        assert (reported.wanted, reported.failures) == (1, 1)
+        assert "not JSON" in (reported.error or "")
 
 
 async def test_fetch__honours_mondays_rate_limit_in_a_200_response(store: Store) -> None:
@@ -265,13 +269,13 @@ async def test_fetch__honours_mondays_rate_limit_in_a_200_response(store: Store)
 
         await setup.work()
 
-        told = await setup.fetching("monday")
-        assert (told.next_us - setup.clock(), told.wanted, told.stopped) == (40 * SECOND, 1, False)
+        reported = await setup.fetching("monday")
+        assert (reported.next_us - setup.clock(), reported.wanted, reported.stopped) == (40 * SECOND, 1, False)
 
 
 async def test_fetch__isolates_one_bad_id_of_a_batch(store: Store) -> None:
     def respond(request: ReceivedRequest) -> FakeResponse:
-        bad = any(one["id"] == "2" for one in request.json()["inputs"])
+        bad = any(item["id"] == "2" for item in request.json()["inputs"])
         return (400, {"message": "one of them is bad"}) if bad else hubspot(request)
 
     async with setup_with_api(store, respond) as (setup, server):
@@ -281,9 +285,9 @@ async def test_fetch__isolates_one_bad_id_of_a_batch(store: Store) -> None:
             await setup.work()
             setup.clock.move(60)
 
-        told = await setup.fetching(HUBSPOT)
+        reported = await setup.fetching(HUBSPOT)
         assert await emails(setup) == {"person-1@example.com", "person-3@example.com"}
-        assert (told.wanted, told.not_found, told.stopped) == (0, 1, False)
+        assert (reported.wanted, reported.not_found, reported.stopped) == (0, 1, False)
         assert len(server.requests) < 20
 
 
@@ -341,8 +345,8 @@ async def test_fetch__requests_parked_objects_before_changes_of_known_records(st
         await setup.work()
 
         assert [request.path[-3:] for request in server.requests] == ["r-1", "r-2", "r-1"]
-        (known,) = await contacts(setup)
-        assert [(one.name, one.value) for one in known.custom_fields] == [("job_title", "CEO")]
+        (contact,) = await contacts(setup)
+        assert [(custom_field.name, custom_field.value) for custom_field in contact.custom_fields] == [("job_title", "CEO")]
 
 
 async def test_fetch__repeats_for_a_change_received_during_the_request(store: Store) -> None:
@@ -363,8 +367,8 @@ async def test_fetch__repeats_for_a_change_received_during_the_request(store: St
         await setup.work()
 
         assert len(server.requests) == 2
-        (known,) = await contacts(setup)
-        assert [(one.name, one.value) for one in known.custom_fields] == [("job_title", "CEO")]
+        (contact,) = await contacts(setup)
+        assert [(custom_field.name, custom_field.value) for custom_field in contact.custom_fields] == [("job_title", "CEO")]
 
 
 async def test_fetched_record__with_earlier_values_again_is_applied(store: Store) -> None:
@@ -375,8 +379,8 @@ async def test_fetched_record__with_earlier_values_again_is_applied(store: Store
             await setup.receive(attio_event("record.updated"), "object=people")
             await setup.work()
 
-        (known,) = await contacts(setup)
-        assert [(one.name, one.value) for one in known.custom_fields] == [("job_title", "CTO")]
+        (contact,) = await contacts(setup)
+        assert [(custom_field.name, custom_field.value) for custom_field in contact.custom_fields] == [("job_title", "CTO")]
 
 
 class Crash(BaseException):
@@ -419,9 +423,9 @@ async def test_fetch__survives_a_crash_at_any_step_without_loss_or_repetition(st
         await setup.work()
 
         assert soon == 0
-        (known,) = await contacts(setup)
-        assert known.email == "person-1@example.com"
-        history = await store.read(get_history(setup.client, CONTACT, known.id))
+        (contact,) = await contacts(setup)
+        assert contact.email == "person-1@example.com"
+        history = await store.read(get_history(setup.client, CONTACT, contact.id))
         assert sorted(event.event for event in history) == ["contact.created", "contact.updated"]
         assert [difference async for difference in verify(store, setup.client, Verified())] == []
 
@@ -431,11 +435,13 @@ async def test_fetch_claim__admits_one_worker_per_client(store: Store) -> None:
         await setup.connect(HUBSPOT, server.base)
         await setup.receive([creation(1)])
         setup.clock.move(3)
-        other = FetchWorker(store, setup.fetch._tools, setup.fetch._send, setup.clock)
+        other_fetch_worker = FetchWorker(store, setup.fetch._tools, setup.fetch._send, setup.clock)
 
-        outcomes = await asyncio.gather(setup.fetch.fetch_batch(setup.client, HUBSPOT), other.fetch_batch(setup.client, HUBSPOT))
+        outcomes = await asyncio.gather(
+            setup.fetch.fetch_batch(setup.client, HUBSPOT), other_fetch_worker.fetch_batch(setup.client, HUBSPOT)
+        )
 
-        assert sorted(str(one) for one in outcomes) == ["None", "records"]
+        assert sorted(str(outcome) for outcome in outcomes) == ["None", "records"]
         assert len(server.requests) == 1
 
 
@@ -504,13 +510,13 @@ class Sealed(Mortal):
     def __init__(self, store: Store, client: int) -> None:
         super().__init__(store, type(None), after=False)
         self._client = client
-        self.seen = asyncio.Event()
+        self.looked_once = asyncio.Event()
 
     async def read(self, query: Any) -> Any:
         if isinstance(query, due_fetches):
             self.looked += 1
             if self.looked == self.enough:
-                self.seen.set()
+                self.looked_once.set()
         if isinstance(query, list_connections) and query.client == self._client:
             self.tried += 1
             raise Overloaded("a secret that this needs cannot be opened now")
@@ -528,11 +534,11 @@ async def test_fetch__backs_off_for_a_connection_with_undecryptable_secrets(stor
         worker = FetchWorker(sealed, setup.fetch._tools, setup.fetch._send, setup.clock)  # type: ignore[arg-type]
         running = asyncio.create_task(worker.run())
 
-        await sealed.seen.wait()
+        await sealed.looked_once.wait()
         early = sealed.tried
         setup.clock.move(enrichment_worker.BACKOFF_SECONDS)
-        sealed.enough, _ = sealed.looked + 5, sealed.seen.clear()
-        await sealed.seen.wait()
+        sealed.enough, _ = sealed.looked + 5, sealed.looked_once.clear()
+        await sealed.looked_once.wait()
         worker.stop()
         await running
 
@@ -563,7 +569,7 @@ async def test_replay__of_fetched_records_changes_nothing_and_sends_no_request(s
         await setup.receive([creation(1)])
         await setup.work()
         before = await contacts(setup)
-        ids = [one.id for one in await store.read(list_deliveries(10, setup.client))]
+        ids = [delivery.id for delivery in await store.read(list_deliveries(10, setup.client))]
 
         await store.write(replay_deliveries(setup.client, ids, setup.clock()))
         await setup.inbox.drain()
@@ -615,7 +621,7 @@ async def test_fetched_record__has_no_access_token(store: Store, length: int, mo
         await setup.receive([creation(1)])
         await setup.work()
 
-        ids = [one.id for one in await store.read(list_deliveries(10, setup.client))]
+        ids = [delivery.id for delivery in await store.read(list_deliveries(10, setup.client))]
         bodies = [stored.body for stored in [await store.read(get_delivery(number)) for number in ids] if stored is not None]
         assert any(b"person-1@example.com" in body for body in bodies)
         assert not any(TOKEN.encode() in body for body in bodies)
@@ -628,9 +634,9 @@ async def test_copper__without_api_user_stops_fetching(store: Store) -> None:
 
         await setup.work()
 
-        told = await setup.fetching("copper")
-        assert (server.requests, told.stopped) == ([], True)
-        assert "api_user" in (told.error or "")
+        reported = await setup.fetching("copper")
+        assert (server.requests, reported.stopped) == ([], True)
+        assert "api_user" in (reported.error or "")
 
 
 async def test_fetch__stops_at_a_non_public_address(store: Store, caplog: pytest.LogCaptureFixture) -> None:
@@ -644,9 +650,9 @@ async def test_fetch__stops_at_a_non_public_address(store: Store, caplog: pytest
             await setup.work()
         await careful.close()
 
-        told = await setup.fetching(HUBSPOT)
-        assert (server.requests, told.stopped, told.wanted) == ([], True, 1)
-        assert "is not a public address" in (told.error or "")
+        reported = await setup.fetching(HUBSPOT)
+        assert (server.requests, reported.stopped, reported.wanted) == ([], True, 1)
+        assert "is not a public address" in (reported.error or "")
         assert TOKEN not in caplog.text
 
 

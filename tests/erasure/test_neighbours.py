@@ -12,12 +12,12 @@ from touchbase.deliveries.delivery import Delivery
 from touchbase.erasure.models import ErasedKey
 from touchbase.erasure.sql.erasures import add_erasures, lift_erasure
 from touchbase.erasure.sql.persons import find_erased, find_person, list_erasures, open_erasures
+from touchbase.erasure_marks import digest
 from touchbase.errors import UnrecognisedPayload
 from touchbase.history.events import Translation
 from touchbase.history.identity_links import Ref
 from touchbase.records.operations import update_contact
 from touchbase.records.writes import RecordUpdate
-from touchbase.suppression.suppression_keys import digest
 
 __all__ = ["house"]
 ANN, BOB, CY = (("", "email", f"{name}@example.com") for name in ("ann", "bob", "cy"))

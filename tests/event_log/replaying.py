@@ -36,23 +36,23 @@ def apply_event(copy: Copy, event: dict[str, Any]) -> None:
 
 async def copied(house: House, copy: Copy | None = None, cursor: str = "evt_0", limit: int = 1_000) -> tuple[Copy, str]:
     """Read the feed after a cursor to its end; return the copy and the next cursor. Every sequence must come once, without a gap."""
-    copy, seen = {} if copy is None else copy, int(cursor.removeprefix("evt_"))
+    copy, observed = {} if copy is None else copy, int(cursor.removeprefix("evt_"))
     while True:
-        reply = await house.request("GET", f"/public/v2/events?after=evt_{seen}&limit={limit}")
+        reply = await house.request("GET", f"/public/v2/events?after=evt_{observed}&limit={limit}")
         assert reply.status == 200, reply.body
         page = reply.json()
         for event in page["data"]:
-            seen += 1
-            assert event["data"]["id"] == f"evt_{seen}"
+            observed += 1
+            assert event["data"]["id"] == f"evt_{observed}"
             apply_event(copy, event)
-        assert page["next_cursor"] == f"evt_{seen}"
+        assert page["next_cursor"] == f"evt_{observed}"
         if not page["has_more"]:
             return copy, page["next_cursor"]
 
 
 async def shown(house: House) -> Copy:
     """All records as the API shows them, in the form of the copy."""
-    found: Copy = {}
+    copy: Copy = {}
     for kind, many in (("contact", "contacts"), ("company", "companies")):
         for record in await house.listed(many):
             fields = {
@@ -60,6 +60,6 @@ async def shown(house: House) -> Copy:
                 for name, value in record.items()
                 if value not in (None, "") and name not in ("id", "updated_time", f"{kind}_custom_fields")
             }
-            fields |= {f"cf.{one['field_name']}": one["field_value"] for one in record[f"{kind}_custom_fields"]}
-            found[kind, record["id"]] = fields
-    return found
+            fields |= {f"cf.{item['field_name']}": item["field_value"] for item in record[f"{kind}_custom_fields"]}
+            copy[kind, record["id"]] = fields
+    return copy

@@ -54,7 +54,7 @@ async def test_list_events__has_the_present_record_and_what_changed(house: House
 
     page = await read(house)
 
-    assert [each["type"] for each in page["data"]] == ["contact.created", "contact.status_changed", "contact.replied"]
+    assert [item["type"] for item in page["data"]] == ["contact.created", "contact.status_changed", "contact.replied"]
     replied = page["data"][2]
     assert replied["timestamp"] == "2026-11-20T09:30:10Z"
     assert replied["data"]["object"] == await house.get(number)
@@ -73,7 +73,7 @@ async def test_list_events__goes_on_after_a_cursor(house: House) -> None:
     second = await read(house, f"after={first['next_cursor']}&limit=10")
 
     assert (len(first["data"]), first["has_more"]) == (2, True)
-    assert [each["data"]["id"] for each in second["data"]] == ["evt_3", "evt_4", "evt_5"]
+    assert [item["data"]["id"] for item in second["data"]] == ["evt_3", "evt_4", "evt_5"]
     assert (await read(house, "after=evt_5"))["next_cursor"] == "evt_5"
     assert (await read(house, "after=latest"))["next_cursor"] == "evt_5"
 
@@ -85,7 +85,7 @@ async def test_list_events__of_some_types_moves_the_cursor_past_others(house: Ho
 
     page = await read(house, "types=contact.*,suppression.added")
 
-    assert [each["type"] for each in page["data"]] == ["contact.created"]
+    assert [item["type"] for item in page["data"]] == ["contact.created"]
     assert page["next_cursor"] == "evt_3"
 
 
@@ -98,10 +98,10 @@ async def test_list_events__names_what_is_wrong_with_a_request(house: House) -> 
 
 async def test_list_events__of_another_client_are_not_shown(house: House) -> None:
     await house.contact(**JANE)
-    other = await House.of(house.call, "other")
-    await other.company("example.com")
+    second = await House.of(house.call, "other")
+    await second.company("example.com")
 
-    assert [each["type"] for each in (await read(other))["data"]] == ["company.created"]
+    assert [item["type"] for item in (await read(second))["data"]] == ["company.created"]
 
 
 async def test_list_events__of_a_record_that_is_gone_has_no_object(house: House) -> None:
@@ -111,7 +111,7 @@ async def test_list_events__of_a_record_that_is_gone_has_no_object(house: House)
     created, deleted = (await read(house))["data"]
 
     assert deleted["type"] == "contact.deleted"
-    assert [each["data"]["object"] for each in (created, deleted)] == [None, None]
+    assert [item["data"]["object"] for item in (created, deleted)] == [None, None]
     assert deleted["data"]["record_id"] == number
 
 
@@ -126,8 +126,8 @@ async def test_list_events__refuses_a_cursor_that_would_miss_events(house: House
 
     assert (gone.status, gone.problem["code"], gone.problem["valid_cursor"]) == (410, "cursor_expired", "evt_1")
     assert "list the records again" in gone.problem["detail"]
-    assert [each["data"]["id"] for each in (await read(house, "after=evt_1"))["data"]] == ["evt_2", "evt_3"]
-    assert [each["data"]["id"] for each in (await read(house))["data"]] == ["evt_2", "evt_3"]
+    assert [item["data"]["id"] for item in (await read(house, "after=evt_1"))["data"]] == ["evt_2", "evt_3"]
+    assert [item["data"]["id"] for item in (await read(house))["data"]] == ["evt_2", "evt_3"]
     ahead = await house.request("GET", f"{EVENTS}?after=evt_4")
     assert (ahead.status, ahead.problem["valid_cursor"]) == (410, "evt_3")
 
@@ -140,7 +140,7 @@ async def test_list_events__of_a_trimmed_log_goes_on_with_the_sequence(house: Ho
 
     await house.company("example.com")
 
-    assert [each["data"]["id"] for each in (await read(house, "after=evt_1"))["data"]] == ["evt_2"]
+    assert [item["data"]["id"] for item in (await read(house, "after=evt_1"))["data"]] == ["evt_2"]
 
 
 async def test_wait__ends_with_the_next_event_of_this_process(store: Store, make_client: MakeClient) -> None:
@@ -152,7 +152,7 @@ async def test_wait__ends_with_the_next_event_of_this_process(store: Store, make
             await asyncio.sleep(0)
         await house.company("example.com")
         reply = await waiting
-    assert [each["type"] for each in reply.json()["data"]] == ["company.created"]
+    assert [item["type"] for item in reply.json()["data"]] == ["company.created"]
 
 
 async def test_wait__is_not_ended_by_other_types(house: House) -> None:
@@ -163,7 +163,7 @@ async def test_wait__is_not_ended_by_other_types(house: House) -> None:
 
     page = (await waiting).json()
 
-    assert [(each["type"], each["data"]["id"]) for each in page["data"]] == [("company.updated", "evt_3")]
+    assert [(item["type"], item["data"]["id"]) for item in page["data"]] == [("company.updated", "evt_3")]
 
 
 async def test_wait__ends_when_the_client_is_gone_or_the_time_over(house: House) -> None:
@@ -217,7 +217,7 @@ async def test_wait__is_refused_beyond_the_limit(store: Store, make_client: Make
 
     feed.stop()
     async with asyncio.timeout(25):  # less than they would wait
-        assert [len((await each).json()["data"]) for each in waiting] == [0, 0, 0]
+        assert [len((await item).json()["data"]) for item in waiting] == [0, 0, 0]
 
 
 async def test_stream__sends_events_and_ends_when_the_server_stops(store: Store, make_client: MakeClient) -> None:
@@ -232,12 +232,12 @@ async def test_stream__sends_events_and_ends_when_the_server_stops(store: Store,
     await house.company("example.com")
     company = await anext(pieces)
     feed.stop()
-    rest = [each async for each in pieces]
+    remaining_pieces = [piece async for piece in pieces]
 
     assert created.startswith("id: evt_1\nevent: contact.created\ndata: {")
     assert json.loads(created.partition("data: ")[2])["data"]["object"] == await house.get(number)
     assert company.startswith("id: evt_2\nevent: company.created\n")
-    assert all(each.startswith(":") for each in rest)
+    assert all(piece.startswith(":") for piece in remaining_pieces)
 
 
 async def test_stream__reads_nothing_more_for_a_reader_that_left(house: House, monkeypatch: pytest.MonkeyPatch) -> None:

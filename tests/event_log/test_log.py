@@ -110,9 +110,9 @@ def test_event_types__all_have_a_meaning() -> None:
 async def test_find_new_events__names_clients_with_later_events(house: House) -> None:
     store = house.call.parts.store
     await house.contact(**JANE)
-    other = await House.of(house.call, "other")
-    await other.contact(**JANE)
-    await other.company("example.com")
+    second = await House.of(house.call, "other")
+    await second.contact(**JANE)
+    await second.company("example.com")
 
-    assert await store.read(find_new_events({CLIENT: 0, other.number: 2})) == {CLIENT: 1}
-    assert await store.read(list_newest_events()) == {CLIENT: 1, other.number: 2}
+    assert await store.read(find_new_events({CLIENT: 0, second.number: 2})) == {CLIENT: 1}
+    assert await store.read(list_newest_events()) == {CLIENT: 1, second.number: 2}

@@ -70,14 +70,14 @@ async def test_merge__names_the_records_that_ended(house: House) -> None:
 
 
 async def test_merge_of_companies__logs_each_contact_that_moved(house: House) -> None:
-    one, other = await house.company("x.example"), await house.company("y.example")
-    contact = await house.contact(email="p@y.example", company_id=other)
+    company, other_company = await house.company("x.example"), await house.company("y.example")
+    contact = await house.contact(email="p@y.example", company_id=other_company)
 
-    await house.merge(one, other, kind="companies")
+    await house.merge(company, other_company, kind="companies")
 
     events = {event.type: event for event in await logged(house, 3)}
     assert events["contact.updated"].record_id == contact
-    assert events["contact.updated"].changed == {"company_id": (other, one)}
+    assert events["contact.updated"].changed == {"company_id": (other_company, company)}
 
 
 async def test_erasure__removes_what_changed_and_leaves_no_gap(house: House) -> None:
@@ -159,9 +159,9 @@ async def test_suppressions__are_logged_when_an_address_enters_and_leaves(house:
     listed = (await house.request("GET", "/public/v2/suppressions")).json()["data"]
     await house.request("DELETE", f"/public/v2/suppressions/{listed[0]['id']}")
 
-    events = [each for each in (await page(house))["data"] if each["type"].startswith("suppression")]
+    events = [item for item in (await page(house))["data"] if item["type"].startswith("suppression")]
 
-    assert [(each["type"], each["data"]["object"]["value"]) for each in events] == [
+    assert [(event["type"], event["data"]["object"]["value"]) for event in events] == [
         ("suppression.added", "jane@example.com"), ("suppression.removed", "jane@example.com"),
     ]  # fmt: skip
     assert events[0]["data"]["cause"]["tool"] == "camp"

@@ -19,7 +19,7 @@ WRITES = 40
 async def write_much(store: Store, clients: list[int], who: int) -> int:
     """Create and change records of all clients; return the number of events."""
 
-    async def one(n: int) -> int:
+    async def append_one(n: int) -> int:
         client, email = clients[n % len(clients)], f"p{who}-{n}@x.example"
         company = (await store.write(create_company(Creation(Company(client, 0, 5, 5, f"c{who}-{n}.example"))))).record
         contact = Contact(client, 0, 5, 5, email=email, email_key=email, company_id=company.id)
@@ -27,18 +27,18 @@ async def write_much(store: Store, clients: list[int], who: int) -> int:
         await store.write(update_contact(RecordUpdate(client, record.id, {"first_name": "Ann", "status": "won"}, {}, 9, f"api:{who}:{n}")))
         return 4
 
-    return sum(await asyncio.gather(*map(one, range(WRITES))))
+    return sum(await asyncio.gather(*map(append_one, range(WRITES))))
 
 
 async def follow(store: Store, client: int, ended: asyncio.Event) -> list[int]:
     """Read the log again and again until the writers have ended; return the sequences as they came."""
-    seen: list[int] = []
+    observed: list[int] = []
     while True:
         last_round = ended.is_set()
-        page = await store.read(list_logged_events(client, seen[-1] if seen else 0, 7))
-        seen += [event.sequence for event in page.events]
+        page = await store.read(list_logged_events(client, observed[-1] if observed else 0, 7))
+        observed += [event.sequence for event in page.events]
         if last_round and not page.has_more:
-            return seen
+            return observed
         await asyncio.sleep(0)
 
 
@@ -60,13 +60,16 @@ async def test_reader__sees_every_sequence_once_while_several_stores_write(postg
 
 
 async def test_writes__of_a_company_and_its_contacts_never_deadlock(postgres_url: str) -> None:
-    store, other = await open_store(postgres_url), await open_store(postgres_url)
+    store, other_store = await open_store(postgres_url), await open_store(postgres_url)
     try:
         client = (await store.write(ensure_client("a", 1))).number
         company = (await store.write(create_company(Creation(Company(client, 0, 5, 5, "x.example"))))).record.id
         await asyncio.gather(
             *(store.write(create_contact(Creation(Contact(client, 0, 5, 5, f"p{n}@x", f"p{n}@x", company_id=company)))) for n in range(60)),
-            *(other.write(update_company(RecordUpdate(client, company, {"name": f"n{n}"}, {}, 9 + n, f"api:{n}"))) for n in range(60)),
+            *(
+                other_store.write(update_company(RecordUpdate(client, company, {"name": f"n{n}"}, {}, 9 + n, f"api:{n}")))
+                for n in range(60)
+            ),
         )
 
         page = await store.read(list_logged_events(client, 0, 1_000))
@@ -74,4 +77,4 @@ async def test_writes__of_a_company_and_its_contacts_never_deadlock(postgres_url
         assert sum(event.type == "contact.created" for event in page.events) == 60
     finally:
         await store.close()
-        await other.close()
+        await other_store.close()

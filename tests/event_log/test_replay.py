@@ -84,11 +84,11 @@ class Program:
         return records[place % len(records)]["id"] if records else 0
 
     async def do_create(self, email: str, name: str | None, status: str, custom: dict[str, str | None]) -> None:
-        given = {one: value for one, value in custom.items() if value is not None}
+        value_item = {key: value for key, value in custom.items() if value is not None}
         await self._send(
             "POST",
             "contacts",
-            {"email": email, "first_name": name or "", "contact_status": status, "contact_custom_fields_input": inputs(given)},
+            {"email": email, "first_name": name or "", "contact_status": status, "contact_custom_fields_input": inputs(value_item)},
         )
 
     async def do_upsert(self, email: str, name: str | None, status: str, custom: dict[str, str | None]) -> None:
@@ -119,11 +119,11 @@ class Program:
         if deleted:
             await self._send("POST", f"{kind}/{deleted[place % len(deleted)]['id']}/restore")
 
-    async def do_merge(self, kind: str, place: int, other: int) -> None:
-        number, gone = await self._pick(kind, place), await self._pick(kind, place + 1 + other)
-        made = await self._send("POST", f"{kind}/{number}/merge", {"with": [gone]})
-        if made is not None:
-            self.merges.append((kind, number, made["merge_id"]))
+    async def do_merge(self, kind: str, place: int, second: int) -> None:
+        number, gone = await self._pick(kind, place), await self._pick(kind, place + 1 + second)
+        record = await self._send("POST", f"{kind}/{number}/merge", {"with": [gone]})
+        if record is not None:
+            self.merges.append((kind, number, record["merge_id"]))
 
     async def do_undo(self, place: int) -> None:
         if self.merges:

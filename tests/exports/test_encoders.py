@@ -8,15 +8,15 @@ import io
 import msgspec
 import pytest
 from hypothesis import given
-from hypothesis import strategies as some
+from hypothesis import strategies as st
 from msgspec import UNSET, UnsetType
 
 from touchbase.common.formulas import INVISIBLE, harmless, restored
 from touchbase.exports.encoders import CsvFormat, csv_page
-from touchbase.imports.reading import read_table
+from touchbase.imports.file_tasks import read_table
 from touchbase.records.api.schemas import CompanyResponse, ContactResponse
 
-TEXT = some.text(some.characters(codec="utf-8", exclude_characters="\0"))
+TEXT = st.text(st.characters(codec="utf-8", exclude_characters="\0"))
 
 
 class Person(msgspec.Struct):
@@ -80,7 +80,7 @@ def test_harmless__is_undone_by_restored(text: str) -> None:
     assert harmless(text)[:1] not in set("=@\t\r")
 
 
-@given(some.lists(some.tuples(TEXT, some.one_of(some.none(), TEXT))))
+@given(st.lists(st.tuples(TEXT, st.one_of(st.none(), TEXT))))
 def test_csv__is_read_back_by_imports(values: list[tuple[str, str | None]]) -> None:
     people = [Person(number, name, {"City": city}) for number, (name, city) in enumerate(values, 1)]
 

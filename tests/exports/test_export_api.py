@@ -42,7 +42,7 @@ async def test_ndjson__has_the_contacts_as_the_list_shows_them(call: ApiClient) 
     lines = [json.loads(line) for line in (await exported(call)).splitlines()]
 
     assert lines == listed
-    assert [list(line) for line in lines] == [list(each) for each in listed]
+    assert [list(line) for line in lines] == [list(item) for item in listed]
 
 
 async def test_csv__has_custom_fields_as_columns_and_no_formulas(call: ApiClient) -> None:
@@ -101,8 +101,8 @@ async def test_an_export__imports_as_it_is_and_changes_nothing(call: ApiClient) 
 
 async def test_dry_run__shows_removed_custom_fields_and_no_change(call: ApiClient) -> None:
     await call.post("/public/v2/contacts", {"contact_custom_fields_input": [{"field_name": "A", "field_value": "1"}]})
-    (one,) = await contacts(call)
-    await call.patch(f"/public/v2/contacts/{one['id']}", {"contact_custom_fields": None})
+    (contact,) = await contacts(call)
+    await call.patch(f"/public/v2/contacts/{contact['id']}", {"contact_custom_fields": None})
 
     assert [json.loads(line)["contact_custom_fields"] for line in (await exported(call)).splitlines()] == [{}]
     assert await exported(call, "email=nobody@example.com") == ""
@@ -123,19 +123,19 @@ async def test_a_job__makes_the_same_file_also_when_it_is_interrupted(call: ApiC
         async def run(self, run: Any) -> None:
             step = run.step
 
-            async def stepped(*given: Any) -> None:
-                await step(*given)
+            async def stepped(*value: Any) -> None:
+                await step(*value)
                 raise RuntimeError
 
             run.step = stepped
             await KINDS[0].run(run)
 
-    while (found := (await call.get(f"/public/v2/jobs/{job['id']}")).json())["state"] in ("queued", "running"):
+    while (body := (await call.get(f"/public/v2/jobs/{job['id']}")).json())["state"] in ("queued", "running"):
         await JobWorker(call.parts.store, call.clock, [Once()]).drain()
         call.clock.move(10)
 
     reply = await call.get(f"/public/v2/jobs/{job['id']}/result")
-    assert (found["state"], found["progress"]["rows"], found["progress"]["percent"]) == ("succeeded", 3, 100)
+    assert (body["state"], body["progress"]["rows"], body["progress"]["percent"]) == ("succeeded", 3, 100)
     assert reply.body.decode("utf-8-sig") == wanted
     assert reply.headers["content-type"] == ("text/csv; charset=utf-8" if form == "csv" else "application/x-ndjson")
     assert reply.headers["content-disposition"] == f'attachment; filename="contacts-export-{job["id"]}-result.{form}"'
@@ -158,10 +158,10 @@ async def test_fields__choose_members_and_say_who_must_not_be_contacted(call: Ap
         {"id": 3, "email": "ann@example.com", "suppressed": None},
     ]  # fmt: skip
     assert rows == [["id", "first_name", "suppressed"], ["1", "Jane", "competitor"], ["2", "Joe", "legal"], ["3", "'@Ann", ""]]
-    assert [(each["email"], "suppressed" in each) for each in allowed] == [("ann@example.com", False)]
+    assert [(item["email"], "suppressed" in item) for item in allowed] == [("ann@example.com", False)]
     assert listed == [1, 2]
     assert json.loads(firm) == {"id": 1, "domain": "x.example", "suppressed": "competitor"}
-    assert [each["pointer"] for each in wrong.problem["errors"]] == ["?fields"] * 2
+    assert [error["pointer"] for error in wrong.problem["errors"]] == ["?fields"] * 2
     assert wrong.problem["errors"][0]["detail"].endswith("did you mean 'email'?")
 
 

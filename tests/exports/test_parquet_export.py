@@ -38,16 +38,16 @@ async def table(call: ApiClient, query: str = "", path: str = "contacts/export")
 async def test_parquet__has_the_columns_of_csv_with_types(call: ApiClient) -> None:
     await filled(call)
 
-    found = await table(call)
+    result = await table(call)
 
     header = (await exported(call, "format=csv")).splitlines()[0]
     text, number, time = pa.string(), pa.int64(), pa.timestamp("us", tz="UTC")
     types = {"id": number, "company_id": number} | dict.fromkeys(
         ["updated_time", "first_campaign_email_sent", "last_campaign_email_sent", "last_reply_received", "status_changed_at"], time
     )
-    assert found.column_names == header.split(",")
-    assert {each.name: each.type for each in found.schema} == {name: types.get(name, text) for name in header.split(",")}
-    first, second, third = found.to_pylist()
+    assert result.column_names == header.split(",")
+    assert {item.name: item.type for item in result.schema} == {name: types.get(name, text) for name in header.split(",")}
+    first, second, third = result.to_pylist()
     assert (first["id"], first["email"], first["company_id"], first["cf.Größe"]) == (1, "jane@example.com", 1, "12")
     assert first["last_reply_received"] == datetime(2026, 5, 1, 10, tzinfo=UTC)
     assert (second["last_name"], second["cf.Segment"]) == ('Roe, "J"', "=1+1")
@@ -102,9 +102,9 @@ class Interrupted:
     async def run(self, run: JobRun) -> None:
         left, step = self.steps.pop(0) if self.steps else 1_000, run.step
 
-        async def stepped(*given: Any) -> list[Any]:
+        async def stepped(*value: Any) -> list[Any]:
             nonlocal left
-            result = await step(*given)
+            result = await step(*value)
             left -= 1
             if not left:
                 raise RuntimeError
@@ -115,10 +115,10 @@ class Interrupted:
 
 
 async def finished(call: ApiClient, job: dict[str, Any], kind: Interrupted) -> dict[str, Any]:
-    while (found := (await call.get(f"/public/v2/jobs/{job['id']}")).json())["state"] in ("queued", "running"):
+    while (body := (await call.get(f"/public/v2/jobs/{job['id']}")).json())["state"] in ("queued", "running"):
         await JobWorker(call.parts.store, call.clock, [kind]).drain()
         call.clock.move(10)
-    shown: dict[str, Any] = found
+    shown: dict[str, Any] = body
     return shown
 
 
@@ -130,10 +130,10 @@ async def test_a_job__that_is_interrupted_begins_again_and_makes_the_same_file(c
     wanted = (await call.get("/public/v2/contacts/export?format=parquet")).body
     job = (await call.post("/public/v2/contacts/exports?format=parquet", None)).json()
 
-    found = await finished(call, job, Interrupted(1, 3, 2, 4))  # the last one after its last page: nothing is left to do
+    result = await finished(call, job, Interrupted(1, 3, 2, 4))  # the last one after its last page: nothing is left to do
 
     reply = await call.get(f"/public/v2/jobs/{job['id']}/result")
-    assert (found["state"], found["progress"]["rows"], found["progress"]["percent"]) == ("succeeded", 3, 100)
+    assert (result["state"], result["progress"]["rows"], result["progress"]["percent"]) == ("succeeded", 3, 100)
     assert reply.body == wanted
     assert reply.headers["content-type"] == MEDIA
     assert reply.headers["content-disposition"] == f'attachment; filename="contacts-export-{job["id"]}-result.parquet"'
@@ -144,10 +144,10 @@ async def test_a_job__that_is_always_interrupted_fails(call: ApiClient, monkeypa
     monkeypatch.setattr(export_job, "BEGINNINGS", 3)
     job = (await call.post("/public/v2/contacts/exports?format=parquet", None)).json()
 
-    found = await finished(call, job, Interrupted(1, 1, 1, 1))
+    result = await finished(call, job, Interrupted(1, 1, 1, 1))
 
-    assert found["state"] == "failed"
-    assert found["error"].startswith("the export was interrupted 3 times, and a Parquet file cannot be continued")
+    assert result["state"] == "failed"
+    assert result["error"].startswith("the export was interrupted 3 times, and a Parquet file cannot be continued")
 
 
 async def test_without_pyarrow__an_export_says_what_to_install(call: ApiClient, monkeypatch: pytest.MonkeyPatch) -> None:

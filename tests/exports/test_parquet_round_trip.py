@@ -12,7 +12,7 @@ from typing import Any
 import pyarrow as pa
 import pytest
 from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as some
+from hypothesis import strategies as st
 from tests.asgi_client import MakeClient
 from tests.examples import examples
 from tests.files import FILES
@@ -23,33 +23,33 @@ from touchbase.exports import parquet_file
 from touchbase.exports.parquet_file import ParquetWriter
 from touchbase.exports.sql import COLUMNS
 from touchbase.exports.writer import ExportFormat, encoder, parquet_columns
+from touchbase.imports.file_tasks import read_table
 from touchbase.imports.job import KINDS
-from touchbase.imports.reading import read_table
 from touchbase.jobs.worker import JobWorker
 from touchbase.records import fields
 from touchbase.records.record_type import CONTACT_TYPE
 from touchbase.sql.store import Store
 
 _NUMBERS = itertools.count(1)
-TEXT = some.text(some.characters(codec="utf-8", exclude_characters="\0"), max_size=20)
+TEXT = st.text(st.characters(codec="utf-8", exclude_characters="\0"), max_size=20)
 VALUE = TEXT.map(lambda text: text if text.strip() else f"{text}x")
 NAME = VALUE.map(str.strip)
-TIMES = some.datetimes(datetime(2000, 1, 1), datetime(2026, 11, 1), timezones=some.just(UTC)).map(datetime.isoformat)
+TIMES = st.datetimes(datetime(2000, 1, 1), datetime(2026, 11, 1), timezones=st.just(UTC)).map(datetime.isoformat)
 DATES = ("first_campaign_email_sent", "last_campaign_email_sent", "last_reply_received")
 SAME = ("email", "linkedin_url", "first_name", "last_name", "origin", "external_id", "contact_status", *DATES, "contact_custom_fields")
 COMPANY_SAME = ("domain", "name", "external_id", "company_status", "company_custom_fields")
 
 
-def people(names: list[str]) -> some.SearchStrategy[list[dict[str, Any]]]:
+def people(names: list[str]) -> st.SearchStrategy[list[dict[str, Any]]]:
     """Contacts with some of these custom fields."""
     texts = dict.fromkeys(["first_name", "last_name", "origin", "contact_status"], VALUE)
     times = dict.fromkeys(DATES[1:], TIMES)
-    custom = some.dictionaries(some.sampled_from(names), VALUE) if names else some.just({})
-    one = some.fixed_dictionaries({"contact_custom_fields": custom}, optional={**texts, **times})
-    return some.lists(one, min_size=1, max_size=4)
+    custom = st.dictionaries(st.sampled_from(names), VALUE) if names else st.just({})
+    fixed_dictionaries = st.fixed_dictionaries({"contact_custom_fields": custom}, optional={**texts, **times})
+    return st.lists(fixed_dictionaries, min_size=1, max_size=4)
 
 
-PEOPLE = some.lists(NAME, max_size=3, unique=True).flatmap(people)
+PEOPLE = st.lists(NAME, max_size=3, unique=True).flatmap(people)
 
 
 async def imported(house: House, data: bytes, kind: str) -> dict[str, int]:
@@ -63,7 +63,7 @@ async def imported(house: House, data: bytes, kind: str) -> dict[str, int]:
 
 
 async def records(house: House, kind: str, members: tuple[str, ...]) -> list[dict[str, Any]]:
-    return [{name: each.get(name) for name in members} for each in await house.listed(kind, "structure=FLAT")]
+    return [{name: item.get(name) for name in members} for item in await house.listed(kind, "structure=FLAT")]
 
 
 @given(PEOPLE)
@@ -72,32 +72,32 @@ async def test_any_records__exported_as_parquet_and_imported_into_another_client
     store: Store, make_client: MakeClient, contacts: list[dict[str, Any]]
 ) -> None:
     call = make_client(store)
-    one, other = [await House.of(call, f"p{next(_NUMBERS)}") for _ in range(2)]
+    first, second = [await House.of(call, f"p{next(_NUMBERS)}") for _ in range(2)]
     call.clock.now = NOON
     firms = []
     for number, contact in enumerate(contacts):
         contact |= {"email": f"p{number}@x.example", "external_id": f"crm {number}"}
         custom = contact["contact_custom_fields"]
         firms.append({"domain": f"f{number}.example", "name": contact.get("first_name", ""), "company_custom_fields": custom})
-    for kind, made, members in (("contacts", contacts, SAME), ("companies", firms, COMPANY_SAME)):
-        await imported(one, "\n".join(map(json.dumps, made)).encode(), kind)
-        wanted = await records(one, kind, members)
+    for kind, created, members in (("contacts", contacts, SAME), ("companies", firms, COMPANY_SAME)):
+        await imported(first, "\n".join(map(json.dumps, created)).encode(), kind)
+        wanted = await records(first, kind, members)
 
-        file = (await one.request("GET", f"/public/v2/{kind}/export?format=parquet")).body
-        progress = await imported(other, file, kind)
+        file = (await first.request("GET", f"/public/v2/{kind}/export?format=parquet")).body
+        progress = await imported(second, file, kind)
 
-        assert progress["created"] == len(made) == len(wanted)
-        assert await records(other, kind, members) == wanted
-        again = (await other.request("GET", f"/public/v2/{kind}/export?format=parquet")).body
+        assert progress["created"] == len(created) == len(wanted)
+        assert await records(second, kind, members) == wanted
+        again = (await second.request("GET", f"/public/v2/{kind}/export?format=parquet")).body
         assert texts(again, members) == texts(file, members)
 
 
 def texts(file: bytes, members: tuple[str, ...]) -> list[dict[str, str]]:
     """The cells of a file as the import reads them, by column."""
     table = read_table(io.BytesIO(file))
-    kept = [name in members or name.startswith("cf.") for name in table.header]
+    stored = [name in members or name.startswith("cf.") for name in table.header]
     return [
-        dict(cell for cell, is_kept in zip(zip(table.header, row.cells, strict=True), kept, strict=True) if is_kept) for row in table.rows
+        dict(cell for cell, is_kept in zip(zip(table.header, row.cells, strict=True), stored, strict=True) if is_kept) for row in table.rows
     ]
 
 
@@ -106,24 +106,24 @@ def packed(custom: dict[str, str]) -> str:
     return "".join(f"{len(text)}:{text}" for pair in custom.items() for text in pair)
 
 
-MAYBE = some.none() | TEXT
-TIME = some.integers(-62_135_596_800_000_000, 253_402_300_799_999_999)
-ID = some.integers(1, 2**53)
-OF_KIND = {fields.TEXT: MAYBE, fields.NUMBER: some.none() | ID, fields.TIME: some.none() | TIME}
-OF_KIND[fields.EMAILS] = some.none() | some.just('["a@x.example","b@x.example"]')
+MAYBE = st.none() | TEXT
+TIME = st.integers(-62_135_596_800_000_000, 253_402_300_799_999_999)
+ID = st.integers(1, 2**53)
+OF_KIND = {fields.TEXT: MAYBE, fields.NUMBER: st.none() | ID, fields.TIME: st.none() | TIME}
+OF_KIND[fields.EMAILS] = st.none() | st.just('["a@x.example","b@x.example"]')
 OF_COLUMN = {"id": ID, "created_us": ID, "updated_us": TIME}
 KIND_OF = {field.column: field.kind for field in CONTACT_TYPE.members}
-ROWS = some.lists(
-    some.tuples(
+ROWS = st.lists(
+    st.tuples(
         *(OF_COLUMN[column] if column in OF_COLUMN else OF_KIND[KIND_OF[column]] for column in COLUMNS[CONTACT_TYPE.kind]),
-        some.dictionaries(some.sampled_from(["A", "b.c", "Größe"]), TEXT).map(packed),
+        st.dictionaries(st.sampled_from(["A", "b.c", "Größe"]), TEXT).map(packed),
     ),
     max_size=8,
 )
 """Rows as the statement of exports returns them."""
 
 
-@given(ROWS, some.integers(1, 4))
+@given(ROWS, st.integers(1, 4))
 @settings(max_examples=examples(40), deadline=None)
 def test_any_rows__are_read_from_parquet_as_from_csv(rows: list[tuple[Any, ...]], size: int) -> None:
     names, client = ["A", "Größe", "b.c"], ClientSettings()

@@ -27,8 +27,8 @@ def report_of(folder: Path, *arguments: str, engine: str = "sqlite") -> tuple[in
 
 def harm(row: dict[str, Any]) -> list[str]:
     """What is wrong. Goals of speed, told last, are for `make fault-tests`: a machine that tests is busy."""
-    told: list[str] = row["complaints"]
-    return told[: len(told) - row["missed"]]
+    complaints: list[str] = row["complaints"]
+    return complaints[: len(complaints) - row["missed"]]
 
 
 def test_killed_server__loses_nothing(tmp_path: Path) -> None:
@@ -126,7 +126,7 @@ def test_lost_response_reported_as_refusal__is_detected(tmp_path: Path) -> None:
     status, (row,) = report_of(tmp_path, "--only", "postgres", "--rounds", "3", "--broken", "no-unknown-outcome", engine="postgresql")
 
     assert (status, row["survived"]) == (1, False)
-    assert any(each.endswith("was refused and is there") for each in row["complaints"])
+    assert any(complaint.endswith("was refused and is there") for complaint in row["complaints"])
 
 
 def test_full_postgresql_disk__is_refused_with_a_reason(tmp_path: Path) -> None:
@@ -145,7 +145,7 @@ def test_full_disk_reported_as_server_error__is_detected(tmp_path: Path) -> None
     if not rows:
         pytest.skip("no file system can be mounted here")
     assert status == 1
-    assert any("500" in each for each in rows[0]["complaints"])
+    assert any("500" in complaint for complaint in rows[0]["complaints"])
 
 
 @pytest.mark.slow
@@ -175,7 +175,7 @@ def test_spool_that_breaks_a_promise__is_detected(tmp_path: Path, broken: str, r
     if not rows or "of the spool was not tested" in (tmp_path / "report.json").read_text():
         pytest.skip("no PostgreSQL can be started here, or no file system be mounted")
     assert status == 1
-    assert any(says in each for each in rows[0]["complaints"])
+    assert any(says in complaint for complaint in rows[0]["complaints"])
 
 
 def test_slow_clients__are_disconnected_and_others_are_served(tmp_path: Path) -> None:
@@ -226,11 +226,11 @@ def test_missing_request_limit__is_detected(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(("broken", "status"), [((), 0), (("--broken", "no-refusal"), 1)])
 def test_full_disk__reveals_a_server_that_acknowledges_lost_writes(tmp_path: Path, broken: tuple[str, ...], status: int) -> None:
-    found, rows = report_of(tmp_path, "--only", "disk", "--rounds", "1", "--still", PATIENT, *broken)
+    result, rows = report_of(tmp_path, "--only", "disk", "--rounds", "1", "--still", PATIENT, *broken)
 
     if not rows:
         pytest.skip("no file system can be mounted here")
-    assert (found, rows[0]["lost"] > 0) == (status, status == 1)
+    assert (result, rows[0]["lost"] > 0) == (status, status == 1)
 
 
 def test_single_delivery__is_applied_before_the_backlog_of_another_client(tmp_path: Path) -> None:

@@ -39,11 +39,11 @@ def test_page__shows_the_stored_runs() -> None:
 def test_page__replaces_an_earlier_run_with_a_run_with_a_loss(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(pages, "DATA", tmp_path / "reliability.json")
     for command, lost in (("python -m fault_tests", 0), ("python -m fault_tests --only kill", 1)):
-        found = Findings("acme")
+        findings = Findings("acme")
         for number in range(lost):
-            found.add_lost(f"contact {number}")
+            findings.add_lost(f"contact {number}")
         report = Report({"memory": "some", "disk": "a page takes 9 us", "measured": "2026-11-22 13:06 UTC"}, command)
-        report.add("kill", "sqlite", 1, 9, found)
+        report.add("kill", "sqlite", 1, 9, findings)
         report.write(tmp_path)
         pages.keep(tmp_path / "report.json")
 

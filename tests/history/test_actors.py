@@ -30,14 +30,14 @@ async def test_timeline_explanation_and_history__name_person_personal_key_and_se
     await office.call("PATCH", target, {"origin": "fair"}, **service)
 
     moments = (await mira("GET", f"{target}/timeline", **named)).json()["data"]
-    explained = {each["field"]: each["set_by"] for each in (await mira("GET", f"{target}/explain", **named)).json()["data"]}
+    explained = {item["field"]: item["set_by"] for item in (await mira("GET", f"{target}/explain", **named)).json()["data"]}
     values = (await mira("GET", f"{target}/history", **named)).json()["data"]
 
     of_service = _actor("key", key_id, "test", "api")
     of_mira, by_key = (_actor("user", mira.user["id"], "Mir", via) for via in ("console", "api"))
-    assert [each["actor"] for each in moments] == [of_service, by_key, of_mira]
+    assert [moment["actor"] for moment in moments] == [of_service, by_key, of_mira]
     assert [explained[name]["actor"] for name in ("origin", "last_name", "first_name")] == [of_service, by_key, of_mira]
-    assert {each["field"]: each["set_by"]["actor"] for each in values}["origin"] == of_service
+    assert {item["field"]: item["set_by"]["actor"] for item in values}["origin"] == of_service
 
 
 async def test_change_by_an_agent_or_the_command_line__says_so_in_history_and_audit_log(office: Office) -> None:
@@ -59,7 +59,7 @@ async def test_change_by_an_agent_or_the_command_line__says_so_in_history_and_au
     exported = (await mira("GET", "/team/v1/audit-events/export?format=ndjson&action=key.created&client_id=ours")).body
 
     by_cli, by_agent, by_console = (_actor("user", mira.user["id"], "Mir", via) for via in ("cli", "mcp", "console"))
-    assert [each["actor"] for each in moments] == [by_cli, by_agent, by_console]
+    assert [moment["actor"] for moment in moments] == [by_cli, by_agent, by_console]
     assert [json.loads(line)["actor"] for line in exported.splitlines()] == [by_cli]
 
 

@@ -43,34 +43,34 @@ async def apply(call: ApiClient) -> WorkReport:
 
 
 async def listed(call: ApiClient, choice: str = "?problems=true") -> list[dict[str, Any]]:
-    found: list[dict[str, Any]] = (await call.get(f"/admin/v1/deliveries{choice}")).json()["data"]
-    return found
+    item: list[dict[str, Any]] = (await call.get(f"/admin/v1/deliveries{choice}")).json()["data"]
+    return item
 
 
 async def contact(call: ApiClient) -> dict[str, Any]:
-    (found,) = (await call.get("/public/v2/contacts", x_client_id="acme")).json()["data"]
-    assert isinstance(found, dict)
-    return found
+    (result,) = (await call.get("/public/v2/contacts", x_client_id="acme")).json()["data"]
+    assert isinstance(result, dict)
+    return result
 
 
 async def timeline(call: ApiClient) -> list[dict[str, Any]]:
     number = (await contact(call))["id"]
-    found: list[dict[str, Any]] = (await call.get(f"/public/v2/contacts/{number}/timeline", x_client_id="acme")).json()["data"]
-    return found
+    result: list[dict[str, Any]] = (await call.get(f"/public/v2/contacts/{number}/timeline", x_client_id="acme")).json()["data"]
+    return result
 
 
 async def test_status_outside_the_set_of_the_client__is_a_problem_of_the_delivery(call: ApiClient) -> None:
     report = await tell(call, SENT, REPLY)
 
-    (found,) = await listed(call)
+    (result,) = await listed(call)
     assert (await contact(call))["contact_status"] == "contacted"
     assert (await contact(call))["last_reply_received"] == "2026-11-20T09:00:00Z"
-    assert found["state"] == "applied"
-    (problem,) = found["problems"]
+    assert result["state"] == "applied"
+    (problem,) = result["problems"]
     assert problem["code"] == "status_refused"
     assert "'replied'" in problem["detail"]
     assert "add it to the set, or merge it into one of the set" in problem["detail"]
-    assert [(each["event"], [one["code"] for one in each["problems"]]) for each in await timeline(call)] == [
+    assert [(item["event"], [first_problem["code"] for first_problem in item["problems"]]) for item in await timeline(call)] == [
         ("email_replied", ["status_refused"]),
         ("email_sent", []),
     ]
@@ -79,18 +79,18 @@ async def test_status_outside_the_set_of_the_client__is_a_problem_of_the_deliver
     count_report(metrics, lambda: 0, report)
     assert metrics.registry.get_sample_value("touchbase_delivery_problems_total", {"code": "status_refused"}) == 1
     assert len(await listed(call, "")) == len(await listed(call, "?problems=false")) == 2
-    assert [each async for each in verify(call.parts.store, 1, Verified())] == []
+    assert [item async for item in verify(call.parts.store, 1, Verified())] == []
 
 
 async def test_replay__leaves_the_problem_and_counts_it_once(call: ApiClient) -> None:
     await tell(call, SENT, REPLY)
     await call.settings("acme", contact_statuses={"statuses": ["contacted", "replied"], "transitions": {}})
-    (found,) = await listed(call)
+    (result,) = await listed(call)
 
-    await call.post(f"/admin/v1/deliveries/{found['id']}/replay")
+    await call.post(f"/admin/v1/deliveries/{result['id']}/replay")
     report = await apply(call)
 
-    assert [each["problems"] for each in await listed(call)] == [found["problems"]]
+    assert [item["problems"] for item in await listed(call)] == [result["problems"]]
     assert report.problems == {}
 
 
@@ -107,15 +107,15 @@ async def test_status_labels__rename_statuses_and_leave_their_effect(call: ApiCl
         {"event_type": "email_bounced", "lead_email": "ann@example.com", "timestamp": "2026-11-20T09:20:00Z", "bounce_type": "hard"},
     )
 
-    found = await contact(call)
-    assert (found["contact_status"], found["previous_status"]) == ("Interested", "contacted")
-    assert found["last_campaign_email_sent"] == "2026-11-20T09:10:00Z"
+    result = await contact(call)
+    assert (result["contact_status"], result["previous_status"]) == ("Interested", "contacted")
+    assert result["last_campaign_email_sent"] == "2026-11-20T09:10:00Z"
     assert await listed(call) == []
-    assert [str(each) async for each in verify(call.parts.store, 1, Verified())] == []
+    assert [str(item) async for item in verify(call.parts.store, 1, Verified())] == []
 
 
 async def test_time_ahead__is_a_problem_of_the_delivery(call: ApiClient) -> None:
     await tell(call, {**SENT, "timestamp": "2026-11-23T08:00:00Z"})
 
-    assert [[one["code"] for one in each["problems"]] for each in await listed(call)] == [["time_ahead"]]
+    assert [[problem["code"] for problem in item["problems"]] for item in await listed(call)] == [["time_ahead"]]
     assert (await contact(call))["last_campaign_email_sent"] == "2026-11-20T09:30:00Z"

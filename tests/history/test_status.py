@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 from hypothesis import given
-from hypothesis import strategies as some
+from hypothesis import strategies as st
 
 from touchbase.common.timestamps import DAY
 from touchbase.history.events import VIA_EMAIL, StoredEvent
@@ -96,51 +96,53 @@ def test_resubscription__does_not_lift_a_complaint() -> None:
     ("event", "after"), [("contact.status_changed", "replied"), ("lead_status_changed", None), ("contact.updated", None)]
 )
 def test_reply__replaces_only_a_crms_word_for_nobody_has_worked_on_them(event: str, after: str | None, word: str) -> None:
-    given, reply = entry(STATUS, MONDAY, word.title(), event), entry(REPLY, MONDAY + 3)
+    given_entry, reply = entry(STATUS, MONDAY, word.title(), event), entry(REPLY, MONDAY + 3)
     stopped = (entry(UNSUBSCRIBE, MONDAY + 1), entry(RESUBSCRIBE, MONDAY + 2))
 
-    assert folded(contact(), given, reply)[0] == (after or word.title())
-    assert folded(contact(), given, *stopped, reply)[0] == (after or word.title())
+    assert folded(contact(), given_entry, reply)[0] == (after or word.title())
+    assert folded(contact(), given_entry, *stopped, reply)[0] == (after or word.title())
 
 
 def test_reply__replaces_no_word_that_a_person_has_confirmed() -> None:
-    told, confirmed = (entry(STATUS, MONDAY + step, "New", f"contact.{what}") for step, what in enumerate(("status_changed", "updated")))
+    reported, confirmed = (
+        entry(STATUS, MONDAY + step, "New", f"contact.{what}") for step, what in enumerate(("status_changed", "updated"))
+    )
 
-    assert folded(contact(), told, confirmed, entry(REPLY, MONDAY + 3))[0] == "New"
+    assert folded(contact(), reported, confirmed, entry(REPLY, MONDAY + 3))[0] == "New"
 
 
-EFFECTS = some.sampled_from([*WORDS, RESUBSCRIBE, STATUS])
-STATUS_EVENTS = some.sampled_from(["lead_status_changed", "contact.status_changed"])
+EFFECTS = st.sampled_from([*WORDS, RESUBSCRIBE, STATUS])
+STATUS_EVENTS = st.sampled_from(["lead_status_changed", "contact.status_changed"])
 
 
 @given(
-    steps=some.lists(some.tuples(EFFECTS, some.integers(-3, 8), some.sampled_from(["interested", "New"]), STATUS_EVENTS), max_size=8),
-    initial=some.sampled_from([None, "New", "Customer"]),
-    data=some.data(),
+    steps=st.lists(st.tuples(EFFECTS, st.integers(-3, 8), st.sampled_from(["interested", "New"]), STATUS_EVENTS), max_size=8),
+    initial=st.sampled_from([None, "New", "Customer"]),
+    data=st.data(),
 )
 def test_any_order_of_arrival__gives_the_status_of_time_order(
-    steps: list[tuple[str, int, str, str]], initial: str | None, data: some.DataObject
+    steps: list[tuple[str, int, str, str]], initial: str | None, data: st.DataObject
 ) -> None:
     entries = [entry(effect, MONDAY + at, word if effect == STATUS else None, event) for effect, at, word, event in steps]
-    entries = list({(one.occurred_us, one.key): one for one in entries}.values())
-    whole, arriving, had = contact(initial), contact(initial), list[StoredEvent]()
+    entries = list({(first_entry.occurred_us, first_entry.key): first_entry for first_entry in entries}.values())
+    full_contact, arriving, had = contact(initial), contact(initial), list[StoredEvent]()
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("touchbase.history.status.MOST_STATUSES", 3)
-        refold_status(whole, entries)
+        refold_status(full_contact, entries)
         refold_status(arriving, [])
-        for one in data.draw(some.permutations(entries)):
-            had.append(one)
+        for first in data.draw(st.permutations(entries)):
+            had.append(first)
             step = Folded()
-            fold_event(arriving, one, step)
+            fold_event(arriving, first, step)
             if step.late:
                 refold_status(arriving, had)
 
     assert (arriving.status, arriving.previous_status, arriving.status_changed_us, arriving.status_cause, arriving.status_path) == (
-        whole.status,
-        whole.previous_status,
-        whole.status_changed_us,
-        whole.status_cause,
-        whole.status_path,
+        full_contact.status,
+        full_contact.previous_status,
+        full_contact.status_changed_us,
+        full_contact.status_cause,
+        full_contact.status_path,
     )
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 from hypothesis import given, settings
-from hypothesis import strategies as some
+from hypothesis import strategies as st
 from tests.examples import examples
 
 from touchbase.history.events import CONTACT, VIA_EMAIL, StoredEvent
@@ -22,10 +22,10 @@ LABELS = ("new", "customer", "Hot", REPLIED, DO_NOT_CONTACT)
 """Few, so that renames meet entries."""
 COLUMNS = ("status", "previous_status", "status_changed_us", "status_entry_us", "status_entry_key", "status_cause")
 
-entries = some.tuples(some.sampled_from([*SAID, STATUS, STATUS]), some.sampled_from(LABELS), some.integers(0, 30))
-renames = some.tuples(some.just("rename"), some.sampled_from(LABELS), some.sampled_from(LABELS))
-jobs = some.just(("job", "", 0))
-steps = some.lists(some.one_of(entries, entries, entries, renames, jobs), max_size=14)
+entries = st.tuples(st.sampled_from([*SAID, STATUS, STATUS]), st.sampled_from(LABELS), st.integers(0, 30))
+renames = st.tuples(st.just("rename"), st.sampled_from(LABELS), st.sampled_from(LABELS))
+jobs = st.just(("job", "", 0))
+steps = st.lists(st.one_of(entries, entries, entries, renames, jobs), max_size=14)
 
 
 def event(effect: str, word: str | None, at: int, number: int) -> StoredEvent:
@@ -48,14 +48,14 @@ class Service:
 
     def take(self, step: tuple[str, Any, Any], now: int) -> None:
         words = words_after(self.renames)
-        kind, given, more = step
+        kind, given_step, more = step
         if kind == "rename":
-            if allowed(words, given, more):
-                self.renames += (StatusRename(given, more, now, merged=now % 2 == 0),)
+            if allowed(words, given_step, more):
+                self.renames += (StatusRename(given_step, more, now, merged=now % 2 == 0),)
         elif kind == "job":
             self.work()
         else:
-            entry = event(kind, given if kind == STATUS else SAID[kind], max(1, now - more), now)
+            entry = event(kind, given_step if kind == STATUS else SAID[kind], max(1, now - more), now)
             self.history.append(entry)
             folded = Folded()
             fold_event(self.record, entry, folded, words)
@@ -77,14 +77,14 @@ class Service:
                 follow_renames(self.record, words)
 
 
-@given(steps, some.one_of(some.none(), some.sampled_from(LABELS)))
+@given(steps, st.one_of(st.none(), st.sampled_from(LABELS)))
 @settings(max_examples=examples(400), deadline=None)
-def test_any_order_of_events_renames_and_jobs__gives_what_the_whole_history_gives(given: list[Any], initial: str | None) -> None:
+def test_any_order_of_events_renames_and_jobs__gives_what_the_whole_history_gives(drawn: list[Any], initial: str | None) -> None:
     contact = Contact(1, 1, 1, 1, email="a@example.com", initial_status=initial, status=initial)
     if initial is not None:
         contact.status_entry_us, contact.status_entry_key, contact.status_cause = 1, "", INITIAL
     service = Service(contact)
-    for number, step in enumerate(given, 2):
+    for number, step in enumerate(drawn, 2):
         service.take(step, number * 10)
     service.work()
     service.check()

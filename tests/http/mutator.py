@@ -69,22 +69,22 @@ class Request:
 
 def fixtures() -> list[tuple[str, dict[str, str], bytes]]:
     """Channel, headers and body of every tool's sample calls."""
-    found = []
+    results = []
     for path in sorted(Path(touchbase.__file__).parent.glob("adapters/*/*/fixtures/*.json")):
         request = json.loads(path.read_text(encoding="utf-8"))["request"]
         body = request.get("body", request.get("body_text", ""))
         raw = body.encode() if isinstance(body, str) else json.dumps(body).encode()
-        found.append((path.parts[-4], {name.lower(): value for name, value in request.get("headers", {}).items()}, raw))
-    return found
+        results.append((path.parts[-4], {name.lower(): value for name, value in request.get("headers", {}).items()}, raw))
+    return results
 
 
 class Mutator:
     """Makes requests, sound ones and then worse; the same seed makes the same ones."""
 
-    def __init__(self, seed: int, headers: dict[str, str], known: dict[str, list[str]], texts: tuple[str, ...] = ()) -> None:
+    def __init__(self, seed: int, headers: dict[str, str], expected: dict[str, list[str]], texts: tuple[str, ...] = ()) -> None:
         self._random = random.Random(seed)
         self._headers = headers
-        self._known = known
+        self._known = expected
         self._texts = TEXTS + texts * OFTEN
         self._values = VALUES + texts * OFTEN
         document = description("1", keys_needed=True)
@@ -101,23 +101,23 @@ class Mutator:
     def request(self) -> Request:
         """The next request: routes in turn, each as it should be and then mutated up to four times."""
         self._turn += 1
-        made = self._sound(*self._routes[self._turn % len(self._routes)])
+        sound = self._sound(*self._routes[self._turn % len(self._routes)])
         for _ in range(self._random.choice((1, 1, 2, 3, 4))):
-            made = self._random.choice(MUTATIONS)(self, made)
-        return made
+            sound = self._random.choice(MUTATIONS)(self, sound)
+        return sound
 
     def _sound(self, method: str, path: str, parameters: list[Any], body: Any) -> Request:
-        made = Request(method, path, headers=dict(self._headers))
-        for each in parameters:
-            value = self._like(each["name"], each["schema"])
-            if each["in"] == "path":
-                made.path = made.path.replace(f"{{{each['name']}}}", quote(value, safe=""))
-            elif each["in"] == "query" and self._random.random() < 0.4:
-                made.query.append((each["name"], value))
-        made.path = re.sub(r"\{\w+\}", "1", made.path)
+        new_request = Request(method, path, headers=dict(self._headers))
+        for parameter in parameters:
+            value = self._like(parameter["name"], parameter["schema"])
+            if parameter["in"] == "path":
+                new_request.path = new_request.path.replace(f"{{{parameter['name']}}}", quote(value, safe=""))
+            elif parameter["in"] == "query" and self._random.random() < 0.4:
+                new_request.query.append((parameter["name"], value))
+        new_request.path = re.sub(r"\{\w+\}", "1", new_request.path)
         if body is not None:
-            self._add_body(made, body["content"])
-        return made
+            self._add_body(new_request, body["content"])
+        return new_request
 
     def _like(self, name: str, schema: Any) -> str:
         if name in self._known:
@@ -129,18 +129,18 @@ class Mutator:
             return str(self._random.choice(schema["enum"]))
         return self._random.choice(("1", "2", "3", "20")) if schema.get("type") == "integer" else self._random.choice(self._texts)
 
-    def _add_body(self, made: Request, content: dict[str, Any]) -> None:
+    def _add_body(self, new_request: Request, content: dict[str, Any]) -> None:
         kind, described = self._random.choice(list(content.items()))
         name = described.get("schema", {}).get("$ref", "").rpartition("/")[2]
         if name:
             example = self._schemas[name].get("examples", [{}])[0] or self._filled(self._schemas[name])
             one_of_many = str(self._random.randrange(60))
             text = json.dumps(example).replace("jane", f"jane{one_of_many}").replace("www.example", f"www.example{one_of_many}")
-            made.headers["content-type"], made.body = kind, text.encode()
+            new_request.headers["content-type"], new_request.body = kind, text.encode()
             return
-        channel = "crm" if "crm" in made.path else "email_campaign"
-        _, headers, made.body = self._random.choice([call for call in self._calls if call[0] == channel])
-        made.headers = {**headers, **made.headers}
+        channel = "crm" if "crm" in new_request.path else "email_campaign"
+        _, headers, new_request.body = self._random.choice([call for call in self._calls if call[0] == channel])
+        new_request.headers = {**headers, **new_request.headers}
 
     def _filled(self, schema: Any) -> dict[str, Any]:
         return {name: self.value() for name in schema.get("properties", {}) if self._random.random() < 0.5}
@@ -148,19 +148,19 @@ class Mutator:
     def value(self) -> Any:
         return self._random.choice(self._values)
 
-    def method(self, made: Request) -> Request:
-        return replace(made, method=self._random.choice(METHODS))
+    def method(self, new_request: Request) -> Request:
+        return replace(new_request, method=self._random.choice(METHODS))
 
-    def path(self, made: Request) -> Request:
-        pieces = made.path.split("/")
+    def path(self, new_request: Request) -> Request:
+        pieces = new_request.path.split("/")
         place = self._random.randrange(1, len(pieces))
         new = quote(self._random.choice(self._texts), safe=self._random.choice(("", "/%.")))
         change = self._random.randrange(4)
         pieces[place : place + 1] = [[new], [], [pieces[place], new], [pieces[place], pieces[place]]][change]
-        return replace(made, path="/".join(pieces) or "/")
+        return replace(new_request, path="/".join(pieces) or "/")
 
-    def query(self, made: Request) -> Request:
-        query = list(made.query)
+    def query(self, new_request: Request) -> Request:
+        query = list(new_request.query)
         names = ["limit", "cursor", "structure", "on_duplicate", "client", "state", "token", "id", *(name for name, _ in query)]
         change = self._random.randrange(3)
         if change and query:
@@ -168,24 +168,28 @@ class Mutator:
             query[place : place + 1] = [] if change == 1 else [query[place], (query[place][0], self._random.choice(self._texts))]
         else:
             query.append((self._random.choice(names), self._random.choice(self._texts)))
-        return replace(made, query=query)
+        return replace(new_request, query=query)
 
-    def header(self, made: Request) -> Request:
+    def header(self, new_request: Request) -> Request:
         name = self._random.choice(HEADERS)
-        return replace(made, headers={**made.headers, name: self._random.choice(KINDS if name == "content-type" else self._texts)})
+        return replace(
+            new_request, headers={**new_request.headers, name: self._random.choice(KINDS if name == "content-type" else self._texts)}
+        )
 
-    def drop_header(self, made: Request) -> Request:
-        kept = self._random.choice([*made.headers, "content-type"])
-        return replace(made, headers={name: value for name, value in made.headers.items() if name != kept or name in self._headers})
+    def drop_header(self, new_request: Request) -> Request:
+        stored = self._random.choice([*new_request.headers, "content-type"])
+        return replace(
+            new_request, headers={name: value for name, value in new_request.headers.items() if name != stored or name in self._headers}
+        )
 
-    def bytes(self, made: Request) -> Request:
-        body, hand = bytearray(made.body), self._random
+    def bytes(self, new_request: Request) -> Request:
+        body, hand = bytearray(new_request.body), self._random
         for _ in range(hand.choice((1, 1, 3, 20))):
             place = hand.randrange(len(body) + 1)
             body[place : place + hand.choice((0, 1, 1, 5))] = hand.randbytes(hand.choice((0, 1, 1, 4)))
-        return replace(made, body=bytes(body))
+        return replace(new_request, body=bytes(body))
 
-    def wrapping(self, made: Request) -> Request:
+    def wrapping(self, new_request: Request) -> Request:
         kinds: tuple[Callable[[bytes], bytes], ...] = (
             lambda body: b"",
             lambda body: body * 2,
@@ -197,20 +201,20 @@ class Mutator:
             lambda body: b" " * 1_100_000 + body,
             lambda body: body[: len(body) // 2],
         )
-        return replace(made, body=self._random.choice(kinds)(made.body))
+        return replace(new_request, body=self._random.choice(kinds)(new_request.body))
 
-    def packing(self, made: Request) -> Request:
-        packed = self._random.choice((gzip.compress(made.body), gzip.compress(made.body)[:-3], BOMB, made.body))
+    def packing(self, new_request: Request) -> Request:
+        packed = self._random.choice((gzip.compress(new_request.body), gzip.compress(new_request.body)[:-3], BOMB, new_request.body))
         encoding = self._random.choice(("gzip", "GZIP", "deflate", "br", "gzip, gzip"))
-        return replace(made, body=packed, headers={**made.headers, "content-encoding": encoding})
+        return replace(new_request, body=packed, headers={**new_request.headers, "content-encoding": encoding})
 
-    def structure(self, made: Request) -> Request:
+    def structure(self, new_request: Request) -> Request:
         try:
-            tree = json.loads(made.body)
+            tree = json.loads(new_request.body)
         except (ValueError, RecursionError):
-            return self.bytes(made)
-        whole = [copy.deepcopy(tree)]
-        place, key = self._node(whole)
+            return self.bytes(new_request)
+        full = [copy.deepcopy(tree)]
+        place, key = self._node(full)
         change = self._random.randrange(4)
         if change == 0 and isinstance(place, dict):
             place[self._random.choice(self._texts)] = place.pop(key)
@@ -220,15 +224,15 @@ class Mutator:
             place.append(place[key])
         else:
             place[key] = self.value()
-        text = json.dumps(whole[0] if whole else None, ensure_ascii=self._random.random() < 0.7)
+        text = json.dumps(full[0] if full else None, ensure_ascii=self._random.random() < 0.7)
         if self._random.random() < 0.05:
             text = text.replace('": ', '": 1, "email": ', 1)
-        return replace(made, body=text.encode("utf-8", "surrogatepass"))
+        return replace(new_request, body=text.encode("utf-8", "surrogatepass"))
 
-    def _node(self, whole: list[Any]) -> tuple[Any, Any]:
+    def _node(self, full: list[Any]) -> tuple[Any, Any]:
         """A place in a tree, any of them with like odds."""
         places: list[tuple[Any, Any]] = []
-        waiting: list[Any] = [whole]
+        waiting: list[Any] = [full]
         while waiting:
             at = waiting.pop()
             for key in at if isinstance(at, dict) else range(len(at)):

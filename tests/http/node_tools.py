@@ -36,8 +36,8 @@ def _why_no_node(folder: Path) -> str | None:
     if shutil.which("npm") is None or shutil.which("node") is None:
         return "there is no Node.js with npm here"
     version = run("node", "--version", cwd=folder).stdout.strip()
-    found = tuple(int(number) for number in re.findall(r"\d+", version)[:2])
-    return None if found >= OLDEST_NODE else f"Node.js {version} is older than the tools take"
+    result = tuple(int(number) for number in re.findall(r"\d+", version)[:2])
+    return None if result >= OLDEST_NODE else f"Node.js {version} is older than the tools take"
 
 
 def _installed(folder: Path) -> Path:
@@ -46,15 +46,15 @@ def _installed(folder: Path) -> Path:
     if place.exists():
         return place
     INSTALLED.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(dir=INSTALLED) as made:
+    with tempfile.TemporaryDirectory(dir=INSTALLED) as temporary_directory:
         for name in ("package.json", "package-lock.json"):
-            shutil.copy(folder / name, made)
+            shutil.copy(folder / name, temporary_directory)
         try:
-            npm = run("npm", *INSTALL, cwd=Path(made))
+            npm = run("npm", *INSTALL, cwd=Path(temporary_directory))
         except subprocess.TimeoutExpired:
             pytest.skip(f"npm did not bring the packages within {PATIENCE} seconds")
         if npm.returncode:
             pytest.skip(f"npm could not bring the packages: {npm.stderr[-300:]}")
         if not place.exists():  # another run may have been quicker
-            shutil.copytree(made, place, symlinks=True)
+            shutil.copytree(temporary_directory, place, symlinks=True)
     return place

@@ -23,11 +23,11 @@ class Dripping:
         self._pieces = list(pieces)
         self._pause = pause
         self._ends = ends
-        self.asked = 0
+        self.receives = 0
 
     async def __call__(self) -> dict[str, Any]:
-        self.asked += 1
-        if self.asked > 1:
+        self.receives += 1
+        if self.receives > 1:
             await asyncio.sleep(self._pause)
         if not self._pieces:
             await asyncio.Event().wait()
@@ -89,7 +89,7 @@ async def test_file__that_drips_ends_with_408_and_frees_its_place(memory: Store,
 
         assert (reply.status, reply.problem["code"]) == (408, "body_too_slow")
         assert "1,024 bytes a second" in reply.problem["detail"]
-        assert caller.asked < 100
+        assert caller.receives < 100
 
 
 async def test_file__that_arrives_slowly_but_steadily_is_accepted(memory: Store, make_client: MakeClient) -> None:
@@ -108,7 +108,7 @@ async def test_expect_100_continue__with_a_too_large_content_length_gets_413_unr
 
     reply = await sqlite_call.with_receive(scope, caller)
 
-    assert (reply.status, caller.asked) == (413, 0)
+    assert (reply.status, caller.receives) == (413, 0)
 
 
 async def test_drained_bytes__limits_reading_of_a_too_large_body(memory: Store, make_client: MakeClient) -> None:
@@ -118,7 +118,7 @@ async def test_drained_bytes__limits_reading_of_a_too_large_body(memory: Store, 
     reply = await call.with_receive(scope_of("POST", TARGETS[0], {}), caller)
 
     assert reply.status == 413
-    assert caller.asked <= 7
+    assert caller.receives <= 7
 
 
 async def test_disconnect_during_the_body__sends_no_response_and_stores_nothing(sqlite_call: ApiClient) -> None:

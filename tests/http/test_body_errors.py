@@ -83,7 +83,7 @@ brackets = st.text(alphabet='[]{}"\\x', max_size=4)
 def test_check_structure__measures_the_depth_exactly(value: Any) -> None:
     def depth(part: Any) -> int:
         inner = part.values() if isinstance(part, dict) else part if isinstance(part, list) else None
-        return 0 if inner is None else 1 + max((depth(each) for each in inner), default=0)
+        return 0 if inner is None else 1 + max((depth(item) for item in inner), default=0)
 
     body, deep = json.dumps(value).encode(), depth(value)
 
@@ -112,7 +112,7 @@ def test_decode_leniently__reports_less_text_than_the_body_has(value: bytes) -> 
 def test_decode_leniently__returns_the_valid_fields_with_the_faults() -> None:
     data = parse_json(b'{"email": 5, "first_name": "Jane", "contact_custom_fields_input": [{"field_name": "a", "field_value": 1}]}')
 
-    made, faults = decode_leniently(data, ContactRequest)
+    created, faults = decode_leniently(data, ContactRequest)
 
-    assert (made.email, made.first_name, made.contact_custom_fields_input[0].field_name) == ("", "Jane", "a")
+    assert (created.email, created.first_name, created.contact_custom_fields_input[0].field_name) == ("", "Jane", "a")
     assert [fault.pointer for fault in faults] == ["/email", "/contact_custom_fields_input/0/field_value"]

@@ -72,7 +72,7 @@ async def test_index_for_agents__names_every_page_of_the_index_by_an_address_tha
 
     links = re.findall(r"\]\(([^)]+)\)", text)
     listed = set(re.findall(r"\]\(([^)#]+\.md)\)", built["README.md"].decode()))
-    assert set(links) == {f"docs/{each}" for each in listed}
+    assert set(links) == {f"docs/{item}" for item in listed}
     assert text.startswith("# Touchbase\n\n> ")
     assert "## Reference" in text
     assert "|" not in text

@@ -81,7 +81,7 @@ async def test_batch__lists_a_thousand_faults_and_the_first_of_each_other_comman
 
     reply = await sqlite_call.post(BATCH, {"commands": [command] * 200})
 
-    listed = [len(each["problem"]["errors"]) for each in reply.json()["results"]]
+    listed = [len(item["problem"]["errors"]) for item in reply.json()["results"]]
     assert len(listed) == 200
     assert max(listed) <= 50
     assert sum(listed) <= 1_200
@@ -157,14 +157,14 @@ def test_invalid__counts_what_it_does_not_list() -> None:
 
 def test_suggest__compares_a_bounded_part_of_a_bounded_number(monkeypatch: pytest.MonkeyPatch) -> None:
     compared: list[tuple[str, list[str]]] = []
-    monkeypatch.setattr(misspelt, "get_close_matches", lambda name, known, *_: compared.append((name, known)) or [])
+    monkeypatch.setattr(misspelt, "get_close_matches", lambda name, expected, *_: compared.append((name, expected)) or [])
 
     suggest("x" * 1_000_000, (f"{number:05}" * 100 for number in range(100_000)))
 
-    [(name, known)] = compared
+    [(name, expected_value)] = compared
     assert len(name) == LONGEST_COMPARED
-    assert len(known) <= MOST_COMPARED
-    assert max(map(len, known)) <= LONGEST_COMPARED
+    assert len(expected_value) <= MOST_COMPARED
+    assert max(map(len, expected_value)) <= LONGEST_COMPARED
 
 
 @pytest.mark.parametrize(("name", "near"), [("emial", "email"), ("linkedin", "linkedin_url"), ("zzz", None)])

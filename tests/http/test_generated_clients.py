@@ -55,17 +55,17 @@ def python() -> Path:
     place = INSTALLED / hashlib.sha256(lock.read_bytes() + sys.version.encode()).hexdigest()[:16]
     if not place.exists():
         INSTALLED.mkdir(parents=True, exist_ok=True)
-        made = Path(tempfile.mkdtemp(dir=INSTALLED))
-        _run(sys.executable, "-m", "venv", str(made), cwd=made)
+        path = Path(tempfile.mkdtemp(dir=INSTALLED))
+        _run(sys.executable, "-m", "venv", str(path), cwd=path)
         install = ("-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--require-hashes", "--only-binary", ":all:")
-        pip = subprocess.run([made / "bin" / "python", *install, "-r", lock], capture_output=True, text=True, timeout=PATIENCE, check=False)
+        pip = subprocess.run([path / "bin" / "python", *install, "-r", lock], capture_output=True, text=True, timeout=PATIENCE, check=False)
         if pip.returncode:
-            shutil.rmtree(made)
+            shutil.rmtree(path)
             pytest.skip(f"pip could not bring the generators: {pip.stderr[-300:]}")
         try:
-            made.rename(place)
+            path.rename(place)
         except OSError:  # another run was quicker
-            shutil.rmtree(made)
+            shutil.rmtree(path)
     return place / "bin" / "python"
 
 

@@ -80,11 +80,11 @@ async def test_request_id__echoes_the_given_value(sqlite_call: ApiClient, path: 
     assert reply.headers["x-request-id"] == "order-17/a.b:c="
 
 
-@pytest.mark.parametrize("given", ["", "a b", "x" * 129, "é", '"'])
-async def test_request_id__replaces_an_invalid_value(sqlite_call: ApiClient, given: str) -> None:
-    first, second = await sqlite_call.get("/nowhere", x_request_id=given), await sqlite_call.get("/nowhere")
+@pytest.mark.parametrize("value", ["", "a b", "x" * 129, "é", '"'])
+async def test_request_id__replaces_an_invalid_value(sqlite_call: ApiClient, value: str) -> None:
+    first, second = await sqlite_call.get("/nowhere", x_request_id=value), await sqlite_call.get("/nowhere")
 
-    assert given != first.headers["x-request-id"] != second.headers["x-request-id"]
+    assert value != first.headers["x-request-id"] != second.headers["x-request-id"]
     assert first.problem["status"] == 404
 
 

@@ -24,8 +24,8 @@ async def sent_without_body(call: ApiClient, route: Any, **headers: str) -> int:
         raise AssertionError(f"{route.method} {route.path} reads the body")
 
     path = re.sub(r"\{\w+\}", "1", route.path)
-    given = {"content-type": "application/json", "content-length": "1000", "idempotency-key": "k1", **headers}
-    return (await call.with_receive(scope_of(route.method, path, given), receive)).status
+    value = {"content-type": "application/json", "content-length": "1000", "idempotency-key": "k1", **headers}
+    return (await call.with_receive(scope_of(route.method, path, value), receive)).status
 
 
 async def test_route__refuses_a_request_without_a_key_before_its_body(memory: Store, make_client: MakeClient) -> None:

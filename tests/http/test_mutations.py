@@ -46,7 +46,7 @@ class Hand:
     async def admit(self) -> dict[str, str]:
         """Headers with which our client calls; it is made (again) if it is not there."""
         opened = ApiClient(type(self.call.parts)(store=self.store, clock=self.call.clock), self.call.clock)
-        number = await made(opened, OURS)
+        number = await client_number(opened, OURS)
         if self.auth == "none":
             return {"x-client-id": OURS}
         return {"authorization": f"Bearer {await add_key(self.store, number, [READ, WRITE, ADMIN], 'ours', self.call.clock.now)}"}
@@ -54,7 +54,7 @@ class Hand:
     async def furnish_theirs(self) -> int:
         """Give the other client one of everything; without keys nothing guards deliveries, so it gets none then."""
         opened = ApiClient(type(self.call.parts)(store=self.store, clock=self.call.clock, senders=ADAPTERS), self.call.clock)
-        number, own = await made(opened, THEIRS), {"x_client_id": THEIRS}
+        number, own = await client_number(opened, THEIRS), {"x_client_id": THEIRS}
         company = (await opened.post("/public/v2/companies", {"domain": "theirs.example", "name": WORD}, **own)).json()["id"]
         body = {
             "email": "jane@example.com",
@@ -77,21 +77,21 @@ class Hand:
         return number
 
 
-async def made(opened: ApiClient, name: str) -> int:
+async def client_number(opened: ApiClient, name: str) -> int:
     """The number of this client, made if it is not there, and serving again if it was suspended."""
-    found = await opened.parts.store.read(find_client(name, 1))
-    if found is not None and found.state == DELETING:  # also where it has another id since
+    client = await opened.parts.store.read(find_client(name, 1))
+    if client is not None and client.state == DELETING:  # also where it has another id since
         opened.clock.move(DELETION_DELAY / SECOND + 1)
-        async for _ in removal_of(opened.parts.store, opened.clock, found):
+        async for _ in removal_of(opened.parts.store, opened.clock, client):
             pass
-    elif found is not None and found.client_id != name:  # a mutated request has given it another id
-        assert (await opened.post(f"/admin/v1/clients/{found.client_id}/rotate-id", {"client_id": name})).status == 200
+    elif client is not None and client.client_id != name:  # a mutated request has given it another id
+        assert (await opened.post(f"/admin/v1/clients/{client.client_id}/rotate-id", {"client_id": name})).status == 200
     assert (await opened.post("/admin/v1/clients", {"client_id": name})).status in (201, 409)
     reply = await opened.get("/public/v2/contacts", x_client_id=name)
     if reply.status == 403 and reply.json()["code"] == "client_suspended":
         reply = await opened.post(f"/admin/v1/clients/{name}/resume", {})
-    if reply.status == 404 and found is not None:  # it has another id since, and the former one has ended
-        reply = await opened.post(f"/admin/v1/clients/{found.client_id}/rotate-id", {"client_id": name})
+    if reply.status == 404 and client is not None:  # it has another id since, and the former one has ended
+        reply = await opened.post(f"/admin/v1/clients/{client.client_id}/rotate-id", {"client_id": name})
     assert reply.status == 200
     return await number_of(opened.parts.store, name)
 
@@ -113,9 +113,9 @@ async def rows_of(execute_sql: ExecuteSql, number: int, engine: str) -> dict[str
             "SELECT table_name, column_name FROM information_schema.columns WHERE column_name = 'client' "
             "AND table_schema = current_schema()"
         )
-    kept = {table: sorted(map(repr, await execute_sql(f"SELECT * FROM {table} WHERE client = ?", number))) for table, _ in columns}
-    kept["client"] = [repr(row) for row in await execute_sql("SELECT * FROM client WHERE id = ?", number)]
-    return {table: rows for table, rows in kept.items() if rows}
+    stored = {table: sorted(map(repr, await execute_sql(f"SELECT * FROM {table} WHERE client = ?", number))) for table, _ in columns}
+    stored["client"] = [repr(row) for row in await execute_sql("SELECT * FROM client WHERE id = ?", number)]
+    return {table: rows for table, rows in stored.items() if rows}
 
 
 def faults_of(request: Request, reply: Response) -> Iterator[str]:
@@ -159,9 +159,9 @@ async def test_mutated_requests__get_valid_responses_and_change_no_other_client(
     number = await hand.furnish_theirs()
     before = await rows_of(execute_sql, number, engine)
     headers = await hand.admit()
-    known = {"client_id": [OURS], "id": [*"12345678"], "channel": ["crm", "email_campaign"], "tool": ["hubspot", "generic", "instantly"]}
+    expected = {"client_id": [OURS], "id": [*"12345678"], "channel": ["crm", "email_campaign"], "tool": ["hubspot", "generic", "instantly"]}
     # With keys nothing may help, not even the other client's name; without them that name is all that it takes.
-    mutator = Mutator(SEED, headers, known, (THEIRS,) if auth == "api-key" else ())
+    mutator = Mutator(SEED, headers, expected, (THEIRS,) if auth == "api-key" else ())
     statuses: dict[int, int] = {}
     faults: list[Any] = []
 

@@ -56,16 +56,18 @@ async def test_openapi__examples_are_accepted_and_match_responses(sqlite_call: A
     ]
 
     assert [reply.status for reply in replies] == [201, 201, 201, 200, 201, 201, 200, 200, 200, 200]
-    for made, kind in ((company, "CompanyResponse"), (contact, "ContactResponse")):
-        assert set(made.json()) <= set(example(kind))
-        assert {name: type(value) for name, value in made.json().items() if value is not None}.items() <= {
+    for created, kind in ((company, "CompanyResponse"), (contact, "ContactResponse")):
+        assert set(created.json()) <= set(example(kind))
+        assert {name: type(value) for name, value in created.json().items() if value is not None}.items() <= {
             name: type(value) for name, value in example(kind).items()
         }.items()
 
 
 async def test_openapi__problem_examples_match_the_error_responses(sqlite_call: ApiClient) -> None:
     responses = description("1", keys_needed=True)["components"]["responses"]
-    shown = {name.removeprefix("Problem"): told["content"]["application/problem+json"]["example"] for name, told in responses.items()}
+    shown = {
+        name.removeprefix("Problem"): response["content"]["application/problem+json"]["example"] for name, response in responses.items()
+    }
     jane, contacts = {"email": "jane@example.com"}, "/public/v2/contacts"
     await sqlite_call.post(contacts, jane)
 

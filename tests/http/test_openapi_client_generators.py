@@ -23,11 +23,11 @@ def parts(node: Any) -> Iterator[Json]:
     """Every object of the document."""
     if isinstance(node, dict):
         yield node
-        for each in node.values():
-            yield from parts(each)
+        for item in node.values():
+            yield from parts(item)
     elif isinstance(node, list):
-        for each in node:
-            yield from parts(each)
+        for item in node:
+            yield from parts(item)
 
 
 def parameters(document: Json) -> Iterator[Json]:
@@ -45,8 +45,10 @@ def test_request_schema__has_no_defaults(name: str) -> None:
 
 def test_parameter__has_no_default() -> None:
     """Clients and pages send a default that they see; a `page` that was not asked for makes the response a numbered page."""
-    assert [(each["name"], each["schema"]) for each in parameters(OPEN) if "default" in each["schema"]] == []
-    assert {each["description"] for each in parameters(OPEN) if each["name"] == "page_size"} == {"Records in a page. Default: `100`."}
+    assert [(parameter["name"], parameter["schema"]) for parameter in parameters(OPEN) if "default" in parameter["schema"]] == []
+    assert {parameter["description"] for parameter in parameters(OPEN) if parameter["name"] == "page_size"} == {
+        "Records in a page. Default: `100`."
+    }
 
 
 def test_field_description__states_the_default() -> None:
@@ -58,25 +60,25 @@ def test_response_schema__requires_every_field_that_is_always_present() -> None:
     assert {"fetching", "access_token"} <= set(SCHEMAS["ConnectionOut"]["required"])
     assert "next_cursor" in SCHEMAS["ConnectionPage"]["required"]
     assert "generated_secret" not in SCHEMAS["ConnectionOut"]["required"]
-    assert [name for name, schema in SCHEMAS.items() for each in schema.get("properties", {}).values() if "default" in each] == []
+    assert [name for name, schema in SCHEMAS.items() for item in schema.get("properties", {}).values() if "default" in item] == []
 
 
 def test_enum__is_always_a_named_component() -> None:
     """A set that is new: name it with `named_enum` (`http/schemas.py`)."""
     named = [schema["enum"] for schema in SCHEMAS.values() if "enum" in schema]
 
-    assert [each["enum"] for each in parts(OPEN) if isinstance(each.get("enum"), list) and each["enum"] not in named] == []
-    assert sum(isinstance(each.get("enum"), list) for each in parts(OPEN)) == len(named)
+    assert [part["enum"] for part in parts(OPEN) if isinstance(part.get("enum"), list) and part["enum"] not in named] == []
+    assert sum(isinstance(part.get("enum"), list) for part in parts(OPEN)) == len(named)
     assert {name: list(values) for name, (_, values) in ENUMS.items()} == {
         name: schema["enum"] for name, schema in SCHEMAS.items() if "enum" in schema
     }
 
 
 def test_enum__names_are_unique_and_differ_from_other_components() -> None:
-    _, made = msgspec.json.schema_components(TYPES)
+    _, schema_component = msgspec.json.schema_components(TYPES)
 
     assert len({frozenset(values) for _, values in ENUMS.values()}) == len(ENUMS)
-    assert ENUMS.keys() & made.keys() == set()
+    assert ENUMS.keys() & schema_component.keys() == set()
 
 
 def test_field_with_fixed_values__refers_to_its_enum() -> None:
@@ -89,14 +91,16 @@ def test_field_with_fixed_values__refers_to_its_enum() -> None:
 
 
 def test_true_or_false_parameter__has_the_type_boolean() -> None:
-    kinds = {each["name"]: each["schema"].get("type") for each in parameters(OPEN)}
+    kinds = {parameter["name"]: parameter["schema"].get("type") for parameter in parameters(OPEN)}
 
     assert (kinds["restore_erased"], kinds["erase"]) == ("boolean", "boolean")
-    assert [each for each in parts(OPEN) if {"true", "false"} & {str(value) for value in (*each.get("enum", ()), each.get("const"))}] == []
+    assert [part for part in parts(OPEN) if {"true", "false"} & {str(value) for value in (*part.get("enum", ()), part.get("const"))}] == []
 
 
 def test_route__is_one_operation_with_a_summary_and_a_description() -> None:
-    described = {each["operationId"]: (each["summary"], each["description"].removesuffix(".")) for each in operations(OPEN)}
+    described = {
+        operation["operationId"]: (operation["summary"], operation["description"].removesuffix(".")) for operation in operations(OPEN)
+    }
 
     assert len(described) == len(DESCRIBED)
     assert [name for name, texts in described.items() if not all(texts)] == []
@@ -105,12 +109,12 @@ def test_route__is_one_operation_with_a_summary_and_a_description() -> None:
 def test_operation_description__names_the_required_scope() -> None:
     scopes = {route.operation_id: route.scope for route in DESCRIBED if route.scope}
 
-    said = {each["operationId"]: each["description"].rpartition(" Needs the scope `")[2] for each in operations(OPEN)}
+    said = {operation["operationId"]: operation["description"].rpartition(" Needs the scope `")[2] for operation in operations(OPEN)}
     assert {name: text.removesuffix("`.") for name, text in said.items() if name in scopes} == scopes
 
 
 def test_tag__is_described_once() -> None:
-    assert {tag for each in operations(OPEN) for tag in each["tags"]} == TAGS.keys()
+    assert {tag for operation in operations(OPEN) for tag in operation["tags"]} == TAGS.keys()
     assert OPEN["tags"] == [{"name": name, "description": about} for name, about in TAGS.items()]
 
 
@@ -118,14 +122,14 @@ def test_security__is_required_only_with_api_keys() -> None:
     assert OPEN["security"] == []
     assert "securitySchemes" not in OPEN["components"]
     assert GUARDED["security"] == [{"key": []}, {"keyHeader": []}]
-    assert {each["operationId"] for each in operations(GUARDED) if "security" in each} == {
+    assert {operation["operationId"] for operation in operations(GUARDED) if "security" in operation} == {
         "emailcampaign_webhook", "check_emailcampaign_webhook", "crm_webhook", "check_crm_webhook",
     }  # fmt: skip
 
 
 @pytest.mark.parametrize(("public_url", "server"), [("", "/"), ("https://hooks.acme.test/touchbase", "https://hooks.acme.test/touchbase")])
 def test_servers__lists_the_public_url_or_the_root(public_url: str, server: str) -> None:
-    assert [each["url"] for each in description("1", keys_needed=True, public_url=public_url)["servers"]] == [server]
+    assert [item["url"] for item in description("1", keys_needed=True, public_url=public_url)["servers"]] == [server]
 
 
 def test_info__names_the_licence() -> None:

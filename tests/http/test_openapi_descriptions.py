@@ -23,12 +23,12 @@ ADD = "describe it at its type with Meta(description=...), or in http/openapi_me
 
 def path_parameters() -> Iterator[tuple[str, Json]]:
     for path, item in DOCUMENT["paths"].items():
-        yield from ((path, each) for each in item.get("parameters", ()))
+        yield from ((path, parameter) for parameter in item.get("parameters", ()))
 
 
-def says(each: Json) -> str:
+def says(item: Json) -> str:
     """A description, without what is added to it and without the form of the value."""
-    text = re.sub(r"\s*Default: `.*`\.$", "", each.get("description", ""))
+    text = re.sub(r"\s*Default: `.*`\.$", "", item.get("description", ""))
     return "" if text in FORMS else text
 
 
@@ -41,18 +41,22 @@ def test_member__says_what_it_means() -> None:
 
 
 def test_parameter__says_what_it_does() -> None:
-    inner = [(each["operationId"], parameter) for each in operations(DOCUMENT) for parameter in each["parameters"]]
+    inner = [(operation["operationId"], parameter) for operation in operations(DOCUMENT) for parameter in operation["parameters"]]
 
-    assert [(where, each["name"]) for where, each in [*inner, *path_parameters()] if not says(each)] == []
+    assert [(where, item["name"]) for where, item in [*inner, *path_parameters()] if not says(item)] == []
 
 
 def test_response_and_its_headers__say_what_they_are() -> None:
-    responses = [(each["operationId"], status, told) for each in operations(DOCUMENT) for status, told in each["responses"].items()]
-    silent = [(name, status) for name, status, told in responses if "$ref" not in told and not told["description"]]
+    responses = [
+        (operation["operationId"], status, response)
+        for operation in operations(DOCUMENT)
+        for status, response in operation["responses"].items()
+    ]
+    silent = [(name, status) for name, status, reported in responses if "$ref" not in reported and not reported["description"]]
     headers = [
         (name, header)
-        for name, _, told in responses
-        for header, said in told.get("headers", {}).items()
+        for name, _, reported in responses
+        for header, said in reported.get("headers", {}).items()
         if "$ref" not in said and not said.get("description")
     ]
 
@@ -61,31 +65,31 @@ def test_response_and_its_headers__say_what_they_are() -> None:
 
 def test_path_parameter__has_an_example_of_its_schema() -> None:
     wrong = []
-    for path, each in path_parameters():
-        schema = SCHEMAS[each["schema"]["$ref"].rpartition("/")[2]] if "$ref" in each["schema"] else each["schema"]
-        if "example" not in each or not Draft202012Validator(schema).is_valid(each["example"]):
-            wrong.append((path, each["name"]))
+    for path, item in path_parameters():
+        schema = SCHEMAS[item["schema"]["$ref"].rpartition("/")[2]] if "$ref" in item["schema"] else item["schema"]
+        if "example" not in item or not Draft202012Validator(schema).is_valid(item["example"]):
+            wrong.append((path, item["name"]))
 
     assert wrong == []
 
 
 def test_example__is_one_of_its_schema() -> None:
-    whole = {"$schema": "https://json-schema.org/draft/2020-12/schema", "components": DOCUMENT["components"]}
+    full = {"$schema": "https://json-schema.org/draft/2020-12/schema", "components": DOCUMENT["components"]}
 
     assert [
         (name, fault.message)
         for name, schema in SCHEMAS.items()
         for shown in schema.get("examples", ())
-        for fault in Draft202012Validator({**whole, "$ref": f"#/components/schemas/{name}"}).iter_errors(shown)
+        for fault in Draft202012Validator({**full, "$ref": f"#/components/schemas/{name}"}).iter_errors(shown)
     ] == []
 
 
 def test_request_body__has_an_example() -> None:
     """The page at `/docs` fills it in, so that a person can try the request."""
     bare = [
-        (each["operationId"], media)
-        for each in operations(DOCUMENT)
-        for media, body in each.get("requestBody", {}).get("content", {}).items()
+        (operation["operationId"], media)
+        for operation in operations(DOCUMENT)
+        for media, body in operation.get("requestBody", {}).get("content", {}).items()
         if media in ("application/json", MERGE_PATCH)
         and not ({"example", "examples"} & {*body, *body["schema"], *_referred(body["schema"])})
     ]
@@ -94,14 +98,14 @@ def test_request_body__has_an_example() -> None:
 
 
 def _referred(schema: Json) -> Json:
-    found: Json = SCHEMAS.get(schema.get("$ref", "").rpartition("/")[2], {})
-    return found
+    response: Json = SCHEMAS.get(schema.get("$ref", "").rpartition("/")[2], {})
+    return response
 
 
 def test_text_for_members__is_used() -> None:
     """A text that no member uses is of a type that is not there any more, or that describes its member by itself."""
     used = {says(schema) for _, _, schema in members(SCHEMAS)}
-    unused = {key: text for key, text in (ONLY | COMMON).items() if not any(each.startswith(text) for each in used)}
+    unused = {key: text for key, text in (ONLY | COMMON).items() if not any(item.startswith(text) for item in used)}
     unknown = [key for key in ONLY if key.partition(".")[2] not in SCHEMAS.get(key.partition(".")[0], {}).get("properties", {})]
 
     assert (unused, unknown) == ({}, [])
@@ -110,7 +114,9 @@ def test_text_for_members__is_used() -> None:
 
 def test_text_for_parameters_and_headers__is_used() -> None:
     segments = {segment for path in DOCUMENT["paths"] for segment in path.split("/")}
-    headers = {name for each in operations(DOCUMENT) for told in each["responses"].values() for name in told.get("headers", ())}
+    headers = {
+        name for operation in operations(DOCUMENT) for response in operation["responses"].values() for name in response.get("headers", ())
+    }
 
     assert {name for name in PATH_PARAMETERS if f"{{{name}}}" not in segments} == set()
     assert {*NOUNS, *NAMES} <= segments
@@ -118,7 +124,7 @@ def test_text_for_parameters_and_headers__is_used() -> None:
 
 
 def test_enum__says_what_it_is_and_is_used() -> None:
-    used = {str(each.get("$ref", "")).rpartition("/")[2] for each in parts(DOCUMENT)}
+    used = {str(part.get("$ref", "")).rpartition("/")[2] for part in parts(DOCUMENT)}
 
     assert {name for name, (meaning, _) in ENUMS.items() if not meaning} == set()
     assert ENUMS.keys() - used == set()

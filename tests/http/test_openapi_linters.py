@@ -29,30 +29,32 @@ def linters() -> Path:
 def documents(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
     """The document in open mode, with keys, and with a public address."""
     folder = tmp_path_factory.mktemp("documents")
-    made = {
+    created = {
         "open": description("1", keys_needed=False),
         "keys": description("1", keys_needed=True),
         "public": description("1", keys_needed=True, public_url="https://hooks.acme.test/touchbase"),
     }
-    for name, document in made.items():
+    for name, document in created.items():
         (folder / f"{name}.json").write_text(json.dumps(document, indent=1), encoding="utf-8")
-    return [str(folder / f"{name}.json") for name in made]
+    return [str(folder / f"{name}.json") for name in created]
 
 
 def test_redocly__reports_no_problems(linters: Path, documents: list[str]) -> None:
     config = str(FOLDER / "redocly.yaml")
-    found = [run(str(linters / "redocly"), "lint", "--config", config, "--format", "json", each, cwd=linters) for each in documents]
+    results = [
+        run(str(linters / "redocly"), "lint", "--config", config, "--format", "json", document, cwd=linters) for document in documents
+    ]
 
-    assert [json.loads(each.stdout)["problems"] for each in found] == [[] for _ in documents]
+    assert [json.loads(item.stdout)["problems"] for item in results] == [[] for _ in documents]
 
 
 def test_spectral__reports_no_problems(linters: Path, documents: list[str]) -> None:
     ruleset = str(FOLDER / "spectral.yaml")
-    found = run(
+    result = run(
         str(linters / "spectral"), "lint", "--ruleset", ruleset, "--fail-severity", "hint", "--format", "json", *documents, cwd=linters
     )
 
-    assert found.returncode == 0, found.stdout + found.stderr
+    assert result.returncode == 0, result.stdout + result.stderr
 
 
 @pytest.mark.parametrize("folder", ["linters", "generators"])

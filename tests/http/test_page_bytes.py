@@ -43,16 +43,16 @@ async def fill(call: ApiClient, sizes: list[int]) -> str:
 
 async def pages(call: ApiClient, client: str, path: str, cursor: str = "cursor") -> list[Any]:
     """Read all pages of a list; each has at most the bytes of the limit, or one item."""
-    found, place, most = [], "", call.parts.limits.page_bytes
+    result, place, most = [], "", call.parts.limits.page_bytes
     while True:
         reply = await call.get(f"{path}{place}", x_client_id=client)
         assert reply.status == 200, reply
         page = reply.json()
         assert len(reply.body) <= most + FRAME or len(page["data"]) == 1
-        found.append(page["data"])
+        result.append(page["data"])
         following = page["next_cursor"] if page.get("has_more", True) else None
         if following is None:
-            return found
+            return result
         assert page["data"]
         place = f"&{cursor}={following}"
 
@@ -74,7 +74,9 @@ async def test_pages__have_each_record_once_and_whole(
         read = [contact for page in await pages(call, client, path) for contact in page]
         order = reversed(range(len(sizes))) if "sort" in path else range(len(sizes))
         assert [contact["email"] for contact in read] == [f"p{number}@example.com" for number in order], path
-        written = {contact["email"]: sum(len(each["field_value"]) for each in contact["contact_custom_fields"]) for contact in read}
+        written = {
+            contact["email"]: sum(len(custom_field["field_value"]) for custom_field in contact["contact_custom_fields"]) for contact in read
+        }
         assert written == {f"p{number}@example.com": size for number, size in enumerate(sizes)}, path
 
     events = [event for page in await pages(call, client, f"/public/v2/events?limit={limit}", "after") for event in page]

@@ -97,7 +97,7 @@ async def test_deleted_records__end_with_a_cursor(store: Store, make_client: Mak
 
     pages = await all_pages(house.call, "/public/v2/contacts/deleted?limit=5", "data")
 
-    assert [one["id"] for one in joined(pages, "data")] == numbers[::-1]
+    assert [first["id"] for first in joined(pages, "data")] == numbers[::-1]
     assert len(pages) > 3
 
 
@@ -109,7 +109,7 @@ async def test_jobs_with_wide_settings__end_with_a_cursor(store: Store, make_cli
 
     pages = await all_pages(call, "/public/v2/jobs?limit=5", "data")
 
-    assert [one["id"] for one in joined(pages, "data")] == numbers[::-1]
+    assert [first["id"] for first in joined(pages, "data")] == numbers[::-1]
     assert len(pages) > 3
 
 
@@ -147,15 +147,17 @@ async def test_explain__leaves_out_other_events_and_is_then_refused(store: Store
     path = f"/public/v2/contacts/{number}/explain"
 
     def values(reply: Response) -> dict[str, tuple[str, int, int]]:
-        return {one["field"]: (one["value"][:1], len(one["others"]), one["others_total"]) for one in reply.json()["data"] if one["value"]}
+        return {
+            item["field"]: (item["value"][:1], len(item["others"]), item["others_total"]) for item in reply.json()["data"] if item["value"]
+        }
 
-    whole, one = await call.get(path), await call.get(f"{path}?field=cf.f3")
+    full_response, record = await call.get(path), await call.get(f"{path}?field=cf.f3")
     tight = make_client(store, limits=RequestLimits(page_bytes=3_000), clock=call.clock)
     refused, still_one = await tight.get(path), await tight.get(f"{path}?field=cf.f3")
 
-    assert len(whole.body) <= 12_000
-    assert values(whole)["cf.f5"] == ("c", 0, 2)
-    assert values(one) == values(still_one) == {"cf.f3": ("c", 2, 2)}
+    assert len(full_response.body) <= 12_000
+    assert values(full_response)["cf.f5"] == ("c", 0, 2)
+    assert values(record) == values(still_one) == {"cf.f3": ("c", 2, 2)}
     assert (refused.status, refused.problem["errors"][0]["pointer"]) == (422, "?field")
 
 
@@ -168,7 +170,7 @@ async def test_explain__quotes_the_beginning_of_a_long_value(store: Store, make_
 
     [explained] = (await call.get(f"/public/v2/contacts/{number}/explain?field=cf.f")).json()["data"]
 
-    assert all(len(other["reason"]) < 120 for other in explained["others"])
+    assert all(len(second["reason"]) < 120 for second in explained["others"])
 
 
 async def test_history__is_read_up_to_its_bytes_and_says_since_when(
@@ -199,5 +201,5 @@ async def test_delivery__is_shown_with_its_first_events(narrow: House, monkeypat
     shown = [(await narrow.call.get(f"/admin/v1/deliveries/{number}")).json() for number in (1, 2)]
     _, events = await get_delivery(narrow.call.parts.store, 1, None)
 
-    assert [(len(one["events"]), one["more_events"]) for one in shown] == [(2, True), (1, False)]
+    assert [(len(item["events"]), item["more_events"]) for item in shown] == [(2, True), (1, False)]
     assert [event.detail for event in events] == [{}, {}, {}]

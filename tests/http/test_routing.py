@@ -24,7 +24,7 @@ def guarded(memory: Store, make_client: MakeClient) -> ApiClient:
 async def test_every_route_with_a_scope__refuses_a_key_without_that_scope(guarded: ApiClient, subtests: pytest.Subtests) -> None:
     store, now = guarded.parts.store, guarded.clock.now
     client = await store.write(ensure_client("ours", now))
-    others = {scope: [each for each in (READ, WRITE) if each != scope] for scope in (READ, WRITE, ADMIN)}  # ADMIN includes the others
+    others = {scope: [item for item in (READ, WRITE) if item != scope] for scope in (READ, WRITE, ADMIN)}  # ADMIN includes the others
     keys = {scope: await add_key(store, client.number, granted, "test", now) for scope, granted in others.items()}
 
     for route in GUARDED:

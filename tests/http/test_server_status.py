@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 from tests.asgi_client import ApiClient, MakeClient
-from tests.clients.test_lifecycle import admin, key_of, made
+from tests.clients.test_lifecycle import admin, create_client, key_of
 
 from touchbase.auth.authentication import WRITE
 from touchbase.errors import Overloaded
@@ -41,14 +41,14 @@ async def test_get_status__reports_readiness_its_reason_and_store_warnings(guard
 
 
 async def test_get_status__is_refused_without_an_admin_key_for_all_clients(guarded: ApiClient) -> None:
-    await made(guarded, **await admin(guarded))
+    await create_client(guarded, **await admin(guarded))
 
-    told = [
+    reported = [
         await guarded.get(STATUS),
         await guarded.get(STATUS, **await key_of(guarded, "ours")),
         await guarded.get(STATUS, **await key_of(guarded, "ours", WRITE)),
     ]
 
-    assert [(reply.status, reply.problem["code"]) for reply in told] == [
+    assert [(reply.status, reply.problem["code"]) for reply in reported] == [
         (401, "unauthorized"), (403, "forbidden"), (403, "insufficient_scope"),
     ]  # fmt: skip

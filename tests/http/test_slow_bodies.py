@@ -23,14 +23,14 @@ Meanwhile = Callable[[], Awaitable[object]]
 
 def with_bodies() -> dict[str, Any]:
     """Every call of the description that has a body and needs a key: a body that is taken."""
-    found: dict[str, Any] = {}
+    result: dict[str, Any] = {}
     for path, item in DOCUMENT["paths"].items():
         for method, operation in item.items():
             kinds = operation.get("requestBody", {}).get("content", {}) if method != "parameters" else {}
             if kinds and operation.get("security") != []:
                 name = next(iter(kinds.values()))["schema"].get("$ref", "").rpartition("/")[2]
-                found[f"{method.upper()} {path}"] = BODIES.get(name)
-    return found
+                result[f"{method.upper()} {path}"] = BODIES.get(name)
+    return result
 
 
 BODIES: dict[str, Any] = {
@@ -114,7 +114,7 @@ async def slowly(call: ApiClient, method: str, path: str, body: object, headers:
     """Send the first byte of a body, then this happens and seconds go by, then comes the rest."""
     raw = json.dumps(body).encode()
     pieces = iter([raw[:1], raw[1:]])
-    scope = scope_of(method, re.sub(r"\{(\w+)\}", lambda found: NAMED.get(found[1], "1"), path), headers)
+    scope = scope_of(method, re.sub(r"\{(\w+)\}", lambda result: NAMED.get(result[1], "1"), path), headers)
 
     async def receive() -> dict[str, Any]:
         piece = next(pieces)
@@ -135,7 +135,7 @@ def test_slow_body_cases__cover_every_operation_with_a_body() -> None:
 async def test_api_key__revoked_while_the_body_arrives_is_refused(
     guarded: ApiClient, idempotency_key: str | None, subtests: pytest.Subtests
 ) -> None:
-    other = await key(guarded, "other")
+    other_key = await key(guarded, "other")
     for name, body in CALLS.items():
         with subtests.test(name):
             method, path = name.split()
@@ -143,7 +143,7 @@ async def test_api_key__revoked_while_the_body_arrives_is_refused(
             key_id = own["authorization"].split("_")[2]
             sent = {**own, "idempotency-key": idempotency_key} if idempotency_key else own
 
-            reply = await slowly(guarded, method, path.replace("{key_id}", key_id), body, sent, partial(revoke, guarded, key_id, other))
+            reply = await slowly(guarded, method, path.replace("{key_id}", key_id), body, sent, partial(revoke, guarded, key_id, other_key))
 
             is_v1 = path.startswith("/public/") and not path.startswith("/public/v2/")  # callers of RevyOps expect 403
             assert (reply.status, reply.problem["code"]) == ((403, "forbidden") if is_v1 else (401, "unauthorized"))

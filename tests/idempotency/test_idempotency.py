@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as some
+from hypothesis import strategies as st
 from tests.asgi_client import ApiClient, MakeClient, Response
 from tests.conftest import ExecuteSql
 from tests.examples import examples
@@ -34,7 +34,7 @@ JANE = {"email": "jane@example.com", "first_name": "Jane"}
 KEY = {"idempotency_key": '"8e03978e-40d5-43dd-bc93-6894a57f9324"'}
 ADAPTERS = load_adapters()
 COUNT = itertools.count()
-REQUESTS = some.tuples(some.text("/a 1", max_size=4), *[some.text("/a 1", max_size=4).map(str.encode)] * 2)
+REQUESTS = st.tuples(st.text("/a 1", max_size=4), *[st.text("/a 1", max_size=4).map(str.encode)] * 2)
 """Path, query and body, which could be taken for each other."""
 
 
@@ -45,8 +45,8 @@ def is_replayed(reply: Response) -> bool:
 def same(first: Response, again: Response) -> bool:
     """Whether `again` is the kept answer `first`: everything but the id of the request, and marked."""
     own = ("x-request-id", "idempotency-replayed")
-    kept = [{name: value for name, value in each.headers.items() if name not in own} for each in (first, again)]
-    return is_replayed(again) and (first.status, first.body, kept[0]) == (again.status, again.body, kept[1])
+    stored = [{name: value for name, value in item.headers.items() if name not in own} for item in (first, again)]
+    return is_replayed(again) and (first.status, first.body, stored[0]) == (again.status, again.body, stored[1])
 
 
 async def count(call: ApiClient, path: str = CONTACTS, **headers: str) -> int:
@@ -117,9 +117,9 @@ async def test_idempotency_key__reused_for_a_different_request_gets_422(call: Ap
     assert (await count(call), await count(call, COMPANIES)) == (1, 0)
 
 
-@given(one=REQUESTS, other=REQUESTS)
-def test_fingerprint__differs_for_any_two_requests(one: tuple[str, bytes, bytes], other: tuple[str, bytes, bytes]) -> None:
-    assert (fingerprint(*one) == fingerprint(*other)) == (one == other)
+@given(first=REQUESTS, second=REQUESTS)
+def test_fingerprint__differs_for_any_two_requests(first: tuple[str, bytes, bytes], second: tuple[str, bytes, bytes]) -> None:
+    assert (fingerprint(*first) == fingerprint(*second)) == (first == second)
 
 
 async def test_idempotency_key__is_separate_for_each_client(call: ApiClient) -> None:
@@ -143,13 +143,13 @@ async def test_idempotency_key__expires_after_a_day(call: ApiClient) -> None:
 
 
 @pytest.mark.parametrize(
-    ("one", "other"),
+    ("first", "second"),
     [("abc", '"abc"'), ('"a\\"b\\\\"', 'a"b\\'), ("x" * 255, f'"{"x" * 255}"'), ("!~", '"!~"'), ("a:b/c=", "a:b/c=")],
 )
-async def test_idempotency_key__is_equal_with_and_without_quotes(sqlite_call: ApiClient, one: str, other: str) -> None:
-    await sqlite_call.post(CONTACTS, JANE, idempotency_key=one)
+async def test_idempotency_key__is_equal_with_and_without_quotes(sqlite_call: ApiClient, first: str, second: str) -> None:
+    await sqlite_call.post(CONTACTS, JANE, idempotency_key=first)
 
-    assert is_replayed(await sqlite_call.post(CONTACTS, JANE, idempotency_key=other))
+    assert is_replayed(await sqlite_call.post(CONTACTS, JANE, idempotency_key=second))
 
 
 @pytest.mark.parametrize(
@@ -177,8 +177,8 @@ async def test_concurrent_repeats__run_once_and_all_get_its_response(call: ApiCl
     # Nothing but the key makes these one contact.
     body = {"first_name": "Jane"}
 
-    async with asyncio.timeout(60), beside(call, engine_url, make_client) as other:
-        replies = await asyncio.gather(*((call, other)[n % 2].post(CONTACTS, body, **KEY) for n in range(64)))
+    async with asyncio.timeout(60), beside(call, engine_url, make_client) as second:
+        replies = await asyncio.gather(*((call, second)[n % 2].post(CONTACTS, body, **KEY) for n in range(64)))
 
     assert {(reply.status, reply.body) for reply in replies} == {(201, replies[0].body)}
     assert sum(not is_replayed(reply) for reply in replies) == 1
@@ -189,9 +189,9 @@ async def test_equal_merges_at_once__get_one_answer(call: ApiClient, engine_url:
     # A merge that waits for another one finds the merged record gone.
     ids = [(await call.post(CONTACTS, {"first_name": f"n{n}"})).json()["id"] for n in range(2)]
 
-    async with asyncio.timeout(60), beside(call, engine_url, make_client) as other:
-        asked = [(call, other)[n % 2].post(f"{CONTACTS}/{ids[0]}/merge", {"with": ids[1:]}, **KEY) for n in range(8)]
-        replies = await asyncio.gather(*asked)
+    async with asyncio.timeout(60), beside(call, engine_url, make_client) as second:
+        responses = [(call, second)[n % 2].post(f"{CONTACTS}/{ids[0]}/merge", {"with": ids[1:]}, **KEY) for n in range(8)]
+        replies = await asyncio.gather(*responses)
 
     assert {(reply.status, reply.body) for reply in replies} == {(200, replies[0].body)}
     assert await count(call) == 1
@@ -205,9 +205,9 @@ async def test_equal_jobs_at_once__start_one(call: ApiClient, engine_url: str, m
         reply = await process("POST", f"/public/v2/{path}", raw=file, **KEY)
         return await sent(process) if reply.status == 409 else reply  # a slow machine reads the file for longer than a repeat waits
 
-    async with asyncio.timeout(60), beside(call, engine_url, make_client) as other:
-        replies = await asyncio.gather(*[sent((call, other)[n % 2]) for n in range(4)])
-        again = await sent(other)
+    async with asyncio.timeout(60), beside(call, engine_url, make_client) as second:
+        replies = await asyncio.gather(*[sent((call, second)[n % 2]) for n in range(4)])
+        again = await sent(second)
 
     jobs = (await call.get("/public/v2/jobs")).json()["data"]
     assert {(reply.status, reply.body) for reply in (*replies, again)} == {(201, replies[0].body)}
@@ -216,20 +216,18 @@ async def test_equal_jobs_at_once__start_one(call: ApiClient, engine_url: str, m
 
 
 @settings(max_examples=examples(25), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
-@given(
-    batches=some.lists(some.lists(some.tuples(some.integers(0, 3), some.integers(0, 1)), min_size=1, max_size=8), min_size=1, max_size=4)
-)
+@given(batches=st.lists(st.lists(st.tuples(st.integers(0, 3), st.integers(0, 1)), min_size=1, max_size=8), min_size=1, max_size=4))
 async def test_concurrent_repeats__in_any_order_create_one_record_per_key(
     call: ApiClient, engine_url: str, make_client: MakeClient, batches: list[list[tuple[int, int]]]
 ) -> None:
     client = f"client-{next(COUNT)}"
     answers: dict[int, list[Response]] = {}
 
-    async with asyncio.timeout(60), beside(call, engine_url, make_client) as other:
+    async with asyncio.timeout(60), beside(call, engine_url, make_client) as second:
         for batch in batches:
             replies = await asyncio.gather(
                 *(
-                    (call, other)[app].post(CONTACTS, {"first_name": f"n{key}"}, x_client_id=client, idempotency_key=f"k{key}")
+                    (call, second)[app].post(CONTACTS, {"first_name": f"n{key}"}, x_client_id=client, idempotency_key=f"k{key}")
                     for key, app in batch
                 )
             )
@@ -260,9 +258,9 @@ async def test_on_duplicate_update__concurrent_repeats_run_once(call: ApiClient,
     call.clock.move(60)
     merge = {"domain": "example.com", "name": "Example", "company_status": "customer"}
 
-    async with asyncio.timeout(60), beside(call, engine_url, make_client) as other:
-        asked = [(call, other)[n % 2].post(f"{COMPANIES}?on_duplicate=update", merge, **KEY) for n in range(24)]
-        replies = await asyncio.gather(*asked)
+    async with asyncio.timeout(60), beside(call, engine_url, make_client) as second:
+        responses = [(call, second)[n % 2].post(f"{COMPANIES}?on_duplicate=update", merge, **KEY) for n in range(24)]
+        replies = await asyncio.gather(*responses)
 
     assert {(reply.status, reply.body) for reply in replies} == {(200, replies[0].body)}
     assert sum(not is_replayed(reply) for reply in replies) == 1
@@ -384,10 +382,10 @@ async def test_concurrent_repeat__gets_409_after_waiting_too_long(
         await door.reached.wait()
         refused = await call.post(CONTACTS, JANE, **KEY)
         door.held.set()
-        made, after = await first, await call.post(CONTACTS, JANE, **KEY)
+        task, after = await first, await call.post(CONTACTS, JANE, **KEY)
 
     assert (refused.status, refused.problem["code"], refused.headers["retry-after"]) == (409, "request_in_progress", "1")
-    assert (made.status, same(made, after)) == (201, True)
+    assert (task.status, same(task, after)) == (201, True)
 
 
 async def test_concurrent_repeat__completes_if_the_first_request_is_cancelled(store: Store, make_client: MakeClient) -> None:
@@ -428,11 +426,11 @@ async def test_stored_response__is_returned_by_the_next_process_after_a_lost_con
     later = await open_store(engine_url)
     next_process = make_client(later)
     reply = await next_process.post(CONTACTS, JANE, **KEY)
-    found = await count(next_process)
+    result = await count(next_process)
     await later.close()
 
     assert (reply.status, is_replayed(reply), reply.json()["id"]) == (201, True, 1)
-    assert found == 1
+    assert result == 1
 
 
 async def test_idempotency_key__compares_the_decoded_body(sqlite_call: ApiClient) -> None:
@@ -498,14 +496,14 @@ async def test_create_connection__runs_once_and_stores_no_secret_in_the_response
     first = await call.post(where, body, **KEY)
     again = await call.post(where, body, **KEY)
 
-    made = first.json()
-    secret = made.pop("generated_secret")
+    new_body = first.json()
+    secret = new_body.pop("generated_secret")
     (listed,) = await store.read(list_connections(1))
     assert listed.secrets == [secret]
-    assert (again.status, again.json(), again.headers["location"]) == (201, made, f"{where}/crm/hubspot")
+    assert (again.status, again.json(), again.headers["location"]) == (201, new_body, f"{where}/crm/hubspot")
     assert is_replayed(again)
-    ((kept,),) = await execute_sql("SELECT response FROM idempotency_key")
-    assert secret.encode() not in kept
+    ((stored,),) = await execute_sql("SELECT response FROM idempotency_key")
+    assert secret.encode() not in stored
 
 
 async def test_replay_delivery__runs_once_per_key(call: ApiClient) -> None:
@@ -528,11 +526,11 @@ async def test_replay_delivery__runs_once_per_key(call: ApiClient) -> None:
 async def test_replay_deliveries__runs_once_per_key(call: ApiClient, dry_run: bool) -> None:
     for number in range(3):
         await call("POST", f"/public/crm-webhook/client-{number % 2}", raw=b"%d" % number)
-    asked = {"state": "received", "dry_run": dry_run}
+    requested = {"state": "received", "dry_run": dry_run}
 
-    first = await call.post("/admin/v1/deliveries/replay", asked, **KEY)
+    first = await call.post("/admin/v1/deliveries/replay", requested, **KEY)
     await call("POST", "/public/crm-webhook/abc", raw=b"later")
-    again = await call.post("/admin/v1/deliveries/replay", asked, **KEY)
+    again = await call.post("/admin/v1/deliveries/replay", requested, **KEY)
 
     assert (first.status, first.json()["count"]) == (200 if dry_run else 202, 3)
     assert same(first, again)
@@ -543,7 +541,7 @@ async def test_webhooks__ignore_the_idempotency_key_and_use_the_dedupe_key(call:
     odd = await call("POST", "/public/crm-webhook/abc", raw=b"3", idempotency_key="a b")
 
     assert [(reply.status, reply.body, is_replayed(reply)) for reply in (*replies, odd)] == [(200, b"", False)] * 4
-    assert [each["repeats"] for each in (await call.get("/admin/v1/deliveries")).json()["data"]] == [0, 1, 0]
+    assert [delivery["repeats"] for delivery in (await call.get("/admin/v1/deliveries")).json()["data"]] == [0, 1, 0]
 
 
 async def test_patch_and_get__ignore_the_idempotency_key(sqlite_call: ApiClient) -> None:

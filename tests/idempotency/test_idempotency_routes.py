@@ -25,7 +25,7 @@ def call(memory: Store, make_client: MakeClient) -> ApiClient:
 
 
 def headers_of(post: dict[str, Any]) -> set[str]:
-    return {each["name"] for each in post["parameters"] if each["in"] == "header"}
+    return {parameter["name"] for parameter in post["parameters"] if parameter["in"] == "header"}
 
 
 @pytest.mark.parametrize("path", HONOURING)
@@ -60,7 +60,9 @@ async def test_webhook_route__neither_documents_nor_checks_the_idempotency_key(c
 async def test_documented_pattern__matches_exactly_the_accepted_keys(call: ApiClient, key: str, taken: bool) -> None:
     if not taken:
         key = f"{key} x"
-    pattern = next(each for each in POSTS["/public/v2/contacts"]["parameters"] if each["name"] == "Idempotency-Key")["schema"]["pattern"]
+    pattern = next(parameter for parameter in POSTS["/public/v2/contacts"]["parameters"] if parameter["name"] == "Idempotency-Key")[
+        "schema"
+    ]["pattern"]
 
     reply = await call.post("/public/v2/contacts", {"first_name": "Jane"}, idempotency_key=key)
 

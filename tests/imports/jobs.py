@@ -42,8 +42,8 @@ async def upload(call: ApiClient, data: bytes, path: str = "contacts/imports", *
 async def finished(call: ApiClient, job: dict[str, Any]) -> dict[str, Any]:
     """Run all due jobs; return this one."""
     await worker(call).drain()
-    found: dict[str, Any] = (await call.get(f"/public/v2/jobs/{job['id']}")).json()
-    return found
+    body: dict[str, Any] = (await call.get(f"/public/v2/jobs/{job['id']}")).json()
+    return body
 
 
 async def imported(call: ApiClient, data: bytes, **options: str | dict[str, Any]) -> dict[str, Any]:
@@ -76,5 +76,5 @@ async def report(call: ApiClient, job: dict[str, Any], query: str = "") -> list[
 async def contacts(call: ApiClient, query: str = "") -> list[dict[str, Any]]:
     """The first contacts, oldest first, with their custom fields as an object."""
     reply = await call.get(f"/public/v2/contacts?structure=FLAT{query}")
-    found: list[dict[str, Any]] = reply.json()["data"]
-    return found
+    result: list[dict[str, Any]] = reply.json()["data"]
+    return result

@@ -5,7 +5,7 @@ from __future__ import annotations
 import msgspec
 import pytest
 from hypothesis import given
-from hypothesis import strategies as some
+from hypothesis import strategies as st
 
 from touchbase.errors import MOST_FAULTS, Fault, Invalid
 from touchbase.imports.columns import COMPANY_TARGETS, CONTACT_TARGETS, Mapping, resolve
@@ -83,10 +83,10 @@ def test_guess__knows_the_exports_of_tools(source: str) -> None:
     header, fields = EXPORTS[source]
     names = header.split(",")
 
-    found = guess(names, "contact")
+    result = guess(names, "contact")
 
-    assert found.source == source
-    assert found.mapping.columns == {name: f"cf.{name}" for name in names} | fields
+    assert result.source == source
+    assert result.mapping.columns == {name: f"cf.{name}" for name in names} | fields
 
 
 def test_guess__of_companies() -> None:
@@ -120,9 +120,9 @@ def test_guess__looks_at_values_where_headers_do_not_decide() -> None:
     names = ["Wer", "Wo", "Replied at", "Last mailed", "X"]
     sample = [["jane@x.co", "linkedin.com/in/jane", "true", "11/25/2026", "a@b.co and more"], ["joe@x.co", "", "false", "1/2/2026", ""]]
 
-    found = guess(names, "contact", sample).mapping
+    result = guess(names, "contact", sample).mapping
 
-    assert found.columns == {
+    assert result.columns == {
         "Wer": "email",
         "Wo": "linkedin_url",
         "Replied at": "cf.Replied at",
@@ -168,9 +168,9 @@ def test_guess__takes_the_first_address_however_dirty_it_is() -> None:
 def test_guess__takes_no_page_of_a_company_for_its_domain() -> None:
     sample = [["ann@x.co", "https://www.linkedin.com/sales/company/1", "x.co"], ["bob@y.co", "linkedin.com/company/y", ""]]
 
-    found = guess(["Email", "companyUrl", "Website"], "contact", sample).mapping.columns
+    columns = guess(["Email", "companyUrl", "Website"], "contact", sample).mapping.columns
 
-    assert found == {"Email": "email", "companyUrl": "cf.companyUrl", "Website": "company.domain"}
+    assert columns == {"Email": "email", "companyUrl": "cf.companyUrl", "Website": "company.domain"}
 
 
 @pytest.mark.parametrize("name", ["Contact owner", "Sent from", "Account Manager", "created_by"])
@@ -191,29 +191,29 @@ def test_words_of__sees_one_name_in_its_spellings(name: str) -> None:
     assert words_of(name) == "company domain"
 
 
-HEADERS = some.lists(
-    some.one_of(
-        some.sampled_from([*CONTACT_TARGETS, *COMPANY_TARGETS, "Company", "Email", "cf.X", "X", "row", "reason", "Name", "id", "Status"]),
-        some.text(min_size=1, max_size=20),
+HEADERS = st.lists(
+    st.one_of(
+        st.sampled_from([*CONTACT_TARGETS, *COMPANY_TARGETS, "Company", "Email", "cf.X", "X", "row", "reason", "Name", "id", "Status"]),
+        st.text(min_size=1, max_size=20),
     ).filter(lambda name: name == " ".join(name.split()) != "" and not name.endswith("cf.")),
     unique=True,
     max_size=10,
 )
 
 
-@given(HEADERS, some.sampled_from(["contact", "company"]))
+@given(HEADERS, st.sampled_from(["contact", "company"]))
 def test_guess__is_a_valid_mapping_of_any_header(header: list[str], record: str) -> None:
-    found = guess(header, record, [["x"] * len(header)]).mapping  # type: ignore[arg-type]
-    again = msgspec.json.decode(msgspec.json.encode(found), type=Mapping)
+    result = guess(header, record, [["x"] * len(header)]).mapping  # type: ignore[arg-type]
+    again = msgspec.json.decode(msgspec.json.encode(result), type=Mapping)
 
-    assert again == found
-    assert list(found.columns) == header
+    assert again == result
+    assert list(result.columns) == header
     keys = {"email", "linkedin_url", "external_id"} if record == "contact" else {"domain", "name"}
-    has_key = keys & set(found.columns.values())
+    has_key = keys & set(result.columns.values())
     if has_key:
-        assert resolve(found, header) == list(found.columns.values())
+        assert resolve(result, header) == list(result.columns.values())
     else:  # a key that the file does not have cannot be guessed
-        assert [(fault.pointer, fault.code) for fault in faults(found, *header)] == [("/columns", "required")]
+        assert [(fault.pointer, fault.code) for fault in faults(result, *header)] == [("/columns", "required")]
 
 
 def faults(mapping: Mapping, *header: str) -> list[Fault]:
@@ -231,12 +231,12 @@ def test_resolve__makes_other_columns_custom_fields_or_ignores_them() -> None:
 
 
 def test_resolve__refuses_two_columns_on_one_field() -> None:
-    found = faults(Mapping("contact", {"Mail": "email", "E": "email", "a": "cf.X", "b": "cf. X "}), "Mail", "E", "a", "b")
+    result = faults(Mapping("contact", {"Mail": "email", "E": "email", "a": "cf.X", "b": "cf. X "}), "Mail", "E", "a", "b")
 
-    assert [(fault.pointer, fault.code) for fault in found] == [
+    assert [(fault.pointer, fault.code) for fault in result] == [
         ("/columns/Mail", "repeated"), ("/columns/E", "repeated"), ("/columns/a", "repeated"), ("/columns/b", "repeated"),
     ]  # fmt: skip
-    assert found[0].detail == "the columns 'Mail' and 'E' become one field, 'email'; leave all but one out"
+    assert result[0].detail == "the columns 'Mail' and 'E' become one field, 'email'; leave all but one out"
 
 
 @pytest.mark.parametrize(
@@ -263,15 +263,15 @@ def test_resolve__refuses_two_columns_on_one_field() -> None:
     ],
 )
 def test_resolve__says_what_is_wrong(columns: dict[str, str], code: str, detail: str) -> None:
-    found = faults(Mapping("contact", columns), "Mail", "A", "B")
+    result = faults(Mapping("contact", columns), "Mail", "A", "B")
 
-    assert [fault.code for fault in found if detail in fault.detail] == [code]
+    assert [fault.code for fault in result if detail in fault.detail] == [code]
 
 
 def test_resolve__refuses_an_unknown_zone_and_a_company_without_an_identity() -> None:
-    found = faults(Mapping("company", {"N": "cf.N"}, time_zone="Mars/Base"), "N")
+    result = faults(Mapping("company", {"N": "cf.N"}, time_zone="Mars/Base"), "N")
 
-    assert [(fault.pointer, fault.code) for fault in found] == [("/columns", "required"), ("/time_zone", "time_zone")]
+    assert [(fault.pointer, fault.code) for fault in result] == [("/columns", "required"), ("/time_zone", "time_zone")]
 
 
 def test_resolve__refuses_more_custom_fields_than_a_record_may_have() -> None:

@@ -12,20 +12,20 @@ from typing import BinaryIO, cast
 
 import pytest
 from hypothesis import given
-from hypothesis import strategies as some
+from hypothesis import strategies as st
 
-from touchbase.imports.encodings import ENCODINGS, check_encoding
-from touchbase.imports.reading import read_table
+from touchbase.imports.csv_rows import ENCODINGS, check_encoding
+from touchbase.imports.file_tasks import read_table
 from touchbase.imports.table import Row, TableLimits, UnreadableFile
 
-WORDS = some.text("abcdefghijklmnopqrstuvwxyzäöüß ", min_size=1, max_size=12).filter(lambda name: name == " ".join(name.split()) != "")
-CELLS = some.text(some.characters(codec="utf-8", exclude_characters="\0\x1f"), max_size=12)
+WORDS = st.text("abcdefghijklmnopqrstuvwxyzäöüß ", min_size=1, max_size=12).filter(lambda name: name == " ".join(name.split()) != "")
+CELLS = st.text(st.characters(codec="utf-8", exclude_characters="\0\x1f"), max_size=12)
 
 
 def written(rows: list[list[str]], delimiter: str = ",", quoting: int = csv.QUOTE_MINIMAL, end: str = "\r\n") -> str:
-    made = io.StringIO()
-    csv.writer(made, delimiter=delimiter, quoting=quoting, lineterminator=end).writerows(rows)  # type: ignore[arg-type]
-    return made.getvalue()
+    created = io.StringIO()
+    csv.writer(created, delimiter=delimiter, quoting=quoting, lineterminator=end).writerows(rows)  # type: ignore[arg-type]
+    return created.getvalue()
 
 
 def file(text: str, encoding: str = "utf-8") -> io.BytesIO:
@@ -37,19 +37,19 @@ def has_formula_mark(rows: list[list[str]]) -> bool:
     return any(cell.lstrip("'")[:1] in set("=+-@\t\r") and cell.startswith("'") for row in rows for cell in row)
 
 
-@some.composite
-def tables(draw: some.DrawFn) -> tuple[list[str], list[list[str]]]:
-    header = draw(some.lists(WORDS, min_size=1, max_size=6, unique=True))
-    row = some.lists(CELLS, min_size=len(header), max_size=len(header))
-    return header, draw(some.lists(row, max_size=8).filter(lambda rows: not has_formula_mark(rows)))
+@st.composite
+def tables(draw: st.DrawFn) -> tuple[list[str], list[list[str]]]:
+    header = draw(st.lists(WORDS, min_size=1, max_size=6, unique=True))
+    row = st.lists(CELLS, min_size=len(header), max_size=len(header))
+    return header, draw(st.lists(row, max_size=8).filter(lambda rows: not has_formula_mark(rows)))
 
 
 @given(
     tables(),
-    some.sampled_from(",;\t|"),
-    some.sampled_from([csv.QUOTE_MINIMAL, csv.QUOTE_ALL]),
-    some.sampled_from(["\r\n", "\n"]),
-    some.sampled_from(["utf-8", "utf-8-sig", "utf-16"]),
+    st.sampled_from(",;\t|"),
+    st.sampled_from([csv.QUOTE_MINIMAL, csv.QUOTE_ALL]),
+    st.sampled_from(["\r\n", "\n"]),
+    st.sampled_from(["utf-8", "utf-8-sig", "utf-16"]),
 )
 def test_read_csv__reads_what_csv_writes(
     table: tuple[list[str], list[list[str]]], delimiter: str, quoting: int, end: str, encoding: str
@@ -66,7 +66,7 @@ def test_read_csv__reads_what_csv_writes(
     assert list(read.rows) == [Row(number, row) for number, row in enumerate(rows, 2)]
 
 
-@given(tables(), some.characters(codec="utf-8", exclude_characters='\r\n"\0\ufeff ', exclude_categories=["Cs"]))
+@given(tables(), st.characters(codec="utf-8", exclude_characters='\r\n"\0\ufeff ', exclude_categories=["Cs"]))
 def test_read_csv__reads_any_stated_delimiter(table: tuple[list[str], list[list[str]]], delimiter: str) -> None:
     header, rows = table
 
@@ -178,7 +178,7 @@ def test_read_table__says_why_a_file_cannot_be_read(data: bytes, message: str) -
         list(read_table(io.BytesIO(data)).rows)
 
 
-@given(some.binary(max_size=300), some.sampled_from(["", "utf-8", "cp1252", "utf-16", "utf-32", "cp932", "utf-7", "gb18030", "euc_kr"]))
+@given(st.binary(max_size=300), st.sampled_from(["", "utf-8", "cp1252", "utf-16", "utf-32", "cp932", "utf-7", "gb18030", "euc_kr"]))
 def test_read_table__returns_rows_or_one_error_for_any_bytes(data: bytes, encoding: str) -> None:
     with suppress(UnreadableFile):
         list(read_table(io.BytesIO(data), encoding=encoding).rows)

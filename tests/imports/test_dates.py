@@ -8,12 +8,12 @@ from zoneinfo import ZoneInfo
 
 import pytest
 from hypothesis import given
-from hypothesis import strategies as some
+from hypothesis import strategies as st
 
 from touchbase.common.timestamps import SECOND, from_datetime, from_text, to_text
 from touchbase.imports.dates import DAY_FIRST, MONTH_FIRST, BadDate, parse_date, shown_order
 
-MOMENTS = some.datetimes(datetime(1930, 1, 1), datetime(2100, 1, 1)).map(lambda moment: moment.replace(microsecond=0))
+MOMENTS = st.datetimes(datetime(1930, 1, 1), datetime(2100, 1, 1)).map(lambda moment: moment.replace(microsecond=0))
 
 
 @pytest.mark.parametrize(
@@ -100,7 +100,7 @@ def test_parse_date__reads_times_without_a_zone_in_the_stated_one() -> None:
 
 @given(
     MOMENTS,
-    some.sampled_from(["%m/%d/%Y %H:%M:%S", "%d/%m/%Y %I:%M:%S %p", "%d.%m.%Y %H:%M:%S", "%B %d, %Y %H:%M:%S", "%d %b %Y %H:%M:%S"]),
+    st.sampled_from(["%m/%d/%Y %H:%M:%S", "%d/%m/%Y %I:%M:%S %p", "%d.%m.%Y %H:%M:%S", "%B %d, %Y %H:%M:%S", "%d %b %Y %H:%M:%S"]),
 )
 def test_parse_date__reads_any_time_in_any_format(moment: datetime, form: str) -> None:
     order = MONTH_FIRST if form.startswith("%m") else DAY_FIRST
@@ -115,14 +115,14 @@ def test_parse_date__reads_any_serial_number_of_a_spreadsheet(moment: datetime) 
     assert abs(parse_date(repr(serial)) - from_datetime(moment)) <= SECOND // 1000
 
 
-@given(some.datetimes(timezones=some.just(UTC)))
+@given(st.datetimes(timezones=st.just(UTC)))
 def test_parse_date__reads_what_touchbase_writes(moment: datetime) -> None:
     text = to_text(from_datetime(moment))
 
     assert parse_date(text) == from_text(text)
 
 
-@given(some.text(max_size=70), some.sampled_from(["", DAY_FIRST, MONTH_FIRST]))
+@given(st.text(max_size=70), st.sampled_from(["", DAY_FIRST, MONTH_FIRST]))
 def test_parse_date__returns_a_time_or_a_fault_for_any_text(text: str, order: str) -> None:
     with suppress(BadDate):  # no other error
         to_text(parse_date(text, order))

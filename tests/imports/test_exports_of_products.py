@@ -29,7 +29,7 @@ PEOPLE = {
 }
 
 
-async def whole(call: ApiClient, path: str) -> Any:
+async def all_records(call: ApiClient, path: str) -> Any:
     return (await call.get(f"/public/v2/{path}?limit=200")).json()["data"]
 
 
@@ -39,18 +39,18 @@ async def test_an_export__loses_no_person_company_or_opt_out(call: ApiClient, pr
     data = (FOLDER / f"{product}.csv").read_bytes()
 
     job = await finished(call, await upload(call, data, start="true"))
-    before = [await whole(call, path) for path in ("contacts", "companies", "suppressions")]
+    before = [await all_records(call, path) for path in ("contacts", "companies", "suppressions")]
     call.clock.move(60)
     again = await finished(call, await upload(call, data, start="true"))
 
     counts, second = job["progress"], again["progress"]
     assert job["state"] == again["state"] == "succeeded"
-    assert [len(each) for each in before[:2]] == [people, companies]
+    assert [len(item) for item in before[:2]] == [people, companies]
     assert (counts["rows"], counts["created"], counts["opt_outs_taken"], counts["cells_left_out"]) == (rows, people, opt_outs, cells)
     assert counts["invalid"] + counts["not_a_row"] == others
     assert sum(counts[name] for name in ROWS) == rows
     assert (second["unchanged"], second["opt_outs_taken"]) == (people, 0)
-    assert [await whole(call, path) for path in ("contacts", "companies", "suppressions")] == before
+    assert [await all_records(call, path) for path in ("contacts", "companies", "suppressions")] == before
 
 
 @pytest.mark.parametrize("product", PEOPLE)
@@ -69,11 +69,11 @@ async def test_a_table_of_companies_without_domains__gets_in(call: ApiClient) ->
 
     job = await finished(call, await upload(call, data, path="companies/imports", start="true"))
 
-    found = await whole(call, "companies")
+    result = await all_records(call, "companies")
     assert {name: count for name, count in job["progress"].items() if count} == {
         "created": 2, "duplicate_in_file": 1, "not_a_row": 1, "rows": 4, "percent": 100,
     }  # fmt: skip
-    assert [(each["domain"], each["name"]) for each in found] == [("", "Acme Inc"), ("", "Beta")]
+    assert [(item["domain"], item["name"]) for item in result] == [("", "Acme Inc"), ("", "Beta")]
 
 
 async def test_an_export_of_hubspot__takes_what_its_columns_say(call: ApiClient) -> None:

@@ -18,10 +18,9 @@ from touchbase.clients.models import Client, ClientSettings
 from touchbase.errors import RateLimited
 from touchbase.imports import file_tasks, preview
 from touchbase.imports.columns import Mapping
-from touchbase.imports.file_tasks import RowSource
+from touchbase.imports.file_tasks import RowSource, read_table
 from touchbase.imports.job import ImportSettings
 from touchbase.imports.preview import PreviewRequest, Previews
-from touchbase.imports.reading import read_table
 from touchbase.imports.table import TableLimits, UnreadableFile
 from touchbase.jobs.runner import JobRun
 from touchbase.sandbox.pool import Sandbox
@@ -107,13 +106,13 @@ async def test_upload__that_takes_too_much_memory_is_a_422_and_the_server_goes_o
 
     refused = await call("POST", "/public/v2/contacts/imports", raw=one_text_in_each_cell(3_000, 100_000))
     job = (await call.get("/public/v2/jobs")).json()["data"][0]
-    seen = await upload(call, b"email\njane@example.com\n")
+    observed = await upload(call, b"email\njane@example.com\n")
 
     assert (refused.status, refused.problem["errors"][0]["code"]) == (422, "too_costly")
     assert "reading it took more memory than the limit (256 MiB); split the file" in refused.problem["detail"]
     assert job["state"] == "failed"
     assert "reading it took more memory than the limit (256 MiB); split the file" in job["error"]
-    assert seen["preview"]["header"] == ["email"]
+    assert observed["preview"]["header"] == ["email"]
     sandbox.close()
 
 

@@ -34,7 +34,7 @@ async def test_dates__are_events_of_the_timeline_with_the_source_import(call: Ap
         "first_campaign_email_sent": "2026-05-01T10:00:00Z", "last_campaign_email_sent": "2026-06-01T10:00:00Z",
         "last_reply_received": "2026-06-02T08:00:00Z",
     }  # fmt: skip
-    assert [(each["event"], each["occurred_at"], each["tool"]) for each in timeline] == [
+    assert [(item["event"], item["occurred_at"], item["tool"]) for item in timeline] == [
         ("contact.created", "2026-11-20T09:30:00Z", "api"),
         ("email_replied", "2026-06-02T08:00:00Z", "import"),
         ("email_sent", "2026-06-01T10:00:00Z", "import"),
@@ -73,9 +73,9 @@ async def test_dates_in_any_order_of_files__give_equal_contacts(call: ApiClient)
         for name in order:
             assert await imported(call, f"email,{name}\np{number}@example.com,{facts[name]}\n".encode()) in ({"created": 1}, {"updated": 1})
 
-    found = [derived(each) for each in await contacts(call)]
-    assert len(found) == 6
-    assert all(each == found[0] for each in found), found
+    results = [derived(contact) for contact in await contacts(call)]
+    assert len(results) == 6
+    assert all(item == results[0] for item in results), results
 
 
 async def test_a_status_that_the_client_has_not__is_left_out_and_the_dates_count(call: ApiClient) -> None:

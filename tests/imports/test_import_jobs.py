@@ -83,7 +83,7 @@ async def test_mode__create_leaves_existing_contacts_and_update_creates_none(cal
     changed = b"email,first_name\njane@example.com,Jenny\nnew@example.com,Nora\n"
 
     created = await imported(call, changed, mode="create")
-    after_creation = [each["first_name"] for each in await contacts(call)]
+    after_creation = [contact["first_name"] for contact in await contacts(call)]
     job = await finished(call, await upload(call, changed.replace(b"new@", b"unknown@"), start="true", mode="update"))
 
     assert (created, after_creation) == ({"created": 1, "unchanged": 1}, ["Jane", "Joe", "Nora"])
@@ -91,7 +91,7 @@ async def test_mode__create_leaves_existing_contacts_and_update_creates_none(cal
     assert [row["reason"] for row in await bad_rows(call, job)] == [
         "no contact has this email or linkedin_url or external_id, and mode=update creates none"
     ]
-    assert [each["first_name"] for each in await contacts(call)] == ["Jenny", "Joe", "Nora"]
+    assert [contact["first_name"] for contact in await contacts(call)] == ["Jenny", "Joe", "Nora"]
 
 
 async def test_match__finds_by_this_field_only(call: ApiClient) -> None:
@@ -122,19 +122,19 @@ async def test_match__names_what_a_row_lacks(call: ApiClient, match: str, row: b
 @pytest.mark.parametrize("match", ["", "email", "linkedin_url"])
 async def test_row__with_the_profile_of_a_contact_with_another_address_is_another_person(call: ApiClient, match: str) -> None:
     await imported(call, b"email,linkedin_url\njane@example.com,linkedin.com/in/jane\n")
-    other = b"email,linkedin_url\njane@new.example,linkedin.com/in/jane\n"
+    second = b"email,linkedin_url\njane@new.example,linkedin.com/in/jane\n"
     options = {"match": match} if match else {}
 
-    tested = await finished(call, await upload(call, other, start="true", dry_run="true", **options))
-    job = await finished(call, await upload(call, other, start="true", **options))
-    again = await finished(call, await upload(call, other, start="true", **options))
+    tested = await finished(call, await upload(call, second, start="true", dry_run="true", **options))
+    job = await finished(call, await upload(call, second, start="true", **options))
+    again = await finished(call, await upload(call, second, start="true", **options))
 
     assert counts(tested) == counts(job) == {"created": 1, "cells_left_out": 1}
     assert counts(again) == {"unchanged": 1, "cells_left_out": 1}
     assert [line[1:] for line in await report(call, job)][-1] == (
         "cells_left_out", "linkedin_url", "linkedin.com/in/jane", "contact 1 has it, and another address"
     )  # fmt: skip
-    assert [(each["email"], each.get("linkedin_url")) for each in await contacts(call)] == [
+    assert [(contact["email"], contact.get("linkedin_url")) for contact in await contacts(call)] == [
         ("jane@example.com", "linkedin.com/in/jane"), ("jane@new.example", None),
     ]  # fmt: skip
 
@@ -143,9 +143,9 @@ async def test_dry_run__counts_and_writes_nothing(call: ApiClient) -> None:
     await imported(call, b"email,first_name\njane@example.com,Jane\n")
     before = (await call.get("/public/v2/contacts")).body
 
-    told = await imported(call, b"email,first_name\njane@example.com,Janet\nnew@example.com,N\nbad,B\n", dry_run="true")
+    reported = await imported(call, b"email,first_name\njane@example.com,Janet\nnew@example.com,N\nbad,B\n", dry_run="true")
 
-    assert told == {"created": 1, "updated": 1, "invalid": 1}
+    assert reported == {"created": 1, "updated": 1, "invalid": 1}
     assert (await call.get("/public/v2/contacts")).body == before
 
 
@@ -157,9 +157,9 @@ async def test_companies_of_contacts__are_created_once_and_linked(call: ApiClien
     second = await imported(call, file)
 
     companies = (await call.get("/public/v2/companies")).json()["data"]
-    linked = [each.get("company_id") for each in await contacts(call)]
+    linked = [contact.get("company_id") for contact in await contacts(call)]
     assert (first, second) == ({"created": 3}, {"unchanged": 3})
-    assert [(each["domain"], each.get("name")) for each in companies] == [("y.example", "Y"), ("x.example", "X")]
+    assert [(company["domain"], company.get("name")) for company in companies] == [("y.example", "Y"), ("x.example", "X")]
     assert linked == [companies[1]["id"], companies[1]["id"], None]
 
 
@@ -189,7 +189,7 @@ async def test_previews__are_limited_for_each_client_until_they_are_started_or_c
 
     assert (refused.status, refused.problem["code"]) == (409, "conflict")
     assert "at most 2" in refused.problem["detail"]
-    assert [each.status for each in (theirs, started, cancelled, room)] == [201, 201, 200, 201]
+    assert [item.status for item in (theirs, started, cancelled, room)] == [201, 201, 200, 201]
 
 
 async def test_a_list_of_a_report__is_that_of_a_count(call: ApiClient) -> None:

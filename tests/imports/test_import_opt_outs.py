@@ -11,8 +11,8 @@ FILE = b"email,linkedin_url,Email Opt Out\nann@x.co,linkedin.com/in/ann,true\nbo
 
 
 async def listed(call: ApiClient) -> list[tuple[str, str, str]]:
-    found: list[dict[str, Any]] = (await call.get("/public/v2/suppressions")).json()["data"]
-    return sorted((each["value"], each["reason"], each["source"]) for each in found)
+    suppressions: list[dict[str, Any]] = (await call.get("/public/v2/suppressions")).json()["data"]
+    return sorted((suppression["value"], suppression["reason"], suppression["source"]) for suppression in suppressions)
 
 
 async def test_a_column_of_opt_outs__puts_people_on_the_list_by_all_their_addresses(call: ApiClient) -> None:
@@ -73,7 +73,10 @@ async def test_a_status_of_a_file__does_not_lift_an_opt_out(call: ApiClient) -> 
     job = await finished(call, await upload(call, b"email,Status,first_name\nann@x.co,active,Ann\nbob@x.co,active,Bob\n", start="true"))
 
     assert counts(job) == {"updated": 2, "kept_opt_outs": 2, "suppressed": 2}
-    assert [(each["first_name"], each["contact_status"]) for each in await contacts(call)] == [("Ann", "do_not_contact"), ("Bob", "active")]
+    assert [(contact["first_name"], contact["contact_status"]) for contact in await contacts(call)] == [
+        ("Ann", "do_not_contact"),
+        ("Bob", "active"),
+    ]
     assert await listed(call) == [("ann@x.co", "status", "api"), ("bob@x.co", "unsubscribed", "api")]
 
 

@@ -75,8 +75,8 @@ class Interrupted:
         """Run until the first checkpoint."""
         step = run.step
 
-        async def stepped(*given: Any) -> list[Any]:
-            results = await step(*given)
+        async def stepped(*value: Any) -> list[Any]:
+            results = await step(*value)
             await self.end(run)
             return results
 
@@ -110,7 +110,7 @@ async def test_a_worker_that_ends_after_each_checkpoint__does_every_row_once(
     interrupted = Interrupted(ImportKind("contact", "contacts.import"), end)
 
     runs = 0
-    while (found := (await call.get(f"/public/v2/jobs/{job['id']}")).json())["state"] in ("queued", "running"):
+    while (body := (await call.get(f"/public/v2/jobs/{job['id']}")).json())["state"] in ("queued", "running"):
         runs += 1
         try:
             await worker(call, [interrupted]).drain()
@@ -120,8 +120,8 @@ async def test_a_worker_that_ends_after_each_checkpoint__does_every_row_once(
         call.clock.now += 10 * SECOND
 
     assert runs == 5, "one for each checkpoint, and one that finds the end"
-    assert found["state"] == "succeeded"
-    assert counts(found) == {"created": 960, "duplicate_in_file": 20, "invalid": 20}
+    assert body["state"] == "succeeded"
+    assert counts(body) == {"created": 960, "duplicate_in_file": 20, "invalid": 20}
     assert {row["row"] for row in await bad_rows(call, job)} == wrong
     assert await number_of_contacts(call) == 960
 
@@ -164,9 +164,9 @@ async def test_several_workers__share_the_jobs_and_do_each_once(call: ApiClient)
 
     taken = await asyncio.gather(*(worker(call).drain() for _ in range(3)))
 
-    found = [(await call.get(f"/public/v2/jobs/{job['id']}")).json() for job in jobs]
+    results = [(await call.get(f"/public/v2/jobs/{job['id']}")).json() for job in jobs]
     assert sum(taken) == 4
-    assert [(each["state"], counts(each)["created"]) for each in found] == [("succeeded", 384)] * 4
+    assert [(item["state"], counts(item)["created"]) for item in results] == [("succeeded", 384)] * 4
 
 
 async def test_a_step_of_another_worker__is_refused_as_a_whole(call: ApiClient) -> None:

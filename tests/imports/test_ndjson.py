@@ -8,24 +8,24 @@ import tracemalloc
 
 import pytest
 from hypothesis import given
-from hypothesis import strategies as some
+from hypothesis import strategies as st
 
-from touchbase.imports.reading import read_table
+from touchbase.imports.file_tasks import read_table
 from touchbase.imports.table import Row, TableLimits, UnreadableFile
 
-TEXT = some.text(some.characters(codec="utf-8"))
+TEXT = st.text(st.characters(codec="utf-8"))
 
 
 def file(*lines: str | dict[str, object]) -> io.BytesIO:
-    return io.BytesIO("".join(f"{each if isinstance(each, str) else json.dumps(each)}\n" for each in lines).encode())
+    return io.BytesIO("".join(f"{line if isinstance(line, str) else json.dumps(line)}\n" for line in lines).encode())
 
 
-@given(some.lists(some.dictionaries(TEXT, TEXT, min_size=1), min_size=1))
+@given(st.lists(st.dictionaries(TEXT, TEXT, min_size=1), min_size=1))
 def test_read_ndjson__reads_any_objects_of_texts(objects: list[dict[str, str]]) -> None:
     read = read_table(file(*objects))  # type: ignore[arg-type]
 
     rows = [{name: cell for name, cell in zip(read.header, row.cells, strict=True) if cell} for row in read.rows]
-    assert rows == [{name: cell for name, cell in each.items() if cell} for each in objects]
+    assert rows == [{name: cell for name, cell in item.items() if cell} for item in objects]
 
 
 def test_read_ndjson__has_a_column_for_each_member_of_any_line() -> None:
@@ -79,9 +79,9 @@ def test_read_ndjson__ignores_a_byte_order_mark() -> None:
 
 def test_read_ndjson__needs_no_more_memory_for_more_rows() -> None:
     def peak(rows: int) -> int:
-        made = io.BytesIO(b'{"email": "jane@example.com"}\n' * rows)
+        created = io.BytesIO(b'{"email": "jane@example.com"}\n' * rows)
         tracemalloc.start()
-        assert sum(1 for _ in read_table(made, TableLimits()).rows) == rows
+        assert sum(1 for _ in read_table(created, TableLimits()).rows) == rows
         top = tracemalloc.get_traced_memory()[1]
         tracemalloc.stop()
         return top

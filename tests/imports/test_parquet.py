@@ -13,7 +13,7 @@ from uuid import UUID
 import pyarrow as pa
 import pytest
 from hypothesis import given
-from hypothesis import strategies as some
+from hypothesis import strategies as st
 from pyarrow import parquet
 from tests.asgi_client import ApiClient
 from tests.imports.jobs import bad_rows, contacts, counts, finished, upload
@@ -21,9 +21,8 @@ from tests.imports.jobs import bad_rows, contacts, counts, finished, upload
 from touchbase.clients.models import Client, ClientSettings
 from touchbase.imports import parquet_rows
 from touchbase.imports.columns import Mapping
-from touchbase.imports.file_tasks import RowSource
+from touchbase.imports.file_tasks import RowSource, read_table
 from touchbase.imports.job import ImportSettings
-from touchbase.imports.reading import read_table
 from touchbase.imports.table import Row, TableLimits, UnreadableFile
 
 NOON = datetime(2026, 11, 26, 12, 0, 0, 500_000)
@@ -115,11 +114,11 @@ def test_read_parquet__bounds_columns_rows_and_their_characters() -> None:
 
 
 def test_read_parquet__of_damaged_bytes_is_an_error_or_rows() -> None:
-    whole = {compression: mixed(5, compression=compression) for compression in ("none", "snappy", "zstd")}
+    full = {compression: mixed(5, compression=compression) for compression in ("none", "snappy", "zstd")}
 
-    @given(some.sampled_from(sorted(whole)), some.lists(some.tuples(some.floats(0, 1), some.integers(0, 255)), min_size=1, max_size=6))
+    @given(st.sampled_from(sorted(full)), st.lists(st.tuples(st.floats(0, 1), st.integers(0, 255)), min_size=1, max_size=6))
     def damaged(compression: str, changes: list[tuple[float, int]]) -> None:
-        data = bytearray(whole[compression])
+        data = bytearray(full[compression])
         for place, byte in changes:
             data[4 + int(place * (len(data) - 5))] = byte
         try:
@@ -128,7 +127,7 @@ def test_read_parquet__of_damaged_bytes_is_an_error_or_rows() -> None:
             return
 
     damaged()
-    for cut in (b"PAR1", b"PAR1PAR1", whole["none"][:-9], b"PAR1" + b"\xff" * 60 + b"PARE"):
+    for cut in (b"PAR1", b"PAR1PAR1", full["none"][:-9], b"PAR1" + b"\xff" * 60 + b"PARE"):
         with pytest.raises(UnreadableFile, match="damaged or encrypted"):
             read_table(io.BytesIO(cut))
 
@@ -166,11 +165,11 @@ async def test_import__of_a_parquet_file_previews_imports_and_counts(call: ApiCl
     monkeypatch.setattr(parquet_rows, "BATCH", 2)
     data = written(LEADS).getvalue()
 
-    seen = await upload(call, data)
-    assert seen["preview"]["format"] == "parquet"
-    assert seen["preview"]["rows"][0] == ["jane@example.com", "Jane", "x.example", "2026-05-01T10:00:00Z", "12"]
-    assert (await call.post(f"/public/v2/jobs/{seen['id']}/start", {})).status == 200
-    job = await finished(call, seen)
+    observed = await upload(call, data)
+    assert observed["preview"]["format"] == "parquet"
+    assert observed["preview"]["rows"][0] == ["jane@example.com", "Jane", "x.example", "2026-05-01T10:00:00Z", "12"]
+    assert (await call.post(f"/public/v2/jobs/{observed['id']}/start", {})).status == 200
+    job = await finished(call, observed)
     again = await finished(call, await upload(call, data, start="true"))
 
     assert counts(job) == {"created": 2, "duplicate_in_file": 1, "invalid": 1}

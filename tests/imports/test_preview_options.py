@@ -34,7 +34,7 @@ async def test_preview__offers_to_join_statuses_and_a_start_may_refuse(sqlite_ca
         {"status": "contacted", "spellings": {"Contacted": 1, "contacted": 1}},
         {"status": "Follow up", "spellings": {"FOLLOW UP": 1}},
     ]
-    assert [each["contact_status"] for each in await contacts(sqlite_call)][1:] == ["contacted", "contacted", "Follow up", "Cold"]
+    assert [contact["contact_status"] for contact in await contacts(sqlite_call)][1:] == ["contacted", "contacted", "Follow up", "Cold"]
 
 
 async def test_preview__asks_which_column_is_the_status(sqlite_call: ApiClient) -> None:
@@ -81,7 +81,7 @@ async def test_read_again__asks_and_checks_by_the_stated_mapping(sqlite_call: Ap
     assert (shown["mapping"]["columns"], shown["mapping"]["day_order"]) == (columns, "day_first")
     assert shown["statuses"] == [{"status": "Cold", "spellings": {"Cold": 1, "cold": 2}}]
     assert (shown["dates"][0]["column"], shown["checked"]["cells_left_out"]) == ("Seen", 0)
-    assert [each["pointer"] for each in wrong.problem["errors"]] == ["/mapping/columns/Seen"]
+    assert [error["pointer"] for error in wrong.problem["errors"]] == ["/mapping/columns/Seen"]
     assert "the column 'Seen' cannot become 'emial'" in wrong.problem["detail"]
     assert started.json()["settings"]["mapping"]["day_order"] == "day_first"
 

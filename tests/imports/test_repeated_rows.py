@@ -71,7 +71,7 @@ async def test_profile_of_an_earlier_row_with_another_address__is_listed_and_lef
         ("5", "cells_left_out", "linkedin_url", "linkedin.com/in/bob"),
         ("6", "cells_left_out", "linkedin_url", "linkedin.com/in/ann"),
     ]
-    assert [(each["email"], each.get("linkedin_url")) for each in await contacts(call)] == [
+    assert [(contact["email"], contact.get("linkedin_url")) for contact in await contacts(call)] == [
         ("ann@x.co", "linkedin.com/in/ann"), ("ann@home.net", None), ("bob@x.co", None),
     ]  # fmt: skip
 
@@ -98,7 +98,7 @@ async def test_mode_create__fills_the_blanks_of_the_contacts_that_it_created(cal
     )
 
     assert counted == {"created": 1, "unchanged": 1, "duplicate_in_file": 2}
-    assert [(each["first_name"], each["last_name"]) for each in await contacts(call)] == [("Old", ""), ("New", "Lee")]
+    assert [(contact["first_name"], contact["last_name"]) for contact in await contacts(call)] == [("Old", ""), ("New", "Lee")]
 
 
 async def test_a_dry_run__counts_repeated_rows_as_the_import_does(call: ApiClient) -> None:

@@ -8,13 +8,13 @@ import sys
 
 import msgspec
 from hypothesis import given
-from hypothesis import strategies as some
+from hypothesis import strategies as st
 
 from touchbase.clients.models import Client, ClientSettings
 from touchbase.imports.columns import Mapping
 from touchbase.imports.duplicates import SeenKeys, keys_of
+from touchbase.imports.file_tasks import read_table
 from touchbase.imports.guessing import guess
-from touchbase.imports.reading import read_table
 from touchbase.imports.report import BadRows, Report
 from touchbase.imports.rows import RowChecker, ValidRow
 from touchbase.imports.table import Row
@@ -29,41 +29,43 @@ def command(**fields: str):  # type: ignore[no-untyped-def]
 
 
 def test_seen_keys__finds_a_record_by_either_address_in_its_normal_form() -> None:
-    seen = SeenKeys()
+    observed = SeenKeys()
 
-    assert seen.first_row(keys_of(command(email="Jane@X.co", linkedin_url="https://www.linkedin.com/in/jane/")), 2) is None
-    assert seen.first_row(keys_of(command(email="jane@x.co")), 3) == 2
-    assert seen.first_row(keys_of(command(email="joe@x.co", linkedin_url="linkedin.com/in/Jane")), 4) == 2
-    assert seen.first_row(keys_of(command(email="joe@x.co")), 5) is None
+    assert observed.first_row(keys_of(command(email="Jane@X.co", linkedin_url="https://www.linkedin.com/in/jane/")), 2) is None
+    assert observed.first_row(keys_of(command(email="jane@x.co")), 3) == 2
+    assert observed.first_row(keys_of(command(email="joe@x.co", linkedin_url="linkedin.com/in/Jane")), 4) == 2
+    assert observed.first_row(keys_of(command(email="joe@x.co")), 5) is None
 
 
 def test_seen_keys__finds_a_company_by_its_domain() -> None:
-    seen = SeenKeys()
+    observed = SeenKeys()
 
-    assert [seen.first_row(keys_of(command(domain=domain)), row) for row, domain in enumerate(["x.co", "https://www.X.co", "y.co"], 2)] == [
+    assert [
+        observed.first_row(keys_of(command(domain=domain)), row) for row, domain in enumerate(["x.co", "https://www.X.co", "y.co"], 2)
+    ] == [
         None,
         2,
         None,
     ]
 
 
-@given(some.lists(some.lists(some.sampled_from("abcdefgh"), max_size=3)))
+@given(st.lists(st.lists(st.sampled_from("abcdefgh"), max_size=3)))
 def test_seen_keys__is_a_map_of_first_rows(rows: list[list[str]]) -> None:
-    seen, model = SeenKeys(), dict[str, int]()
+    observed, model = SeenKeys(), dict[str, int]()
 
     for number, keys in enumerate(rows, 2):
         expected = next((model[key] for key in keys if key in model), None)
         if expected is None:
             model |= dict.fromkeys(keys, number)
-        assert seen.first_row(keys, number) == expected
+        assert observed.first_row(keys, number) == expected
 
 
 def test_seen_keys__remembers_all_rows_of_a_large_file_in_little_memory() -> None:
-    seen = SeenKeys()
+    observed = SeenKeys()
 
-    assert [seen.first_row([f"email:{number}@x.co"], number) for number in range(2, 100_002)].count(None) == 100_000
-    assert [seen.first_row([f"email:{number}@x.co"], 7) for number in range(2, 100_002)] == list(range(2, 100_002))
-    assert sys.getsizeof(seen._hashes) + sys.getsizeof(seen._rows) < 50 * 100_000
+    assert [observed.first_row([f"email:{number}@x.co"], number) for number in range(2, 100_002)].count(None) == 100_000
+    assert [observed.first_row([f"email:{number}@x.co"], 7) for number in range(2, 100_002)] == list(range(2, 100_002))
+    assert sys.getsizeof(observed._hashes) + sys.getsizeof(observed._rows) < 50 * 100_000
 
 
 def test_report__counts_each_row_once_and_can_be_stored() -> None:
@@ -77,10 +79,10 @@ def test_report__counts_each_row_once_and_can_be_stored() -> None:
     assert msgspec.json.decode(msgspec.json.encode(report), type=Report) == report
 
 
-TEXT = some.text(some.characters(codec="utf-8", exclude_characters="\0"), max_size=8)
+TEXT = st.text(st.characters(codec="utf-8", exclude_characters="\0"), max_size=8)
 
 
-@given(some.lists(some.lists(TEXT, min_size=2, max_size=2)))
+@given(st.lists(st.lists(TEXT, min_size=2, max_size=2)))
 def test_bad_rows__have_the_original_cells_and_can_be_imported_again(rows: list[list[str]]) -> None:
     file = io.StringIO(newline="")
     bad = BadRows(file, ["Mail", "Town"])

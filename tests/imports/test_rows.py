@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 import pytest
 from hypothesis import assume, example, given
-from hypothesis import strategies as some
+from hypothesis import strategies as st
 
 from touchbase.clients.models import Client, ClientSettings, FieldType, StatusSet
 from touchbase.common import field_limits
@@ -82,26 +82,26 @@ def test_faults_of_a_row__are_listed_up_to_fifty_and_then_counted() -> None:
         assert checked.reason.endswith(more)
 
 
-TEXT = some.one_of(
-    some.text(max_size=30),
-    some.sampled_from(["", "  ", "x" * 201, "a\0b", "ä" * 200, "y" * 10_001, "z" * 2_001]),
+TEXT = st.one_of(
+    st.text(max_size=30),
+    st.sampled_from(["", "  ", "x" * 201, "a\0b", "ä" * 200, "y" * 10_001, "z" * 2_001]),
 )
-EMAILS = some.one_of(some.emails(), TEXT, some.sampled_from(["Jane@Example.COM ", "n/a", "jane@", "jané@exämple.com", f"{'j' * 260}@x.co"]))
-DOMAINS = some.one_of(
-    some.from_regex(r"[a-z0-9]{1,9}\.[a-z]{1,4}", fullmatch=True),
+EMAILS = st.one_of(st.emails(), TEXT, st.sampled_from(["Jane@Example.COM ", "n/a", "jane@", "jané@exämple.com", f"{'j' * 260}@x.co"]))
+DOMAINS = st.one_of(
+    st.from_regex(r"[a-z0-9]{1,9}\.[a-z]{1,4}", fullmatch=True),
     TEXT,
-    some.sampled_from(["https://www.Example.com/x?y", "jane@x.co", "not a domain", "münchen.de"]),
+    st.sampled_from(["https://www.Example.com/x?y", "jane@x.co", "not a domain", "münchen.de"]),
 )
-LINKEDIN = some.one_of(TEXT, some.sampled_from(["https://www.linkedin.com/in/Jane-Doe/", "n/a", "linkedin.com/in/x?y=1"]))
-STATUSES = some.one_of(some.sampled_from(["new", "won", " won ", "", "lost"]), TEXT)
-CONTACT_CELLS = some.fixed_dictionaries(
+LINKEDIN = st.one_of(TEXT, st.sampled_from(["https://www.linkedin.com/in/Jane-Doe/", "n/a", "linkedin.com/in/x?y=1"]))
+STATUSES = st.one_of(st.sampled_from(["new", "won", " won ", "", "lost"]), TEXT)
+CONTACT_CELLS = st.fixed_dictionaries(
     {
         "email": EMAILS, "linkedin_url": LINKEDIN, "first_name": TEXT, "last_name": TEXT, "origin": TEXT, "contact_status": STATUSES,
-        "cf.Seats": some.one_of(TEXT, some.sampled_from(["12", "-3.5", "many"])), "cf.Plan": some.sampled_from(["free", "gold", ""]),
+        "cf.Seats": st.one_of(TEXT, st.sampled_from(["12", "-3.5", "many"])), "cf.Plan": st.sampled_from(["free", "gold", ""]),
         "cf.Other": TEXT,
     }
 )  # fmt: skip
-COMPANY_CELLS = some.fixed_dictionaries({"domain": DOMAINS, "name": TEXT, "company_status": TEXT, "cf.Size": TEXT, "cf.Other": TEXT})
+COMPANY_CELLS = st.fixed_dictionaries({"domain": DOMAINS, "name": TEXT, "company_status": TEXT, "cf.Size": TEXT, "cf.Other": TEXT})
 
 
 def by_api(record: str, values: dict[str, str], client: Client) -> Creation[Any] | set[str]:
@@ -117,14 +117,14 @@ def by_api(record: str, values: dict[str, str], client: Client) -> Creation[Any]
     make: Any = partial(creation_of, CONTACT_TYPE if record == "contact" else COMPANY_TYPE)
     try:
         struct = read_struct(body, msgspec.json.Decoder(wanted), wanted, lambda partly: make(partly, client, AT))
-        made: Creation[Any] = make(struct, client, AT, "update")
-        return made
+        creation: Creation[Any] = make(struct, client, AT, "update")
+        return creation
     except Invalid as invalid:
-        found = set()
+        result = set()
         for fault in invalid.faults:
-            name, _, rest = fault.pointer[1:].partition("/")
-            found.add(f"cf.{custom[int(rest.partition('/')[0])]['field_name']}" if rest else name)
-        return found
+            name, _, remaining = fault.pointer[1:].partition("/")
+            result.add(f"cf.{custom[int(remaining.partition('/')[0])]['field_name']}" if remaining else name)
+        return result
 
 
 def by_import(record: Any, values: dict[str, str], client: Client) -> Creation[Any] | set[str]:
@@ -137,7 +137,7 @@ def by_import(record: Any, values: dict[str, str], client: Client) -> Creation[A
     return {cell.column for cell in checker.left_out} or checked.creation
 
 
-@given(CONTACT_CELLS.filter(lambda values: "".join(values.values()).strip()), some.sampled_from([CLIENT, OPEN]))
+@given(CONTACT_CELLS.filter(lambda values: "".join(values.values()).strip()), st.sampled_from([CLIENT, OPEN]))
 @example({"email": "x" * 300, "cf.A": "a\0b", "cf.Seats": "many"}, CLIENT)
 def test_check__makes_of_any_contact_what_the_api_makes_or_leaves_out_its_bad_cells(values: dict[str, str], client: Client) -> None:
     url = values.get("linkedin_url", "").strip()
@@ -147,14 +147,14 @@ def test_check__makes_of_any_contact_what_the_api_makes_or_leaves_out_its_bad_ce
     assert by_import("contact", values, client) == by_api("contact", values, client)
 
 
-@given(COMPANY_CELLS.filter(lambda values: "".join(values.values()).strip()), some.sampled_from([CLIENT, OPEN]))
+@given(COMPANY_CELLS.filter(lambda values: "".join(values.values()).strip()), st.sampled_from([CLIENT, OPEN]))
 def test_check__makes_of_any_company_what_the_api_makes_or_leaves_out_its_bad_cells(values: dict[str, str], client: Client) -> None:
     assume(values["domain"].strip() and not any(value.strip() in NOTHING for value in values.values()))
 
-    made, expected = by_import("company", values, client), by_api("company", values, client)
+    created, expected = by_import("company", values, client), by_api("company", values, client)
 
     # Without a domain and a name its other cells do not matter.
-    assert made - {""} <= expected if isinstance(made, set) and isinstance(expected, set) else made == expected
+    assert created - {""} <= expected if isinstance(created, set) and isinstance(expected, set) else created == expected
 
 
 @pytest.mark.parametrize("url", ["https://www.linkedin.com/company/acme", "@jane-doe", "linkedin.com/in/null"])
@@ -223,14 +223,14 @@ def test_check__refuses_more_cells_than_columns_and_fills_up_fewer() -> None:
 def test_check__makes_the_company_of_a_contact() -> None:
     columns = {"Mail": "email", "Web": "company.domain", "Firm": "company.name", "Size": "company.cf.Size"}
 
-    made = valid(columns, "jane@x.co", "https://www.X.co/about", " X Ltd ", "12")
+    created = valid(columns, "jane@x.co", "https://www.X.co/about", " X Ltd ", "12")
     without = valid(columns, "jane@x.co", "", "X Ltd", "")
     nothing = valid(columns, "jane@x.co", "", "", "")
     page = valid(columns, "jane@x.co", "https://linkedin.com/company/x", "X Ltd", "")
 
-    assert made.company is not None
-    assert (made.company.record.domain, made.company.record.name, made.company.custom) == ("x.co", "X Ltd", [("Size", "12")])
-    assert (made.company.on_duplicate, made.notice) == ("return", "")
+    assert created.company is not None
+    assert (created.company.record.domain, created.company.record.name, created.company.custom) == ("x.co", "X Ltd", [("Size", "12")])
+    assert (created.company.on_duplicate, created.notice) == ("return", "")
     for row in (without, page):
         assert row.company is not None
         assert (row.company.record.domain, row.company.record.name) == ("", "X Ltd")
@@ -257,9 +257,9 @@ def test_check__tells_companies_apart_by_all_their_cells() -> None:
 def test_check__reads_dates_of_a_contact() -> None:
     columns = {"Mail": "email", "First": "first_campaign_email_sent", "Last": "last_campaign_email_sent", "Reply": "last_reply_received"}
 
-    made = valid(columns, "j@x.co", "2026-11-01", "11/20/2026 14:03", " ", day_order="month_first", time_zone="Europe/Berlin")
+    created = valid(columns, "j@x.co", "2026-11-01", "11/20/2026 14:03", " ", day_order="month_first", time_zone="Europe/Berlin")
 
-    assert made.dates == {
+    assert created.dates == {
         "first_campaign_email_sent": from_text("2026-10-31T23:00:00Z"),
         "last_campaign_email_sent": from_text("2026-11-20T13:03:00Z"),
     }
@@ -280,9 +280,9 @@ def test_check__leaves_out_dates_that_cannot_be() -> None:
     ("text", "value"), [("11/12/2026", "2026-12-11"), ("46351.5", "2026-11-25"), ("2026-11-25 00:00:00", "2026-11-25")]
 )
 def test_check__writes_a_declared_date_as_the_api_wants_it(text: str, value: str) -> None:
-    made = valid({"Mail": "email", "Since": "cf.Since"}, "j@x.co", text, client=CLIENT, day_order="day_first")
+    created = valid({"Mail": "email", "Since": "cf.Since"}, "j@x.co", text, client=CLIENT, day_order="day_first")
 
-    assert made.creation.custom == [("Since", value)]
+    assert created.creation.custom == [("Since", value)]
     assert left_out({"Mail": "email", "Since": "cf.Since"}, "j@x.co", "soon", client=CLIENT) == [("Since", "soon")]
 
 

@@ -28,7 +28,7 @@ async def test_rows__are_imported_and_counted_by_each_address(call: ApiClient) -
     stored = await contacts(call)
     assert first == {"created": 5, "duplicate_in_file": 1, "invalid": 1, "suppressed": 4}
     assert again == {"unchanged": 5, "duplicate_in_file": 1, "invalid": 1, "suppressed": 4}
-    looked_up = [(await call.get(f"/public/v2/contacts/{each['id']}/suppression")).json()["suppressed"] for each in stored]
+    looked_up = [(await call.get(f"/public/v2/contacts/{item['id']}/suppression")).json()["suppressed"] for item in stored]
     assert looked_up == [True, True, True, True, False]
 
 
@@ -71,7 +71,7 @@ async def test_row_with_another_status__leaves_one_that_opts_out(call: ApiClient
 
     assert first == {"created": 2, "suppressed": 1, "opt_outs_taken": 1}
     assert again == {"updated": 2, "suppressed": 1, "kept_opt_outs": 1}
-    assert {each["email"]: (each["first_name"], each["contact_status"]) for each in await contacts(call)} == {
+    assert {contact["email"]: (contact["first_name"], contact["contact_status"]) for contact in await contacts(call)} == {
         JANE: ("Jane", "unsubscribed"), "joe@example.com": ("Joe", "customer"),
     }  # fmt: skip
     [entry] = (await call.get("/public/v2/suppressions")).json()["data"]

@@ -12,8 +12,8 @@ from touchbase.clients.models import Client, ClientSettings
 from touchbase.common.timestamps import from_text
 from touchbase.exports.encoders import CsvFormat, csv_page
 from touchbase.imports.duplicates import SeenKeys, keys_of
+from touchbase.imports.file_tasks import read_table
 from touchbase.imports.guessing import guess
-from touchbase.imports.reading import read_table
 from touchbase.imports.report import BadRows, Report
 from touchbase.imports.rows import InvalidRow, RowChecker, ValidRow
 from touchbase.records.api.resource_type import contact_out
@@ -30,14 +30,14 @@ def imported(file: BinaryIO) -> tuple[list[ValidRow], Report, str]:
     checker = RowChecker(
         guess(table.header, "contact", [row.cells for row in rows[:50]]).mapping, table.header, Client(1, "c", 0, SETTINGS)
     )
-    seen, report, text, valid = SeenKeys(), Report(), io.StringIO(newline=""), list[ValidRow]()
+    observed, report, text, valid = SeenKeys(), Report(), io.StringIO(newline=""), list[ValidRow]()
     bad = BadRows(text, table.header)
     for row in rows:
         checked = checker.check(row, AT)
         if isinstance(checked, InvalidRow):
             report.invalid += 1
             bad.add(row, checked.reason)
-        elif (first := seen.first_row(keys_of(checked.creation), row.number)) is not None:
+        elif (first := observed.first_row(keys_of(checked.creation), row.number)) is not None:
             report.duplicate_in_file += 1
             bad.add(row, f"is about the same person as row {first}")
         else:

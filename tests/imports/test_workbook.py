@@ -9,19 +9,19 @@ from contextlib import suppress
 
 import pytest
 from hypothesis import given
-from hypothesis import strategies as some
+from hypothesis import strategies as st
 from tests.imports.workbooks import DATE, DATE_TIME, MAIN, Value, sheet, workbook
 
-from touchbase.imports.reading import read_table
+from touchbase.imports.file_tasks import read_table
 from touchbase.imports.table import Row, TableLimits, UnreadableFile, column_letters
 from touchbase.imports.workbook import _ANY, _Extent
 
-TEXT = some.text(some.characters(codec="utf-8", min_codepoint=32, exclude_characters="\ufffe\uffff\x7f"), max_size=12).map(
+TEXT = st.text(st.characters(codec="utf-8", min_codepoint=32, exclude_characters="\ufffe\uffff\x7f"), max_size=12).map(
     lambda text: text.replace("_x", "x")  # `_x000D_` is an escape there
 )
 
 
-@given(some.lists(some.lists(TEXT, min_size=3, max_size=3), max_size=6))
+@given(st.lists(st.lists(TEXT, min_size=3, max_size=3), max_size=6))
 def test_read_workbook__reads_any_text(rows: list[list[str]]) -> None:
     read = read_table(workbook({"People": sheet([["a", "b", "c"], *rows])}))
 
@@ -118,20 +118,20 @@ def test_read_workbook__refuses_more_bytes_than_the_limit_whatever_the_directory
         size = archive.getinfo("xl/worksheets/sheet1.xml").file_size
     assert data.count(struct.pack("<I", size)) >= 1
 
-    for made in (data, data.replace(struct.pack("<I", size), struct.pack("<I", 10))):
+    for new_bytearray in (data, data.replace(struct.pack("<I", size), struct.pack("<I", 10))):
         with pytest.raises(UnreadableFile, match="larger than 100000 bytes when decompressed"):
-            read_table(io.BytesIO(made), small)
+            read_table(io.BytesIO(new_bytearray), small)
 
 
 def test_read_workbook__refuses_archives_that_are_no_workbooks() -> None:
-    made = io.BytesIO()
-    with zipfile.ZipFile(made, "w") as archive:
+    created = io.BytesIO()
+    with zipfile.ZipFile(created, "w") as archive:
         archive.writestr("content.xml", "<office/>")
     damaged = bytearray(workbook({"S": sheet([["a"]] * 1_000)}).getvalue())
     damaged[600:700] = bytes(100)
 
     with pytest.raises(UnreadableFile, match="not an XLSX workbook"):
-        read_table(made)
+        read_table(created)
     with pytest.raises(UnreadableFile, match=r"damaged|not an XLSX"):
         list(read_table(io.BytesIO(damaged)).rows)
     with pytest.raises(UnreadableFile, match="damaged"):
@@ -141,7 +141,7 @@ def test_read_workbook__refuses_archives_that_are_no_workbooks() -> None:
 WHOLE = workbook({"A": sheet([["a", "b"], ["x", (46351.5, DATE_TIME)], ["é", True]]), "B": sheet([["z"]])}).getvalue()
 
 
-@given(some.lists(some.tuples(some.integers(0, len(WHOLE) - 1), some.integers(0, 255)), min_size=1, max_size=6))
+@given(st.lists(st.tuples(st.integers(0, len(WHOLE) - 1), st.integers(0, 255)), min_size=1, max_size=6))
 def test_read_workbook__returns_rows_or_one_error_for_any_damage(damage: list[tuple[int, int]]) -> None:
     data = bytearray(WHOLE)
     for place, byte in damage:

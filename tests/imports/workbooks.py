@@ -48,8 +48,8 @@ def workbook(sheets: Mapping[str, str], hidden: Sequence[str] = ()) -> io.BytesI
     """A workbook of these sheets."""
     names = list(sheets)
     numbers = range(1, len(names) + 1)
-    made = io.BytesIO()
-    with zipfile.ZipFile(made, "w", zipfile.ZIP_DEFLATED) as archive:
+    created = io.BytesIO()
+    with zipfile.ZipFile(created, "w", zipfile.ZIP_DEFLATED) as archive:
         overrides = "".join(
             f'<Override PartName="/xl/worksheets/sheet{number}.xml" ContentType="{TYPE}.worksheet+xml"/>' for number in numbers
         )
@@ -81,5 +81,5 @@ def workbook(sheets: Mapping[str, str], hidden: Sequence[str] = ()) -> io.BytesI
         archive.writestr("xl/styles.xml", STYLES)
         for number, name in enumerate(names, 1):
             archive.writestr(f"xl/worksheets/sheet{number}.xml", sheets[name])
-    made.seek(0)
-    return made
+    created.seek(0)
+    return created

@@ -42,11 +42,11 @@ async def test_decompression_bomb__is_stored_and_becomes_unrecognised(memory: St
     here = make_client(memory, senders=ADAPTERS, protocol_answer=ADAPTERS.protocol_answer)
     encoding = "deflate" if body[:1] == b"x" else "gzip"
 
-    kept = await here("POST", HOOK, raw=body, content_encoding=encoding)
+    stored = await here("POST", HOOK, raw=body, content_encoding=encoding)
     report = await InboxWorker(memory, ADAPTERS.translate, here.clock).drain()
     shown = (await here.get("/admin/v1/deliveries")).json()["data"][0]
 
-    assert kept.status == 200
+    assert stored.status == 200
     assert report.ended == {"unrecognised": 1}
     # Both reasons are found before anything is parsed.
     assert "send fewer at a time" in shown["error"] or "decompresses to more than" in shown["error"]

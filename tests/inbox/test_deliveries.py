@@ -58,7 +58,7 @@ async def test_list_deliveries__returns_pages_with_the_newest_first(call: ApiCli
     pages, cursor = [], ""
     while True:
         page = (await call.get(f"/admin/v1/deliveries?limit=2{cursor}")).json()
-        pages.append([each["id"] for each in page["data"]])
+        pages.append([delivery["id"] for delivery in page["data"]])
         if page["next_cursor"] is None:
             break
         cursor = f"&cursor={page['next_cursor']}"
@@ -73,18 +73,18 @@ async def test_list_deliveries__filters_by_each_parameter(call: ApiClient) -> No
     later = call.clock.move(1)
     await call("POST", "/public/crm-webhook/xyz", raw=b"new")
 
-    async def found(query: str) -> list[int]:
+    async def delivery_ids(query: str) -> list[int]:
         reply = await call.get(f"/admin/v1/deliveries?{query}")
-        return [each["id"] for each in reply.json()["data"]]
+        return [delivery["id"] for delivery in reply.json()["data"]]
 
-    assert await found("client=abc") == [2, 1]
-    assert await found("channel=crm") == [3, 1]
-    assert await found("tool=instantly") == [2]
-    assert await found("state=received") == [3]
-    assert await found("state=unrecognised&client=abc&channel=crm") == [1]
-    assert await found("state=failed") == []
-    assert await found(f"received_since={later}") == [3]
-    assert await found(f"received_since={NOW}&client=abc") == [2, 1]
+    assert await delivery_ids("client=abc") == [2, 1]
+    assert await delivery_ids("channel=crm") == [3, 1]
+    assert await delivery_ids("tool=instantly") == [2]
+    assert await delivery_ids("state=received") == [3]
+    assert await delivery_ids("state=unrecognised&client=abc&channel=crm") == [1]
+    assert await delivery_ids("state=failed") == []
+    assert await delivery_ids(f"received_since={later}") == [3]
+    assert await delivery_ids(f"received_since={NOW}&client=abc") == [2, 1]
 
 
 @pytest.mark.parametrize(

@@ -46,8 +46,8 @@ async def test_counts__of_the_newest_only_say_that_they_are_not_complete(call: A
     newest = await store.read(count_states(client, most=2))
     since = await store.read(count_states(client, received_since_us=third, most=3))
 
-    assert ([each.count for each in newest.counts], newest.is_complete) == ([2], False)
-    assert ([each.count for each in since.counts], since.is_complete) == ([2], True), "an older one was read, so none is missing"
+    assert ([item.count for item in newest.counts], newest.is_complete) == ([2], False)
+    assert ([item.count for item in since.counts], since.is_complete) == ([2], True), "an older one was read, so none is missing"
 
 
 @pytest.mark.parametrize(

@@ -54,19 +54,23 @@ async def drain(store: Store, read: Any = ADAPTERS.translate, at: int = NOON) ->
 
 
 async def test_group_deliveries__groups_ignored_deliveries_by_event_and_keys(store: Store) -> None:
-    client, other = await client_of(store), await client_of(store, "other")
+    client, second = await client_of(store), await client_of(store, "other")
     numbers = [await keep(store, client, [DEAL | {"objectId": place}], at=NOON + place) for place in range(12)]
     await keep(store, client, [DEAL | {"subscriptionType": "ticket.creation"}])
-    await keep(store, other, [DEAL])
+    await keep(store, second, [DEAL])
     await drain(store)
 
-    found = await store.read(sql_queries.group_deliveries(IGNORED, 50, client))
+    result = await store.read(sql_queries.group_deliveries(IGNORED, 50, client))
 
     keys = "deal.creation\nobjectId, portalId, subscriptionType"
     reason = "understood, but not used: deal.creation"
-    assert found[0] == DeliveryGroup("acme", "crm", "hubspot", "ignored", keys, 12, NOON, NOON + 11, numbers[-1], reason)
-    assert [(each.count, fingerprint_parts(each.fingerprint)[0]) for each in found[1:]] == [(1, "ticket.creation")]
-    assert [(each.client_id, each.count) for each in await store.read(sql_queries.group_deliveries(IGNORED, 1))] == [("acme", 12)]
+    assert result[0] == DeliveryGroup("acme", "crm", "hubspot", "ignored", keys, 12, NOON, NOON + 11, numbers[-1], reason)
+    assert [(group_delivery.count, fingerprint_parts(group_delivery.fingerprint)[0]) for group_delivery in result[1:]] == [
+        (1, "ticket.creation")
+    ]
+    assert [
+        (group_delivery.client_id, group_delivery.count) for group_delivery in await store.read(sql_queries.group_deliveries(IGNORED, 1))
+    ] == [("acme", 12)]
     assert len(await store.read(sql_queries.group_deliveries(IGNORED, 50))) == 3
 
 
@@ -125,9 +129,9 @@ async def test_group_deliveries__includes_parked_and_failed_deliveries(store: St
     for attempt in range(MAX_ATTEMPTS):
         await drain(store, breaks, NOON + attempt * DAY)
 
-    found = await group_deliveries(store, DeliveryFilter(), 50)
+    result = await group_deliveries(store, DeliveryFilter(), 50)
 
-    assert {(each.state, *map(str, fingerprint_parts(each.fingerprint))) for each in found} == {
+    assert {(group_delivery.state, *map(str, fingerprint_parts(group_delivery.fingerprint))) for group_delivery in result} == {
         ("parked", "contact.propertyChange", "['objectId', 'portalId', 'propertyName', 'propertyValue', 'subscriptionType']"),
         ("failed", "odd", "['event', 'x']"),
     }
@@ -140,7 +144,7 @@ async def test_replay__goes_page_by_page_and_resumes_from_a_cursor(store: Store)
     await keep(store, second, {"riddle": 1})
     sought = DeliveryFilter(state=IGNORED, received_since_us=NOON + 1)
 
-    whole = [(page.client.client_id, [each.id for each in page.deliveries]) async for page in pages(store, sought, size=2)]
+    full = [(page.client.client_id, [delivery.id for delivery in page.deliveries]) async for page in pages(store, sought, size=2)]
     stopped, left = [], []
     async for page in pages(store, sought, size=2):
         stopped += [await replay_page(store, page, NOON)]
@@ -149,9 +153,9 @@ async def test_replay__goes_page_by_page_and_resumes_from_a_cursor(store: Store)
             break
     left_count = await count(store, sought, place)
     async for page in pages(store, sought, place, size=2):
-        left += [each.id for each in page.deliveries]
+        left += [delivery.id for delivery in page.deliveries]
 
-    assert whole == [("a", [ids[2], ids[1]]), ("b", [ids[6], ids[5]]), ("b", [ids[4], ids[3]])]
+    assert full == [("a", [ids[2], ids[1]]), ("b", [ids[6], ids[5]]), ("b", [ids[4], ids[3]])]
     assert (stopped, left, left_count) == ([2, 2], [ids[4], ids[3]], 2)
     assert await store.read(count_deliveries(second, state=RECEIVED)) == 3
     assert await count(store, DeliveryFilter(state=IGNORED)) == 3
@@ -179,19 +183,19 @@ async def test_dry_run__reports_the_changes_and_stores_nothing(store: Store, exe
         return ADAPTERS.translate(request)
 
     before = await everything()
-    told = await DryRunner(store, knowing, lambda: NOON).dry_run(client, [*strange, sent, broken, 999_999])
+    reported = await DryRunner(store, knowing, lambda: NOON).dry_run(client, [*strange, sent, broken, 999_999])
 
     assert await everything() == before
     [[contact]] = await execute_sql("SELECT id FROM contact")
     named = DryRunRecord(CONTACT, contact, {"first_name": (None, "Ann")})
-    assert told.deliveries == [
+    assert reported.deliveries == [
         DryRunDelivery(strange[0], "unrecognised", "applied", 1, None, [named]),
         DryRunDelivery(strange[1], "unrecognised", "applied", 1, None, [named]),
         DryRunDelivery(strange[2], "unrecognised", "ignored", 0, "understood, but not used: deal.creation"),
         DryRunDelivery(sent, "applied", "applied", 1, None, [named]),
         DryRunDelivery(broken, "received", "failed", 0, "ZeroDivisionError: a fault"),
     ]
-    assert (told.created, told.changed, told.fields) == (0, 1, {"first_name": 1})
+    assert (reported.created, reported.changed, reported.fields) == (0, 1, {"first_name": 1})
 
 
 async def test_dry_run__predicts_the_result_of_the_replay(store: Store) -> None:
@@ -202,16 +206,16 @@ async def test_dry_run__predicts_the_result_of_the_replay(store: Store) -> None:
 
     ids = [await keep(store, client, said, channel) for said, channel in (([NAME], "crm"), ([EMAIL], "crm"), (SENT, "email_campaign"))]
     await drain(store, ignorant)
-    told = await DryRunner(store, ADAPTERS.translate, lambda: NOON).dry_run(client, ids)
+    reported = await DryRunner(store, ADAPTERS.translate, lambda: NOON).dry_run(client, ids)
 
     async for page in pages(store, DeliveryFilter(state=UNRECOGNISED)):
         await replay_page(store, page, NOON)
     await drain(store)
 
-    states = [found.state for each in ids if (found := await store.read(get_delivery(each))) is not None]
-    assert [each.state for each in told.deliveries] == states == ["applied"] * 3
-    assert told.created == 1
-    assert [each async for each in verify(store, client, Verified())] == []
+    states = [result.state for item in ids if (result := await store.read(get_delivery(item))) is not None]
+    assert [delivery.state for delivery in reported.deliveries] == states == ["applied"] * 3
+    assert reported.created == 1
+    assert [item async for item in verify(store, client, Verified())] == []
 
 
 async def test_dry_run__reads_few_large_bodies_at_once(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -223,9 +227,9 @@ async def test_dry_run__reads_few_large_bodies_at_once(store: Store, monkeypatch
     class Noting:
         read = store.read
 
-        async def dry_run(self, client: int, some: list[int], *more: Any) -> Any:
-            groups.append(some)
-            return await store.dry_run(client, some, *more)
+        async def dry_run(self, client: int, sample: list[int], *more: Any) -> Any:
+            groups.append(sample)
+            return await store.dry_run(client, sample, *more)
 
     runner = DryRunner(Noting(), ADAPTERS.translate, lambda: NOON)  # type: ignore[arg-type]
     await runner.dry_run(client, [1, 2, 3, 4, 5], sizes={1: 60, 2: 40, 3: 1, 4: 500, 5: 7})
@@ -240,10 +244,10 @@ async def test_dry_run__limits_a_failure_to_its_own_delivery(store: Store) -> No
     class Breaking:
         """A store that cannot apply one of them."""
 
-        async def dry_run(self, client: int, some: list[int], *more: Any) -> Any:
-            if ids[3] in some:
+        async def dry_run(self, client: int, sample: list[int], *more: Any) -> Any:
+            if ids[3] in sample:
                 raise LookupError("no")
-            return await store.dry_run(client, some, *more)
+            return await store.dry_run(client, sample, *more)
 
         async def read(self, query: Any) -> Any:
             return await store.read(query)
@@ -251,6 +255,6 @@ async def test_dry_run__limits_a_failure_to_its_own_delivery(store: Store) -> No
     def read(request: WebhookRequest) -> Translation:
         return Translation("test", [Event("email_sent", email="ann@example.com", occurred_us=NOON - json.loads(request.body)["n"])])
 
-    told = await DryRunner(Breaking(), read, lambda: NOON).dry_run(client, ids)  # type: ignore[arg-type]
+    reported = await DryRunner(Breaking(), read, lambda: NOON).dry_run(client, ids)  # type: ignore[arg-type]
 
-    assert {each.id: each.state for each in told.deliveries} == dict.fromkeys(ids, "applied") | {ids[3]: "failed"}
+    assert {delivery.id: delivery.state for delivery in reported.deliveries} == dict.fromkeys(ids, "applied") | {ids[3]: "failed"}

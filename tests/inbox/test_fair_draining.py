@@ -51,8 +51,8 @@ async def keep(store: Store, client: int, count: int) -> int:
     return last
 
 
-@pytest.mark.parametrize("told", [True, False], ids=["kept here", "kept by another process"])
-async def test_single_delivery__is_applied_during_a_large_backlog_of_another_client(store: Store, told: bool) -> None:
+@pytest.mark.parametrize("expected", [True, False], ids=["kept here", "kept by another process"])
+async def test_single_delivery__is_applied_during_a_large_backlog_of_another_client(store: Store, expected: bool) -> None:
     loud, quiet = await client_of(store, "loud"), await client_of(store, "quiet")
     await keep(store, loud, BACKLOG)
     clock = Clock()
@@ -69,7 +69,7 @@ async def test_single_delivery__is_applied_during_a_large_backlog_of_another_cli
 
     async def come() -> None:
         number.append(await keep(store, quiet, 1))
-        if told:
+        if expected:
             worker.wake_client(quiet)
 
     number: list[int] = []
@@ -82,7 +82,7 @@ async def test_single_delivery__is_applied_during_a_large_backlog_of_another_cli
     assert applied is not None
     assert applied.state == "ignored"  # understood, and nothing in it
     # The turn at hand and the next one of the loud client; nobody told of it, it is found at the next look around.
-    assert turns.index(1) + 1 - came_after <= (3 if told else 13)
+    assert turns.index(1) + 1 - came_after <= (3 if expected else 13)
     assert turns[:2] == [SMALL_BATCH_SIZE, BATCH_SIZE]
     left = await store.read(count_deliveries(loud, state="received"))
     assert left == BACKLOG - (sum(turns) - 1) > BACKLOG // 2  # a turn may follow that of the quiet client before the worker stops
@@ -185,9 +185,9 @@ async def test_failing_client__is_retried_after_the_backoff(store: Store) -> Non
 
 @pytest.mark.parametrize("error", BREAKS, ids=type)
 async def test_drain__processes_all_clients_except_a_failing_one(store: Store, error: Exception) -> None:
-    broken, other = Broken(await client_of(store, "broken"), error), await client_of(store, "other")
+    broken, second = Broken(await client_of(store, "broken"), error), await client_of(store, "other")
     await keep(store, broken.client, 1)
-    await keep(store, other, 700)
+    await keep(store, second, 700)
 
     report = await InboxWorker(store, nothing_in_it, Clock(), connections=broken.connections).drain()
 
@@ -200,14 +200,14 @@ async def test_worker__stops_at_once_while_it_waits_for_the_store(store: Store) 
 
         async def read(self, query: Any) -> Any:
             if isinstance(query, busy_clients):
-                asked.set()
+                event.set()
                 raise Overloaded("the disk is full", retry_after=3600)
             return await store.read(query)
 
-    asked = asyncio.Event()
+    event = asyncio.Event()
     worker = InboxWorker(Full(), nothing_in_it, Clock())  # type: ignore[arg-type]
     running = asyncio.create_task(worker.run())
     async with asyncio.timeout(60):
-        await asked.wait()
+        await event.wait()
         worker.stop()
         await running

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from hypothesis import given
-from hypothesis import strategies as some
+from hypothesis import strategies as st
 
 from touchbase.deliveries.payload_fingerprint import fingerprint_of, fingerprint_parts
 
@@ -20,7 +20,7 @@ def test_fingerprint_parts__of_none_are_empty() -> None:
     assert fingerprint_parts(None) == fingerprint_parts(fingerprint_of(None, [])) == (None, [])
 
 
-@given(some.one_of(some.none(), some.text()), some.lists(some.text()))
+@given(st.one_of(st.none(), st.text()), st.lists(st.text()))
 def test_fingerprint_of__any_input_is_short_and_storable(event: str | None, keys: list[str]) -> None:
     shape = fingerprint_of(event, keys)
 

@@ -58,8 +58,8 @@ async def test_replay__does_under_stored_settings_what_the_dry_run_said(call: Ap
     assert (await call.post(REPLAY, {"client": "abc", "state": "unrecognised"})).status == 202
     await work(call)
 
-    found = (await call.get("/public/v2/contacts", x_client_id="abc")).json()["data"]
-    assert sorted(each["contact_status"] for each in found) == ["talked", "voicemail"]
+    contacts = (await call.get("/public/v2/contacts", x_client_id="abc")).json()["data"]
+    assert sorted(contact["contact_status"] for contact in contacts) == ["talked", "voicemail"]
 
 
 async def test_dry_run__like_one_delivery_tries_only_those_of_its_group(call: ApiClient) -> None:
@@ -122,14 +122,14 @@ async def test_dry_run__says_of_each_delivery_what_it_would_change(call: ApiClie
 
     first, second = reply.json()["would"]["deliveries"]
     assert (first["state"], first["would_be"], first["events"], first["error"]) == ("unrecognised", "applied", 1, None)
-    [made] = first["records"]
-    assert (made["record"], made["id"]) == ("contact", None)
-    assert made["changed"]["email"] == [None, "p0@people.example"]
-    assert made["changed"]["custom field Result"] == [None, "talked"]
-    [known] = second["records"]
-    assert known["id"] is not None
-    assert known["changed"]["contact_status"][1] == "voicemail"
-    assert "email" not in known["changed"]
+    [created] = first["records"]
+    assert (created["record"], created["id"]) == ("contact", None)
+    assert created["changed"]["email"] == [None, "p0@people.example"]
+    assert created["changed"]["custom field Result"] == [None, "talked"]
+    [expected] = second["records"]
+    assert expected["id"] is not None
+    assert expected["changed"]["contact_status"][1] == "voicemail"
+    assert "email" not in expected["changed"]
 
 
 async def test_custom_fields_of_a_campaign_tool__are_those_of_the_replay(call: ApiClient) -> None:

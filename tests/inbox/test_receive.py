@@ -15,16 +15,16 @@ OURS = Client(1, "ours", 0, ClientSettings())
 
 
 def test_stored_headers__joins_a_repeated_header() -> None:
-    kept, _ = stored_headers([(b"X-Tag", b"a"), (b"x-tag", b"b")])
+    stored_header, _ = stored_headers([(b"X-Tag", b"a"), (b"x-tag", b"b")])
 
-    assert kept == {"x-tag": "a, b"}
+    assert stored_header == {"x-tag": "a, b"}
 
 
 def test_stored_headers__returns_the_event_headers_in_sorted_order() -> None:
-    one = stored_headers([(b"x-hook-event", b"sent"), (b"x-hook-topic", b"mail"), (b"x-other", b"1")])[1]
-    other = stored_headers([(b"x-other", b"2"), (b"X-Hook-Topic", b"mail"), (b"X-Hook-Event", b"sent")])[1]
+    stored_header = stored_headers([(b"x-hook-event", b"sent"), (b"x-hook-topic", b"mail"), (b"x-other", b"1")])[1]
+    other_stored_header = stored_headers([(b"x-other", b"2"), (b"X-Hook-Topic", b"mail"), (b"X-Hook-Event", b"sent")])[1]
 
-    assert one == other == "x-hook-event: sent\nx-hook-topic: mail"
+    assert stored_header == other_stored_header == "x-hook-event: sent\nx-hook-topic: mail"
 
 
 def test_stored_headers__preserves_non_ascii_bytes() -> None:

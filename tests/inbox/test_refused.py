@@ -55,9 +55,9 @@ async def test_note_refusal__counts_and_stores_what_came(memory: Store) -> None:
     noted.record_refusal(client, "crm", NOT_VERIFIED, headers=[(b"User-Agent", b"x")], size=5, tool="hubspot")
     await noted.flush(memory)
 
-    (found,) = await listed(memory)
+    (result,) = await listed(memory)
     assert metrics.counted == [(DELIVERIES_REFUSED, "crm", "hubspot", "not_verified")]
-    assert (found.client, found.client_id, found.received_us, found.size, found.headers) == (
+    assert (result.client, result.client_id, result.received_us, result.size, result.headers) == (
         client.number,
         "acme",
         17,
@@ -74,7 +74,7 @@ async def test_note_refusal__looks_a_client_up_later_unless_it_is_unknown(memory
             noted.record_refusal(client_id, "crm", cause)
     await noted.flush(memory)
 
-    assert sorted((one.client, one.cause) for one in await listed(memory)) == [
+    assert sorted((first.client, first.cause) for first in await listed(memory)) == [
         *[(NO_CLIENT, "rate")] * 2, *[(NO_CLIENT, "unknown_client")] * 3, (client.number, "rate"),
     ]  # fmt: skip
 
@@ -88,9 +88,9 @@ async def test_note_refusal__a_flood_of_like_calls_costs_few_rows(memory: Store)
 
     await noted.flush(memory)
 
-    found = await listed(memory)
-    assert len(found) == 2 * MAX_ALIKE
-    assert sum(one.calls for one in found) == 20_000
+    result = await listed(memory)
+    assert len(result) == 2 * MAX_ALIKE
+    assert sum(first.calls for first in result) == 20_000
 
 
 async def test_note_refusal__says_in_the_log_when_too_many_different_ones_come(memory: Store, caplog: pytest.LogCaptureFixture) -> None:
@@ -117,17 +117,17 @@ async def test_flush__what_cannot_be_stored_waits_on(memory: Store, error: Excep
 
     await noted.flush(memory)
 
-    found = await listed(memory)
-    assert (len(found), sum(one.calls for one in found)) == (MAX_ALIKE, 2 * MAX_ALIKE)
+    result = await listed(memory)
+    assert (len(result), sum(first.calls for first in result)) == (MAX_ALIKE, 2 * MAX_ALIKE)
 
 
 def test_shown_headers__show_no_secret() -> None:
-    given = {
+    value_item = {
         "Authorization": "Bearer s3cret", "X-Hub-Signature": "sha1=abc", "X-Our-Token": "s3cret", "X-Other": "s3cret", "Cookie": "s3cret",
         "User-Agent": "a" * 500, "Content-Type": "application/json", "X-HubSpot-Request-Timestamp": "17",
     }  # fmt: skip
 
-    shown = shown_headers([(name.encode(), value.encode()) for name, value in given.items()])
+    shown = shown_headers([(name.encode(), value.encode()) for name, value in value_item.items()])
 
     assert shown == {
         "authorization": "(present)", "x-hub-signature": "(present)", "x-our-token": "(present)", "user-agent": "a" * 200,

@@ -68,26 +68,26 @@ async def test_a_refused_call__is_listed_without_its_body_and_its_secrets(call: 
 async def test_refusals__are_filtered_and_paged_newest_first(call: ApiClient) -> None:
     noted = call.parts.refused
     assert noted is not None
-    acme, other = [await call.parts.store.write(ensure_client(name, 1)) for name in ("acme", "other")]
-    for client, channel, tool in ((acme, "crm", "hubspot"), (acme, "email_campaign", None), (other, "crm", "odoo")):
+    acme, second = [await call.parts.store.write(ensure_client(name, 1)) for name in ("acme", "other")]
+    for client, channel, tool in ((acme, "crm", "hubspot"), (acme, "email_campaign", None), (second, "crm", "odoo")):
         noted.record_refusal(client, channel, NOT_VERIFIED, tool=tool, at=call.clock())
         call.clock.move(1)
     noted.record_refusal("acmee", "crm", UNKNOWN_CLIENT, at=call.clock())
     await flush(call)
 
-    async def found(query: str) -> list[tuple[str, str, str | None]]:
+    async def listed_refusals(query: str) -> list[tuple[str, str, str | None]]:
         data = (await call.get(HERE + query)).json()["data"]
-        return [(one["client_id"], one["channel"], one["tool"]) for one in data]
+        return [(first["client_id"], first["channel"], first["tool"]) for first in data]
 
     first = (await call.get(f"{HERE}?limit=3")).json()
     body = (await call.get(f"{HERE}?limit=3&cursor={first['next_cursor']}")).json()
 
-    assert [one["client_id"] for one in (*first["data"], *body["data"])] == ["acmee", "other", "acme", "acme"]
+    assert [here["client_id"] for here in (*first["data"], *body["data"])] == ["acmee", "other", "acme", "acme"]
     assert (len(first["data"]), body["next_cursor"]) == (3, None)
-    assert await found("?client=acme") == [("acme", "email_campaign", None), ("acme", "crm", "hubspot")]
-    assert await found("?tool=odoo") == [("other", "crm", "odoo")]
-    assert await found("?cause=unknown_client") == [("acmee", "crm", None)]
-    assert await found("?channel=email_campaign") == [("acme", "email_campaign", None)]
+    assert await listed_refusals("?client=acme") == [("acme", "email_campaign", None), ("acme", "crm", "hubspot")]
+    assert await listed_refusals("?tool=odoo") == [("other", "crm", "odoo")]
+    assert await listed_refusals("?cause=unknown_client") == [("acmee", "crm", None)]
+    assert await listed_refusals("?channel=email_campaign") == [("acme", "email_campaign", None)]
 
 
 @pytest.mark.parametrize("query", ["cause=x", "channel=x", "tool=no_such", "client=nobody", "cursor=x", "limit=0", "state=failed"])
@@ -99,16 +99,16 @@ async def test_refusals__name_a_parameter_that_is_wrong(sqlite_call: ApiClient, 
 
 async def test_a_key_of_one_client__sees_its_own_refusals_only(memory: Store, make_client: MakeClient, clock: Any) -> None:
     call = make_client(memory, senders=ADAPTERS, auth="api-key", refused=RefusedWebhooks(clock))
-    acme, other = [await memory.write(ensure_client(name, 1)) for name in ("acme", "other")]
+    acme, second = [await memory.write(ensure_client(name, 1)) for name in ("acme", "other")]
     own, reading = [await add_key(memory, acme.number, [scope], "", 1) for scope in (ADMIN, READ)]
     assert call.parts.refused is not None
-    for client in (acme, other, "nobody"):
+    for client in (acme, second, "nobody"):
         call.parts.refused.record_refusal(client, "crm", NOT_VERIFIED)
     await flush(call)
 
     listed = await call.get(HERE, x_api_key=own)
 
-    assert [one["client_id"] for one in listed.json()["data"]] == ["acme"]
+    assert [item["client_id"] for item in listed.json()["data"]] == ["acme"]
     assert (await call.get(f"{HERE}?client=other", x_api_key=own)).status == 403
     assert [(await call.get(HERE, **keys)).status for keys in ({"x_api_key": reading}, {})] == [403, 401]
 
@@ -125,9 +125,13 @@ async def test_calls_refused_for_their_address_size_or_rate__are_listed(memory: 
     await flush(call)
 
     assert (answers[:3], answers[-1]) == ([404, 413, 200], 503)
-    listed = [(await call.get(HERE, x_api_key=each)).json()["data"] for each in (everyone, key)]
-    assert {(one["client_id"], one["cause"]) for one in listed[0]} == {("acmee", "unknown_client"), ("acme", "too_large"), ("acme", "rate")}
-    assert {one["cause"] for one in listed[1]} == {"too_large", "rate"}
+    listed = [(await call.get(HERE, x_api_key=item)).json()["data"] for item in (everyone, key)]
+    assert {(item["client_id"], item["cause"]) for item in listed[0]} == {
+        ("acmee", "unknown_client"),
+        ("acme", "too_large"),
+        ("acme", "rate"),
+    }
+    assert {item["cause"] for item in listed[1]} == {"too_large", "rate"}
 
 
 async def test_a_page_of_another_site__is_listed(memory: Store, clock: Any) -> None:

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 from hypothesis import given
-from hypothesis import strategies as some
+from hypothesis import strategies as st
 from tests.asgi_client import ApiClient, MakeClient
 
 from touchbase.adapters.registry import load_adapters
@@ -16,13 +16,13 @@ from touchbase.common.timestamps import DAY
 from touchbase.connections.sql.connections import list_connections
 from touchbase.encryption.encrypted_columns import check_encryption, reencrypt_batch
 from touchbase.erasure.service import Eraser
+from touchbase.erasure_marks import email_ref
 from touchbase.inbox.refused import NOT_VERIFIED, RefusedWebhooks
 from touchbase.inbox.refused_bodies import MAX_BODY_BYTES, MAX_CLIENT_BYTES, RefusedBody, content_of
 from touchbase.inbox.sql.refused_bodies import drop_refused, read_refused_bodies
 from touchbase.inbox.worker import InboxWorker
 from touchbase.retention.service import Retention, UnrecognisedLimits
 from touchbase.sql.store import Store
-from touchbase.suppression.suppression_keys import email_ref
 
 ADAPTERS = load_adapters()
 SECRET = "a-secret-of-ours"
@@ -69,10 +69,10 @@ async def test_refused_webhook__is_replayed_after_the_secret_was_mended_and_says
     call.clock.move(3_600)
 
     [refused] = (await call.get("/admin/v1/refusals")).json()["data"]
-    one = f"/admin/v1/clients/acme/refused-webhooks/{refused['body_id']}"
-    shown = (await call.get(one)).json()
-    replayed = await call.post(f"{one}/replay")
-    again = await call.post(f"{one}/replay")
+    first = f"/admin/v1/clients/acme/refused-webhooks/{refused['body_id']}"
+    shown = (await call.get(first)).json()
+    replayed = await call.post(f"{first}/replay")
+    again = await call.post(f"{first}/replay")
     await work(call)
 
     assert json.loads(shown["body"]["content"]) == REPLY
@@ -80,7 +80,7 @@ async def test_refused_webhook__is_replayed_after_the_secret_was_mended_and_says
     delivery = (await call.get(f"/admin/v1/deliveries/{replayed.json()['delivery_id']}")).json()
     assert (delivery["state"], delivery["tool"], delivery["received_at"]) == ("applied", "instantly", "2026-11-20T09:30:00Z")
     assert (again.status, "replayed this webhook at" in again.json()["detail"]) == (409, True)
-    after = (await call.get(one)).json()
+    after = (await call.get(first)).json()
     assert (after["body"], after["replayed_at"], after["delivery_id"]) == (None, "2026-11-20T10:30:00Z", delivery["id"])
     assert after["replayed_by"] == "an administrator without a key"
 
@@ -206,7 +206,7 @@ async def test_flood__of_one_client_leaves_room_for_another(memory: Store, clock
     assert sizes[1] == len(b"a reply")
 
 
-@given(name=some.sampled_from(["token", "X_Secret", "api_key", "signature", "hub.signature", "auth-token", "password"]), value=some.text())
+@given(name=st.sampled_from(["token", "X_Secret", "api_key", "signature", "hub.signature", "auth-token", "password"]), value=st.text())
 def test_any_parameter_or_header_for_a_secret__is_dropped(name: str, value: str) -> None:
     encoded = value.encode("utf-8", "replace")
 

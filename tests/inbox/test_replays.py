@@ -32,8 +32,8 @@ async def receive(call: ApiClient, *bodies: bytes, client: str = "abc") -> None:
 
 
 async def deliveries(call: ApiClient) -> dict[int, str]:
-    found = (await call.get("/admin/v1/deliveries?limit=200")).json()["data"]
-    return {each["id"]: each["state"] for each in found}
+    result = (await call.get("/admin/v1/deliveries?limit=200")).json()["data"]
+    return {delivery["id"]: delivery["state"] for delivery in result}
 
 
 async def test_list_delivery_groups__groups_deliveries_without_effect_by_fingerprint(call: ApiClient) -> None:
@@ -111,17 +111,17 @@ async def test_replay_deliveries__continues_with_a_cursor(call: ApiClient, monke
     monkeypatch.setattr(events_api, "MAX_AT_ONCE", 3)
     await receive(call, *(b"riddle %d" % number for number in range(5)))
     await receive(call, b"riddle", client="xyz")
-    asked: dict[str, Any] = {"state": "received", "dry_run": True}
+    requested: dict[str, Any] = {"state": "received", "dry_run": True}
 
-    told, cursor = [], None
+    reported, cursor = [], None
     while True:
-        reply = (await call.post("/admin/v1/deliveries/replay", {**asked, "cursor": cursor})).json()
-        told.append((reply["count"], reply["left"]))
+        reply = (await call.post("/admin/v1/deliveries/replay", {**requested, "cursor": cursor})).json()
+        reported.append((reply["count"], reply["left"]))
         cursor = reply["next_cursor"]
         if cursor is None:
             break
 
-    assert told == [(2, 4), (2, 2), (2, 0)]
+    assert reported == [(2, 4), (2, 2), (2, 0)]
 
 
 @pytest.mark.parametrize(
@@ -143,7 +143,7 @@ async def test_replay_deliveries__refuses_an_invalid_body_and_names_every_fault(
     reply = await sqlite_call.post("/admin/v1/deliveries/replay", body)
 
     assert reply.status == 422
-    assert {each["pointer"] for each in reply.problem["errors"]} == pointers
+    assert {error["pointer"] for error in reply.problem["errors"]} == pointers
 
 
 async def test_delivery_routes__refuse_an_unknown_tool(memory: Store, make_client: MakeClient) -> None:

@@ -39,21 +39,21 @@ def understand(request: WebhookRequest) -> Translation:
         raise UnrecognisedPayload("no adapter knows this") from None
 
 
-async def page_of(house: House, **asked: Any) -> Any:
-    reply = await house.call.get(f"/admin/v1/deliveries?{urlencode({'client': house.client_id, **asked})}")
+async def page_of(house: House, **requested: Any) -> Any:
+    reply = await house.call.get(f"/admin/v1/deliveries?{urlencode({'client': house.client_id, **requested})}")
     assert reply.status == 200, reply.body
     return reply.json()
 
 
-async def found(house: House, **asked: Any) -> list[int]:
-    return [each["id"] for each in (await page_of(house, **asked))["data"]]
+async def delivery_ids(house: House, **requested: Any) -> list[int]:
+    return [item["id"] for item in (await page_of(house, **requested))["data"]]
 
 
-async def all_pages(house: House, **asked: Any) -> list[list[int]]:
+async def all_pages(house: House, **requested: Any) -> list[list[int]]:
     pages, cursor = [], ""
     while True:
-        page = await page_of(house, **asked, cursor=cursor)
-        pages.append([each["id"] for each in page["data"]])
+        page = await page_of(house, **requested, cursor=cursor)
+        pages.append([item["id"] for item in page["data"]])
         assert page["search"]["complete"] == (page["next_cursor"] is None)
         if page["next_cursor"] is None:
             return pages
@@ -79,12 +79,12 @@ async def inbox(house: House) -> House:
 async def test_search_by_email__finds_the_history_and_the_bodies_that_made_no_event(inbox: House) -> None:
     page = await page_of(inbox, email="Jane@Example.com")
 
-    rows = {each["id"]: each for each in page["data"]}
+    rows = {item["id"]: item for item in page["data"]}
     assert list(rows) == [7, 4, 3, 1]
-    assert [rows[each]["state"] for each in rows] == ["received", "unrecognised", "applied", "applied"]
-    assert [rows[each]["found_in"] for each in rows] == ["body", "body", "history", "history"]
+    assert [rows[row]["state"] for row in rows] == ["received", "unrecognised", "applied", "applied"]
+    assert [rows[row]["found_in"] for row in rows] == ["body", "body", "history", "history"]
     assert rows[3]["events"] == ["email_replied"]
-    assert [(each["email"], each["linkedin_url"]) for each in rows[3]["people"]] == [(JANE, None)]
+    assert [(person["email"], person["linkedin_url"]) for person in rows[3]["people"]] == [(JANE, None)]
     assert (rows[4]["people"], rows[4]["events"]) == ([], [])
     assert page["search"] == {"complete": True, "back_to": to_text(NOON), "not_searchable": []}
 
@@ -111,22 +111,22 @@ async def test_search_by_contact_id__finds_the_same_as_by_each_of_its_addresses(
     (jane,) = await inbox.listed(query=f"email={JANE}")
     await inbox.request("PATCH", f"/public/v2/contacts/{jane['id']}", {"linkedin_url": "https://linkedin.com/in/jane"})
 
-    by_id = await found(inbox, contact_id=jane["id"])
+    by_id = await delivery_ids(inbox, contact_id=jane["id"])
 
     assert by_id == [7, 4, 3, 1]
-    assert await found(inbox, linkedin_url="linkedin.com/in/jane/") == by_id
+    assert await delivery_ids(inbox, linkedin_url="linkedin.com/in/jane/") == by_id
     assert (await page_of(inbox, contact_id=jane["id"]))["data"][2]["people"][0]["linkedin_url"] is not None
 
 
 async def test_search_by_former_address_and_of_a_deleted_contact__finds_its_deliveries(inbox: House) -> None:
     (jane,) = await inbox.listed(query=f"email={JANE}")
     await inbox.request("PATCH", f"/public/v2/contacts/{jane['id']}", {"email": "jane@new.example"})
-    assert {3, 1} <= set(await found(inbox, email="jane@new.example"))
+    assert {3, 1} <= set(await delivery_ids(inbox, email="jane@new.example"))
 
     await inbox.delete(jane["id"])
 
     page = await page_of(inbox, email="jane@new.example")
-    assert {3, 1} <= {each["id"] for each in page["data"]}
+    assert {3, 1} <= {item["id"] for item in page["data"]}
     assert page["data"][-1]["people"] == [{"contact_id": jane["id"], "email": None, "linkedin_url": None}]
 
 
@@ -134,24 +134,24 @@ async def test_search_by_text__reads_escapes_base64_and_compressed_bodies_in_any
     await raw(inbox, gzip.compress(b'{"q": "CALL me back"}'), content_encoding="gzip")
     await raw(inbox, b'{"data": "Y2FsbCBtZSBvbiBNb25kYXkgcGxlYXNl"}')
 
-    assert await found(inbox, text="call me") == [9, 8, 4]
-    assert await found(inbox, text="CAFÉ at") == [4]
-    assert await found(inbox, text="nowhere to be found") == []
-    assert await found(inbox, text="call me", email=JANE) == [4]
-    assert await found(inbox, text="call me", state="unrecognised", received_until=to_text(NOON)) == []
+    assert await delivery_ids(inbox, text="call me") == [9, 8, 4]
+    assert await delivery_ids(inbox, text="CAFÉ at") == [4]
+    assert await delivery_ids(inbox, text="nowhere to be found") == []
+    assert await delivery_ids(inbox, text="call me", email=JANE) == [4]
+    assert await delivery_ids(inbox, text="call me", state="unrecognised", received_until=to_text(NOON)) == []
 
 
 async def test_search_by_event__combines_with_all_other_filters(inbox: House) -> None:
-    assert await found(inbox, event="email_sent") == [2, 1]
-    assert await found(inbox, event="email_sent", email=JANE) == [1]
-    assert await found(inbox, event="email_replied", tool="camp") == [3]
-    assert await found(inbox, event="email_replied", channel="crm") == []
-    assert await found(inbox, event="contact.status_changed", state="parked") == [5]
+    assert await delivery_ids(inbox, event="email_sent") == [2, 1]
+    assert await delivery_ids(inbox, event="email_sent", email=JANE) == [1]
+    assert await delivery_ids(inbox, event="email_replied", tool="camp") == [3]
+    assert await delivery_ids(inbox, event="email_replied", channel="crm") == []
+    assert await delivery_ids(inbox, event="contact.status_changed", state="parked") == [5]
     later = to_text(NOON + SECOND)
-    assert await found(inbox, event="email_sent", received_since=later) == []
-    assert await found(inbox, email=JANE, received_until=later) == [1]
-    assert await found(inbox, received_until=later) == [2, 1]
-    assert await found(inbox, email=JANE, state="received") == [7]
+    assert await delivery_ids(inbox, event="email_sent", received_since=later) == []
+    assert await delivery_ids(inbox, email=JANE, received_until=later) == [1]
+    assert await delivery_ids(inbox, received_until=later) == [2, 1]
+    assert await delivery_ids(inbox, email=JANE, state="received") == [7]
 
 
 async def test_search__names_bodies_that_cannot_be_searched(inbox: House, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -167,25 +167,25 @@ async def test_search__names_bodies_that_cannot_be_searched(inbox: House, monkey
         {"cause": "retention", "count": 2, "example_id": 2},
         {"cause": "unreadable", "count": 2, "example_id": 9},
     ]
-    assert 1 in await found(inbox, email=JANE), "the history knows it without its body"
+    assert 1 in await delivery_ids(inbox, email=JANE), "the history knows it without its body"
 
 
-@pytest.mark.parametrize("asked", [{"email": JANE}, {"text": "jane"}, {"event": "email_replied"}, {"email": JANE, "text": "jane"}], ids=str)
+@pytest.mark.parametrize("query", [{"email": JANE}, {"text": "jane"}, {"event": "email_replied"}, {"email": JANE, "text": "jane"}], ids=str)
 @pytest.mark.parametrize(("seconds", "examined"), [(1e9, 100), (1e9, 2), (-1.0, 100)], ids=["all_in_one", "few", "out_of_time"])
 async def test_pages_of_a_search__have_each_delivery_once(
-    inbox: House, monkeypatch: pytest.MonkeyPatch, asked: dict[str, str], seconds: float, examined: int
+    inbox: House, monkeypatch: pytest.MonkeyPatch, query: dict[str, str], seconds: float, examined: int
 ) -> None:
     await inbox.hook("camp", {**REPLY, "at": 5})  # applies the seventh too: the history has newer and older ones than the fourth
-    whole = await found(inbox, **asked)
+    full = await delivery_ids(inbox, **query)
     monkeypatch.setattr(sql, "STEP_BYTES", 30)
     monkeypatch.setattr(service, "STEP", 2)
     monkeypatch.setattr(service, "MOST_EXAMINED", examined)
     monkeypatch.setattr(service, "MOST_SECONDS", seconds)
 
     for limit in (1, 2, 50):
-        pages = await all_pages(inbox, **asked, limit=limit)
+        pages = await all_pages(inbox, **query, limit=limit)
 
-        assert sorted(each for page in pages for each in page) == sorted(whole)
+        assert sorted(item for page in pages for item in page) == sorted(full)
         assert all(page == sorted(page, reverse=True) and len(page) <= limit for page in pages)
 
 
@@ -195,9 +195,9 @@ async def test_search_for_an_erased_person__finds_nothing(inbox: House) -> None:
     assert reply.status == 200, reply.body
     await inbox.hook("camp", REPLY, apply=False)  # received after the erasure, and not applied yet
 
-    for asked in ({"email": JANE}, {"contact_id": jane["id"]}, {"text": JANE}, {"text": f"from {JANE}"}):
-        assert await found(inbox, **asked) == []
-    assert await found(inbox, email="tom@example.com") == [2]
+    for requested in ({"email": JANE}, {"contact_id": jane["id"]}, {"text": JANE}, {"text": f"from {JANE}"}):
+        assert await delivery_ids(inbox, **requested) == []
+    assert await delivery_ids(inbox, email="tom@example.com") == [2]
 
 
 @pytest.mark.parametrize(
@@ -228,7 +228,7 @@ async def test_search_without_a_client__needs_a_store_with_one_client(house: Hou
 
     refused = await house.call.get(f"/admin/v1/deliveries?email={JANE}")
 
-    assert [each["id"] for each in alone.json()["data"]] == [1]
+    assert [delivery["id"] for delivery in alone.json()["data"]] == [1]
     assert (refused.status, refused.problem["errors"][0]["pointer"]) == (422, "?client")
 
 
@@ -238,20 +238,20 @@ async def test_list__shows_at_most_a_hundred_events_of_a_delivery(house: House) 
 
     rows = (await page_of(house))["data"]
 
-    assert [(each["events"], len(each["people"]), each["more_events"]) for each in rows] == [
+    assert [(row["events"], len(row["people"]), row["more_events"]) for row in rows] == [
         (["email_sent"], 100, False),
         (["email_sent"], 100, True),
     ]
 
 
 async def test_search__does_not_show_other_clients_deliveries(inbox: House) -> None:
-    other = await House.of(inbox.call, "another")
-    await other.hook("camp", REPLY)
-    await raw(other, msgspec.json.encode({"of": JANE}))
+    second = await House.of(inbox.call, "another")
+    await second.hook("camp", REPLY)
+    await raw(second, msgspec.json.encode({"of": JANE}))
 
-    ours, theirs = await found(inbox, email=JANE), await found(other, email=JANE)
+    ours, theirs = await delivery_ids(inbox, email=JANE), await delivery_ids(second, email=JANE)
 
     assert ours == [7, 4, 3, 1]
     assert len(theirs) == 2
     (jane,) = await inbox.listed(query=f"email={JANE}")
-    assert await found(other, contact_id=jane["id"]) == []
+    assert await delivery_ids(second, contact_id=jane["id"]) == []

@@ -55,9 +55,9 @@ async def connect(call: ApiClient, tool: str, *secrets: str, channel: str = "crm
     assert response.status == 201
 
 
-async def kept(call: ApiClient) -> list[Any]:
+async def stored_deliveries(call: ApiClient) -> list[Any]:
     listed = await call.parts.store.read(list_deliveries(200))
-    return [await call.parts.store.read(get_delivery(each.id)) for each in reversed(listed)]
+    return [await call.parts.store.read(get_delivery(delivery.id)) for delivery in reversed(listed)]
 
 
 def signed(body: bytes, secret: str = SECRET) -> dict[str, Any]:
@@ -73,21 +73,21 @@ async def test_signature_check__stores_a_verified_webhook_with_its_tool(call: Ap
 
     reply = await call("POST", CRM, **signed(b'{"a": 1}'))
 
-    (delivery,) = await kept(call)
+    (delivery,) = await stored_deliveries(call)
     assert (reply.status, reply.body) == (200, b"")
     assert (delivery.tool, delivery.verified, delivery.body) == ("attio", True, b'{"a": 1}')
 
 
-@pytest.mark.parametrize("given", [{}, {"attio_signature": "0" * 64}, signed(b"another body"), {"authorization": "Bearer x"}])
-async def test_signature_check__refuses_an_unverified_webhook_with_401_and_stores_nothing(call: ApiClient, given: dict[str, Any]) -> None:
+@pytest.mark.parametrize("value", [{}, {"attio_signature": "0" * 64}, signed(b"another body"), {"authorization": "Bearer x"}])
+async def test_signature_check__refuses_an_unverified_webhook_with_401_and_stores_nothing(call: ApiClient, value: dict[str, Any]) -> None:
     await connect(call, "attio", SECRET)
 
-    reply = await call("POST", CRM, **{**given, "raw": b'{"a": 1}'})
+    reply = await call("POST", CRM, **{**value, "raw": b'{"a": 1}'})
 
     assert await refused(call, reply)
     assert "attio" not in reply.body.decode(), "whoever calls must not learn which tools have a secret"
     assert SECRET not in reply.body.decode()
-    assert await kept(call) == []
+    assert await stored_deliveries(call) == []
     assert call.kept == []
     assert refusals(call) == [("crm", "not_verified")]
 
@@ -105,7 +105,7 @@ async def test_signature_check__without_a_secret_accepts_a_webhook_as_not_verifi
 
     reply = await call("POST", CRM, raw=b"{}")
 
-    (delivery,) = await kept(call)
+    (delivery,) = await stored_deliveries(call)
     assert reply.status == 200
     assert (delivery.tool, delivery.verified) == (None, False)
 
@@ -158,7 +158,7 @@ async def test_signature_check__takes_the_tool_of_the_connection_that_verifies(c
     ]
 
     assert [reply.status for reply in replies] == [200, 200, 401]
-    assert [(each.tool, each.verified) for each in await kept(call)] == [("attio", True), ("odoo", True)]
+    assert [(item.tool, item.verified) for item in await stored_deliveries(call)] == [("attio", True), ("odoo", True)]
 
 
 async def test_signature_check__accepts_webhooks_of_a_connected_tool_without_a_secret(sqlite_call: ApiClient) -> None:
@@ -169,7 +169,7 @@ async def test_signature_check__accepts_webhooks_of_a_connected_tool_without_a_s
     forged = await sqlite_call("POST", CRM, {"event_type": "record.created", "id": {"workspace_id": "w"}})
 
     assert (plainly.status, forged.status) == (200, 401)
-    assert [(each.tool, each.verified) for each in await kept(sqlite_call)] == [(None, False)]
+    assert [(item.tool, item.verified) for item in await stored_deliveries(sqlite_call)] == [(None, False)]
 
 
 # A secret concerns the calls of its tool.
@@ -191,11 +191,11 @@ async def apply(call: ApiClient) -> None:
 async def test_the_first_secret__leaves_calls_of_other_tools_in_unverified(sqlite_call: ApiClient) -> None:
     await connect(sqlite_call, "instantly", SECRET, channel="email_campaign")
 
-    other, own = await sqlite_call("POST", MAILS, HEYREACH), await sqlite_call("POST", MAILS, INSTANTLY)
+    other_sqlite_call, own = await sqlite_call("POST", MAILS, HEYREACH), await sqlite_call("POST", MAILS, INSTANTLY)
     await apply(sqlite_call)
 
-    (delivery,) = await kept(sqlite_call)
-    assert (other.status, own.status) == (200, 401)
+    (delivery,) = await stored_deliveries(sqlite_call)
+    assert (other_sqlite_call.status, own.status) == (200, 401)
     assert (delivery.tool, delivery.verified, delivery.state) == ("heyreach", False, "applied")
 
 
@@ -227,7 +227,7 @@ async def test_a_call_accepted_unverified__is_never_read_as_a_tool_that_has_a_se
     await sqlite_call("POST", MAILS, INSTANTLY)
     await apply(sqlite_call)
 
-    (delivery,) = await kept(sqlite_call)
+    (delivery,) = await stored_deliveries(sqlite_call)
     assert (delivery.state, delivery.verified) == ("unrecognised", False)
     assert "instantly, whose secret is set" in (delivery.error or "")
 
@@ -238,7 +238,7 @@ async def test_what_came_before_the_secret__is_read_as_the_tools_when_it_is_repl
     await connect(sqlite_call, "instantly", SECRET, channel="email_campaign")
     await apply(sqlite_call)
 
-    (delivery,) = await kept(sqlite_call)
+    (delivery,) = await stored_deliveries(sqlite_call)
     assert (delivery.tool, delivery.state) == ("instantly", "applied")
 
 
@@ -267,7 +267,7 @@ async def test_mailersends_test_call__is_answered_and_nothing_of_it_is_stored(sq
         replies.append((await sqlite_call("POST", MAILS, raw=body, signature=signature)).status)
 
     assert replies == [200, 200, 401]
-    assert await kept(sqlite_call) == []
+    assert await stored_deliveries(sqlite_call) == []
     assert refusals(sqlite_call) == [("email_campaign", "test_call")] * 2 + [("email_campaign", "not_verified")]
 
 
@@ -301,7 +301,7 @@ async def test_redaction__removes_the_token_from_the_query_and_leaves_the_rest(c
 
     await call("POST", f"{CRM}?event=Contact.update&token={SECRET}&b=%20c", raw=b"{}")
 
-    (delivery,) = await kept(call)
+    (delivery,) = await stored_deliveries(call)
     assert delivery.query == "event=Contact.update&b=%20c"
 
 
@@ -314,7 +314,7 @@ async def test_redaction__removes_headers_that_contain_the_secret(call: ApiClien
 
     reply = await call("POST", MAILS, raw=b"{}", content_type="application/json", **headers)
 
-    (delivery,) = await kept(call)
+    (delivery,) = await stored_deliveries(call)
     assert reply.status == 200
     assert delivery.headers == {"content-type": "application/json"}
 
@@ -333,7 +333,7 @@ async def test_redaction__masks_the_secret_in_the_body_and_leaves_other_bytes(sq
 
     reply = await sqlite_call("POST", MAILS, raw=body.replace(b"%s", SECRET.encode()))
 
-    (delivery,) = await kept(sqlite_call)
+    (delivery,) = await stored_deliveries(sqlite_call)
     assert reply.status == 200
     assert delivery.body == left.replace(b"%s", b"*" * len(SECRET))
 
@@ -359,7 +359,7 @@ async def test_redaction__masks_the_secret_in_every_escaped_or_encoded_form(
 
     reply = await sqlite_call("POST", MAILS, raw=gzip.compress(written) if is_packed else written, **encoding)
 
-    (delivery,) = await kept(sqlite_call)
+    (delivery,) = await stored_deliveries(sqlite_call)
     assert (reply.status, delivery.verified) == (200, True)
     assert b"s3cr" not in delivery.body
     assert b"*" * 13 in delivery.body
@@ -374,7 +374,7 @@ async def test_redaction__masks_the_secret_in_a_large_body(sqlite_call: ApiClien
 
     reply = await sqlite_call("POST", MAILS, raw=pack(body), **encoding)
 
-    (delivery,) = await kept(sqlite_call)
+    (delivery,) = await stored_deliveries(sqlite_call)
     assert reply.status == 200
     assert delivery.body == body.replace(SECRET.encode(), b"*" * len(SECRET))
 
@@ -387,7 +387,7 @@ async def test_redaction_over_its_budget__is_refused_and_listed(sqlite_call: Api
     reply = await sqlite_call("POST", MAILS, raw=body, x_token=SECRET)
 
     assert (reply.status, reply.json()["code"]) == (413, "too_large")
-    assert await kept(sqlite_call) == []
+    assert await stored_deliveries(sqlite_call) == []
     assert refusals(sqlite_call) == [("email_campaign", "too_large")]
 
 
@@ -396,7 +396,7 @@ async def test_redaction__masks_a_numeric_secret_but_not_within_longer_numbers(s
 
     await sqlite_call("POST", CRM, raw=b'{"ids": [1123456789], "token": 12345678, "n": 123456789}')
 
-    (delivery,) = await kept(sqlite_call)
+    (delivery,) = await stored_deliveries(sqlite_call)
     assert delivery.body == b'{"ids": [1123456789], "token": "********", "n": 123456789}'
 
 
@@ -406,7 +406,7 @@ async def test_redaction__leaves_a_compressed_body_without_the_secret_unchanged(
 
     await sqlite_call("POST", MAILS, raw=body, content_encoding="gzip", x_token=SECRET)
 
-    (delivery,) = await kept(sqlite_call)
+    (delivery,) = await stored_deliveries(sqlite_call)
     assert (delivery.body, delivery.headers["content-encoding"]) == (body, "gzip")
 
 
@@ -428,7 +428,7 @@ async def test_secret_rotation__recognises_a_repeat_under_the_other_token(sqlite
     for token in (SECRET, NEXT):
         await sqlite_call("POST", f"{CRM}?token={token}", raw=b"{}")
 
-    (delivery,) = await kept(sqlite_call)
+    (delivery,) = await stored_deliveries(sqlite_call)
     assert delivery.repeats == 1
 
 
@@ -481,7 +481,7 @@ MESSAGE = (
 async def test_salesforce_outbound_message__is_stored_without_its_session_id_and_acknowledged(call: ApiClient) -> None:
     replies = [await call("POST", CRM, raw=MESSAGE, content_type="text/xml") for _ in range(2)]
 
-    (delivery,) = await kept(call)
+    (delivery,) = await stored_deliveries(call)
     assert [reply.status for reply in replies] == [200, 200]
     assert [reply.headers["content-type"] for reply in replies] == ["text/xml; charset=utf-8"] * 2
     assert b"<Ack>true</Ack>" in replies[1].body
@@ -497,10 +497,10 @@ async def test_salesforce_outbound_message__is_not_acknowledged_when_not_verifie
 
 
 async def test_challenge__is_returned_on_the_crm_channel_only(call: ApiClient) -> None:
-    reply, other = await call("POST", CRM, {"challenge": "abc"}), await call("POST", MAILS, {"challenge": "abc"})
+    reply, other_mail = await call("POST", CRM, {"challenge": "abc"}), await call("POST", MAILS, {"challenge": "abc"})
 
     assert (reply.status, reply.headers["content-type"], json.loads(reply.body)) == (200, "application/json", {"challenge": "abc"})
-    assert (other.status, other.body) == (200, b"")
+    assert (other_mail.status, other_mail.body) == (200, b"")
 
 
 async def test_get_delivery__reports_the_tool_and_whether_it_is_verified(call: ApiClient) -> None:
@@ -511,5 +511,5 @@ async def test_get_delivery__reports_the_tool_and_whether_it_is_verified(call: A
     listed = (await call.get("/admin/v1/deliveries")).json()["data"]
     body = (await call.get(f"/admin/v1/deliveries/{listed[0]['id']}")).json()
 
-    assert [(each["tool"], each["verified"]) for each in listed] == [("attio", True), (None, False)]
+    assert [(delivery["tool"], delivery["verified"]) for delivery in listed] == [("attio", True), (None, False)]
     assert body["verified"] is True

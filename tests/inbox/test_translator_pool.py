@@ -36,7 +36,7 @@ import os, re, signal, sys, time
 from touchbase.inbox import translation
 from touchbase.history.events import Event, Translation
 from touchbase.sandbox import process
-from touchbase.suppression import pii_scan
+from touchbase.identity import pii_scan
 
 def read(request):
     if b"spin" in request.body:
@@ -100,11 +100,11 @@ async def keep(store: Store, client: int, body: bytes) -> int:
 @pytest.mark.slow
 @pytest.mark.parametrize("poison", REASONS, ids=bytes.decode)
 async def test_read_many__stops_a_delivery_over_budget_and_reads_the_others(poisoned: TranslatorPool, poison: bytes) -> None:
-    found = await poisoned.for_client([]).read_many([delivery_of(b"a@b.co", 1), delivery_of(poison, 2), delivery_of(b"c@d.co", 3)])
+    result = await poisoned.for_client([]).read_many([delivery_of(b"a@b.co", 1), delivery_of(poison, 2), delivery_of(b"c@d.co", 3)])
 
-    assert [one.why for one in found] == [None, REASONS[poison], None]
-    assert [one.for_good for one in found] == [False, True, False]
-    assert [one.normalized.subjects[0].primary for one in (found[0], found[2])] == ["a@b.co", "c@d.co"]
+    assert [first.why for first in result] == [None, REASONS[poison], None]
+    assert [first.for_good for first in result] == [False, True, False]
+    assert [first.normalized.subjects[0].primary for first in (result[0], result[2])] == ["a@b.co", "c@d.co"]
 
 
 async def test_read_many__scans_a_delivery_that_cannot_be_read(poisoned: TranslatorPool) -> None:
@@ -135,16 +135,16 @@ async def test_scan_many__says_which_delivery_it_could_not_search(poisoned: Tran
 
 
 async def test_read_many__reports_an_ended_process_as_a_failure_to_retry(poisoned: TranslatorPool) -> None:
-    (found,) = await poisoned.for_client([]).read_many([delivery_of(b"die")])
+    (result,) = await poisoned.for_client([]).read_many([delivery_of(b"die")])
 
-    assert (found.why, found.for_good) == ("the process that read it ended (-9)", False)
+    assert (result.why, result.for_good) == ("the process that read it ended (-9)", False)
 
 
 async def test_read_many__reports_an_adapter_error(poisoned: TranslatorPool) -> None:
-    (found,) = await poisoned.for_client([]).read_many([delivery_of(b"deep")])
+    (result,) = await poisoned.for_client([]).read_many([delivery_of(b"deep")])
 
-    assert found.why is not None
-    assert found.why.startswith("RecursionError")
+    assert result.why is not None
+    assert result.why.startswith("RecursionError")
 
 
 def test_translator_pool__translates_a_single_webhook(reader: TranslatorPool, poisoned: TranslatorPool) -> None:
@@ -186,8 +186,8 @@ async def test_inbox_with_deliveries_over_budget__fails_them_and_delays_no_other
 
     assert reports[0] == (1, 0)  # the other client's, before what is poisoned was given up
     assert await store.read(count_deliveries(good, state="applied")) == 1
-    found = [await store.read(get_delivery(number)) for number in poison]
-    assert [(one.state, one.attempts, one.error) for one in found if one] == [
+    deliveries = [await store.read(get_delivery(number)) for number in poison]
+    assert [(delivery.state, delivery.attempts, delivery.error) for delivery in deliveries if delivery] == [
         ("failed", 1, REASONS[b"sleep"]),
         ("applied", 1, None),
         ("failed", 1, REASONS[b"spin"]),

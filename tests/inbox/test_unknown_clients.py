@@ -14,8 +14,8 @@ from touchbase.sql.store import Store
 ADDRESS = "/public/crm-webhook/{}"
 
 
-async def known(call: ApiClient) -> dict[str, str | None]:
-    return {each["client_id"]: each["made_by"] for each in (await call.get("/admin/v1/clients")).json()["data"]}
+async def creators(call: ApiClient) -> dict[str, str | None]:
+    return {client["client_id"]: client["made_by"] for client in (await call.get("/admin/v1/clients")).json()["data"]}
 
 
 async def test_unknown_client__in_a_new_store_is_created_by_its_first_webhook_and_logged(
@@ -25,7 +25,7 @@ async def test_unknown_client__in_a_new_store_is_created_by_its_first_webhook_an
         replies = [await call("POST", ADDRESS.format("acme"), raw=b"%d" % n) for n in range(2)]
 
     assert [reply.status for reply in replies] == [200, 200]
-    assert await known(call) == {"acme": "call"}
+    assert await creators(call) == {"acme": "call"}
     assert [
         record.message for record in caplog.records if "created by the first request" in record.message and "acme" not in record.message
     ]
@@ -47,9 +47,9 @@ async def test_unknown_client__is_refused_with_404_once_a_client_was_created_exp
     replies = {name: (await call("POST", ADDRESS.format(name), raw=b"2")).status for name in ("acme", "early", "acmee")}
 
     assert replies == {"acme": 200, "early": 200, "acmee": 404}
-    assert await known(call) == {"acme": "administrator", "early": "call"}
+    assert await creators(call) == {"acme": "administrator", "early": "call"}
     await refused.flush(call.parts.store)
-    assert [each["cause"] for each in (await call.get("/admin/v1/refusals")).json()["data"]] == ["unknown_client"]
+    assert [refusal["cause"] for refusal in (await call.get("/admin/v1/refusals")).json()["data"]] == ["unknown_client"]
 
 
 async def test_unknown_client__is_created_by_a_post_of_a_record(call: ApiClient) -> None:
@@ -58,4 +58,4 @@ async def test_unknown_client__is_created_by_a_post_of_a_record(call: ApiClient)
     response = await call.post("/public/v2/contacts", {"first_name": "Jane"}, x_client_id="other")
 
     assert response.status == 201
-    assert await known(call) == {"acme": "administrator", "other": "call"}
+    assert await creators(call) == {"acme": "administrator", "other": "call"}

@@ -35,11 +35,11 @@ WRAPPED = {
 RECEIVERS = {"/public/emailcampaign-webhook/abc": "email_campaign", "/public/crm-webhook/abc": "crm"}
 
 
-async def kept(call: ApiClient) -> list[Any]:
+async def stored_deliveries(call: ApiClient) -> list[Any]:
     listed = await call.parts.store.read(list_deliveries(200))
-    found = [await call.parts.store.read(get_delivery(each.id)) for each in reversed(listed)]
-    assert None not in found
-    return found
+    deliveries = [await call.parts.store.read(get_delivery(delivery.id)) for delivery in reversed(listed)]
+    assert None not in deliveries
+    return deliveries
 
 
 def is_empty_ok(reply: Response) -> bool:
@@ -52,7 +52,7 @@ async def test_post_webhook__stores_the_exact_bytes_and_returns_200_without_a_bo
 
     reply = await call("POST", f"{target}?secret=x&y", raw=body, content_type="application/json", x_hook_event="sent", user_agent="Tool/1")
 
-    (delivery,) = await kept(call)
+    (delivery,) = await stored_deliveries(call)
     assert is_empty_ok(reply)
     assert delivery.body == body
     assert (delivery.client_id, delivery.channel, delivery.query) == ("abc", RECEIVERS[target], "secret=x&y")
@@ -68,12 +68,12 @@ async def test_post_webhook__stores_any_bytes_of_any_content_type(sqlite_call: A
     reply = await sqlite_call("POST", "/public/crm-webhook/abc", raw=body, **headers)
 
     assert is_empty_ok(reply)
-    assert body in [delivery.body for delivery in await kept(sqlite_call)]
+    assert body in [delivery.body for delivery in await stored_deliveries(sqlite_call)]
 
 
 async def test_post_webhook__stores_an_empty_body(call: ApiClient) -> None:
     assert is_empty_ok(await call("POST", "/public/crm-webhook/abc"))
-    assert [delivery.body for delivery in await kept(call)] == [b""]
+    assert [delivery.body for delivery in await stored_deliveries(call)] == [b""]
 
 
 async def test_post_webhook__stores_a_compressed_body_unchanged_even_if_corrupt(call: ApiClient) -> None:
@@ -82,7 +82,9 @@ async def test_post_webhook__stores_a_compressed_body_unchanged_even_if_corrupt(
     replies = [await call("POST", "/public/crm-webhook/abc", raw=body, content_encoding="gzip") for body in bodies]
 
     assert all(is_empty_ok(reply) for reply in replies)
-    assert [(each.body, each.headers) for each in await kept(call)] == [(body, {"content-encoding": "gzip"}) for body in bodies]
+    assert [(item.body, item.headers) for item in await stored_deliveries(call)] == [
+        (body, {"content-encoding": "gzip"}) for body in bodies
+    ]
 
 
 async def test_post_webhook__stores_no_credential_or_transport_headers(call: ApiClient) -> None:
@@ -91,20 +93,20 @@ async def test_post_webhook__stores_no_credential_or_transport_headers(call: Api
 
     await call("POST", "/public/crm-webhook/abc", raw=b"{}", x_signature="v1=abc", **secrets, **plumbing)
 
-    assert [delivery.headers for delivery in await kept(call)] == [{"x-signature": "v1=abc"}]
+    assert [delivery.headers for delivery in await stored_deliveries(call)] == [{"x-signature": "v1=abc"}]
 
 
 async def test_post_webhook__counts_a_repeat_without_a_second_delivery(call: ApiClient) -> None:
     for _ in range(3):
         assert is_empty_ok(await call("POST", "/public/crm-webhook/abc", raw=b'{"id": 1}', x_attempt=str(_)))
 
-    (delivery,) = await kept(call)
+    (delivery,) = await stored_deliveries(call)
     assert delivery.repeats == 2
     assert len(call.kept) == 1
 
 
 @pytest.mark.parametrize(
-    "other",
+    "second",
     [
         {"target": "/public/emailcampaign-webhook/abc"},
         {"target": "/public/crm-webhook/abd"},
@@ -115,13 +117,13 @@ async def test_post_webhook__counts_a_repeat_without_a_second_delivery(call: Api
     ],
 )
 async def test_post_webhook__is_no_repeat_if_channel_client_query_event_header_or_body_differs(
-    call: ApiClient, other: dict[str, Any]
+    call: ApiClient, second: dict[str, Any]
 ) -> None:
     await call("POST", "/public/crm-webhook/abc", raw=b'{"id": 1}')
 
-    await call("POST", **{"target": "/public/crm-webhook/abc", "raw": b'{"id": 1}', **other})
+    await call("POST", **{"target": "/public/crm-webhook/abc", "raw": b'{"id": 1}', **second})
 
-    assert [delivery.repeats for delivery in await kept(call)] == [0, 0]
+    assert [delivery.repeats for delivery in await stored_deliveries(call)] == [0, 0]
 
 
 async def test_post_webhook__stores_equal_bytes_again_after_the_dedupe_window(call: ApiClient) -> None:
@@ -130,13 +132,13 @@ async def test_post_webhook__stores_equal_bytes_again_after_the_dedupe_window(ca
 
     await call("POST", "/public/crm-webhook/abc", raw=b"{}")
 
-    assert len(await kept(call)) == 2
+    assert len(await stored_deliveries(call)) == 2
 
 
 async def test_post_webhook__notifies_the_inbox_worker_of_the_client(call: ApiClient) -> None:
     await call("POST", "/public/crm-webhook/abc", raw=b"{}")
 
-    (delivery,) = await kept(call)
+    (delivery,) = await stored_deliveries(call)
     assert call.kept == [delivery.client]
 
 
@@ -144,7 +146,7 @@ async def test_post_webhook__notifies_the_inbox_worker_of_the_client(call: ApiCl
 @pytest.mark.parametrize("method", ["GET", "HEAD"])
 async def test_get_webhook__returns_200_and_stores_nothing(call: ApiClient, target: str, method: str) -> None:
     assert is_empty_ok(await call(method, target))
-    assert await kept(call) == []
+    assert await stored_deliveries(call) == []
 
 
 @pytest.mark.parametrize("method", ["PUT", "DELETE", "PATCH", "OPTIONS"])
@@ -165,7 +167,7 @@ async def test_webhook_address__with_an_invalid_client_id_returns_404(sqlite_cal
 
 async def test_webhook_address__accepts_a_trailing_slash(call: ApiClient) -> None:
     assert is_empty_ok(await call("POST", "/public/crm-webhook/abc/", raw=b"{}"))
-    assert [delivery.client_id for delivery in await kept(call)] == ["abc"]
+    assert [delivery.client_id for delivery in await stored_deliveries(call)] == ["abc"]
 
 
 async def test_webhook_body_bytes__refuses_a_larger_body_and_stores_nothing(memory: Store, make_client: MakeClient) -> None:
@@ -178,7 +180,7 @@ async def test_webhook_body_bytes__refuses_a_larger_body_and_stores_nothing(memo
 
     assert [reply.status for reply in replies] == [413, 413]
     assert replies[0].problem["detail"] == "the body may have at most 100 bytes"
-    assert await kept(call) == []
+    assert await stored_deliveries(call) == []
 
 
 async def test_webhook_body_bytes__accepts_a_body_of_exactly_the_limit(memory: Store, make_client: MakeClient) -> None:
@@ -186,7 +188,7 @@ async def test_webhook_body_bytes__accepts_a_body_of_exactly_the_limit(memory: S
 
     assert is_empty_ok(await call("POST", "/public/crm-webhook/abc", raw=b"x" * 100))
     assert is_empty_ok(await call.in_pieces("POST", "/public/crm-webhook/abc", [b"y" * 60, b"y" * 40]))
-    assert [delivery.size for delivery in await kept(call)] == [100, 100]
+    assert [delivery.size for delivery in await stored_deliveries(call)] == [100, 100]
 
 
 class Failing:
@@ -236,7 +238,7 @@ async def test_post_webhook__returns_a_protocol_response_after_storing(memory: S
 
     assert (demanded.status, demanded.headers["content-type"], demanded.body) == (200, "application/json", b'{"challenge": "x"}')
     assert is_empty_ok(usual)
-    assert len(await kept(call)) == 2
+    assert len(await stored_deliveries(call)) == 2
 
 
 async def test_post_webhook__stores_nothing_when_the_sender_disconnects(sqlite_call: ApiClient) -> None:
@@ -245,7 +247,7 @@ async def test_post_webhook__stores_nothing_when_the_sender_disconnects(sqlite_c
     )
 
     assert reply.status == 0
-    assert await kept(sqlite_call) == []
+    assert await stored_deliveries(sqlite_call) == []
 
 
 @pytest.mark.parametrize("target", RECEIVERS)
@@ -253,7 +255,7 @@ async def test_post_webhook__stores_nothing_when_the_sender_disconnects(sqlite_c
 async def test_salesforce_session_id__is_masked_in_every_relay_format(call: ApiClient, target: str, body: str) -> None:
     replies = [await call("POST", target, raw=body.encode()) for _ in range(2)]
 
-    (delivery,) = await kept(call)
+    (delivery,) = await stored_deliveries(call)
     assert [reply.status for reply in replies] == [200, 200]
     assert TOKEN.encode() not in delivery.body
     assert delivery.body == body.replace(TOKEN, "*" * 8).encode()
@@ -270,7 +272,7 @@ async def test_salesforce_session_id__is_masked_within_base64(
     envelope = json.dumps({"isBase64Encoded": True, "body": pack(message).decode()}).replace("/", slash)
     await call("POST", "/public/crm-webhook/abc", raw=envelope.encode())
 
-    (delivery,) = await kept(call)
+    (delivery,) = await stored_deliveries(call)
     inner = base64.b64decode(json.loads(delivery.body)["body"])
     assert inner == message.replace(TOKEN.encode(), b"*" * 8)
 
@@ -280,7 +282,7 @@ async def test_salesforce_session_id__in_a_compressed_body_is_masked_and_stored_
     message = json.dumps({"sid": LOGIN}).encode()
     await call("POST", target, raw=gzip.compress(message), content_encoding="gzip")
 
-    (delivery,) = await kept(call)
+    (delivery,) = await stored_deliveries(call)
     assert delivery.body == message.replace(TOKEN.encode(), b"*" * 8)
     assert "content-encoding" not in delivery.headers
     assert TOKEN not in delivery.query
@@ -292,7 +294,7 @@ async def test_salesforce_session_id__masking_leaves_the_text_around_base64_unch
     body = json.dumps({"payload": json.dumps({"first": "AwR", "body": base64.b64encode(message).decode(), "last": 1})})
     await call("POST", "/public/crm-webhook/abc", raw=body.encode())
 
-    (delivery,) = await kept(call)
+    (delivery,) = await stored_deliveries(call)
     inner = json.loads(json.loads(delivery.body)["payload"])
     assert (inner["first"], inner["last"]) == ("AwR", 1)
     assert base64.b64decode(inner["body"]) == message.replace(TOKEN.encode(), b"*" * 8)
@@ -302,7 +304,7 @@ async def test_salesforce_session_id__scans_a_body_of_backslashes_in_linear_time
     body = b"MDBE" + b"\\" * 1_000_000  # looked at anew from every letter it would take hours
 
     assert is_empty_ok(await call("POST", "/public/crm-webhook/abc", raw=body))
-    assert [delivery.body for delivery in await kept(call)] == [body]
+    assert [delivery.body for delivery in await stored_deliveries(call)] == [body]
 
 
 PICTURE = base64.b64encode(bytes(range(256)) * 8).decode()
@@ -312,7 +314,7 @@ PICTURE = base64.b64encode(bytes(range(256)) * 8).decode()
 async def test_salesforce_session_id__leaves_base64_without_one_unchanged(call: ApiClient, body: str) -> None:
     await call("POST", "/public/crm-webhook/abc", raw=body.encode())
 
-    (delivery,) = await kept(call)
+    (delivery,) = await stored_deliveries(call)
     assert delivery.body == body.encode()
 
 
@@ -320,5 +322,5 @@ async def test_salesforce_session_id__leaves_base64_without_one_unchanged(call: 
 async def test_salesforce_session_id__leaves_similar_text_unchanged(call: ApiClient, body: bytes) -> None:
     await call("POST", "/public/crm-webhook/abc", raw=body)
 
-    (delivery,) = await kept(call)
+    (delivery,) = await stored_deliveries(call)
     assert delivery.body == body

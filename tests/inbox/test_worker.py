@@ -50,7 +50,7 @@ def read(request: WebhookRequest) -> Translation:
         raise ZeroDivisionError("the adapter has a fault")
     if said == "strange":
         raise UnrecognisedPayload("no tool that we know sends this")
-    return Translation("test", [msgspec.convert(one, Event) for one in said])
+    return Translation("test", [msgspec.convert(first, Event) for first in said])
 
 
 async def client_of(store: Store, settings: ClientSettings | None = None) -> int:
@@ -75,8 +75,8 @@ async def delivery(store: Store, number: int) -> Delivery:
 
 async def contacts(store: Store, client: int) -> list[Contact]:
     listed = await store.read(list_records(Listing(CONTACT_TYPE, client, 50)))
-    found = [await store.read(find_record(client, CONTACT_TYPE, one.id)) for one in listed]
-    return [one for one in found if one is not None]
+    records = [await store.read(find_record(client, CONTACT_TYPE, record.id)) for record in listed]
+    return [record for record in records if record is not None]
 
 
 SENT = {"event": "email_sent", "email": "ann@example.com", "occurred_us": NOON - DAY}
@@ -164,7 +164,7 @@ async def test_parked_events__are_applied_in_order_of_time_once_the_address_is_k
         {"event": "contact.status_changed", "object_id": "7", "status": "customer", "occurred_us": NOON - 1},
         {"event": "contact.status_changed", "object_id": "7", "status": "lead", "occurred_us": NOON - 2},
     ]
-    parked = [await keep(store, client, [one], "crm") for one in said]
+    parked = [await keep(store, client, [first], "crm") for first in said]
     await InboxWorker(store, read, Clock()).drain()
 
     await keep(store, client, [{"event": "contact.updated", "object_id": "7", "email": "ann@example.com", "occurred_us": NOON - 3}], "crm")
@@ -239,7 +239,7 @@ async def test_crm_values__set_fields_and_custom_fields_and_the_latest_wins(stor
 
     [contact] = await contacts(store, client)
     assert contact.last_name == "Lee"
-    assert {one.name: one.value for one in contact.custom_fields} == {"plan": "pro", "seats": None}
+    assert {custom_field.name: custom_field.value for custom_field in contact.custom_fields} == {"plan": "pro", "seats": None}
 
 
 @pytest.mark.parametrize("channel", ["email_campaign", "crm"])
@@ -260,7 +260,7 @@ async def test_odd_text__does_not_prevent_a_delivery_from_being_applied(store: S
 
 
 @pytest.mark.parametrize(
-    ("took", "commands", "behind", "held_up", "rest"),
+    ("took", "commands", "behind", "held_up", "stored"),
     [
         (1_000, 5, SECOND, 1, 0.0248),
         (1_000, 10, SECOND, 1, 0.3967),
@@ -287,9 +287,9 @@ async def test_odd_text__does_not_prevent_a_delivery_from_being_applied(store: S
     ],
 )
 def test_pause_seconds__is_above_zero_only_for_many_writes_and_a_small_lag(
-    took: int, commands: int, behind: int, held_up: float, rest: float
+    took: int, commands: int, behind: int, held_up: float, stored: float
 ) -> None:
-    assert pause_seconds(took, commands, behind, held_up) == pytest.approx(rest, rel=0.01)
+    assert pause_seconds(took, commands, behind, held_up) == pytest.approx(stored, rel=0.01)
 
 
 async def test_worker_pause__depends_on_the_share_of_writes_that_the_store_blocks(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -338,11 +338,11 @@ async def test_worker_pause__ends_for_a_delivery_of_another_client(store: Store,
     working = asyncio.create_task(worker.run())
     await asyncio.wait_for(applied.get(), 10)
 
-    kept = await keep(store, quiet, [SENT])
+    stored = await keep(store, quiet, [SENT])
     worker.wake_client(quiet)
     await asyncio.wait_for(applied.get(), 10)
 
-    assert (await delivery(store, kept)).state == "applied"
+    assert (await delivery(store, stored)).state == "applied"
     worker.stop()
     await asyncio.wait_for(working, 10)
 
@@ -363,27 +363,27 @@ async def test_worker__finds_deliveries_of_another_process_while_it_is_busy(stor
 
     for step in range(8):
         await keep(store, busy, [SENT | {"occurred_us": NOON - step}])
-    kept = await keep(store, quiet, [SENT])
+    stored = await keep(store, quiet, [SENT])
     worker.wake_client(busy)
 
     await worker.run()
 
-    assert (await delivery(store, kept)).state == "applied"
+    assert (await delivery(store, stored)).state == "applied"
 
 
 async def test_worker__finds_deliveries_after_the_clock_went_back(store: Store) -> None:
-    client, clock, told = await client_of(store), Clock(), asyncio.Event()
-    worker = InboxWorker(store, read, clock, on_report=lambda _: told.set())
+    client, clock, event = await client_of(store), Clock(), asyncio.Event()
+    worker = InboxWorker(store, read, clock, on_report=lambda _: event.set())
     await keep(store, client, [SENT])
     working = asyncio.create_task(worker.run())
-    await asyncio.wait_for(told.wait(), 10)
+    await asyncio.wait_for(event.wait(), 10)
 
-    told.clear()
+    event.clear()
     clock.now = NOON - DAY
-    kept = await keep(store, client, [SENT | {"email": "bob@example.com"}])
-    await asyncio.wait_for(told.wait(), 10)
+    stored = await keep(store, client, [SENT | {"email": "bob@example.com"}])
+    await asyncio.wait_for(event.wait(), 10)
 
-    assert (await delivery(store, kept)).state == "applied"
+    assert (await delivery(store, stored)).state == "applied"
     worker.stop()
     await working
 
@@ -395,6 +395,6 @@ async def test_concurrent_workers__apply_each_delivery_once(store: Store) -> Non
     reports = await asyncio.gather(*(InboxWorker(store, read, Clock(), batch_size=5).drain() for _ in range(3)))
 
     ended = await store.read(list_deliveries(200, client))
-    assert {one.state for one in ended} == {"applied"}
+    assert {item.state for item in ended} == {"applied"}
     assert sum(report.ended.get("applied", 0) for report in reports) == 40
     assert len(await contacts(store, client)) == 7

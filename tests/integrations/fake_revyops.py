@@ -85,25 +85,25 @@ class FakeRevyOps:
         lists = {f"{self.prefix}/public/v2/contacts{ending}": self.contacts, f"{self.prefix}/public/v2/companies{ending}": self.companies}
         if parts.path not in lists:
             return self._of_workspace(parts.path.removeprefix(self.prefix), parse_qs(parts.query))
-        found, asked = lists[parts.path], {name: values[0] for name, values in parse_qs(parts.query).items()}
-        assert asked.pop("structure") == "NESTED"
-        number, size = int(asked.pop("page")), int(asked.pop("page_size"))
-        assert not asked
-        pages = max(1, -(-len(found) // size))
+        result, requested = lists[parts.path], {name: values[0] for name, values in parse_qs(parts.query).items()}
+        assert requested.pop("structure") == "NESTED"
+        number, size = int(requested.pop("page")), int(requested.pop("page_size"))
+        assert not requested
+        pages = max(1, -(-len(result) // size))
         if number > pages:
             return 404, {"detail": "Invalid page."}
-        results = found[(number - 1) * size : number * size]
-        return 200, {"count": len(found), "total_pages": pages, "current_page": number, "page_size": size, "results": results}
+        results = result[(number - 1) * size : number * size]
+        return 200, {"count": len(result), "total_pages": pages, "current_page": number, "page_size": size, "results": results}
 
-    def _of_workspace(self, path: str, asked: dict[str, list[str]]) -> Answer:
+    def _of_workspace(self, path: str, requested: dict[str, list[str]]) -> Answer:
         """Answer a request for e-mails or one contact, which only the key of a workspace can read."""
         if self.workspace and path == "/public/emails":
-            number, size = int(asked["page"][0]), int(asked["page_size"][0])
+            number, size = int(requested["page"][0]), int(requested["page_size"][0])
             return 200, self.emails[(number - 1) * size : number * size]
         if self.workspace and path.startswith("/public/v2/contacts/"):
-            for each in self.contacts:
-                if str(each["id"]) == path.rpartition("/")[2]:
-                    return 200, each
+            for item in self.contacts:
+                if str(item["id"]) == path.rpartition("/")[2]:
+                    return 200, item
         return 404, {"detail": "Not found."}
 
     @contextmanager

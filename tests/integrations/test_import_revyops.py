@@ -64,19 +64,19 @@ class Ours:
 
     def records(self, kind: str = "contacts", client: str = "") -> list[Any]:
         """Records of a client, oldest first."""
-        found: list[Any] = self.call("GET", f"/public/v2/{kind}?structure=FLAT&limit=200", client=client)["data"]
-        return found
+        record: list[Any] = self.call("GET", f"/public/v2/{kind}?structure=FLAT&limit=200", client=client)["data"]
+        return record
 
     def messages(self) -> list[Any]:
         """Messages of the client, oldest first."""
-        found: list[Any] = self.call("GET", "/public/v2/messages?limit=200")["data"]
-        return found[::-1]
+        result: list[Any] = self.call("GET", "/public/v2/messages?limit=200")["data"]
+        return result[::-1]
 
     def state(self) -> Any:
         """What the client has, without ids and times of ours."""
         own = {"id", "contact_id", "company_id", "updated_time", "status_changed_at"}
         lists = (self.records(), self.records("companies"), self.messages())
-        return [[{name: value for name, value in each.items() if name not in own} for each in found] for found in lists]
+        return [[{name: value for name, value in item.items() if name not in own} for item in result] for result in lists]
 
     def start(self, *arguments: str, key: str = KEY) -> subprocess.Popen[str]:
         """Start the script: isolated, so that it sees no package of ours."""
@@ -143,10 +143,10 @@ def fake() -> FakeRevyOps:
 def ours(server: Server, fake: FakeRevyOps, tmp_path: Path) -> Iterator[Ours]:
     key = re.search(r"Bearer (\S+?)\"", server.banner)
     assert key, server.banner
-    made = Ours(server, key[1], f"acme-{next(NUMBERS)}", tmp_path)
-    made.call("POST", "/admin/v1/clients", {"client_id": made.client, "name": made.client})
-    with fake.served() as made.theirs:
-        yield made
+    created = Ours(server, key[1], f"acme-{next(NUMBERS)}", tmp_path)
+    created.call("POST", "/admin/v1/clients", {"client_id": created.client, "name": created.client})
+    with fake.served() as created.theirs:
+        yield created
 
 
 on_both_engines = pytest.mark.parametrize("server", ENGINES, indirect=True)
@@ -181,7 +181,10 @@ def test_import__brings_records_and_emails_and_twice_changes_nothing(ours: Ours,
     assert record["first_campaign_email_sent"] == "2026-05-01T08:00:00Z"
     assert record["last_campaign_email_sent"] == "2026-06-01T08:00:00Z"
     assert record["last_reply_received"] == "2026-06-02T07:30:00.123456Z"
-    messages = [(each["subject"], each["direction"], each["occurred_at"], each["interested"], each["tool"]) for each in ours.messages()]
+    messages = [
+        (message["subject"], message["direction"], message["occurred_at"], message["interested"], message["tool"])
+        for message in ours.messages()
+    ]
     assert messages == [
         ("Subject 1", "sent", "2026-06-01T08:01:00Z", False, "smartlead"),
         ("Subject 2", "received", "2026-06-01T08:02:00Z", True, "smartlead"),
@@ -221,7 +224,7 @@ def test_import__stopped_before_any_request_and_started_again_ends_with_the_same
     ours.run("--workspace", uninterrupted, "--page-size", "2")
 
     assert len(killed) == 2 + 2 + 3
-    assert [len(each) for each in stopped] == [4, 3, 4]
+    assert [len(item) for item in stopped] == [4, 3, 4]
     assert stopped == ours.state()
 
 
@@ -242,7 +245,7 @@ def test_import__lists_refused_records_with_reasons_and_ends_with_1(ours: Ours, 
     assert reasons["4"] == f"the name of the custom field {'x' * 40!r} must have 1 to 200 characters"
     assert reasons["5"] == "has the email of the record 1"
     assert reasons["6"].startswith("last_reply_received 'soon' was left out: ")  # a bad time loses the time, not the person
-    assert [each["email"] for each in ours.records()][-1] == "person6@example.com"
+    assert [record["email"] for record in ours.records()][-1] == "person6@example.com"
     assert reasons["7"] == "the name of the custom field '' must have 1 to 200 characters"
     assert (reasons[""], reasons["8"]) == ("is not a JSON object", "has no client_id")
     assert reasons["9"].startswith("email: is not an e-mail address")
@@ -267,9 +270,9 @@ def test_clients__are_found_by_option_id_and_name_or_added_once(ours: Ours, fake
     assert (dry["added"], counts(dry)[new]) == ({new: ""}, {"created": 1})
     assert list(first["added"]) == [new]
     assert again["added"] == {}
-    assert [each["email"] for each in ours.records(client=first["added"][new])] == ["person4@example.com"]
-    assert {each["email"] for each in ours.records()} == {"person1@example.com", "person2@example.com"}
-    assert counts(again) == {each: {"unchanged": 1} for each in ("41", ours.client, by_name, new)}
+    assert [record["email"] for record in ours.records(client=first["added"][new])] == ["person4@example.com"]
+    assert {record["email"] for record in ours.records()} == {"person1@example.com", "person2@example.com"}
+    assert counts(again) == {client: {"unchanged": 1} for client in ("41", ours.client, by_name, new)}
     assert first["notices"]["records of clients that are left out"] == 1
     assert list(counts(mapped)) == ["41"]
     assert "there is no client 'none' for '41'" in ours.run("--client", "41=none", status=1)["errors"]
@@ -303,7 +306,7 @@ def test_pages_that_move__are_read_without_repeats_and_again(ours: Ours, fake: F
     again = ours.run()
 
     assert counts(missed) == counts(again) == {ours.client: {"created": 1, "unchanged": 8}}
-    assert {each["email"] for each in ours.records()} == {f"person{number}@example.com" for number in range(1, 11)}
+    assert {record["email"] for record in ours.records()} == {f"person{number}@example.com" for number in range(1, 11)}
 
 
 def test_mode_create__leaves_existing_records(ours: Ours, fake: FakeRevyOps) -> None:
@@ -311,10 +314,10 @@ def test_mode_create__leaves_existing_records(ours: Ours, fake: FakeRevyOps) -> 
     fake.contacts += [contact(1, ours.client), contact(2, ours.client)]
 
     result = ours.run("--mode", "create")
-    kept = ours.records()[0]["first_name"]
+    remaining = ours.records()[0]["first_name"]
     changed = ours.run()
 
-    assert (counts(result), kept) == ({ours.client: {"created": 1, "unchanged": 1}}, "Ours")
+    assert (counts(result), remaining) == ({ours.client: {"created": 1, "unchanged": 1}}, "Ours")
     assert (counts(changed), ours.records()[0]["first_name"]) == ({ours.client: {"updated": 1, "unchanged": 1}}, "First 1")
 
 
@@ -354,8 +357,8 @@ def test_erased_people_and_deleted_messages__stay_away_and_are_in_no_file(ours: 
     fake.contacts += [contact(1), contact(2)]
     fake.emails += [email(1, contact_id=1), email(2, "person2@example.com"), email(3, "person2@example.com")]
     ours.run("--workspace", ours.client)
-    one, two, _ = ours.messages()
-    ours.call("DELETE", f"/public/v2/contacts/{one['contact_id']}?erase=true")
+    first_message, two, _ = ours.messages()
+    ours.call("DELETE", f"/public/v2/contacts/{first_message['contact_id']}?erase=true")
     ours.call("DELETE", f"/public/v2/messages/{two['id']}")
     events = tools_events(ours, two["contact_id"])
 
@@ -364,7 +367,7 @@ def test_erased_people_and_deleted_messages__stay_away_and_are_in_no_file(ours: 
     assert counts(result) == {ours.client: {"unchanged": 1, "erased": 1}}
     assert counts(result, "emails") == {ours.client: {"unchanged": 1, "deleted": 1, "refused": 1}}
     assert "person1" not in (ours.folder / "revyops-refused.csv").read_text()
-    assert [each["subject"] for each in ours.messages()] == ["Subject 3"]
+    assert [message["subject"] for message in ours.messages()] == ["Subject 3"]
     assert tools_events(ours, two["contact_id"]) == events
 
 
@@ -377,7 +380,7 @@ def test_email__finds_its_contact_by_id_when_the_address_changed(ours: Ours, fak
     result = ours.run("--workspace", ours.client, status=1)
 
     assert counts(result, "emails") == {ours.client: {"created": 3, "refused": 1}}
-    assert [each["contact_email"] for each in ours.messages()] == ["person1@example.com", None, "person1@example.com"]
+    assert [message["contact_email"] for message in ours.messages()] == ["person1@example.com", None, "person1@example.com"]
     assert fake.requests.count("/public/v2/contacts/1?structure=NESTED") == 1
 
 
@@ -398,7 +401,7 @@ def test_emails__that_cannot_be_stored_are_refused_and_the_others_arrive(ours: O
     words = {"1": "its contact", "2": "--email-type 'OUT_MAIL=sent'", "3": "/occurred_at", "5": "campaign_name", "6": "interested",
              "7": "subject", "11": "future", "12": "its contact", "15": "missing", "18": "tool"}  # fmt: skip
     assert {number for number, word in words.items() if word not in reasons["emails", number]} == set()
-    assert [(each["subject"][:9], each["direction"]) for each in ours.messages()] == [("x" * 9, "sent"), ("Subject 1", "received")]
+    assert [(message["subject"][:9], message["direction"]) for message in ours.messages()] == [("x" * 9, "sent"), ("Subject 1", "received")]
     assert result["notices"]["emails of whose subject only the first 1000 characters were stored"] == 1
 
 

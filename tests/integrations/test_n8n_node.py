@@ -38,22 +38,22 @@ needs_packages = pytest.mark.skipif(
 def operations() -> set[tuple[str, str]]:
     """Method and path of each request that the sources name."""
     text = SOURCES["operations.ts"]
-    found = {(method, at) for method, at in re.findall(r"method: '(\w+)',\s+url: '(/[^']+)'", text)}
-    for method, rest in re.findall(r"method: '(\w+)',\s*url: path\('([^']*)'\)", text):
-        found |= {(method, f"/public/v2/{kind}{rest.replace('{{ $parameter.id }}', '{id}')}") for kind in ("contacts", "companies")}
+    results = {(method, at) for method, at in re.findall(r"method: '(\w+)',\s+url: '(/[^']+)'", text)}
+    for method, remaining in re.findall(r"method: '(\w+)',\s*url: path\('([^']*)'\)", text):
+        results |= {(method, f"/public/v2/{kind}{remaining.replace('{{ $parameter.id }}', '{id}')}") for kind in ("contacts", "companies")}
     endpoints = SOURCES["endpoints.ts"]
     at = re.search(r"ENDPOINTS = '([^']+)'", endpoints)
     assert at is not None
-    found |= {(method, at[1]) for method in re.findall(r"hook, '(\w+)', ENDPOINTS", endpoints)}
-    found |= {(method, at[1] + "/{id}") for method in re.findall(r"hook, '(\w+)', `\$\{ENDPOINTS\}/\$\{id\}`", endpoints)}
-    return found
+    results |= {(method, at[1]) for method in re.findall(r"hook, '(\w+)', ENDPOINTS", endpoints)}
+    results |= {(method, at[1] + "/{id}") for method in re.findall(r"hook, '(\w+)', `\$\{ENDPOINTS\}/\$\{id\}`", endpoints)}
+    return results
 
 
 def test_operations__are_in_the_interface() -> None:
-    found = operations()
+    result = operations()
 
-    assert len(found) == 2 * 6 + 2 + 5
-    assert [each for each in sorted(found) if each[0].lower() not in PATHS.get(each[1], {})] == []
+    assert len(result) == 2 * 6 + 2 + 5
+    assert [operation for operation in sorted(result) if operation[0].lower() not in PATHS.get(operation[1], {})] == []
 
 
 def test_written_operations__take_a_key_for_repeats_where_the_interface_does() -> None:
@@ -62,7 +62,7 @@ def test_written_operations__take_a_key_for_repeats_where_the_interface_does() -
 
     assert once == {"POST", "PUT"}
     for method, path in (("post", "/public/v2/contacts"), ("put", "/public/v2/companies"), ("post", "/public/v2/suppressions")):
-        assert "Idempotency-Key" in [each.get("name") for each in PATHS[path][method]["parameters"]]
+        assert "Idempotency-Key" in [parameter.get("name") for parameter in PATHS[path][method]["parameters"]]
 
 
 def test_events__are_all_types_of_the_log() -> None:
@@ -76,7 +76,7 @@ def test_package__has_fixed_versions_and_names_no_registry() -> None:
     package, lock = (json.loads((NODE / name).read_text(encoding="utf-8")) for name in ("package.json", "package-lock.json"))
 
     assert [name for name, version in package["devDependencies"].items() if not version[0].isdigit()] == []
-    assert [name for name, each in lock["packages"].items() if "resolved" in each] == []
+    assert [name for name, value in lock["packages"].items() if "resolved" in value] == []
 
 
 class Host:
@@ -95,9 +95,9 @@ class Host:
         self.process.kill()
         self.process.communicate()
 
-    def do(self, command: str, **given: Any) -> Any:
+    def do(self, command: str, **value: Any) -> Any:
         assert self.process.stdin is not None
-        self.process.stdin.write(json.dumps({"command": command, **given}) + "\n")
+        self.process.stdin.write(json.dumps({"command": command, **value}) + "\n")
         self.process.stdin.flush()
         return self._read()
 
@@ -115,10 +115,10 @@ class Host:
     def received(self, count: int) -> list[dict[str, Any]]:
         """The items of the trigger, as soon as there are this many."""
         for _ in range(400):
-            if len(found := self.do("state")["received"]) >= count:
-                return list(found)
+            if len(result := self.do("state")["received"]) >= count:
+                return list(result)
             time.sleep(0.05)
-        raise AssertionError(f"{found} in place of {count} items")
+        raise AssertionError(f"{result} in place of {count} items")
 
 
 @pytest.fixture(scope="module")
@@ -128,8 +128,8 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
     shutil.copytree(NODE, folder, ignore=shutil.ignore_patterns("node_modules", "dist"))
     (folder / "node_modules").symlink_to(NODE / "node_modules")
     tsc = NODE / "node_modules" / "typescript" / "bin" / "tsc"
-    made = subprocess.run(["node", str(tsc), "-p", str(folder)], capture_output=True, text=True, timeout=300, check=False)
-    assert (made.returncode, made.stdout) == (0, "")
+    process = subprocess.run(["node", str(tsc), "-p", str(folder)], capture_output=True, text=True, timeout=300, check=False)
+    assert (process.returncode, process.stdout) == (0, "")
     return folder
 
 
@@ -185,7 +185,7 @@ def test_node__does_each_operation(together: Together) -> None:
     )  # fmt: skip
     assert (listed["outcome"], listed["entry"]["value"]) == ("created", "bob@example.net")
     assert host.execute("contact", "get", id=jane["id"])["items"] == [marked]
-    assert [each["id"] for each in host.execute("contact", "getAll", where={"contact_status": "interested"})["items"]] == [jane["id"]]
+    assert [item["id"] for item in host.execute("contact", "getAll", where={"contact_status": "interested"})["items"]] == [jane["id"]]
     [match] = host.execute("contact", "match", match="email", value="jane@example.com")["items"]
     assert match["id"] == jane["id"]
     assert host.execute("message", "getAll", email="jane@example.com")["items"] == []
@@ -228,7 +228,7 @@ def test_trigger__gets_each_event_once_it_is_activated(together: Together) -> No
 
     host.do("forget")
     second = host.do("activate", types=["contact.created"])
-    assert [each["id"] for each in together.send("GET", endpoints)["data"]] == [second["id"]]
+    assert [item["id"] for item in together.send("GET", endpoints)["data"]] == [second["id"]]
     host.execute("contact", "create", record={"email": "ann@example.com"})
     assert len(host.received(4)) == 4
     assert host.do("deactivate") == {"done": True}
@@ -241,10 +241,10 @@ def test_trigger__gets_each_event_once_it_is_activated(together: Together) -> No
 def test_trigger__refuses_what_touchbase_did_not_sign(together: Together) -> None:
     host = together.host
     now, body = time.time_ns() // 1000, b'{"id":"evt_1","type":"contact.replied","data":{}}'
-    known = host.do("activate", types=["contact.replied"])
+    expected = host.do("activate", types=["contact.replied"])
     forged = signature_headers(["whsec_" + "MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"], "evt_1_1", now, body)
-    old = signature_headers([known["secret"]], "evt_1_1", now - 400_000_000, body)
-    good = signature_headers([known["secret"]], "evt_1_1", now, body)
+    old = signature_headers([expected["secret"]], "evt_1_1", now - 400_000_000, body)
+    good = signature_headers([expected["secret"]], "evt_1_1", now, body)
 
     assert host.post(body, {}) == 401
     assert host.post(body, forged) == 401
@@ -252,4 +252,4 @@ def test_trigger__refuses_what_touchbase_did_not_sign(together: Together) -> Non
     assert host.post(body.replace(b"replied", b"created"), good) == 401
     assert host.do("state")["received"] == []
     assert host.post(body, good) == 200
-    assert [each["id"] for each in host.received(1)] == ["evt_1"]
+    assert [item["id"] for item in host.received(1)] == ["evt_1"]

@@ -48,8 +48,8 @@ def requests(recipe: Any) -> Iterator[tuple[str, str, str | None]]:
     """Method, path and body of each request of an n8n workflow or a Make blueprint."""
     for node in recipe.get("nodes", []):
         if node["type"] == "n8n-nodes-base.httpRequest":
-            given = node["parameters"]
-            yield given["method"], given["url"].removeprefix("="), given.get("jsonBody")
+            parameters = node["parameters"]
+            yield parameters["method"], parameters["url"].removeprefix("="), parameters.get("jsonBody")
     for module in recipe.get("flow", []):
         if module["module"] == "http:ActionSendData":
             yield module["mapper"]["method"].upper(), module["mapper"]["url"], module["mapper"].get("data")
@@ -65,12 +65,12 @@ def test_recipes__are_json_whose_steps_follow_each_other() -> None:
     assert {"n8n-with-node.json", "n8n-without-node.json", "make-reply.json", "package.json"} <= READ.keys()
     for name in ("n8n-with-node.json", "n8n-without-node.json"):
         names = [node["name"] for node in READ[name]["nodes"]]
-        reached = [to["node"] for each in READ[name]["connections"].values() for output in each["main"] for to in output]
+        reached = [to["node"] for connection in READ[name]["connections"].values() for output in connection["main"] for to in output]
         assert (names[1:], READ[name]["active"]) == (reached, False)
     assert [module["id"] for module in READ["make-reply.json"]["flow"]] == [1, 2, 3]
 
 
-@pytest.mark.parametrize("name", [each.name for each in FILES if "zapier" not in each.parts])
+@pytest.mark.parametrize("name", [file.name for file in FILES if "zapier" not in file.parts])
 async def test_requests_of_a_recipe__are_taken_by_the_server(name: str, house: House) -> None:
     number = await house.contact(email="jane@example.com")
 
@@ -85,10 +85,10 @@ async def test_requests_of_a_recipe__are_taken_by_the_server(name: str, house: H
 @pytest.mark.parametrize("path", [PAGE, *FILES, RECIPES / "zapier" / "index.js"], ids=lambda path: path.name)
 def test_events_and_paths_in_recipes__exist(path: Path) -> None:
     text = path.read_text(encoding="utf-8")
-    paths = {each.rstrip("/") for each in re.findall(r"/public/v2/[a-z/-]+", text)}
+    paths = {item.rstrip("/") for item in re.findall(r"/public/v2/[a-z/-]+", text)}
 
-    assert [each for each in SENT.findall(text) if each not in set(EVENT_TYPES)] == []
-    assert [each for each in sorted(paths) if each not in PATHS and each + "/{id}" not in PATHS] == []
+    assert [item for item in SENT.findall(text) if item not in set(EVENT_TYPES)] == []
+    assert [item for item in sorted(paths) if item not in PATHS and item + "/{id}" not in PATHS] == []
 
 
 def test_page__names_every_recipe_and_no_other_file() -> None:
@@ -101,8 +101,8 @@ def test_page__names_every_recipe_and_no_other_file() -> None:
 @pytest.fixture
 def ran() -> Any:
     """What the app for Zapier sends when a Zap is turned on, shows samples, acts, and is turned off."""
-    given = {"email": "jane@example.com", "first_name": "Jane", "last_name": "", "value": "bob@example.net"}
-    program = ["node", "-e", ZAPIER, str(RECIPES / "zapier" / "index.js"), json.dumps(given)]
+    value = {"email": "jane@example.com", "first_name": "Jane", "last_name": "", "value": "bob@example.net"}
+    program = ["node", "-e", ZAPIER, str(RECIPES / "zapier" / "index.js"), json.dumps(value)]
     return json.loads(subprocess.run(program, capture_output=True, text=True, timeout=60, check=True).stdout)
 
 
@@ -110,16 +110,16 @@ def ran() -> Any:
 @pytest.mark.skipif(shutil.which("node") is None, reason="there is no Node here to run the app for Zapier (Debian: nodejs)")
 async def test_zapier_app__subscribes_lists_samples_and_unsubscribes(ran: Any, house: House) -> None:
     assert (ran["listed"], ran["hooked"]) == ([{"id": "evt_1"}], [{"id": "evt_1"}])
-    assert [each for each in ran["events"] if each not in set(EVENT_TYPES)] == []
+    assert [event for event in ran["events"] if event not in set(EVENT_TYPES)] == []
     subscribe, unsubscribe, listed, *creates = ran["sent"]
-    made = await house.request("POST", subscribe["url"].removeprefix(BASE), subscribe["body"])
-    assert (made.status, made.json()["url"]) == (201, "https://hooks.zapier.example/1")
-    for each in creates:
-        query = "&".join(f"{name}={value}" for name, value in each.get("params", {}).items())
-        reply = await house.request(each["method"], f"{each['url'].removeprefix(BASE)}?{query}", each["body"])
+    response = await house.request("POST", subscribe["url"].removeprefix(BASE), subscribe["body"])
+    assert (response.status, response.json()["url"]) == (201, "https://hooks.zapier.example/1")
+    for item in creates:
+        query = "&".join(f"{name}={value}" for name, value in item.get("params", {}).items())
+        reply = await house.request(item["method"], f"{item['url'].removeprefix(BASE)}?{query}", item["body"])
         assert reply.status in (200, 201), reply.body
     query = "&".join(f"{name}={value}" for name, value in listed["params"].items())
     [sample] = (await house.request("GET", f"{listed['url'].removeprefix(BASE)}?{query}")).json()["data"]
     assert sample.keys() == {"id", "type", "timestamp", "data"}
-    gone = await house.request("DELETE", unsubscribe["url"].removeprefix(BASE).replace("/7", f"/{made.json()['id']}"))
+    gone = await house.request("DELETE", unsubscribe["url"].removeprefix(BASE).replace("/7", f"/{response.json()['id']}"))
     assert gone.status == 204

@@ -13,6 +13,7 @@ from tests.isolation.trial import Opened
 from tests.isolation.world import Tokens, World
 from tests.operations import executed_by
 
+from touchbase import erasure_marks
 from touchbase.auth import service as auth_service
 from touchbase.clients import service as clients_service
 from touchbase.encryption.cipher import AesGcmCipher
@@ -21,7 +22,6 @@ from touchbase.outgoing import signatures as outgoing_signatures
 from touchbase.sql.store import Store
 from touchbase.stores.postgres import PostgresStore
 from touchbase.stores.sqlite import SqliteStore
-from touchbase.suppression import server_secret
 
 
 @pytest.fixture
@@ -29,7 +29,7 @@ def world(execute_sql: ExecuteSql, monkeypatch: pytest.MonkeyPatch) -> World:
     tokens = Tokens()
     monkeypatch.setattr(auth_service, "token_hex", tokens.hex)
     monkeypatch.setattr(clients_service, "token_hex", tokens.hex)
-    monkeypatch.setattr(server_secret, "token_bytes", tokens.bytes)
+    monkeypatch.setattr(erasure_marks, "token_bytes", tokens.bytes)
     monkeypatch.setattr(outgoing_signatures, "token_bytes", tokens.bytes)
     return World(execute_sql, tokens)
 
@@ -58,8 +58,8 @@ def emptied(request: pytest.FixtureRequest, engine_url: str) -> Callable[[], Non
     def empty() -> None:
         if engine_url.startswith("sqlite"):
             path = Path(engine_url.removeprefix("sqlite:///"))
-            for each in path.parent.glob(f"{path.name}*"):
-                each.unlink()
+            for item in path.parent.glob(f"{path.name}*"):
+                item.unlink()
         else:
             databases: Databases = request.getfixturevalue("databases")
             databases.clean()

@@ -22,7 +22,7 @@ _PARTS = ("body", "sqlite", "first_set", "sqlite_set", "more_set", "last_set", "
 
 def forgetful(text: str) -> str:
     """The statement without its conditions on the client; parameters stay, so that it is asked as before."""
-    return _CONDITION.sub(lambda found: f"(1 = 1 OR {found[0]})", text)
+    return _CONDITION.sub(lambda result: f"(1 = 1 OR {result[0]})", text)
 
 
 STATEMENTS = {name: op for name, op in EVERY_STATEMENT.items() if any(forgetful(getattr(op, part)) != getattr(op, part) for part in _PARTS)}

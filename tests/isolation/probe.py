@@ -95,20 +95,22 @@ TRYING = {Try: handler(_try)}
 
 def tries(client: int, rows: dict[str, list[dict[str, Any]]]) -> list[Try]:
     """Every statement with everything of A's that fits its parameters, under this client's number."""
-    made: list[Try] = []
+    tries: list[Try] = []
     # What inserts comes last: B's own rows under A's ids would be in the way of the others. B knows its own calls until then.
-    for name, op in sorted(STATEMENTS.items(), key=lambda each: (inserts(each[0]) or forgets(each[0]), forgets(each[0]), each[0])):
-        fitting = [each for table in rows.values() for each in table if _fits(op.columns, each)]
+    for name, op in sorted(
+        STATEMENTS.items(), key=lambda statement: (inserts(statement[0]) or forgets(statement[0]), forgets(statement[0]), statement[0])
+    ):
+        fitting = [item for table in rows.values() for item in table if _fits(op.columns, item)]
         if name in OF_CLIENTS:
-            fitting = [{"id": client, "client_id": each} for each in (CLIENT_B, OTHER_B)]
+            fitting = [{"id": client, "client_id": client_b} for client_b in (CLIENT_B, OTHER_B)]
         if name.endswith(".STORE_DELIVERY_TRACED"):  # the other one has made rows of these ids
-            fitting = [{**each, "id": each["id"] + 10**6} for each in fitting]
-        found = {_row(op.columns, {**beside, **each}, client): None for each in fitting for beside in TIMES}
+            fitting = [{**item, "id": item["id"] + 10**6} for item in fitting]
+        result = {_row(op.columns, {**beside, **item}, client): None for item in fitting for beside in TIMES}
         if name.endswith(".FORGET_ANNOUNCED"):  # a changed value would be in no row
-            found = {(client, each["kind"], each["value"]): None for each in rows["announced_suppression"]}
-        assert found, f"nothing of A's fits {name}: say in tests/isolation/probe.py what belongs into {op.columns}"
-        made.append(Try(client, name, list(found)))
-    return made
+            result = {(client, item["kind"], item["value"]): None for item in rows["announced_suppression"]}
+        assert result, f"nothing of A's fits {name}: say in tests/isolation/probe.py what belongs into {op.columns}"
+        tries.append(Try(client, name, list(result)))
+    return tries
 
 
 def inserts(name: str) -> bool:
@@ -136,16 +138,16 @@ def _value(name: str, value: Any) -> Any:
     return value + ("x" if isinstance(value, str) else 1) if isinstance(value, str | int) else value
 
 
-def asked(client: int, known: Known) -> Iterator[Any]:
+def client_queries(client: int, owned: Known) -> Iterator[Any]:
     """Every question that names its client, about everything of A's, with every choice of its filters."""
     usual: dict[str, list[Any]] = {
-        "state": ["parked", "applied"], "kind": [1, 2], "record_kind": [1, 2, 3], "limit": [1, 100], "id": known.ids,
-        "record_id": known.ids, "delivery_id": known.ids, "company_id": known.companies[:1], "client": [client], "before_us": [NEVER],
-        "contact": known.contacts, "contact_id": known.contacts, "contacts": [known.contacts],
+        "state": ["parked", "applied"], "kind": [1, 2], "record_kind": [1, 2, 3], "limit": [1, 100], "id": owned.ids,
+        "record_id": owned.ids, "delivery_id": owned.ids, "company_id": owned.companies[:1], "client": [client], "before_us": [NEVER],
+        "contact": owned.contacts, "contact_id": owned.contacts, "contacts": [owned.contacts],
         "refs": [REFS], "sort": [default_sort(CONTACT)],
-        "absorbed": [known.contacts[1:2]], "survivorship": ["newest"], "block": ["surname", "domain"],
+        "absorbed": [owned.contacts[1:2]], "survivorship": ["newest"], "block": ["surname", "domain"],
         "what": [FieldJob("merge", w.FIELD, w.OWN_FIELD)],
-        "suppressions": [known.ids], "deliveries": [known.ids], "ids": [known.ids], "after_sequence": [0], "types": [None],
+        "suppressions": [owned.ids], "deliveries": [owned.ids], "ids": [owned.ids], "after_sequence": [0], "types": [None],
         "edges": [[0, 1, NEVER]], "by_tool": [True, False], "by_campaign": [True, False],
         "table": sorted(TEXT_TABLES),
     }  # fmt: skip
@@ -156,13 +158,13 @@ def asked(client: int, known: Known) -> Iterator[Any]:
         choices: list[list[Any]] = []
         for field in fields(kind):
             first = (0, "", b"", (0, 0)) if field.name == "after" else (0, "hubspot", b"", (0, 0))
-            given = usual.get(field.name) or [each for each in first if _is(hints[field.name], each)]
+            values = usual.get(field.name) or [item for item in first if _is(hints[field.name], item)]
             if typing.get_origin(hints[field.name]) is RecordType:
-                given = [CONTACT_TYPE, COMPANY_TYPE]
+                values = [CONTACT_TYPE, COMPANY_TYPE]
             if field.default is MISSING or field.name == "client":
-                choices.append(given)
+                choices.append(values)
             else:
-                choices.append([field.default, *given] if field.name in ("contact", "contact_id") else [field.default])
+                choices.append([field.default, *values] if field.name in ("contact", "contact_id") else [field.default])
         for chosen in itertools.product(*choices):
             yield kind(*chosen)
     # Custom fields and files: other texts have ids, whose digits grow with what A has.
@@ -176,13 +178,13 @@ def asked(client: int, known: Known) -> Iterator[Any]:
     yield from (find_client_by_number(client), list_client_page(9, only=client))
     yield from (find_client(client_id, at) for client_id in (CLIENT_B, OTHER_B) for at in (None, TIME_OF_B))
     yield find_sought_person(client, REFS[:2], mentioned=REFS)
-    yield from (find_sought_person(client, contact_id=number) for number in known.contacts)
-    yield from (step_through_deliveries(client, NEVER, 100, event="email_sent", of_contacts=each) for each in (None, known.contacts))
-    yield step_through_deliveries(client, NEVER, 100, not_of_contacts=known.contacts, bodies=True)
-    yield get_effects([(client, number) for number in known.ids])
-    yield from (find_announced(client, endpoint, entry) for endpoint, entry in known.announced)
-    yield from (is_listed(client, kind, value, TIME_OF_B) for kind, value in known.listed)
-    yield from (is_on_list(client, endpoint, *address) for endpoint in known.endpoints for address in known.listed)
+    yield from (find_sought_person(client, contact_id=number) for number in owned.contacts)
+    yield from (step_through_deliveries(client, NEVER, 100, event="email_sent", of_contacts=contact) for contact in (None, owned.contacts))
+    yield step_through_deliveries(client, NEVER, 100, not_of_contacts=owned.contacts, bodies=True)
+    yield get_effects([(client, number) for number in owned.ids])
+    yield from (find_announced(client, endpoint, entry) for endpoint, entry in owned.announced)
+    yield from (is_listed(client, kind, value, TIME_OF_B) for kind, value in owned.listed)
+    yield from (is_on_list(client, endpoint, *address) for endpoint in owned.endpoints for address in owned.listed)
     yield from (list_pushes(client, url_of(w.PUSHED_TO), limit, state_is=state) for limit in (1, 100) for state in (None, *STATES))
     yield get_erasure(client, LATER_IDS["erasure"])  # B's own, that it begins with
     yield find_response(RequestKey(client, IDEMPOTENCY_KEY, b"", NEVER - 1))
@@ -196,17 +198,17 @@ def _is(hint: object, value: object) -> bool:
 
 async def probe(store: Store, trying: Sequence[Try], questions: Sequence[Any]) -> list[str]:
     """The answers as text. Statements that write are among them."""
-    told = [f"{question}: {await store.read(question)!r}" for question in questions]
-    return told + [f"{one.name}: {await store.write(one)}" for one in trying]
+    reported = [f"{question}: {await store.read(question)!r}" for question in questions]
+    return reported + [f"{item.name}: {await store.write(item)}" for item in trying]
 
 
 async def leave(store: Store, client: int) -> list[str]:
     """B drops the bodies that it has kept longest, understood and not, and is removed with all that it has; what it is told."""
     drops: list[Command[Any]] = [prune_bodies(client, NEVER, 1, NEVER), drop_unrecognised(client, NEVER, 0, 1, NEVER)]
-    told: list[Any] = [await store.write(each) for each in (*drops, begin_deletion(client, NEVER))]
+    reported: list[Any] = [await store.write(item) for item in (*drops, begin_deletion(client, NEVER))]
     removal: Removal | None = None
     while removal is None or not removal.done:
-        assert len(told) < MOST_PIECES, "B's removal does not come to an end"
+        assert len(reported) < MOST_PIECES, "B's removal does not come to an end"
         removal = await store.write(remove_client_rows(client, BEYOND, 7, removal and removal.position))
-        told.append(removal)
-    return [f"leaving: {each!r}" for each in told]
+        reported.append(removal)
+    return [f"leaving: {item!r}" for item in reported]

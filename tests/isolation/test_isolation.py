@@ -18,10 +18,10 @@ def engine_url(sqlite_url: str) -> str:
 async def test_every_route__gives_a_client_the_same_responses_as_without_the_other_client(
     world: World, opened: Opened, emptied: Callable[[], None]
 ) -> None:
-    a, known = await look_at_a(world, await opened())
+    a, expected = await look_at_a(world, await opened())
     before = await world.dump(a.number)
     b = await settle_b(world, await opened())
-    plan = await plan_of(world, a, known, b[0])
+    plan = await plan_of(world, a, expected, b[0])
 
     beside = await walk(world, opened, b, plan)
     after = await world.dump(a.number)
@@ -32,4 +32,4 @@ async def test_every_route__gives_a_client_the_same_responses_as_without_the_oth
     assert again[0] == b[0]
     assert beside.faults == []
     assert after == before
-    assert [(one, other) for one, other in zip(beside.told, alone.told, strict=True) if one != other] == []
+    assert [(first, second) for first, second in zip(beside.facts, alone.facts, strict=True) if first != second] == []

@@ -218,18 +218,18 @@ class TestOnSqlite:
     ) -> None:
         path = Path(engine_url.removeprefix("sqlite:///"))
         saved = path.with_suffix(".saved")
-        a, known = await look_at_a(world, await opened())
+        a, expected = await look_at_a(world, await opened())
         before = await world.dump(a.number)
         b = await settle_b(world, await opened())
-        whole = await plan_of(world, a, known, b[0])
+        full = await plan_of(world, a, expected, b[0])
         # Most are noticed by the probes; what is not goes the whole walk too.
-        plans = {few: replace(whole, requests=[]) if few else whole for few in (True, False)}
+        plans = {few: replace(full, requests=[]) if few else full for few in (True, False)}
         await (await opened()).close()
         shutil.copy(path, saved)
         alone = {}
         for few, plan in plans.items():
             emptied()
-            alone[few] = (await walk(world, opened, await settle_b(world, await opened()), plan)).told
+            alone[few] = (await walk(world, opened, await settle_b(world, await opened()), plan)).facts
 
         async def is_noticed(name: str, few: bool) -> bool:
             await (await opened()).close()
@@ -249,9 +249,13 @@ class TestOnSqlite:
             return await opened()
 
         store = await restored()
-        tries = {name: [one for one in whole.tries if one.name == name] for name in names if name in STATEMENTS and not inserts(name)}
-        first, told = [{name: await probe(store, some, []) for name, some in tries.items()} for _ in range(2)]
-        told = {name: texts for name, texts in told.items() if texts == first[name]}
+        tries = {
+            name: [first_item for first_item in full.tries if first_item.name == name]
+            for name in names
+            if name in STATEMENTS and not inserts(name)
+        }
+        first, reported = [{name: await probe(store, value, []) for name, value in tries.items()} for _ in range(2)]
+        reported = {name: texts for name, texts in reported.items() if texts == first[name]}
 
         async def is_noticed_alone(name: str, forgotten: str) -> bool:
             """Whether the statement's own responses or A's rows show it: that takes a tenth of the time of all responses."""
@@ -260,13 +264,13 @@ class TestOnSqlite:
                     now = await probe(store, tries[name], [])
                 except Exception as error:
                     now = [repr(error)]
-            return now != told[name] or await world.dump(a.number) != before
+            return now != reported[name] or await world.dump(a.number) != before
 
-        assert [name for name in told if await is_noticed_alone(name, "")] == []
+        assert [name for name in reported if await is_noticed_alone(name, "")] == []
         assert [few for few in plans if await is_noticed("", few)] == [], "where nothing is forgotten nothing is to be noticed"
         probed = set()
         store = await restored()
-        for name in told:
+        for name in reported:
             if name not in UNNOTICED and await is_noticed_alone(name, name):
                 probed.add(name)
                 store = await restored()
@@ -287,10 +291,10 @@ class TestOnPostgres:
     async def test_row_level_security__isolates_clients_when_all_statements_omit_the_client(
         self, world: World, opened: Opened, emptied: Callable[[], None]
     ) -> None:
-        a, known = await look_at_a(world, await opened())
+        a, expected = await look_at_a(world, await opened())
         before = await world.dump(a.number)
         b = await settle_b(world, await opened())
-        plan = await plan_of(world, a, known, b[0])
+        plan = await plan_of(world, a, expected, b[0])
 
         with mutated(*BEHIND_THE_WALL):
             beside = await walk(world, opened, b, plan)
@@ -300,24 +304,24 @@ class TestOnPostgres:
 
         assert beside.faults == []
         assert after == before
-        assert [(one, other) for one, other in zip(beside.told, alone.told, strict=True) if one != other] == []
+        assert [(first, second) for first, second in zip(beside.facts, alone.facts, strict=True) if first != second] == []
 
     @pytest.mark.weekly
     async def test_row_level_security__hides_other_clients_from_each_statement_without_a_client(self, world: World, opened: Opened) -> None:
-        a, known = await look_at_a(world, await opened())
+        a, expected = await look_at_a(world, await opened())
         before = await world.dump(a.number)
         b = await settle_b(world, await opened())
-        plan = await plan_of(world, a, known, b[0])
+        plan = await plan_of(world, a, expected, b[0])
         store: Store = await opened()
-        fitting = [one for one in plan.tries if not inserts(one.name)]  # a second insert finds the row of the first
+        fitting = [first for first in plan.tries if not inserts(first.name)]  # a second insert finds the row of the first
         for _ in range(2):  # the first time takes what B has under the names of A's tools
-            told = await probe(store, fitting, plan.questions)
+            reported = await probe(store, fitting, plan.questions)
 
-        other = []
+        others = []
         for name in BEHIND_THE_WALL:
             with mutated(name):
-                now = await probe(store, [one for one in fitting if one.name == name], [] if name in STATEMENTS else plan.questions)
-            other += [(name, text) for text in now if text not in told and not text.startswith(GROWING)]
+                now = await probe(store, [item for item in fitting if item.name == name], [] if name in STATEMENTS else plan.questions)
+            others += [(name, text) for text in now if text not in reported and not text.startswith(GROWING)]
 
-        assert other == []
+        assert others == []
         assert await world.dump(a.number) == before

@@ -10,7 +10,7 @@ from typing import Any
 
 from tests.asgi_client import Response
 from tests.isolation import world as w
-from tests.isolation.probe import Try, asked, leave, probe, tries
+from tests.isolation.probe import Try, client_queries, leave, probe, tries
 from tests.isolation.walk import Known, known_of, requests_of
 from tests.isolation.world import Request, Side, World
 
@@ -89,12 +89,12 @@ class Told:
     def faults(self, said: set[str]) -> list[str]:
         """What it tells of A that B has not said itself, in this call or before, and what B should not have found."""
         leaked = w.words(json.dumps(self.headers).encode() + self.body) - said
-        found = [f"{self} tells {sorted(leaked)}"] if leaked else []
+        result = [f"{self} tells {sorted(leaked)}"] if leaked else []
         if self.status >= 500:
-            found.append(f"{self} broke")
+            result.append(f"{self} broke")
         if self.request.foreign and self.status not in REFUSED:
-            found.append(f"{self} is found")
-        return found
+            result.append(f"{self} is found")
+        return result
 
     def __str__(self) -> str:
         about = " ".join(str(part) for part in (self.request.body, dict(self.request.headers)) if part)
@@ -105,7 +105,7 @@ class Told:
 class Trial:
     """What came of a walk."""
 
-    told: list[Told] = field(default_factory=list)
+    facts: list[Told] = field(default_factory=list)
     faults: list[str] = field(default_factory=list)
 
 
@@ -150,21 +150,21 @@ class Plan:
     questions: list[Any]
 
 
-async def plan_of(world: World, a: Side, known: Known, b: int) -> Plan:
+async def plan_of(world: World, a: Side, expected: Known, b: int) -> Plan:
     """Everything to be tried by the client of the number `b`."""
     rows: dict[str, list[dict[str, Any]]] = {}
     for table in await world.tables():
         columns = [row[0] for row in await world.columns(table)]
-        found = await world.execute_sql(f"SELECT {', '.join(columns)} FROM {table} WHERE client = ?", a.number)
-        rows[table] = [dict(zip(columns, row, strict=True)) for row in found]
+        execute_sql = await world.execute_sql(f"SELECT {', '.join(columns)} FROM {table} WHERE client = ?", a.number)
+        rows[table] = [dict(zip(columns, row, strict=True)) for row in execute_sql]
     rows["sealed"] = [{**row, "old": row[column], "new": "x"} for row in rows["connection"] for column in ("secrets", "access_token")]
     rows["sealed"] += [{**row, "old": row["secrets"], "new": "x"} for row in rows["webhook_endpoint"]]
     rows["sealed"] += [{**row, "old": row["content"], "new": "x"} for row in rows["refused_body"]]
     rows["replays"] = [{**row, "by": "x", "delivery_id": 1} for row in rows["refused_body"]]
     rows["claimed"] = [{**row, "until_us": row["next_us"]} for row in rows["fetch_state"]]
     rows["words"] = [{"client": a.number, "record": 2 * row["id"], "words": "x"} for row in rows["contact"]]
-    rows["copies"] = [{**row, "record_id": number} for row in rows["message"] for number in known.contacts]
-    return Plan(requests_of(known), tries(b, rows), list(asked(b, known)))
+    rows["copies"] = [{**row, "record_id": number} for row in rows["message"] for number in expected.contacts]
+    return Plan(requests_of(expected), tries(b, rows), list(client_queries(b, expected)))
 
 
 async def walk(world: World, opened: Opened, b: tuple[int, str], plan: Plan, *, like: Sequence[Told] = ()) -> Trial:
@@ -172,36 +172,36 @@ async def walk(world: World, opened: Opened, b: tuple[int, str], plan: Plan, *, 
     world.clock.now = w.TIME_OF_B + DAY
     world.tokens.begin(w.LATER_TOKENS_OF_B)
     store = await opened()
-    side, made = world.side(store, w.CLIENT_B, *b), Trial()
+    side, trial = world.side(store, w.CLIENT_B, *b), Trial()
     said: set[str] = set()
-    async for told in _lived(side, plan.requests):
-        made.told.append(told)
-        said |= told.request.words()
-        made.faults += told.faults(said)
-        if like and told != like[len(made.told) - 1]:
-            made.faults.append(f"{told}, and {like[len(made.told) - 1]} where A is not")
-        if like and made.faults:
-            return made
+    async for reported in _lived(side, plan.requests):
+        trial.facts.append(reported)
+        said |= reported.request.words()
+        trial.faults += reported.faults(said)
+        if like and reported != like[len(trial.facts) - 1]:
+            trial.faults.append(f"{reported}, and {like[len(trial.facts) - 1]} where A is not")
+        if like and trial.faults:
+            return trial
     verified = Verified()
-    differences = [str(each) async for each in verify(store, side.number, verified)]
+    differences = [str(item) async for item in verify(store, side.number, verified)]
     for text in (
         repr((differences, verified)), *await probe(store, plan.tries, plan.questions), *await leave(store, side.number)
     ):  # fmt: skip
-        made.told.append(
+        trial.facts.append(
             Told(
                 Request("PROBE", ""), 0, {}, REQUEST_IDS.sub(b"some request", HANDLES.sub(rb"\1random", _RANDOM.sub("api", text).encode()))
             )
         )
-        if like and made.told[-1] != like[len(made.told) - 1]:
-            made.faults.append(f"{made.told[-1]}, and {like[len(made.told) - 1]} where A is not")
-    return made
+        if like and trial.facts[-1] != like[len(trial.facts) - 1]:
+            trial.faults.append(f"{trial.facts[-1]}, and {like[len(trial.facts) - 1]} where A is not")
+    return trial
 
 
 async def _lived(side: Side, requests: Sequence[Request]) -> AsyncIterator[Told]:
     for request in FIRST:
-        found = await _send(side, request)
-        yield found
-    erased = json.loads(found.body)["data"][0]["id"]
+        result = await _send(side, request)
+        yield result
+    erased = json.loads(result.body)["data"][0]["id"]
     yield await _send(side, Request("DELETE", f"/public/v2/contacts/{erased}?erase=true"))
     for restore in ("", "?restore_erased=true"):  # it is lifted again, so that B has erased nobody in the end
         yield await _send(side, Request("POST", f"/public/v2/contacts{restore}", {"email": "b4@b.example"}))
@@ -210,7 +210,7 @@ async def _lived(side: Side, requests: Sequence[Request]) -> AsyncIterator[Told]
     for path, calls in EACH.items():
         page = await _send(side, Request("GET", f"{path}?limit=200"))
         yield page
-        for number in [each.get("id", each.get("key_id")) for each in json.loads(page.body)["data"]]:
+        for number in [item.get("id", item.get("key_id")) for item in json.loads(page.body)["data"]]:
             if path == "/admin/v1/keys" and number in side.key:
                 continue  # the key that it calls with
             for method, tail, body in calls:

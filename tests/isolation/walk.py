@@ -62,39 +62,39 @@ async def known_of(world: World, a: Side) -> Known:
             for name in ("contact", "company", "delivery", "erasure", "link", "custom_field",
                          "record_merge", "suppression", "job", "webhook_endpoint", "webhook_attempt", "message")}  # fmt: skip
     others = rows["delivery"] + rows["erasure"] + rows["suppression"] + rows["job"] + rows["link"][:1] + rows["custom_field"][:1]
-    made = Known(rows["contact"], rows["company"], others)
-    made.others += rows["webhook_endpoint"] + rows["webhook_attempt"] + rows["message"]
-    made.endpoints = rows["webhook_endpoint"]
-    made.merges = rows["record_merge"]
+    created = Known(rows["contact"], rows["company"], others)
+    created.others += rows["webhook_endpoint"] + rows["webhook_attempt"] + rows["message"]
+    created.endpoints = rows["webhook_endpoint"]
+    created.merges = rows["record_merge"]
     listed = await world.execute_sql("SELECT kind, value FROM suppression WHERE client = ? ORDER BY id", a.number)
-    made.listed = [(kind, value) for kind, value in listed]
+    created.listed = [(kind, value) for kind, value in listed]
     announced = await world.execute_sql("SELECT endpoint_id, suppression_id FROM announced_suppression WHERE client = ?", a.number)
-    made.announced = [(endpoint, entry) for endpoint, entry in announced]
-    made.fields = [*rows["custom_field"][:1], field_id(rows["message"][0], w.FIELD)]
+    created.announced = [(endpoint, entry) for endpoint, entry in announced]
+    created.fields = [*rows["custom_field"][:1], field_id(rows["message"][0], w.FIELD)]
     gone = await world.execute_sql("SELECT record_id FROM deleted_record WHERE client = ? AND record_kind = 1", a.number)
-    made.others += [row[0] for row in gone]
-    made.keys = [row[0] for row in await world.execute_sql("SELECT key_id FROM api_key WHERE client = ? ORDER BY key_id", a.number)]
-    timelines = [f"/public/v2/contacts/{n}/timeline" for n in made.contacts] + [f"/public/v2/companies/{made.companies[0]}/timeline"]
-    exports = [f"/public/v2/contacts/{n}/export" for n in made.contacts]
+    created.others += [row[0] for row in gone]
+    created.keys = [row[0] for row in await world.execute_sql("SELECT key_id FROM api_key WHERE client = ? ORDER BY key_id", a.number)]
+    timelines = [f"/public/v2/contacts/{n}/timeline" for n in created.contacts] + [f"/public/v2/companies/{created.companies[0]}/timeline"]
+    exports = [f"/public/v2/contacts/{n}/export" for n in created.contacts]
     for target in (*LISTS, *timelines, *exports):
         page = await a.sure("GET", f"{target}{'&' if '?' in target else '?'}limit=1")
-        made.cursors += [page["next_cursor"]] if page["next_cursor"] else []
+        created.cursors += [page["next_cursor"]] if page["next_cursor"] else []
     replay = await a.sure("POST", "/admin/v1/deliveries/replay", {"state": "parked", "dry_run": True})
     assert replay["count"] == 2
-    made.etags = [(await a("GET", f"/public/v2/contacts/{made.contacts[0]}")).headers["etag"]]
-    return made
+    created.etags = [(await a("GET", f"/public/v2/contacts/{created.contacts[0]}")).headers["etag"]]
+    return created
 
 
-def filters(known: Known) -> dict[str, list[str]]:
+def filters(owned: Known) -> dict[str, list[str]]:
     """What of A's may stand in a query, by parameter."""
     return {
         "email": [w.EMAIL, w.OTHER_EMAIL], "linkedin_url": [w.LINKEDIN], "contact_status": [w.STATUS, w.NEXT_STATUS],
-        "company_id": [str(known.companies[0])], "domain": [w.DOMAIN], "company_status": [w.COMPANY_STATUS], "external_id": [w.EXTERNAL_ID],
+        "company_id": [str(owned.companies[0])], "domain": [w.DOMAIN], "company_status": [w.COMPANY_STATUS], "external_id": [w.EXTERNAL_ID],
         "updated_since": ["2000-01-01T00:00:00Z"], "received_since": ["2000-01-01T00:00:00Z"],
-        "received_until": ["2030-01-01T00:00:00Z"], "contact_id": [str(each) for each in known.contacts[:2]], "text": ["zq", w.EMAIL],
+        "received_until": ["2030-01-01T00:00:00Z"], "contact_id": [str(contact) for contact in owned.contacts[:2]], "text": ["zq", w.EMAIL],
         "event": ["email_sent", "email_replied"], "client": [w.CLIENT_A, w.FORMER_A], "client_id": [w.CLIENT_A, w.FORMER_A],
         "assignee": ["nobody", w.USER.id], "actor_id": [w.USER.id],
-        "tool": ["hubspot", "instantly"], "cursor": known.cursors, "limit": ["1", "200"], "name": [w.NAME], "confirm": [w.CLIENT_A],
+        "tool": ["hubspot", "instantly"], "cursor": owned.cursors, "limit": ["1", "200"], "name": [w.NAME], "confirm": [w.CLIENT_A],
         "as_of": ["2026-11-20T09:30:00Z"], "field": ["contact_status", f"cf.{w.FIELD}"],
         "sort": ["-updated_time"], "q": ["zq021firstqz", "zq", w.DOMAIN], "fields": ["id"],
         "min_score": ["0"], "after": ["evt_0", "evt_3", "latest"], "types": ["contact.*"], "wait": ["0"],
@@ -105,36 +105,36 @@ def filters(known: Known) -> dict[str, list[str]]:
         "field_name": [w.FIELD], "field_value": [w.OPTION],
         "values": ["delete"], "misfits": ["keep"],
         "since": ["2025-04-01"], "until": ["2026-11-21"], "time_zone": ["Europe/Berlin"], "group_by": ["campaign,week", "tool"],
-        "endpoint": [str(each) for each in known.endpoints], "outcome": ["refused"],
+        "endpoint": [str(endpoint) for endpoint in owned.endpoints], "outcome": ["refused"],
         "kind": ["contacts.import"], "mapping": [w.MAPPING], "delimiter": [","], "encoding": ["utf-8"], "sheet": ["A"],
         "header_row": ["1"], "user_id": [w.USER.id], "waiting_hours": ["1"],
     }  # fmt: skip
 
 
-def searches(known: Known) -> list[dict[str, Any]]:
+def searches(owned: Known) -> list[dict[str, Any]]:
     """What of A's may stand in the filters of a search."""
     return [
-        {"id[in]": ",".join(map(str, known.ids))}, {"email[contains]": "zq"}, {"last_name": "zq024lastqz"}, {f"cf.{w.FIELD}": w.OPTION},
+        {"id[in]": ",".join(map(str, owned.ids))}, {"email[contains]": "zq"}, {"last_name": "zq024lastqz"}, {f"cf.{w.FIELD}": w.OPTION},
         {"company.domain": w.DOMAIN}, {f"company.cf.{w.OWN_FIELD}[contains]": "zq"}, {"company_id[gte]": "1"}, {"created_time[lt]": "1m"},
         {"contact_status[in]": f"{w.STATUS},{w.NEXT_STATUS}"}, {"domain[starts_with]": "zq"}, {"name[contains]": "zq"},
     ]  # fmt: skip
 
 
-def headers(known: Known) -> dict[str, list[str]]:
+def headers(owned: Known) -> dict[str, list[str]]:
     """What of A's may stand in a header."""
     return {
         "X-Client-Id": [w.CLIENT_A, w.FORMER_A, "nobody"],
-        "If-Match": known.etags,
-        "If-None-Match": known.etags,
+        "If-Match": owned.etags,
+        "If-None-Match": owned.etags,
         "Last-Event-ID": ["evt_1"],
         "Prefer": ["count=exact", "count=estimated", "handling=strict"],
         "Idempotency-Key": [w.IDEMPOTENCY_KEY, w.ADMINISTRATORS],
     }
 
 
-def bodies(known: Known) -> dict[str, list[Any]]:
+def bodies(owned: Known) -> dict[str, list[Any]]:
     """What of A's may stand in a body, by its schema."""
-    company = known.companies[0]
+    company = owned.companies[0]
     custom = [{"field_name": w.FIELD, "field_value": w.OPTION}]
     contact = {"email": w.EMAIL, "linkedin_url": w.LINKEDIN, "contact_custom_fields_input": custom, "contact_status": w.STATUS}
     changes = [{"company_id": company}, contact, {"company_id": w.DOMAIN}, {}]
@@ -144,8 +144,8 @@ def bodies(known: Known) -> dict[str, list[Any]]:
         "ContactChange": [*changes, {"external_id": w.EXTERNAL_ID}],
         "ContactBatch": [
             {"commands": [{"op": "create", "body": {"email": w.EMAIL}}, {"op": "upsert", "body": {"email": w.EMAIL, "company_id": company}},
-                          {"op": "update", "id": known.contacts[0], "body": contact}, {"op": "create", "body": {"company_id": w.DOMAIN}}]},
-            {"commands": [{"op": "delete", "id": known.contacts[0]}]},
+                          {"op": "update", "id": owned.contacts[0], "body": contact}, {"op": "create", "body": {"company_id": w.DOMAIN}}]},
+            {"commands": [{"op": "delete", "id": owned.contacts[0]}]},
         ],
         "CompanyBatch": [{"commands": [{"op": "upsert", "body": {"domain": w.DOMAIN}}, {"op": "update", "id": company, "body": {}}]}],
         "ContactMatchRequest": [
@@ -163,15 +163,15 @@ def bodies(known: Known) -> dict[str, list[Any]]:
         "PushRetry": [{}, {"events": ["evt_1"]}],
         "CustomFieldValue": [{"field_value": w.OPTION}],
         "SearchBody": [
-            *({"where": each} for each in searches(known)), *({"where": {"not": each}, "q": "zq"} for each in searches(known)[:2]),
-            {"where": {"any": searches(known)[:4]}, "sort": "email"}, *({"cursor": each} for each in known.cursors),
+            *({"where": search} for search in searches(owned)), *({"where": {"not": search}, "q": "zq"} for search in searches(owned)[:2]),
+            {"where": {"any": searches(owned)[:4]}, "sort": "email"}, *({"cursor": cursor} for cursor in owned.cursors),
         ],
-        "MergeRequest": [{"with": known.contacts[:1]}, {"with": known.contacts[1:3], "survivorship": "newest", "dry_run": True},
-                         {"with": known.contacts[:1], "from_ids": {"email": known.contacts[0], "cf.zq": known.contacts[0]}}],
+        "MergeRequest": [{"with": owned.contacts[:1]}, {"with": owned.contacts[1:3], "survivorship": "newest", "dry_run": True},
+                         {"with": owned.contacts[:1], "from_ids": {"email": owned.contacts[0], "cf.zq": owned.contacts[0]}}],
         "ReplayRequest": [
-            {"client": w.CLIENT_A}, {"client": w.CLIENT_B, "like": known.others[0], "dry_run": True}, {"tool": "hubspot"},
+            {"client": w.CLIENT_A}, {"client": w.CLIENT_B, "like": owned.others[0], "dry_run": True}, {"tool": "hubspot"},
             {"state": "parked", "dry_run": True}, {"state": "unrecognised"}, {"received_since": "2000-01-01T00:00:00Z", "dry_run": True},
-            *({"state": "applied", "cursor": each} for each in known.cursors),
+            *({"state": "applied", "cursor": cursor} for cursor in owned.cursors),
         ],
         "ClientRequest": [{"settings": {"create_unknown": False}}],
         "NewClient": [{"client_id": w.CLIENT_A}, {"client_id": w.FORMER_A}, {"name": w.NAME}],
@@ -188,9 +188,9 @@ def bodies(known: Known) -> dict[str, list[Any]]:
         "": [None],
         "ConnectionChange": [{"secrets": []}, {"settings": None}],
         "NewSuppressions": [{"value": w.EMAIL}, {"entries": [{"value": w.DOMAIN}, {"value": w.LINKEDIN}]}],
-        "NewEmail": [{"email_type": "sent", "contact_id": known.contacts[0]}, {"email_type": "reply", "contact_email": w.EMAIL}],
+        "NewEmail": [{"email_type": "sent", "contact_id": owned.contacts[0]}, {"email_type": "reply", "contact_email": w.EMAIL}],
         "InterestedIn": [{"email": w.EMAIL, "subject": w.SUBJECT}],
-        "NewMessage": [{"direction": "sent", "contact_id": known.contacts[0]}, {"direction": "sent", "contact_email": w.EMAIL}],
+        "NewMessage": [{"direction": "sent", "contact_id": owned.contacts[0]}, {"direction": "sent", "contact_email": w.EMAIL}],
         "Interest": [{}],
         "BlockContact": [{}, {"company": True}],
         "ChangeConversation": [{"state": "done"}, {"label": "later"}],
@@ -200,7 +200,7 @@ def bodies(known: Known) -> dict[str, list[Any]]:
         "NewSnippet": [{"name": "of B", "text": "of B"}],
         "SnippetChange": [{"text": "of B"}],
         "ChangeConversations": [
-            {"conversations": [{"client_id": w.CLIENT_A, "contact_id": known.contacts[0]}], "change": {"state": "done"}},
+            {"conversations": [{"client_id": w.CLIENT_A, "contact_id": owned.contacts[0]}], "change": {"state": "done"}},
         ],
         "NewStatus": [{"name": w.STATUS}],
         "StatusChange": [{"name": w.NEXT_STATUS}],
@@ -213,26 +213,26 @@ def bodies(known: Known) -> dict[str, list[Any]]:
     }  # fmt: skip
 
 
-def requests_of(known: Known) -> list[Request]:
+def requests_of(owned: Known) -> list[Request]:
     """Every call that B tries, in an order that is always the same."""
     page = description("1", keys_needed=True)
     # The time that has A's mails; with `since` of `parameters` it would be in days and weeks of B's report by status, which are A's dates.
-    made = [Request("GET", "/public/v2/reports/campaigns?since=2025-02-20")]
+    created = [Request("GET", "/public/v2/reports/campaigns?since=2025-02-20")]
     for path, item in page["paths"].items():
         for method in METHODS:
             if method in item:
-                made += _operation(path, method, item, item[method], known)
-    return made
+                created += _operation(path, method, item, item[method], owned)
+    return created
 
 
-def _operation(path: str, method: str, item: Any, operation: Any, known: Known) -> Iterator[Request]:
+def _operation(path: str, method: str, item: Any, operation: Any, owned: Known) -> Iterator[Request]:
     if path in RECEIVERS:
         yield from _received(path, method)
         return
     parameters = [*item.get("parameters", ()), *operation.get("parameters", ())]
-    queries, sent = _queries(parameters, known), _headers(parameters, known)
-    offered = _bodies(operation, known)
-    for target in _targets(path, parameters, known):
+    queries, sent = _queries(parameters, owned), _headers(parameters, owned)
+    offered = _bodies(operation, owned)
+    for target in _targets(path, parameters, owned):
         # A status is a word that B's own contacts have too: that the responses are the same without A shows whose it is.
         foreign = target != path and not path.startswith("/public/v2/statuses/")
         for body in offered:
@@ -255,14 +255,14 @@ def _received(path: str, method: str) -> Iterator[Request]:
         yield Request(method.upper(), target)
 
 
-def _targets(path: str, parameters: list[Any], known: Known) -> Iterator[str]:
-    names = [each["name"] for each in parameters if each["in"] == "path"]
+def _targets(path: str, parameters: list[Any], owned: Known) -> Iterator[str]:
+    names = [parameter["name"] for parameter in parameters if parameter["in"] == "path"]
     values: dict[str, list[Any]] = {
-        "id": known.ids, "merge_id": known.merges, "client_id": [w.CLIENT_A, w.FORMER_A], "key_id": known.keys,
+        "id": owned.ids, "merge_id": owned.merges, "client_id": [w.CLIENT_A, w.FORMER_A], "key_id": owned.keys,
         "channel": ["crm", "email_campaign"], "tool": ["hubspot", "instantly"], "refused_id": [DIGEST],
         "name": [w.MAPPING, w.STATUS, w.NEXT_STATUS, w.OWN_FIELD],
         "answer_id": [1], "snippet_id": ["zq5f3a9c01"],
-        "field_id": known.fields, "user_id": [w.USER.id], "invitation_id": [w.INVITED.id], "session_id": [w.SESSION.id_hash],
+        "field_id": owned.fields, "user_id": [w.USER.id], "invitation_id": [w.INVITED.id], "session_id": [w.SESSION.id_hash],
     }  # fmt: skip
     for name in names:
         assert name in values, f"the walk does not know what of A's belongs into {{{name}}} of {path}: say it in tests/isolation/walk.py"
@@ -270,23 +270,23 @@ def _targets(path: str, parameters: list[Any], known: Known) -> Iterator[str]:
         yield path.format(**dict(zip(names, chosen, strict=True)))
 
 
-def _queries(parameters: list[Any], known: Known) -> list[dict[str, str]]:
-    made: list[dict[str, str]] = []
+def _queries(parameters: list[Any], owned: Known) -> list[dict[str, str]]:
+    created: list[dict[str, str]] = []
     together: dict[str, str] = {}
-    for each in parameters:
-        if each["in"] != "query":
+    for item in parameters:
+        if item["in"] != "query":
             continue
-        if each.get("explode"):
-            made += searches(known)
+        if item.get("explode"):
+            created += searches(owned)
             continue
-        found = filters(known).get(each["name"], _values(each["schema"]))
-        assert found, f"the walk does not know the filter {each['name']}: say in tests/isolation/walk.py what of A's belongs there"
-        made += [{each["name"]: value} for value in found]
-        if each["name"] != "cursor":
-            together[each["name"]] = found[0]
-    if "cursor" in {each["name"] for each in parameters} and "updated_since" in together:
-        made += [{"updated_since": together["updated_since"], "cursor": cursor} for cursor in known.cursors]
-    return [*made, together] if len(together) > 1 else made
+        response = filters(owned).get(item["name"], _values(item["schema"]))
+        assert response, f"the walk does not know the filter {item['name']}: say in tests/isolation/walk.py what of A's belongs there"
+        created += [{item["name"]: value} for value in response]
+        if item["name"] != "cursor":
+            together[item["name"]] = response[0]
+    if "cursor" in {parameter["name"] for parameter in parameters} and "updated_since" in together:
+        created += [{"updated_since": together["updated_since"], "cursor": cursor} for cursor in owned.cursors]
+    return [*created, together] if len(together) > 1 else created
 
 
 def _values(schema: Any) -> list[str] | None:
@@ -297,19 +297,19 @@ def _values(schema: Any) -> list[str] | None:
     return values and list(values)
 
 
-def _headers(parameters: list[Any], known: Known) -> list[tuple[str, str]]:
-    names = [each["name"] for each in parameters if each["in"] == "header"]
+def _headers(parameters: list[Any], owned: Known) -> list[tuple[str, str]]:
+    names = [parameter["name"] for parameter in parameters if parameter["in"] == "header"]
     for name in names:
-        assert name in headers(known), f"the walk does not know the header {name}: say in tests/isolation/walk.py what of A's belongs there"
+        assert name in headers(owned), f"the walk does not know the header {name}: say in tests/isolation/walk.py what of A's belongs there"
     # A key of an administrator names its client everywhere, so everybody else's name is tried everywhere.
-    return [(name, value) for name in dict.fromkeys([*names, "X-Client-Id"]) for value in headers(known)[name]]
+    return [(name, value) for name in dict.fromkeys([*names, "X-Client-Id"]) for value in headers(owned)[name]]
 
 
-def _bodies(operation: Any, known: Known) -> list[Any]:
+def _bodies(operation: Any, owned: Known) -> list[Any]:
     content = operation.get("requestBody", {}).get("content")
     if content is None:
         return [None]
     names = {kind["schema"].get("$ref", "").rpartition("/")[2] for kind in content.values()}
-    found = [body for name in sorted(names) for body in bodies(known).get(name, ())]
-    assert found, f"the walk does not know the body {names}: say in tests/isolation/walk.py what of A's belongs there"
-    return found
+    results = [body for name in sorted(names) for body in bodies(owned).get(name, ())]
+    assert results, f"the walk does not know the body {names}: say in tests/isolation/walk.py what of A's belongs there"
+    return results

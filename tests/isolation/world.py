@@ -113,12 +113,12 @@ class Request:
 
 def words(data: bytes) -> set[str]:
     """The canaries in some bytes, also in what is coded there as cursors are."""
-    found = set(_WORD.findall(data.decode("utf-8", "replace").lower()))
+    matches = set(_WORD.findall(data.decode("utf-8", "replace").lower()))
     for coded in _CODED.findall(data):
         letters = coded.rstrip(b"=").replace(b"+", b"-").replace(b"/", b"_")
         plain = urlsafe_b64decode(letters[: len(letters) // 4 * 4 + (len(letters) % 4) * (len(letters) % 4 > 1)] + b"==")
-        found |= set(_WORD.findall(plain.decode("utf-8", "replace").lower()))
-    return found
+        matches |= set(_WORD.findall(plain.decode("utf-8", "replace").lower()))
+    return matches
 
 
 USER = User("ua11ce000001", "zq090mailqz@a.example", "zq091nameqz", None, ACTIVE, 1)
@@ -212,7 +212,7 @@ class World:
         """Every row of a client, as text."""
         rows = {table: await self.execute_sql(f"SELECT * FROM {table} WHERE client = ?", client) for table in await self.tables()}
         rows["client"] = await self.execute_sql("SELECT * FROM client WHERE id = ?", client)
-        return {table: sorted(map(repr, found)) for table, found in rows.items()}
+        return {table: sorted(map(repr, row)) for table, row in rows.items()}
 
     async def columns(self, table: str) -> list[tuple[Any, ...]]:
         """The names of a table's columns."""
@@ -224,13 +224,13 @@ class World:
     async def tables(self) -> list[str]:
         """The tables that hold clients' rows."""
         try:
-            found = await self.execute_sql("SELECT m.name FROM sqlite_schema m, pragma_table_info(m.name) i WHERE i.name = 'client'")
+            execute_sql = await self.execute_sql("SELECT m.name FROM sqlite_schema m, pragma_table_info(m.name) i WHERE i.name = 'client'")
         except asyncpg.PostgresError:
-            found = await self.execute_sql(
+            execute_sql = await self.execute_sql(
                 "SELECT c.relname::text FROM pg_class c JOIN pg_attribute a ON a.attrelid = c.oid WHERE a.attname = 'client' "
                 "AND c.relkind = 'r' AND c.relnamespace = current_schema()::regnamespace"
             )
-        return sorted(row[0] for row in found)
+        return sorted(row[0] for row in execute_sql)
 
 
 def hubspot(number: int, object_id: int, name: str, value: str) -> list[dict[str, Any]]:
@@ -346,8 +346,8 @@ async def _of_people(store: Store, side: Side, contact: int) -> None:
     person = "zq099readerqz"
     await store.write(mark_conversation(side.number, contact, person))
     await store.write(store_draft(side.number, contact, person, "zq100draftqz", side.call.clock()))
-    told = NewNotification(person, "critical", "zq101toldqz", contact, "zq102aboutqz", mail_us=1)
-    await store.write(store_notifications(side.number, [told], side.call.clock(), 1))
+    new_notification = NewNotification(person, "critical", "zq101toldqz", contact, "zq102aboutqz", mail_us=1)
+    await store.write(store_notifications(side.number, [new_notification], side.call.clock(), 1))
 
 
 async def push(side: Side, token: str) -> None:
@@ -417,5 +417,5 @@ async def _keys(a: Side) -> None:
     """A key that has a successor, and one that is revoked."""
     first = await a.sure("POST", "/admin/v1/keys", {"name": "zq066keyqz"}, idempotency_key=ADMINISTRATORS)
     await a.sure("POST", f"/admin/v1/keys/{first['key_id']}/rotate", {})
-    other = await a.sure("POST", "/admin/v1/keys", {"name": "zq067keyqz"})
-    await a.sure("DELETE", f"/admin/v1/keys/{other['key_id']}")
+    other_sure = await a.sure("POST", "/admin/v1/keys", {"name": "zq067keyqz"})
+    await a.sure("DELETE", f"/admin/v1/keys/{other_sure['key_id']}")

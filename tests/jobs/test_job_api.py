@@ -62,7 +62,7 @@ async def test_faults_of_a_mapping__name_each_column(call: ApiClient) -> None:
     )
 
     assert reply.status == 422
-    assert [each["pointer"] for each in reply.problem["errors"]] == [
+    assert [error["pointer"] for error in reply.problem["errors"]] == [
         "/mapping/columns/Vornam", "/mapping/columns/E-mail", "/mapping/columns", "/mapping/time_zone",
     ]  # fmt: skip
     assert (await call.get(f"/public/v2/jobs/{job['id']}")).json()["state"] == "preview"
@@ -78,7 +78,7 @@ async def test_a_stored_mapping__is_used_by_its_name(call: ApiClient) -> None:
     unknown = await call.in_pieces("POST", "/public/v2/contacts/imports?mapping=Other", [FILE])
     removed = await call("DELETE", "/public/v2/import-mappings/contacts/Leads")
 
-    assert [(each["name"], each["mapping"]["columns"]) for each in stored] == [("Leads", columns)]
+    assert [(item["name"], item["mapping"]["columns"]) for item in stored] == [("Leads", columns)]
     assert again == {"created": 1}
     assert (await call.get("/public/v2/contacts")).json()["data"][0]["first_name"] == "Jane"
     assert (unknown.status, "'Leads'" in str(unknown.problem)) == (422, True)
@@ -99,7 +99,7 @@ async def test_stored_mappings__are_bounded_in_number_and_length(call: ApiClient
     one_more = await call.post(start, {"mapping": mapping, "save_as": "Leads"})
     replaced = await call.post(start, {"mapping": mapping, "save_as": "m1"})
 
-    assert (long.status, [one["pointer"] for one in long.problem["errors"]]) == (422, ["/save_as"])
+    assert (long.status, [error["pointer"] for error in long.problem["errors"]]) == (422, ["/save_as"])
     assert (one_more.status, one_more.problem["code"], "remove one" in one_more.problem["detail"]) == (409, "conflict", True)
     assert replaced.status == 200
 

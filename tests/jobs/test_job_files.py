@@ -41,7 +41,7 @@ async def test_an_erasure__removes_the_files_of_the_client_and_of_no_other(call:
     await maintain(call)
 
     assert await execute_sql("SELECT DISTINCT client FROM job_file") == [(2,)]
-    states = [(each["id"], each["state"]) for each in (await call.get("/public/v2/jobs")).json()["data"]]
+    states = [(job["id"], job["state"]) for job in (await call.get("/public/v2/jobs")).json()["data"]]
     assert states == [(ended["id"], "succeeded"), (ended["id"] - 1, "failed")]
 
 

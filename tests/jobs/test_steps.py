@@ -40,11 +40,11 @@ async def test_a_checkpoint_that_fails__stores_nothing_of_its_step(call: ApiClie
     with pytest.raises(Exception, match=r"no checkpoint|cannot use"):
         await store.write(execute_step(1, job.id, "token", at, at + 1_000, [creation], broken))
 
-    assert [each["email"] for each in await contacts(call)] == ["first@example.com"]
+    assert [contact["email"] for contact in await contacts(call)] == ["first@example.com"]
     await store.write(execute_step(1, job.id, "token", at, at + 1_000, [creation], lambda results: Checkpoint({"done": 1}, {"rows": 1})))
-    found = await store.read(get_job(1, job.id))
-    assert found is not None
-    assert (found.position, found.progress) == ({"done": 1}, {"rows": 1})
+    result = await store.read(get_job(1, job.id))
+    assert result is not None
+    assert (result.position, result.progress) == ({"done": 1}, {"rows": 1})
     assert len(await contacts(call)) == 2
 
 
@@ -64,14 +64,14 @@ class Rename:
 async def test_another_kind__runs_with_the_same_worker(call: ApiClient) -> None:
     for number in range(3):
         await call.post("/public/v2/contacts", {"email": f"{number}@example.com"})
-    job = await new_job(call, ids=[each["id"] for each in await contacts(call)], to="Renamed")
+    job = await new_job(call, ids=[contact["id"] for contact in await contacts(call)], to="Renamed")
     call.clock.move(1)
 
     await JobWorker(call.parts.store, call.clock, [Rename()]).drain()
 
     body = (await call.get(f"/public/v2/jobs/{job.id}")).json()
     assert (body["state"], body["progress"]) == ("succeeded", {"rows": 3, "percent": 100})
-    assert [each["first_name"] for each in await contacts(call)] == ["Renamed", "Renamed", "Renamed", ""]
+    assert [contact["first_name"] for contact in await contacts(call)] == ["Renamed", "Renamed", "Renamed", ""]
 
 
 async def test_a_kind_that_no_worker_knows__fails_with_the_reason(call: ApiClient) -> None:

@@ -82,15 +82,15 @@ async def test_stream__has_the_changes_of_all_visible_clients_with_who_made_them
     for client_id, contact in contacts.items():
         done = await joe("PATCH", f"/team/v1/conversations/{client_id}/{contact}", {"state": "done"})
         assert done.status == 200
-    seen = [await live.until("conversation.done") for _ in range(2)]
+    untils = [await live.until("conversation.done") for _ in range(2)]
     await another_reply(office, "theirs", contacts["theirs"])
     await another_reply(office, "ours", contacts["ours"])
     arrived = await live.until("message.received")
 
-    assert {(notice["client_id"], notice["record"], notice["record_id"]) for notice in seen} == {
+    assert {(notice["client_id"], notice["record"], notice["record_id"]) for notice in untils} == {
         (client_id, "contact", contacts[client_id]) for client_id in ("ours", "yours")
     }
-    assert seen[0]["actor"] == {"type": "user", "id": joe.user["id"], "name": "Joe", "via": "console"}
+    assert untils[0]["actor"] == {"type": "user", "id": joe.user["id"], "name": "Joe", "via": "console"}
     assert arrived["client_id"] == "ours"
     await live.leave()
 
@@ -181,7 +181,7 @@ async def test_stream__is_refused_to_too_many_readers_and_ends_with_the_server(s
     feed.stop()
 
     assert (refused.status, refused.headers["retry-after"]) == (503, "5")
-    assert [await each.end() for each in live] == [[], []]
+    assert [await item.end() for item in live] == [[], []]
 
 
 @pytest.mark.parametrize("method", ["GET", "HEAD"])

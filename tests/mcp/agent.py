@@ -32,7 +32,7 @@ class Agent:
 
     async def tools(self) -> dict[str, Any]:
         """The tools that there are, by name."""
-        return {each["name"]: each for each in (await self.request("tools/list"))["result"]["tools"]}
+        return {tool["name"]: tool for tool in (await self.request("tools/list"))["result"]["tools"]}
 
     async def text(self, tool: str, **arguments: Any) -> str:
         """Call a tool that is to succeed; return its text."""

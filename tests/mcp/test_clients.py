@@ -21,12 +21,12 @@ REASON = "is not installed: make checkers"
 async def _drive(agent: Any) -> None:
     """What an agent does first, through a client of the package `mcp` or one like it."""
     listed = await agent.list_tools()
-    names = {each.name for each in getattr(listed, "tools", listed)}
+    names = {item.name for item in getattr(listed, "tools", listed)}
     assert names == {"whoami", *TOOLS}
-    made = await agent.call_tool("upsert", {"match": "email", "record": {"email": "jane@example.com"}, "dry_run": False})
-    found = await agent.call_tool("get", {"email": "jane@example.com"})
-    assert "jane@example.com" in made.content[0].text
-    assert "jane@example.com" in found.content[0].text
+    call_tool = await agent.call_tool("upsert", {"match": "email", "record": {"email": "jane@example.com"}, "dry_run": False})
+    result = await agent.call_tool("get", {"email": "jane@example.com"})
+    assert "jane@example.com" in call_tool.content[0].text
+    assert "jane@example.com" in result.content[0].text
 
 
 @pytest.mark.parametrize("mode", ["auto", "legacy"])
@@ -58,7 +58,7 @@ async def test_client_of_fastmcp__works_over_http(serve: Serve) -> None:
 
 def run(address: str, *messages: object) -> list[Any]:
     """The lines that the command answers to these."""
-    lines = "".join(f"{json.dumps(each)}\n" for each in messages)
+    lines = "".join(f"{json.dumps(message)}\n" for message in messages)
     done = subprocess.run(
         [sys.executable, "-m", "touchbase", "mcp", "--url", address], input=lines, capture_output=True, text=True, check=True, cwd=Path("/")
     )

@@ -167,8 +167,8 @@ async def test_tools__are_those_that_the_scopes_allow(guarded: ApiClient, scopes
 
 async def test_key_of_one_client__reaches_no_other(guarded: ApiClient) -> None:
     acme = Agent(guarded, {"x_api_key": await key(guarded, READ, WRITE, of="acme")})
-    other = Agent(guarded, {"x_api_key": await key(guarded, READ, WRITE, of="other")})
-    await other.value("upsert", match="email", record={"email": "jane@other.example"}, dry_run=False)
+    other_agent = Agent(guarded, {"x_api_key": await key(guarded, READ, WRITE, of="other")})
+    await other_agent.value("upsert", match="email", record={"email": "jane@other.example"}, dry_run=False)
 
     assert (await acme.value("whoami"))["client_id"] == "acme"
     assert (await acme.value("find"))["data"] == []
@@ -196,4 +196,4 @@ async def test_tools__have_schemas_descriptions_and_hints(agent: Agent) -> None:
         assert "\n" not in tool["description"]
         writes = name in {"upsert", "change_status", "replay_deliveries", "answer"}
         assert tool["annotations"]["readOnlyHint"] is not writes
-        assert all(each.get("description") for each in tool["inputSchema"]["properties"].values()), name
+        assert all(item.get("description") for item in tool["inputSchema"]["properties"].values()), name

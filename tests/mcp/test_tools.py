@@ -23,14 +23,14 @@ async def test_upsert__writes_nothing_in_a_dry_run_and_then_creates_and_changes(
 
     shown = await agent.value("upsert", match="email", record=record)
     before = await agent.value("find")
-    made = await agent.value("upsert", match="email", record=record, dry_run=False)
+    value = await agent.value("upsert", match="email", record=record, dry_run=False)
     changed = await agent.value("upsert", match="email", record={**record, "first_name": "Joan"}, dry_run=False)
 
     assert shown["note"].startswith("Nothing was written")
     assert shown["would_be"]["status"] == 201
     assert before["data"] == []
-    assert made["written"]["first_name"] == "Jane"
-    assert (changed["written"]["id"], changed["written"]["first_name"]) == (made["written"]["id"], "Joan")
+    assert value["written"]["first_name"] == "Jane"
+    assert (changed["written"]["id"], changed["written"]["first_name"]) == (value["written"]["id"], "Joan")
 
 
 async def test_change_status__shows_the_change_first(agent: Agent) -> None:
@@ -46,14 +46,14 @@ async def test_change_status__shows_the_change_first(agent: Agent) -> None:
 
 
 async def test_get__finds_a_record_by_what_identifies_it(agent: Agent) -> None:
-    made = await agent.value("upsert", match="email", record={"email": "jane@example.com", "external_id": "crm-1"}, dry_run=False)
+    value = await agent.value("upsert", match="email", record={"email": "jane@example.com", "external_id": "crm-1"}, dry_run=False)
     company = await agent.value("upsert", kind="companies", match="domain", record={"domain": "example.com"}, dry_run=False)
 
-    for which in ({"email": "JANE@example.com"}, {"external_id": "crm-1"}, {"id": made["written"]["id"]}):
-        assert (await agent.value("get", **which))["record"]["id"] == made["written"]["id"]
-    found = await agent.value("get", kind="companies", domain="https://www.example.com/", include=["timeline", "suppression"])
-    assert (found["record"]["id"], found["suppression"]["suppressed"]) == (company["written"]["id"], False)
-    assert found["timeline"]["data"]
+    for which in ({"email": "JANE@example.com"}, {"external_id": "crm-1"}, {"id": value["written"]["id"]}):
+        assert (await agent.value("get", **which))["record"]["id"] == value["written"]["id"]
+    result = await agent.value("get", kind="companies", domain="https://www.example.com/", include=["timeline", "suppression"])
+    assert (result["record"]["id"], result["suppression"]["suppressed"]) == (company["written"]["id"], False)
+    assert result["timeline"]["data"]
 
 
 async def test_get__says_what_to_do_if_nothing_is_found(agent: Agent) -> None:
@@ -67,19 +67,19 @@ async def test_match__tells_who_exists_and_who_must_not_be_contacted(agent: Agen
     await agent.value("upsert", match="email", record={"email": "jane@example.com"}, dry_run=False)
     await agent.call.post("/public/v2/suppressions", {"value": "jane@example.com", "reason": "requested"})
 
-    found = await agent.value("match", items=[{"email": "jane@example.com"}, {"email": "joe@example.com"}])
+    value = await agent.value("match", items=[{"email": "jane@example.com"}, {"email": "joe@example.com"}])
 
-    assert [(each["id"] is not None, each["suppressed"]) for each in found["data"]] == [(True, "requested"), (False, None)]
+    assert [(item["id"] is not None, item["suppressed"]) for item in value["data"]] == [(True, "requested"), (False, None)]
 
 
 async def test_find__takes_filters_and_names_the_nearest_for_a_wrong_one(agent: Agent) -> None:
     for name, status in (("jane", "replied"), ("joe", "contacted")):
         await agent.value("upsert", match="email", record={"email": f"{name}@example.com", "contact_status": status}, dry_run=False)
 
-    found = await agent.value("find", where={"contact_status[in]": ["replied"]}, fields="email")
+    value = await agent.value("find", where={"contact_status[in]": ["replied"]}, fields="email")
     wrong = await agent.error("find", where={"contact_staus": "replied"})
 
-    assert [each["email"] for each in found["data"]] == ["jane@example.com"]
+    assert [item["email"] for item in value["data"]] == ["jane@example.com"]
     assert "did you mean 'contact_status'" in wrong
     assert "Next:" in wrong
 
@@ -124,12 +124,12 @@ async def test_result__that_is_too_long_is_an_error_that_says_to_ask_for_less(ag
 
 
 async def test_refusal__names_each_fault_once(agent: Agent) -> None:
-    one = await agent.error("find", where={"zz": 1})
+    error = await agent.error("find", where={"zz": 1})
     two = await agent.error(
         "upsert", match="email", record={"email": "jane@example.com", "frist_name": "J", "lsat_name": "D"}, dry_run=False
     )
 
-    assert one.count("there is no field 'zz'") == 1
+    assert error.count("there is no field 'zz'") == 1
     assert (two.count("frist_name"), two.count("lsat_name")) == (1, 1)
 
 
@@ -143,8 +143,8 @@ async def test_describe__has_statuses_fields_and_the_way_of_filters(agent: Agent
 
     described = await agent.value("describe")
 
-    assert "replied" in {each["name"] for each in described["statuses"]}
-    assert [each["name"] for each in described["custom_fields"]] == ["Score"]
+    assert "replied" in {status["name"] for status in described["statuses"]}
+    assert [custom_field["name"] for custom_field in described["custom_fields"]] == ["Score"]
     assert "is_set" in described["filters"]
 
 
@@ -154,8 +154,8 @@ async def test_texts_of_others__stand_between_marks_that_they_cannot_know(agent:
     texts = [await agent.text("get", email="jane@example.com", include=["messages", "timeline"]) for _ in range(2)]
 
     marks = [MARKED.fullmatch(text) for text in texts]
-    assert all(found is not None and HOSTILE.replace('"', '\\"') in found[2] for found in marks)
-    assert len({found[1] for found in marks if found}) == 2
+    assert all(fullmatch is not None and HOSTILE.replace('"', '\\"') in fullmatch[2] for fullmatch in marks)
+    assert len({fullmatch[1] for fullmatch in marks if fullmatch}) == 2
 
 
 async def test_errors__quote_names_of_fields_between_marks(agent: Agent) -> None:
@@ -194,7 +194,7 @@ async def test_explain_and_summary__answer(agent: Agent) -> None:
 
     assert explained["data"][0]["value"] == "replied"
     assert summed["mails_and_replies"]["group_by"] == ["tool"]
-    assert "replied" in {each["status"] for each in summed["contacts_by_status"]["data"]}
+    assert "replied" in {item["status"] for item in summed["contacts_by_status"]["data"]}
 
 
 async def test_writes__carry_the_id_of_the_agents_request(agent: Agent) -> None:
@@ -220,7 +220,7 @@ async def test_answer__shows_where_it_goes_before_it_is_queued(store: Store, mak
     shown = await agent.value("answer", client="default", contact_id=number, text="Gladly")
     queued = await agent.value("answer", client="default", contact_id=number, text="Gladly", dry_run=False)
 
-    assert [(each["client_id"], each["newest"]["text"]) for each in listed["data"]] == [("default", "Tell me more")]
+    assert [(item["client_id"], item["newest"]["text"]) for item in listed["data"]] == [("default", "Tell me more")]
     assert "did not have the ids that its API needs" in refused
     assert shown["note"].startswith("Nothing was written")
     assert shown["goes_out"] == {"tool": "smartlead", "mailbox": None, "recipient": "jane@example.com"}

@@ -42,7 +42,7 @@ async def run(house: House, program: list[tuple[int, tuple[str, dict[str, Any]]]
     steps: list[tuple[float, Any]] = [(received, said) for received, said in program]
     steps += [(OPERATION, "begin"), *([(OPERATION * 2, "undo")] if operation == "undo" else [])]
     merge = 0
-    for at, step in sorted(steps, key=lambda each: (each[0], str(each[1]))):
+    for at, step in sorted(steps, key=lambda item: (item[0], str(item[1]))):
         house.call.clock.now = max(house.call.clock.now, start + int(at * 1_000_000))
         if step == "begin" and operation == "delete":
             await house.delete(anna)
@@ -59,7 +59,7 @@ async def state(house: House, numbers: tuple[int, int]) -> tuple[Any, Any]:
     """The records without ids and times of receipt, and the events of every record, also of those in the bin."""
     shown = []
     for record in await house.listed():
-        fields = {each["field_name"]: each["field_value"] for each in record.pop("contact_custom_fields")}
+        fields = {item["field_name"]: item["field_value"] for item in record.pop("contact_custom_fields")}
         events = await house.timeline(record.pop("id"))
         record.pop("updated_time")
         shown.append((sorted(record.items(), key=str), fields, events))

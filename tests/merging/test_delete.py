@@ -76,12 +76,12 @@ async def test_restore_contact__brings_all_of_it_back(house: House) -> None:
 async def test_restore_contact__whose_address_is_taken_names_the_other_record(house: House) -> None:
     number = await house.contact(**JANE)
     await house.delete(number)
-    other = await house.contact(email="JANE@example.com")
+    other_contact = await house.contact(email="JANE@example.com")
 
     reply = await house.call.post(f"/public/v2/contacts/{number}/restore")
 
-    assert (reply.status, reply.problem["existing_id"]) == (409, other)
-    await house.delete(other)
+    assert (reply.status, reply.problem["existing_id"]) == (409, other_contact)
+    await house.delete(other_contact)
     assert (await house.restore(number))["id"] == number
     assert await house.differences() == []
 
@@ -92,16 +92,16 @@ async def test_list_deleted__newest_first_in_pages(house: House) -> None:
         house.call.clock.move(60)
         await house.delete(number)
 
-    found, query = [], "limit=2"
+    result, query = [], "limit=2"
     while query:
         page = (await house.call.get(f"/public/v2/contacts/deleted?{query}")).json()
-        found += page["data"]
+        result += page["data"]
         query = page["next_cursor"] and f"limit=2&cursor={page['next_cursor']}"
 
-    assert [each["id"] for each in found] == numbers[::-1]
-    assert found[0]["email"] == "p4@example.com"
-    assert found[0]["deleted_at"] == to_text(house.call.clock.now)
-    assert found[0]["gone_at"] == to_text(house.call.clock.now + 30 * DAY)
+    assert [item["id"] for item in result] == numbers[::-1]
+    assert result[0]["email"] == "p4@example.com"
+    assert result[0]["deleted_at"] == to_text(house.call.clock.now)
+    assert result[0]["gone_at"] == to_text(house.call.clock.now + 30 * DAY)
     assert (await house.call.get("/public/v2/companies/deleted")).json() == {"data": [], "next_cursor": None}
 
 
@@ -129,7 +129,7 @@ async def test_late_webhook_of_a_time_before_the_deletion__belongs_to_the_delete
     await house.hook("camp", late | {"at": 5}, {"event": "email_sent", "email": "bob@example.com", "at": 5})
     await house.hook("camp", SENT | {"at": 18})
 
-    assert [each["email"] for each in await house.listed()] == ["bob@example.com", "jane@example.com"]
+    assert [item["email"] for item in await house.listed()] == ["bob@example.com", "jane@example.com"]
     assert await house.differences() == []
     await house.delete((await house.listed())[1]["id"])
     restored = await house.restore(number)
@@ -169,7 +169,7 @@ async def test_late_address__applies_when_the_record_is_restored(house: House) -
 
     house.call.clock.move(10)
     await house.hook("camp", SENT | {"at": 15})
-    assert [each["id"] for each in await house.listed()] == [jane["id"]]
+    assert [item["id"] for item in await house.listed()] == [jane["id"]]
     assert await house.differences() == []
 
 
@@ -177,13 +177,13 @@ async def test_replays__do_not_bring_a_deleted_record_back(house: House) -> None
     await house.hook("camp", SENT | {"at": -5}, {"event": "email_sent", "email": "bob@example.com", "at": -5})
     await house.hook("camp", REPLIED | {"at": -4, "key": "reply-1"})
     await house.hook("hubspot", {"event": "contact.updated", "email": "jane@example.com", "last_name": "Doe", "at": -3, **OBJECT})
-    jane = next(each for each in await house.listed() if each["email"] == "jane@example.com")
+    jane = next(item for item in await house.listed() if item["email"] == "jane@example.com")
     before = await house.states()
     await house.delete(jane["id"])
 
     await house.replay()
 
-    assert [each["email"] for each in await house.listed()] == ["bob@example.com"]
+    assert [item["email"] for item in await house.listed()] == ["bob@example.com"]
     assert await house.states() == before
     assert await house.differences() == []
     restored = await house.restore(jane["id"])
@@ -352,8 +352,8 @@ async def test_late_reply_from_an_address_of_two_contacts__belongs_to_the_one_th
     house.call.clock.move(10)
     joan = await house.contact(**{field: first})
     house.call.clock.move(10)
-    other = {"linkedin_url": "linkedin.com/in/kim"} if field == "email" else {"email": "kim@example.com"}
-    kim = await house.contact(first_name="Kim", **other)
+    second_item = {"linkedin_url": "linkedin.com/in/kim"} if field == "email" else {"email": "kim@example.com"}
+    kim = await house.contact(first_name="Kim", **second_item)
     if end.startswith("merge"):
         merge = (await house.merge(kim, joan))["merge_id"]
         if end.endswith("undo"):

@@ -13,8 +13,7 @@ from touchbase.encryption.cipher import NO_CIPHER
 from touchbase.history.events import COMPANY, CONTACT
 from touchbase.http.dependencies import RequestLimits
 from touchbase.http.query_parameters import cursor_text
-from touchbase.merging.duplicates import NEIGHBOURS, SCANNED
-from touchbase.merging.sql.duplicates import BLOCKS, read_block
+from touchbase.merging.duplicates import BLOCKS, NEIGHBOURS, SCANNED, read_block
 from touchbase.sql.operation import plan_of_query
 from touchbase.sql.statement import Select
 from touchbase.sql.store import Store
@@ -23,20 +22,20 @@ from touchbase.stores import open_store
 
 async def pairs(house: House, kind: str = "contacts", query: str = "limit=200") -> list[dict[str, Any]]:
     """All pairs, page by page."""
-    found: list[dict[str, Any]] = []
+    results: list[dict[str, Any]] = []
     cursor = ""
     for _ in range(1000):
         reply = await house.request("GET", f"/public/v2/{kind}/duplicates?{query}{cursor}")
         assert reply.status == 200, reply.body
-        found += reply.json()["data"]
+        results += reply.json()["data"]
         if reply.json()["next_cursor"] is None:
-            return found
+            return results
         cursor = f"&cursor={reply.json()['next_cursor']}"
     raise AssertionError("the pages have no end")
 
 
-def ids(found: list[dict[str, Any]], kind: str = "contacts") -> list[tuple[int, ...]]:
-    return sorted(tuple(each["id"] for each in pair[kind]) for pair in found)
+def ids(result: list[dict[str, Any]], kind: str = "contacts") -> list[tuple[int, ...]]:
+    return sorted(tuple(item["id"] for item in pair[kind]) for pair in result)
 
 
 async def test_people_of_one_surname_and_initial__are_compared(house: House) -> None:
@@ -74,12 +73,12 @@ async def test_two_linkedin_profiles__lower_the_score(house: House) -> None:
 
 
 async def test_addresses_without_names__are_compared_within_their_domain(house: House) -> None:
-    one = await house.contact(email="jane.doe@example.com")
+    first_contact = await house.contact(email="jane.doe@example.com")
     contact = await house.contact(email="janedoe@example.com")
     await house.contact(email="janedoe@example.org")
     await house.contact(email="bob@example.com")
 
-    assert ids(await pairs(house)) == [(one, contact)]
+    assert ids(await pairs(house)) == [(first_contact, contact)]
 
 
 async def test_pair_of_two_blocks__is_listed_once(house: House) -> None:
@@ -95,10 +94,10 @@ async def test_companies__are_compared_by_name_and_by_domain(house: House) -> No
     abroad = await house.company("acme.test")
     await house.company("zebra.example", name="Zebra")
 
-    found = await pairs(house, "companies")
+    result = await pairs(house, "companies")
 
-    assert {(acme, company), (acme, abroad)} <= {*ids(found, "companies")}
-    assert all(4 not in pair for pair in ids(found, "companies"))
+    assert {(acme, company), (acme, abroad)} <= {*ids(result, "companies")}
+    assert all(4 not in pair for pair in ids(result, "companies"))
 
 
 async def test_deleted_and_merged_records__are_in_no_pair(house: House) -> None:
@@ -141,9 +140,9 @@ async def test_page__is_read_in_the_order_of_an_index(tmp_path: Any, kind: int) 
     store = apsw.Connection(f"{tmp_path}/store.db").cursor()
     for block in BLOCKS[kind]:
         for after in (None, ("a", "b", 3)):
-            asked = next(plan_of_query(read_block(1, block, 50, after), NO_CIPHER))
-            assert isinstance(asked, Select)
-            steps = [row[3] for row in store.execute(f"EXPLAIN QUERY PLAN {asked.sql}", asked.params).fetchall()]
+            requested = next(plan_of_query(read_block(1, block, 50, after), NO_CIPHER))
+            assert isinstance(requested, Select)
+            steps = [row[3] for row in store.execute(f"EXPLAIN QUERY PLAN {requested.sql}", requested.params).fetchall()]
             # Companies without a domain may share the blank one, so the index of domains does not order them by id; they are no block.
             assert steps[1:] in ([], ["USE TEMP B-TREE FOR LAST TERM OF ORDER BY"]) if block == "domain" else steps[1:] == [], steps
             assert "USING INDEX" in steps[0] or "USING PRIMARY KEY" in steps[0], steps
@@ -159,18 +158,18 @@ async def test_page__ends_before_the_pair_that_would_exceed_its_bytes(
         person = {"email": f"kim{number}@a.example", "first_name": "Kim", "last_name": "Lee", "contact_custom_fields_input": fields}
         assert (await call.post("/public/v2/contacts", person)).status == 201
 
-    found, place, sizes = set[tuple[int, ...]](), "", list[int]()
+    result, place, sizes = set[tuple[int, ...]](), "", list[int]()
     while not sizes or place:
         reply = await call.get(f"/public/v2/contacts/duplicates?limit=200{place}")
         page = reply.json()
         assert len(reply.body) < page_bytes + 300 or len(page["data"]) == 1
-        assert all(each["contact_custom_fields"] for pair in page["data"] for each in pair["contacts"])
-        found |= {tuple(each["id"] for each in pair["contacts"]) for pair in page["data"]}
+        assert all(contact["contact_custom_fields"] for pair in page["data"] for contact in pair["contacts"])
+        result |= {tuple(contact["id"] for contact in pair["contacts"]) for pair in page["data"]}
         sizes.append(len(page["data"]))
         place = f"&cursor={page['next_cursor']}" if page["next_cursor"] else ""
 
     assert max(sizes) == most
-    assert len(found) == sum(sizes) == 6
+    assert len(result) == sum(sizes) == 6
 
 
 async def test_duplicates__have_contacts_that_a_webhook_named_together(house: House) -> None:
@@ -183,10 +182,10 @@ async def test_duplicates__have_contacts_that_a_webhook_named_together(house: Ho
         await house.hook("plain", {**events[0], "at": -9})
 
     for query in ("limit=200", "limit=1", "limit=2"):
-        found = await pairs(house, query=query)
-        assert ids(found) == sorted(zip(with_profile, others, strict=True))
-        assert {each["score"] for each in found} == {0.8}
-        assert all(each["reasons"][-1] == "named_together" for each in found)
+        result = await pairs(house, query=query)
+        assert ids(result) == sorted(zip(with_profile, others, strict=True))
+        assert {pair["score"] for pair in result} == {0.8}
+        assert all(pair["reasons"][-1] == "named_together" for pair in result)
     assert await pairs(house, query="limit=200&min_score=0.9") == []
     await house.merge(with_profile[0], others[0])
     assert len(await pairs(house)) == 2

@@ -11,16 +11,16 @@ PAGE = (Path(__file__).parents[2] / "docs/reference/events.md").read_text().part
 
 
 async def test_events__of_the_bin_and_of_merges_stand_on_their_page(house: House) -> None:
-    one = await house.contact(first_name="Jane")
-    await house.request("PATCH", f"/public/v2/contacts/{one}", {"last_name": "Doe"})
-    await house.delete(one)
-    await house.restore(one)
-    merge = (await house.merge(one, await house.contact()))["merge_id"]
-    await house.undo(one, merge)
-    events = await house.timeline(one)
+    contact = await house.contact(first_name="Jane")
+    await house.request("PATCH", f"/public/v2/contacts/{contact}", {"last_name": "Doe"})
+    await house.delete(contact)
+    await house.restore(contact)
+    merge = (await house.merge(contact, await house.contact()))["merge_id"]
+    await house.undo(contact, merge)
+    events = await house.timeline(contact)
 
     assert {*events} == {f"contact.{what}" for what in ("created", "updated", "deleted", "restored", "merged")}
-    assert [each for each in events if f"| `{each}`, `{each.replace('contact', 'company')}` |" not in PAGE] == []
+    assert [event for event in events if f"| `{event}`, `{event.replace('contact', 'company')}` |" not in PAGE] == []
 
 
 async def test_if_match__of_deletions_restorations_and_merges(house: House) -> None:

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as some
+from hypothesis import strategies as st
 from tests.asgi_client import ApiClient, MakeClient
 from tests.examples import examples
 from tests.house import NOON, House, house, read
@@ -83,16 +83,16 @@ async def from_linkedin(house: House) -> int:
 @pytest.mark.parametrize("by_request", [True, False])
 async def test_write__with_the_keys_of_two_contacts_makes_them_one(house: House, way: Any, by_request: bool) -> None:
     ann = await house.contact(email=ANN, first_name="Ann")
-    other = await (house.contact(linkedin_url=PROFILE, last_name="Lee") if by_request else from_linkedin(house))
+    other_contact = await (house.contact(linkedin_url=PROFILE, last_name="Lee") if by_request else from_linkedin(house))
 
     status = await way(house, BOTH)
 
     assert status == 200
     record = await house.get(ann)
     assert (record["email"], record["linkedin_url"], record["first_name"], record["last_name"]) == (ANN, PROFILE, "Ann", "Lee")
-    assert other not in [each["id"] for each in await house.listed()]
+    assert other_contact not in [item["id"] for item in await house.listed()]
     match = (await house.request("POST", f"{CONTACTS}/match", {"items": [{"email": ANN}, {"linkedin_url": PROFILE}, BOTH]})).json()["data"]
-    assert [each["id"] for each in match] == [ann] * 3
+    assert [item["id"] for item in match] == [ann] * 3
     assert await house.differences() == []
 
 
@@ -103,7 +103,7 @@ async def test_write__with_keys_of_contacts_with_different_addresses_leaves_them
 
     status = await way(house, BOTH)
 
-    assert {each["email"] for each in await house.listed()} >= {ANN, "bob@example.com"}
+    assert {item["email"] for item in await house.listed()} >= {ANN, "bob@example.com"}
     assert status == (200 if way in (webhook, import_row, import_row_by_email) else 409)  # they leave the profile out
 
 
@@ -131,14 +131,14 @@ async def test_write__with_the_profile_of_a_contact_with_another_address_leaves_
         bob = await house.contact(email="bob@example.com", linkedin_url=PROFILE, last_name="Ng")
     else:
         await house.hook("camp", {"event": "email_sent", "email": "bob@example.com", "linkedin_url": PROFILE, "last_name": "Ng", "at": -30})
-        (bob,) = [each["id"] for each in await house.listed()]
+        (bob,) = [item["id"] for item in await house.listed()]
     items = [BOTH, {"email": ANN}, {"linkedin_url": PROFILE}]
 
     status = await way(house, BOTH)
 
     record = await house.get(bob)
     assert (record["email"], record["linkedin_url"], record["last_name"]) == ("bob@example.com", PROFILE, "Ng")
-    anns = [each.get("linkedin_url", "") for each in await house.listed(query=f"email={ANN}")]
+    anns = [item.get("linkedin_url", "") for item in await house.listed(query=f"email={ANN}")]
     assert (status, anns) == ((200, [""]) if way in MAKE_ANOTHER else (409, []))
     both, _, of_profile = (await house.request("POST", f"{CONTACTS}/match", {"items": items})).json()["data"]
     assert (of_profile["id"], both["error"]["code"]) == (bob, "ambiguous")
@@ -152,7 +152,7 @@ async def test_write__with_a_former_address_of_the_contact_of_its_profile_is_abo
 
     status = await way(house, BOTH)
 
-    assert (status, [each["id"] for each in await house.listed()]) == (200, [ann])
+    assert (status, [item["id"] for item in await house.listed()]) == (200, [ann])
     assert await house.differences() == []
 
 
@@ -184,10 +184,10 @@ async def test_batch__joins_in_the_order_of_its_commands(house: House) -> None:
 
     reply = await house.request("POST", f"{CONTACTS}/batch", {"commands": [*commands, {"op": "create", "body": {"email": ANN}}]})
 
-    assert [each["status"] for each in reply.json()["results"]] == [200, 409, 200, 200, 201]
+    assert [item["status"] for item in reply.json()["results"]] == [200, 409, 200, 200, 201]
     record = await house.get(ann)
     assert (record["email"], record["linkedin_url"], "emails" in record) == ("ann@new.example", PROFILE, False)
-    assert contact not in [each["id"] for each in await house.listed()]
+    assert contact not in [item["id"] for item in await house.listed()]
     assert await house.differences() == []
 
 
@@ -206,7 +206,7 @@ async def test_join__can_be_undone(house: House) -> None:
 
     await house.undo(ann, log[0]["data"]["merge_id"])
 
-    assert [each["data"]["merged"] for each in log] == [[contact]]
+    assert [item["data"]["merged"] for item in log] == [[contact]]
     assert (await house.get(contact))["last_name"] == "Lee"
     assert await house.differences() == []
 
@@ -233,44 +233,44 @@ async def test_dry_run__shows_a_join_and_does_none(house: House) -> None:
 
 
 KEYS = {"email": [ANN, "bob@example.com"], "linkedin_url": [PROFILE, "https://www.linkedin.com/in/bob"], "external_id": ["x-1", "x-2"]}
-NAMED = some.fixed_dictionaries({}, optional={name: some.sampled_from(values) for name, values in KEYS.items()}).filter(bool)
+NAMED = st.fixed_dictionaries({}, optional={name: st.sampled_from(values) for name, values in KEYS.items()}).filter(bool)
 _NUMBERS = itertools.count()
 
 
 async def person_of(call: ApiClient, way: Any, before: list[dict[str, str]], sent: dict[str, str]) -> set[int] | None:
     """Which of these contacts, by their place, have the keys of a write after it, or a new one (-1); None: the write was refused."""
     house = await House.of(call, f"way{next(_NUMBERS)}")
-    replies = [await house.request("POST", CONTACTS, each) for each in before]
+    replies = [await house.request("POST", CONTACTS, item) for item in before]
     places = {reply.json()["id"]: place for place, reply in enumerate(replies) if reply.status == 201}
     if await way(house, sent) not in (200, 201):
         return None
     assert await house.differences() == []
     items = [{name: value} for name, value in sent.items()]
-    found = (await house.request("POST", f"{CONTACTS}/match", {"items": items})).json()["data"]
-    return {places.get(each["id"], -1) for each in found}
+    result = (await house.request("POST", f"{CONTACTS}/match", {"items": items})).json()["data"]
+    return {places.get(item["id"], -1) for item in result}
 
 
-@given(before=some.lists(NAMED, max_size=4), sent=NAMED)
+@given(before=st.lists(NAMED, max_size=4), sent=NAMED)
 @settings(max_examples=examples(25), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 async def test_any_two_ways_in__with_the_same_keys_find_the_same_person(
     store: Store, make_client: MakeClient, before: list[dict[str, str]], sent: dict[str, str]
 ) -> None:
     call = make_client(store, read=read)
 
-    found = [await person_of(call, way, before, sent) for way in (post, put_by_email, put_by_linkedin, batch_create, batch_upsert)]
+    results = [await person_of(call, way, before, sent) for way in (post, put_by_email, put_by_linkedin, batch_create, batch_upsert)]
 
-    people = [each for each in found if each is not None]
-    assert all(len(each) == 1 and each == people[0] for each in people), found
+    people = [item for item in results if item is not None]
+    assert all(len(item) == 1 and item == people[0] for item in people), results
     for way in (import_row, *([] if "external_id" in sent else [webhook])):  # they have nobody to ask, and leave a key out
         person = await person_of(call, way, before, sent)
         assert person is not None
-        assert person == found[0] if found[0] is not None else len(person) > 1, (way, person, found)
+        assert person == results[0] if results[0] is not None else len(person) > 1, (way, person, results)
 
 
 @pytest.mark.parametrize("match", ["", "email"])
 async def test_test_run_of_an_import__shows_the_rows_that_join_contacts(house: House, match: str) -> None:
     ann = await house.contact(email=ANN)
-    other, lee = await house.contact(linkedin_url=PROFILE), await house.contact(email="lee@example.com")
+    other_contact, lee = await house.contact(linkedin_url=PROFILE), await house.contact(email="lee@example.com")
     rows = f"email,linkedin_url\n{ANN},{PROFILE}\nlee@example.com,\nlee@example.com,{PROFILE}\n".encode()
     options = {"match": match} if match else {}
 
@@ -278,11 +278,11 @@ async def test_test_run_of_an_import__shows_the_rows_that_join_contacts(house: H
 
     assert (tested["progress"]["joined"], tested["progress"]["invalid"]) == (1, 0)
     reply = await house.call.get(f"/public/v2/jobs/{tested['id']}/report")
-    assert f"merges contact {other} into {ann}: the row has keys of both" in reply.body.decode()
-    assert {each["id"] for each in await house.listed()} == {ann, other, lee}
+    assert f"merges contact {other_contact} into {ann}: the row has keys of both" in reply.body.decode()
+    assert {item["id"] for item in await house.listed()} == {ann, other_contact, lee}
     imported_job = await finished(house.call, await upload(house.call, rows[: rows.rindex(b"lee")], start="true", **options))
     assert imported_job["progress"]["joined"] == 1
-    assert {each["id"] for each in await house.listed()} == {ann, lee}
+    assert {item["id"] for item in await house.listed()} == {ann, lee}
     assert await house.differences() == []
 
 
@@ -306,19 +306,19 @@ async def test_crm_that_merges_two_contacts_of_requests__leaves_the_values_of_it
             "contact_custom_fields": [{"field_name": "plan", "field_value": "free"}],
         },
     }
-    other = "lee" if primary == "ann" else "ann"
-    people[other] |= {"last_name": "Fox"}
+    second = "lee" if primary == "ann" else "ann"
+    people[second] |= {"last_name": "Fox"}
     ids = {}
-    for name in (primary, other) if is_first else (other, primary):
+    for name in (primary, second) if is_first else (second, primary):
         house.call.clock.move(1)
         ids[name] = await house.contact(**people[name])
         house.call.clock.move(1)
         await house.call.patch(f"/public/v2/contacts/{ids[name]}", {"first_name": name.title() + "a"})
         seconds = (house.call.clock.now - NOON) / SECOND
-        seen = {"object_type": "contact", "object_id": name, "at": seconds}
-        await house.hook("hubspot", {"event": "contact.updated", "email": people[name]["email"], **seen})
+        observed = {"object_type": "contact", "object_id": name, "at": seconds}
+        await house.hook("hubspot", {"event": "contact.updated", "email": people[name]["email"], **observed})
     house.call.clock.move(1)
-    gone = {"object_type": "contact", "object_id": other, "merged_into": primary, "absorbed": True}
+    gone = {"object_type": "contact", "object_id": second, "merged_into": primary, "absorbed": True}
 
     await house.hook("hubspot", {"event": "contact.deleted", "at": (house.call.clock.now - NOON) / SECOND, **gone})
 

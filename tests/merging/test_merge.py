@@ -20,7 +20,7 @@ def custom(**values: str) -> list[dict[str, str]]:
 
 
 def named(record: dict[str, Any]) -> dict[str, str]:
-    return {each["field_name"]: each["field_value"] for each in record["contact_custom_fields"]}
+    return {custom_field["field_name"]: custom_field["field_value"] for custom_field in record["contact_custom_fields"]}
 
 
 async def two(house: House) -> tuple[int, int]:
@@ -40,7 +40,11 @@ async def two(house: House) -> tuple[int, int]:
 
 def still(record: dict[str, Any]) -> dict[str, Any]:
     """A record without the times at which it and its custom fields changed last: a value that changed and changed back changed."""
-    fields = [{**each, "updated_time": ""} for each in record["contact_custom_fields"]] if "contact_custom_fields" in record else []
+    fields = (
+        [{**custom_field, "updated_time": ""} for custom_field in record["contact_custom_fields"]]
+        if "contact_custom_fields" in record
+        else []
+    )
     return {**record, "updated_time": "", "contact_custom_fields": fields}
 
 
@@ -100,14 +104,14 @@ async def test_chosen_values__win_over_every_policy_and_the_undo_gives_them_back
     assert (await house.timeline(ann)).count("email_sent") == 1
     assert await house.differences() == []
     after = await house.undo(ann, merged["merge_id"])
-    assert [still(each)["email"] for each in after] == [each["email"] for each in before]
+    assert [still(item)["email"] for item in after] == [response["email"] for response in before]
     assert named(after[1]) == {"Seats": "2", "Team": "Sales"}
     assert await house.differences() == []
 
 
-@pytest.mark.parametrize(("policy", "kept"), [("newest", {}), ("if_empty", {"Seats": "1"}), ("keep", {"Seats": "1"})])
+@pytest.mark.parametrize(("policy", "stored"), [("newest", {}), ("if_empty", {"Seats": "1"}), ("keep", {"Seats": "1"})])
 async def test_merge__with_a_record_that_removed_its_custom_fields_leaves_those_of_the_survivor(
-    house: House, policy: str, kept: dict[str, str]
+    house: House, policy: str, stored: dict[str, str]
 ) -> None:
     ann = await house.contact(email="ann@a.example", contact_custom_fields_input=custom(Seats="1"))
     anna = await house.contact(email="anna@b.example", contact_custom_fields_input=custom(Team="Sales"))
@@ -118,7 +122,7 @@ async def test_merge__with_a_record_that_removed_its_custom_fields_leaves_those_
     preview = await house.merge(ann, anna, survivorship=policy, dry_run=True)
     merged = await house.merge(ann, anna, survivorship=policy)
 
-    assert named(preview["contact"]) == named(merged["contact"]) == named(await house.get(ann)) == kept
+    assert named(preview["contact"]) == named(merged["contact"]) == named(await house.get(ann)) == stored
     assert await house.differences() == []
 
 
@@ -142,8 +146,8 @@ async def test_later_webhooks_for_either_address__go_to_the_survivor(house: Hous
         "hubspot", {"event": "contact.updated", "object_type": "contact", "object_id": "2", "fields": {"last_name": "Li"}, "at": 29}
     )
 
-    (one,) = await house.listed()
-    assert (one["id"], one["first_name"], one["last_name"]) == (ann, before["first_name"], "Li")
+    (first,) = await house.listed()
+    assert (first["id"], first["first_name"], first["last_name"]) == (ann, before["first_name"], "Li")
     assert (await house.timeline(ann)).count("email_sent") == 3
     assert await house.differences() == []
 
@@ -153,7 +157,7 @@ async def test_objects_of_a_crm__stay_together_after_a_merge(house: House) -> No
         return {"event": "contact.updated", "email": email, "object_type": "contact", "object_id": str(number), "at": at, "fields": fields}
 
     await house.hook("hubspot", of(1, "ann@a.example", -9, first_name="Ann"), of(2, "anna@b.example", -8, first_name="Anna"))
-    ann, anna = [each["id"] for each in await house.listed()]
+    ann, anna = [item["id"] for item in await house.listed()]
     await house.merge(ann, anna, survivorship="newest")
     house.call.clock.move(10)
 
@@ -161,17 +165,17 @@ async def test_objects_of_a_crm__stay_together_after_a_merge(house: House) -> No
     await house.hook("hubspot", of(2, "anna@c.example", 2, last_name="Li"))
     await house.hook("hubspot", of(2, "anna@b.example", -7, first_name="Late"))
 
-    (one,) = await house.listed()
-    assert (one["id"], one["email"], one["first_name"], one["last_name"]) == (ann, "anna@c.example", "Late", "Li")
+    (first,) = await house.listed()
+    assert (first["id"], first["email"], first["first_name"], first["last_name"]) == (ann, "anna@c.example", "Late", "Li")
     assert await house.differences() == []
 
 
 async def test_merge__keeps_the_survivors_values_of_records_made_at_one_time(house: House) -> None:
     """As those of a batch or an import are."""
     fields = [{"contact_status": word, "contact_custom_fields": [{"field_name": "Seats", "field_value": word}]} for word in "ab"]
-    one, other = [await house.contact(first_name=word, **more) for word, more in zip("ab", fields, strict=True)]
+    contact, other_contact = [await house.contact(first_name=word, **more) for word, more in zip("ab", fields, strict=True)]
 
-    merged = (await house.merge(one, other))["contact"]
+    merged = (await house.merge(contact, other_contact))["contact"]
 
     assert (merged["first_name"], merged["contact_status"], merged["contact_custom_fields"][0]["field_value"]) == ("a", "a", "a")
     assert await house.differences() == []
@@ -263,32 +267,35 @@ async def test_merges_of_merges__are_undone_one_by_one(house: House) -> None:
 
 
 async def test_merge_companies__moves_their_contacts_and_undo_moves_them_back(house: House) -> None:
-    one, other = await house.company("example.com", name="Example"), await house.company("example.org", company_status="lead")
-    by_api = await house.contact(email="a@example.org", company_id=other)
+    first_company, other_company = (
+        await house.company("example.com", name="Example"),
+        await house.company("example.org", company_status="lead"),
+    )
+    by_api = await house.contact(email="a@example.org", company_id=other_company)
     company = {"event": "company.updated", "domain": "example.org", "object_type": "company", "object_id": "5"}
     await house.hook("hubspot", company | {"at": -9})
     naming = {"event": "contact.updated", "email": "b@example.org", "company_object": ["company", "5"], "object_type": "contact"}
     await house.hook("hubspot", naming | {"object_id": "8", "at": -8})
     of_crm = (await house.listed(query="email=b@example.org"))[0]["id"]
-    before = [await house.get(number, "companies") for number in (one, other)]
+    before = [await house.get(number, "companies") for number in (first_company, other_company)]
     house.call.clock.move(10)
 
-    merged = await house.merge(one, other, kind="companies")
+    merged = await house.merge(first_company, other_company, kind="companies")
 
     assert (merged["company"]["domain"], merged["company"]["company_status"]) == ("example.com", "lead")
-    assert [(await house.get(number))["company_id"] for number in (by_api, of_crm)] == [one, one]
+    assert [(await house.get(number))["company_id"] for number in (by_api, of_crm)] == [first_company, first_company]
     assert await house.differences() == []
     house.call.clock.move(10)
     await house.hook("hubspot", company | {"name": "Org", "fields": {"name": "Org"}, "at": 15})
     await house.hook("hubspot", naming | {"email": "c@example.org", "object_id": "9", "at": 16})
     since = (await house.listed(query="email=c@example.org"))[0]["id"]
-    assert [each["id"] for each in await house.listed("companies")] == [one]
-    assert (await house.get(since))["company_id"] == one
+    assert [item["id"] for item in await house.listed("companies")] == [first_company]
+    assert (await house.get(since))["company_id"] == first_company
 
-    after = await house.undo(one, merged["merge_id"], kind="companies")
+    after = await house.undo(first_company, merged["merge_id"], kind="companies")
 
     assert [*map(still, after)] == [still(before[0]), still(before[1]) | {"name": "Org"}]
-    assert [(await house.get(number))["company_id"] for number in (by_api, of_crm, since)] == [other] * 3
+    assert [(await house.get(number))["company_id"] for number in (by_api, of_crm, since)] == [other_company] * 3
     assert await house.differences() == []
 
 

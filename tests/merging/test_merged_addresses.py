@@ -32,7 +32,7 @@ async def test_join__after_a_creation_and_a_removed_address_in_one_batch(house: 
         atomic=atomic,
     )
 
-    assert [each["status"] for each in results] == [201, 200, 200]
+    assert [item["status"] for item in results] == [201, 200, 200]
     assert await house.differences() == []
     [contact] = await house.listed()
     assert (contact["external_id"], contact["linkedin_url"]) == ("7", PROFILE)
@@ -41,7 +41,7 @@ async def test_join__after_a_creation_and_a_removed_address_in_one_batch(house: 
 @pytest.mark.parametrize("removed", ["first", "second"])
 async def test_join__of_a_contact_created_and_emptied_in_one_batch(house: House, removed: str) -> None:
     """Both writes have one time: the later in the batch wins, also in the history of the survivor."""
-    other = await house.contact(linkedin_url=PROFILE, email=LEE if removed == "second" else None)
+    other_contact = await house.contact(linkedin_url=PROFILE, email=LEE if removed == "second" else None)
     results = await batch(
         house,
         {"op": "upsert", "match": "external_id", "body": {"external_id": "7", "email": ANN}},
@@ -51,7 +51,7 @@ async def test_join__of_a_contact_created_and_emptied_in_one_batch(house: House,
     await house.request("PATCH", f"{CONTACTS}/{number}", {"email": None})
 
     if removed == "second":
-        await house.request("PATCH", f"{CONTACTS}/{other}", {"email": None})
+        await house.request("PATCH", f"{CONTACTS}/{other_contact}", {"email": None})
     reply = await house.request("PUT", f"{CONTACTS}?match=external_id", {"external_id": "7", "linkedin_url": PROFILE})
 
     assert reply.status == 200, reply.body
@@ -65,7 +65,10 @@ async def test_undo__of_contacts_and_their_companies_leaves_no_difference(house:
     ann, lee = await house.contact(email=ANN, company_id=old), await house.contact(email=LEE, company_id=new)
     for first, second in ((("contacts", ann, lee), ("companies", old, new)), (("companies", old, new), ("contacts", ann, lee))):
         for backwards in (False, True):
-            merges = [(kind, one, (await house.merge(one, other, kind=kind))["merge_id"]) for kind, one, other in (first, second)]
+            merges = [
+                (kind, first_item, (await house.merge(first_item, second_item, kind=kind))["merge_id"])
+                for kind, first_item, second_item in (first, second)
+            ]
             for kind, one, merge in reversed(merges) if backwards else merges:
                 house.call.clock.move(1)
                 await house.undo(one, merge, kind=kind)

@@ -15,7 +15,7 @@ ANN, LEE, LEE_2 = "ann@example.com", "lee@example.com", "lee@b.example"
 
 
 async def suppressed(house: House) -> set[int]:
-    return {each["id"] for each in await house.listed(query="suppressed=true")}
+    return {item["id"] for item in await house.listed(query="suppressed=true")}
 
 
 async def test_undo__of_a_merge_whose_further_address_another_person_has_is_refused(house: House) -> None:
@@ -101,5 +101,5 @@ async def test_undo__after_the_renaming_of_a_field_gives_values_under_the_new_na
 
     for number, value in ((ann, "Bank"), (lee, "Retail")):
         fields = (await house.get(number))["contact_custom_fields"]
-        assert [(each["field_name"], each["field_value"]) for each in fields] == [("Sector", value)]
+        assert [(field["field_name"], field["field_value"]) for field in fields] == [("Sector", value)]
     assert await house.differences() == []

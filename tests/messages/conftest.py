@@ -23,14 +23,14 @@ PATH = "/public/v2/messages"
 
 def read(request: WebhookRequest) -> Translation:
     """A tool whose bodies are our own events; `message` has the content of the message, `message_id` its id, `tool` another tool."""
-    given = msgspec.json.decode(request.body, type=list[dict[str, Any]])
-    tool = next((each.pop("tool") for each in given if "tool" in each), "instantly")
-    return Translation(tool, [Event(**{**each, "message": _content(each)}) for each in given])
+    document = msgspec.json.decode(request.body, type=list[dict[str, Any]])
+    tool = next((item.pop("tool") for item in document if "tool" in item), "instantly")
+    return Translation(tool, [Event(**{**item, "message": _content(item)}) for item in document])
 
 
-def _content(given: dict[str, Any]) -> MessageContent | None:
-    content = given.get("message")
-    return None if content is None else MessageContent(**{"message_id": given.get("message_id"), **content})
+def _content(value: dict[str, Any]) -> MessageContent | None:
+    content = value.get("message")
+    return None if content is None else MessageContent(**{"message_id": value.get("message_id"), **content})
 
 
 def mail(

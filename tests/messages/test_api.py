@@ -20,13 +20,13 @@ async def test_list__pages_newest_first(messages: Messages) -> None:
     first = (await messages.call.get(f"{PATH}?limit=2")).json()
     second = (await messages.call.get(f"{PATH}?limit=2&cursor={first['next_cursor']}")).json()
 
-    assert [each["text"] for each in first["data"]] == ["number 3", "number 2"]
-    assert [each["text"] for each in second["data"]] == ["number 1"]
+    assert [item["text"] for item in first["data"]] == ["number 3", "number 2"]
+    assert [item["text"] for item in second["data"]] == ["number 1"]
     assert second["next_cursor"] is None
 
 
 @pytest.mark.parametrize(
-    ("query", "found"),
+    ("query", "result"),
     [
         ("contact_email=JANE@example.com", {"a", "b"}), ("contact_id=1", {"a", "b"}), ("direction=sent", {"b"}),
         ("channel=linkedin", {"c"}), ("campaign_id=7", {"b"}), ("tool=instantly", {"a", "b", "c"}), ("tool=lemlist", set()),
@@ -34,12 +34,12 @@ async def test_list__pages_newest_first(messages: Messages) -> None:
         ("interested=true", set()),
     ],
 )  # fmt: skip
-async def test_list__has_filters(messages: Messages, query: str, found: set[str]) -> None:
+async def test_list__has_filters(messages: Messages, query: str, result: set[str]) -> None:
     await messages.receive(mail(content={"text": "a", "mailbox": "me@our.example"}))
     await messages.receive(mail("sent", content={"text": "b"}, campaign_id="7"))
     await messages.receive({**mail(email="joe@example.com", content={"text": "c"}), "event": "linkedin_replied"})
 
-    assert {each["text"] for each in await listed(messages, f"?{query}")} == found
+    assert {item["text"] for item in await listed(messages, f"?{query}")} == result
 
 
 async def test_create__makes_a_message_that_the_timeline_has(messages: Messages) -> None:
@@ -49,11 +49,11 @@ async def test_create__makes_a_message_that_the_timeline_has(messages: Messages)
         PATH, {"direction": "received", "contact_email": JANE, "html": "<p>Hi &amp; bye</p>", "message_id": "m1"}
     )
 
-    made = reply.json()
-    assert (reply.status, made["text"], made["contact_id"], made["source"], made["tool"]) == (201, "Hi & bye", contact["id"], "api", "api")
-    assert (await messages.call.get(f"{PATH}/{made['id']}")).json() == made
+    body = reply.json()
+    assert (reply.status, body["text"], body["contact_id"], body["source"], body["tool"]) == (201, "Hi & bye", contact["id"], "api", "api")
+    assert (await messages.call.get(f"{PATH}/{body['id']}")).json() == body
     events = (await messages.call.get(f"/public/v2/contacts/{contact['id']}/timeline")).json()["data"]
-    assert "message.received" in [each["event"] for each in events]
+    assert "message.received" in [event["event"] for event in events]
     assert (await messages.call.get(f"/public/v2/contacts/{contact['id']}")).json()["contact_status"] == "new"
 
 
@@ -94,23 +94,23 @@ async def test_message_with_a_known_message_id__fills_what_is_blank(messages: Me
 
 async def test_delete__removes_it_also_for_a_replay(messages: Messages) -> None:
     await messages.receive(mail(message_id="m1"))
-    [one] = await listed(messages)
+    [first] = await listed(messages)
 
-    assert (await messages.call("DELETE", f"{PATH}/{one['id']}")).status == 204
+    assert (await messages.call("DELETE", f"{PATH}/{first['id']}")).status == 204
 
     assert (await messages.call.post("/admin/v1/deliveries/1/replay")).status == 202
     await messages.work()
     assert await listed(messages) == []
-    assert (await messages.call.get(f"{PATH}/{one['id']}")).status == 404
-    assert (await messages.call("DELETE", f"{PATH}/{one['id']}")).status == 404
+    assert (await messages.call.get(f"{PATH}/{first['id']}")).status == 404
+    assert (await messages.call("DELETE", f"{PATH}/{first['id']}")).status == 404
 
 
 async def test_set_interested__marks_the_message(messages: Messages) -> None:
     await messages.receive(mail())
-    [one] = await listed(messages)
+    [first] = await listed(messages)
 
-    reply = await messages.call.post(f"{PATH}/{one['id']}/set-interested", {})
+    reply = await messages.call.post(f"{PATH}/{first['id']}/set-interested", {})
 
     assert reply.json()["interested"] is True
-    assert [each["id"] for each in await listed(messages, "?interested=true")] == [one["id"]]
+    assert [item["id"] for item in await listed(messages, "?interested=true")] == [first["id"]]
     assert (await messages.call.post(f"{PATH}/99/set-interested", {})).status == 404

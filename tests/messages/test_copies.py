@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 import pytest
 from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as some
+from hypothesis import strategies as st
 from tests.asgi_client import MakeClient
 from tests.conftest import ExecuteSql
 from tests.examples import examples
@@ -24,17 +24,17 @@ from touchbase.sql.store import Store
 
 HYPOTHESIS = settings(max_examples=examples(25), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 CLIENTS = itertools.count(1)
-TEXTS = some.sampled_from([None, "a", "b"])
-IDS = some.sampled_from([None, "m1", "<a@mail.example>", "a@mail.example"])
-COPIES = some.lists(
-    some.builds(
+TEXTS = st.sampled_from([None, "a", "b"])
+IDS = st.sampled_from([None, "m1", "<a@mail.example>", "a@mail.example"])
+COPIES = st.lists(
+    st.builds(
         lambda second, message_id, tool, subject, text, mailbox, key: mail(
             second=second, message_id=message_id, tool=tool, content={"subject": subject, "text": text, "mailbox": mailbox}, key=key
         ),
-        some.integers(1, 3), IDS, some.sampled_from(["instantly", "lemlist"]), TEXTS, TEXTS, TEXTS,
-        some.sampled_from(["k1", "k2", "k3", "k4", "k5"]),
+        st.integers(1, 3), IDS, st.sampled_from(["instantly", "lemlist"]), TEXTS, TEXTS, TEXTS,
+        st.sampled_from(["k1", "k2", "k3", "k4", "k5"]),
     ),
-    min_size=1, max_size=5, unique_by=lambda each: (each["tool"], each["key"]),
+    min_size=1, max_size=5, unique_by=lambda build: (build["tool"], build["key"]),
 )  # fmt: skip
 HOOK = "/public/emailcampaign-webhook/default"
 OF_RECEIPT = ("id", "place", "delivery_id", "received_us", "contact_id")
@@ -51,42 +51,42 @@ def unreadable(request: WebhookRequest) -> Translation:
     raise ValueError("not yet")
 
 
-@given(copies=COPIES, data=some.data())
+@given(copies=COPIES, data=st.data())
 @HYPOTHESIS
 async def test_any_order_of_copies__gives_the_same_messages(
     store: Store, make_client: MakeClient, copies: list[dict[str, Any]], data: Any
 ) -> None:
     call = make_client(store, read=read)
-    seen = []
-    for order in (copies, data.draw(some.permutations(copies))):
+    observed = []
+    for order in (copies, data.draw(st.permutations(copies))):
         client_id = f"client-{next(CLIENTS)}"
-        for each in order:
+        for entry in order:
             path = f"/public/emailcampaign-webhook/{client_id}"
-            assert (await call("POST", path, raw=msgspec.json.encode([each]))).status == 200
-            if data.draw(some.booleans()):
+            assert (await call("POST", path, raw=msgspec.json.encode([entry]))).status == 200
+            if data.draw(st.booleans()):
                 await Messages(call).work()
         await Messages(call).work()
         client = await store.read(find_client(client_id))
         assert client is not None
-        found = [asdict(each) for each in await store.read(list_messages(client.number, 50))]
-        seen.append(sorted(({name: each[name] for name in each if name not in OF_RECEIPT} for each in found), key=str))
+        results = [asdict(message) for message in await store.read(list_messages(client.number, 50))]
+        observed.append(sorted(({name: item[name] for name in item if name not in OF_RECEIPT} for item in results), key=str))
 
-    assert seen[0] == seen[1]
-    assert len(seen[0]) == len({_same(each) or index for index, each in enumerate(copies)})
+    assert observed[0] == observed[1]
+    assert len(observed[0]) == len({_same(copy) or index for index, copy in enumerate(copies)})
 
 
 async def test_merge_and_its_undoing__move_the_messages(messages: Messages) -> None:
     await messages.receive(mail(content={"text": "jane"}), mail(email="joe@example.com", content={"text": "joe"}, second=2))
     await messages.call.post(PATH, {"direction": "sent", "contact_email": "joe@example.com", "text": "to joe"})
-    [jane, joe] = sorted({each.contact_id for each in await messages.stored()})
+    [jane, joe] = sorted({item.contact_id for item in await messages.stored()})
 
     merged = await messages.call.post(f"/public/v2/contacts/{jane}/merge", {"with": [joe]})
 
     assert merged.status == 200, merged
-    assert {(each.text, each.contact_id) for each in await messages.stored()} == {("jane", jane), ("joe", jane), ("to joe", jane)}
+    assert {(item.text, item.contact_id) for item in await messages.stored()} == {("jane", jane), ("joe", jane), ("to joe", jane)}
     undone = await messages.call.post(f"/public/v2/contacts/{jane}/merge/{merged.json()['merge_id']}/undo")
     assert undone.status == 200, undone
-    assert {(each.text, each.contact_id) for each in await messages.stored()} == {("jane", jane), ("joe", joe), ("to joe", joe)}
+    assert {(item.text, item.contact_id) for item in await messages.stored()} == {("jane", jane), ("joe", joe), ("to joe", joe)}
 
 
 async def test_message_of_a_crm_without_an_address__appears_with_its_contact(messages: Messages) -> None:
@@ -98,22 +98,22 @@ async def test_message_of_a_crm_without_an_address__appears_with_its_contact(mes
         await messages.receive({"event": "contact.updated", "email": JANE, "object_type": "contact", "object_id": "7"}, channel="crm")
         messages.call.clock.move(1)
 
-    [one] = await messages.stored()
-    assert (one.text, one.contact_email) == ("hello", JANE)
+    [first] = await messages.stored()
+    assert (first.text, first.contact_email) == ("hello", JANE)
     [event] = (await messages.call.get("/public/v2/events?types=message.*")).json()["data"]
-    assert (event["type"], event["data"]["object"]["id"], event["data"]["record_id"]) == ("message.received", one.id, one.contact_id)
+    assert (event["type"], event["data"]["object"]["id"], event["data"]["record_id"]) == ("message.received", first.id, first.contact_id)
 
 
 async def test_deleted_contact__hides_its_messages_until_it_is_restored(messages: Messages) -> None:
     await messages.receive(mail())
-    [one] = await messages.stored()
+    [first] = await messages.stored()
 
-    assert (await messages.call("DELETE", f"/public/v2/contacts/{one.contact_id}")).status == 200
+    assert (await messages.call("DELETE", f"/public/v2/contacts/{first.contact_id}")).status == 200
     assert await messages.stored() == []
-    assert (await messages.call.get(f"{PATH}/{one.id}")).status == 404
+    assert (await messages.call.get(f"{PATH}/{first.id}")).status == 404
 
-    assert (await messages.call.post(f"/public/v2/contacts/{one.contact_id}/restore")).status == 200
-    assert await messages.stored() == [one]
+    assert (await messages.call.post(f"/public/v2/contacts/{first.contact_id}/restore")).status == 200
+    assert await messages.stored() == [first]
 
 
 @pytest.mark.parametrize("waits", [False, True])
@@ -132,14 +132,14 @@ async def test_earlier_receipt_that_is_applied_later__gives_its_time_and_text(
 
     if waits:
         await messages.receive({"event": "contact.updated", "email": JANE, "object_type": "contact", "object_id": "7"}, channel="crm")
-    assert [(each.text, each.delivery_id) for each in await messages.stored()] == [("first", 1)]
+    assert [(item.text, item.delivery_id) for item in await messages.stored()] == [("first", 1)]
     assert len(await execute_sql("SELECT id FROM message WHERE client = ?", 1)) == 1
 
 
 async def test_deleted_message__is_not_brought_back_by_another_copy(messages: Messages) -> None:
     await messages.receive(mail(content={"text": "first"}, message_id="<m1@mail.example>", second=5))
-    [one] = await messages.stored()
-    assert (await messages.call("DELETE", f"{PATH}/{one.id}")).status == 204
+    [first] = await messages.stored()
+    assert (await messages.call("DELETE", f"{PATH}/{first.id}")).status == 204
 
     await messages.receive(mail(content={"text": "again"}, message_id="m1@mail.example", second=2, tool="lemlist"))
 
@@ -149,29 +149,29 @@ async def test_deleted_message__is_not_brought_back_by_another_copy(messages: Me
 
 async def test_deleted_message__is_refused_in_requests_without_a_trace(messages: Messages) -> None:
     await messages.receive(mail(content={"text": "first"}, message_id="<m1@mail.example>"))
-    [one] = await messages.stored()
-    assert (await messages.call("DELETE", f"{PATH}/{one.id}")).status == 204
-    timeline = (await messages.call.get(f"/public/v2/contacts/{one.contact_id}/timeline")).json()["data"]
+    [first] = await messages.stored()
+    assert (await messages.call("DELETE", f"{PATH}/{first.id}")).status == 204
+    timeline = (await messages.call.get(f"/public/v2/contacts/{first.contact_id}/timeline")).json()["data"]
 
-    body = {"direction": one.direction, "contact_id": one.contact_id, "text": "again", "message_id": "m1@mail.example"}
+    body = {"direction": first.direction, "contact_id": first.contact_id, "text": "again", "message_id": "m1@mail.example"}
     reply = await messages.call.post(PATH, body)
 
     assert (reply.status, "was deleted" in reply.json()["detail"]) == (404, True)
-    assert (await messages.call.get(f"/public/v2/contacts/{one.contact_id}/timeline")).json()["data"] == timeline
+    assert (await messages.call.get(f"/public/v2/contacts/{first.contact_id}/timeline")).json()["data"] == timeline
 
 
 async def test_merge_of_people_with_copies_of_one_mail__shows_one_message_until_it_is_undone(messages: Messages) -> None:
     for email, text in ((JANE, None), ("joe@example.com", "Yes")):
         await messages.receive(mail(email=email, content={"subject": "Re: Hello", "text": text}, message_id="<r1@mail.example>"))
-    [jane, joe] = sorted({each.contact_id for each in await messages.stored()})
+    [jane, joe] = sorted({item.contact_id for item in await messages.stored()})
 
     merged = await messages.call.post(f"/public/v2/contacts/{jane}/merge", {"with": [joe]})
 
-    [one] = await messages.stored()
-    assert (one.subject, one.text, one.contact_id) == ("Re: Hello", "Yes", jane)
+    [first] = await messages.stored()
+    assert (first.subject, first.text, first.contact_id) == ("Re: Hello", "Yes", jane)
     undone = await messages.call.post(f"/public/v2/contacts/{jane}/merge/{merged.json()['merge_id']}/undo")
     assert undone.status == 200, undone
-    assert {(each.text, each.contact_id) for each in await messages.stored()} == {(None, jane), ("Yes", joe)}
+    assert {(item.text, item.contact_id) for item in await messages.stored()} == {(None, jane), ("Yes", joe)}
 
 
 PASSED_ON = [
@@ -184,7 +184,7 @@ PASSED_ON = [
 """An address of a CRM's object passes on to another object: the mails before are those of the first one's person."""
 
 
-@given(order=some.permutations(range(len(PASSED_ON))), at_once=some.booleans())
+@given(order=st.permutations(range(len(PASSED_ON))), at_once=st.booleans())
 @settings(HYPOTHESIS, max_examples=examples(8))
 async def test_address_that_passes_on_in_any_order__leaves_each_message_with_its_person(
     store: Store, make_client: MakeClient, order: list[int], at_once: bool
@@ -201,4 +201,4 @@ async def test_address_that_passes_on_in_any_order__leaves_each_message_with_its
     client = await store.read(find_client(client_id))
     assert client is not None
     messages = await store.read(list_messages(client.number, 50))
-    assert {(each.text, each.contact_email) for each in messages} == {("to Ann", "ann@x.test"), ("from Bob", "info@x.test")}
+    assert {(message.text, message.contact_email) for message in messages} == {("to Ann", "ann@x.test"), ("from Bob", "info@x.test")}

@@ -26,11 +26,11 @@ async def test_reply__is_stored_with_its_text_and_campaign(messages: Messages) -
 
     await messages.receive(mail(content=content, campaign="Autumn", campaign_id="7", step="2", message_id="m1"))
 
-    [one] = await messages.stored()
-    assert (one.direction, one.channel, one.contact_email, one.tool) == ("received", "email", JANE, "instantly")
-    assert (one.subject, one.text, one.html, one.mailbox) == ("Re: Hello", "Yes,\n\nplease", content["html"], "me@our.example")
-    assert (one.campaign_id, one.campaign_name, one.step, one.message_id, one.thread_id) == ("7", "Autumn", "2", "m1", "t1")
-    assert one.delivery_id == 1
+    [first] = await messages.stored()
+    assert (first.direction, first.channel, first.contact_email, first.tool) == ("received", "email", JANE, "instantly")
+    assert (first.subject, first.text, first.html, first.mailbox) == ("Re: Hello", "Yes,\n\nplease", content["html"], "me@our.example")
+    assert (first.campaign_id, first.campaign_name, first.step, first.message_id, first.thread_id) == ("7", "Autumn", "2", "m1", "t1")
+    assert first.delivery_id == 1
 
 
 async def test_reply_of_hostile_html__is_stored_and_counts(messages: Messages) -> None:
@@ -38,9 +38,9 @@ async def test_reply_of_hostile_html__is_stored_and_counts(messages: Messages) -
 
     await messages.receive(mail(content={"html": html}))
 
-    [one] = await messages.stored()
-    assert (one.direction, one.text, one.html) == ("received", None, html.strip())
-    contact = (await messages.call.get(f"/public/v2/contacts/{one.contact_id}")).json()
+    [first] = await messages.stored()
+    assert (first.direction, first.text, first.html) == ("received", None, html.strip())
+    contact = (await messages.call.get(f"/public/v2/contacts/{first.contact_id}")).json()
     assert contact["contact_status"] == "replied"
 
 
@@ -51,9 +51,12 @@ async def test_html_beyond_the_limit_of_a_webhook__is_stored_without_a_text(mess
 
     await messages.receive(first, second)
 
-    assert sorted((one.html, one.text) for one in await messages.stored()) == [("<p>first</p>", "first"), ("<p>second</p>", None)]
+    assert sorted((first_item.html, first_item.text) for first_item in await messages.stored()) == [
+        ("<p>first</p>", "first"),
+        ("<p>second</p>", None),
+    ]
     delivery = (await messages.call.get("/admin/v1/deliveries/1")).json()
-    assert (delivery["state"], [each["code"] for each in delivery["problems"]]) == ("applied", ["html_unread"])
+    assert (delivery["state"], [problem["code"] for problem in delivery["problems"]]) == ("applied", ["html_unread"])
 
 
 async def test_event_without_a_message__stores_none(messages: Messages) -> None:
@@ -70,27 +73,27 @@ async def test_timeline__has_the_id_of_each_message(messages: Messages) -> None:
 
     events = (await messages.call.get(f"/public/v2/contacts/{reply.contact_id}/timeline")).json()["data"]
 
-    assert [(each["event"], each["message_id"]) for each in events if each["event"].startswith("email")] == [
+    assert [(event["event"], event["message_id"]) for event in events if event["event"].startswith("email")] == [
         ("email_replied", reply.id), ("email_replied", reply.id), ("email_opened", None), ("email_sent", sent.id),
     ]  # fmt: skip
     assert (await messages.call("DELETE", f"{PATH}/{reply.id}")).status == 204
     events = (await messages.call.get(f"/public/v2/contacts/{reply.contact_id}/timeline")).json()["data"]
-    assert [each["message_id"] for each in events if each["event"] == "email_replied"] == [None, None]
+    assert [event["message_id"] for event in events if event["event"] == "email_replied"] == [None, None]
 
 
 def steps(plan: Plan[None]) -> list[tuple[str, int]]:
     """The name and the number of rows of each statement that a plan executes, if every row is new."""
-    made: list[tuple[str, int]] = []
+    created: list[tuple[str, int]] = []
     rows: list[Any] = []
     try:
         step = next(plan)
         while True:
             if isinstance(step, Execute):
-                made.append((step.statement.name, len(step.rows)))
+                created.append((step.statement.name, len(step.rows)))
                 rows = [] if step.statement.name == "near_copies" else [(row[1], 7) for row in step.rows]
             step = plan.send(rows)
     except StopIteration:
-        return made
+        return created
 
 
 def test_batch__stores_all_of_its_messages_by_the_same_statements() -> None:

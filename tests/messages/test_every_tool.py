@@ -43,12 +43,12 @@ _YEAR = re.compile(r"\b2026-(?=\d\d-)")
 def replies_of(recorded: Recorded) -> list[Event]:
     """The replies of a fixture that have a message."""
     events = ADAPTERS.translate(recorded.request).events
-    return [each for each in events if each.message is not None and direction_of(each) == "received"]
+    return [event for event in events if event.message is not None and direction_of(event) == "received"]
 
 
 def next_reply(recorded: Recorded) -> bytes:
     """The body of another reply in the same conversation, a year earlier: with the ids of `OWN` and the texts changed."""
-    texts = {text for each in replies_of(recorded) if each.message for text in (each.message.text, each.message.html) if text}
+    texts = {text for item in replies_of(recorded) if item.message for text in (item.message.text, item.message.html) if text}
     if "text" in recorded.content["request"]:
         body = recorded.content["request"]["text"]
         for text in texts:
@@ -59,9 +59,9 @@ def next_reply(recorded: Recorded) -> bytes:
 
 def _changed(value: Any, path: str, own: set[str], texts: set[str]) -> Any:
     if isinstance(value, dict):
-        return {key: _changed(each, f"{path}.{key}" if path else key, own, texts) for key, each in value.items()}
+        return {key: _changed(item, f"{path}.{key}" if path else key, own, texts) for key, item in value.items()}
     if isinstance(value, list):
-        return [_changed(each, path, own, texts) for each in value]
+        return [_changed(item, path, own, texts) for item in value]
     if path in own:
         return f"2{value}"
     if isinstance(value, str):
@@ -79,8 +79,8 @@ async def receive(call: ApiClient, client_id: str, recorded: Recorded, body: byt
     assert reply.status == 200, reply
 
 
-def received(found: list[Message]) -> Iterator[Message]:
-    return (each for each in found if each.direction == "received")
+def received(messages: list[Message]) -> Iterator[Message]:
+    return (item for item in messages if item.direction == "received")
 
 
 ANSWERED = (
@@ -102,9 +102,9 @@ async def check(store: Store, call: ApiClient, subtests: pytest.Subtests, replie
         with subtests.test(recorded.id):
             client = await store.read(find_client(f"c{number}"))
             assert client is not None
-            found = list(received(await store.read(list_messages(client.number, 50))))
+            result = list(received(await store.read(list_messages(client.number, 50))))
             is_same = "body" in recorded.content["request"] and json.loads(next_reply(recorded)) == recorded.content["request"]["body"]
-            assert len(found) == (1 if is_same else 2) * len(replies_of(recorded))
+            assert len(result) == (1 if is_same else 2) * len(replies_of(recorded))
 
 
 async def test_two_replies_in_one_conversation__are_two_messages(store: Store, make_client: MakeClient, subtests: pytest.Subtests) -> None:
@@ -116,7 +116,7 @@ async def test_two_replies_in_one_conversation__are_two_messages(store: Store, m
 
 @pytest.mark.slow
 async def test_two_replies_of_any_tool__are_two_messages(store: Store, make_client: MakeClient, subtests: pytest.Subtests) -> None:
-    replies = [recorded for recorded in all_recorded() if any(each.email or each.linkedin_url for each in replies_of(recorded))]
+    replies = [recorded for recorded in all_recorded() if any(item.email or item.linkedin_url for item in replies_of(recorded))]
     assert len(replies) > 60
 
     await check(store, make_client(store, read=ADAPTERS.translate), subtests, replies)
@@ -125,16 +125,16 @@ async def test_two_replies_of_any_tool__are_two_messages(store: Store, make_clie
 def test_next_reply_of_any_tool__has_another_id_or_none(subtests: pytest.Subtests) -> None:
     for recorded in all_recorded():
         with subtests.test(recorded.id):
-            first = {each.message.message_id for each in replies_of(recorded) if each.message}
+            first = {item.message.message_id for item in replies_of(recorded) if item.message}
             again = ADAPTERS.translate(recorded.with_body(next_reply(recorded))).events
 
-            assert not (first - {None}) & {each.message.message_id for each in again if each.message and direction_of(each) == "received"}
+            assert not (first - {None}) & {item.message.message_id for item in again if item.message and direction_of(item) == "received"}
 
 
 @given(direction=st.sampled_from(["sent", "received"]), copies=st.lists(st.integers(0, 5), min_size=1, max_size=6), data=st.data())
 def test_any_order_of_copies__gives_the_same_message(direction: str, copies: list[int], data: st.DataObject) -> None:
     texts = {name: st.sampled_from([None, "a", "b"]) for name in ("mailbox", "subject", "text", "html", "campaign_id", "step")}
-    made = [
+    messages = [
         Message(
             number, direction, "email", second, f"k{number}", number, 9, "api",
             **data.draw(st.fixed_dictionaries(texts)),
@@ -143,7 +143,7 @@ def test_any_order_of_copies__gives_the_same_message(direction: str, copies: lis
         for number, second in enumerate(copies)
     ]  # fmt: skip
 
-    assert united(data.draw(st.permutations(made))) == united(made)
+    assert united(data.draw(st.permutations(messages))) == united(messages)
 
 
 @given(
@@ -153,8 +153,8 @@ def test_any_order_of_copies__gives_the_same_message(direction: str, copies: lis
 )
 def test_any_id__is_a_key_that_an_index_holds(tool: str, number: str, times: int) -> None:
     number *= times
-    one, other = (Message(1, "sent", "email", 1, "k", 1, 1, each, message_id=number) for each in (tool, "mailgun"))
+    message, other_message = (Message(1, "sent", "email", 1, "k", 1, 1, item, message_id=number) for item in (tool, "mailgun"))
 
-    assert one.copy_key is not None
-    assert len(one.copy_key.encode()) <= 1_000
-    assert (one.copy_key == other.copy_key) == ("@" in number)
+    assert message.copy_key is not None
+    assert len(message.copy_key.encode()) <= 1_000
+    assert (message.copy_key == other_message.copy_key) == ("@" in number)

@@ -24,12 +24,12 @@ def test_webhooks_with_html_alone__are_read_up_to_a_bound(monkeypatch: pytest.Mo
     read: list[str] = []
     monkeypatch.setattr(plans, "compared_text", lambda html: read.append(html) or "other words")
     stored = [message(number, text="Thursday suits me") for number in range(MANY)]
-    told = [message(MANY + number, delivery_id=number, html=f"<p>{number}</p>") for number in range(MANY)]
+    messages = [message(MANY + number, delivery_id=number, html=f"<p>{number}</p>") for number in range(MANY)]
 
-    plan = plans._without_joined(1, told)
+    plan = plans._without_joined(1, messages)
     next(plan)
     with pytest.raises(StopIteration) as ended:
         plan.send([shown(copy) for copy in stored])
 
-    assert ended.value.value == told
+    assert ended.value.value == messages
     assert read == [f"<p>{number}</p>" for number in range(MOST_COMPARED)]

@@ -61,29 +61,29 @@ async def postgres(postgres_url: str) -> AsyncIterator[asyncpg.Connection[Any]]:
     await connection.close()
 
 
-def asked(query: list_messages) -> Select:
-    found = next(plan_of_query(query, NO_CIPHER))
-    assert isinstance(found, Select)
-    return found
+def select_of(query: list_messages) -> Select:
+    result = next(plan_of_query(query, NO_CIPHER))
+    assert isinstance(result, Select)
+    return result
 
 
 async def rows_read(postgres: asyncpg.Connection[Any], query: list_messages) -> int:
     """The rows that all steps of the plan of a page return."""
     number = itertools.count(1)
-    one = asked(query)
-    text = re.sub(r"\?", lambda _: f"${next(number)}", one.postgres or one.sql)
-    return sum(int(node["Actual Rows"] * node["Actual Loops"]) for node in await scans(postgres, text, *one.params))
+    first = select_of(query)
+    text = re.sub(r"\?", lambda _: f"${next(number)}", first.postgres or first.sql)
+    return sum(int(node["Actual Rows"] * node["Actual Loops"]) for node in await scans(postgres, text, *first.params))
 
 
 async def scans(postgres: asyncpg.Connection[Any], text: str, *params: Any) -> list[dict[str, Any]]:
     """The steps of a plan that read a table, after they have run."""
     [plan] = json.loads(await postgres.fetchval(f"EXPLAIN (ANALYZE, FORMAT JSON) {text}", *params))
-    waiting, found = [plan["Plan"]], []
+    waiting, result = [plan["Plan"]], []
     while waiting:
         node = waiting.pop()
         waiting += node.get("Plans", ())
-        found += [node] if "Relation Name" in node else []
-    return found
+        result += [node] if "Relation Name" in node else []
+    return result
 
 
 async def test_page__reads_few_rows_on_postgresql(postgres: asyncpg.Connection[Any], subtests: pytest.Subtests) -> None:
@@ -104,10 +104,10 @@ async def test_messages__are_found_by_their_ids_in_tables_that_grew(postgres: as
         with subtests.test(statement.name):
             text, params = for_postgres(statement), [f"{{{','.join(map(str, column))}}}" for column in ([1] * len(ids), ids)]
 
-            found = await postgres.fetch(text, *params)
+            result = await postgres.fetch(text, *params)
             read = await scans(postgres, text, *params)
 
-            assert sorted(row["id"] for row in found) == expected
+            assert sorted(row["id"] for row in result) == expected
             assert sum((node["Actual Rows"] + node.get("Rows Removed by Filter", 0)) * node["Actual Loops"] for node in read) <= 8 * len(
                 ids
             )
@@ -121,7 +121,7 @@ def test_page__starts_at_its_first_message_or_at_the_contact_on_sqlite(tmp_path:
     store = open_writer(path, durable=False).cursor()  # with the figures that the store holds
     for query in [*IN_ORDER, *OF_CONTACT]:
         with subtests.test(repr(query)):
-            plan = steps(store, asked(query))
+            plan = steps(store, select_of(query))
             is_sorted = any("TEMP B-TREE" in step for step in plan)
 
             assert [step for step in plan if step.startswith("SCAN")] == []
@@ -130,5 +130,5 @@ def test_page__starts_at_its_first_message_or_at_the_contact_on_sqlite(tmp_path:
             assert plan[0].startswith(first)
 
 
-def steps(store: apsw.Cursor, one: Select) -> list[str]:
-    return [row[3] for row in store.execute(f"EXPLAIN QUERY PLAN {one.sql}", one.params).fetchall()]
+def steps(store: apsw.Cursor, select: Select) -> list[str]:
+    return [row[3] for row in store.execute(f"EXPLAIN QUERY PLAN {select.sql}", select.params).fetchall()]

@@ -24,9 +24,9 @@ async def test_store_message_bodies_false__stores_all_but_the_text(messages: Mes
     assert reply.status == 201
     shown = (await messages.call.get(PATH)).json()["data"]
     assert len(shown) == 2
-    for each in shown:
-        assert (each["subject"], each["text"], each["html"]) == (None, None, None)
-    assert "me@our.example" in [each["mailbox"] for each in shown]
+    for entry in shown:
+        assert (entry["subject"], entry["text"], entry["html"]) == (None, None, None)
+    assert "me@our.example" in [item["mailbox"] for item in shown]
 
 
 async def test_retention__removes_the_text_of_old_messages_only(messages: Messages) -> None:
@@ -37,26 +37,26 @@ async def test_retention__removes_the_text_of_old_messages_only(messages: Messag
     await retention(messages).run_once()
 
     shown = (await messages.call.get(PATH)).json()["data"]
-    assert [(each["text"], each["subject"], each["message_id"]) for each in shown] == [("new", None, None), (None, None, "m1")]
+    assert [(item["text"], item["subject"], item["message_id"]) for item in shown] == [("new", None, None), (None, None, "m1")]
     # The webhook's body is gone too, so that a replay cannot bring the text back.
     assert (await messages.call.post("/admin/v1/deliveries/1/replay")).status != 202
 
 
 async def test_erasure__removes_the_messages(messages: Messages) -> None:
     await messages.receive(mail(content={"text": "secret"}), mail(email="joe@example.com", content={"text": "joe"}))
-    jane = next(each for each in await messages.stored() if each.contact_email == JANE)
+    jane = next(item for item in await messages.stored() if item.contact_email == JANE)
 
     reply = await messages.call("DELETE", f"/public/v2/contacts/{jane.contact_id}?erase=true")
 
     assert reply.json()["removed"]["messages"] == 1
-    assert [each.text for each in await messages.stored()] == ["joe"]
+    assert [item.text for item in await messages.stored()] == ["joe"]
     assert (await messages.call.get(f"{PATH}/{jane.id}")).status == 404
 
 
 async def test_late_webhook_about_an_erased_person__stores_no_message(messages: Messages) -> None:
     await messages.receive(mail())
-    [one] = await messages.stored()
-    await messages.call("DELETE", f"/public/v2/contacts/{one.contact_id}?erase=true")
+    [first] = await messages.stored()
+    await messages.call("DELETE", f"/public/v2/contacts/{first.contact_id}?erase=true")
 
     await messages.receive(mail(content={"text": "late"}, second=50))
 
@@ -69,14 +69,14 @@ async def test_export__has_the_messages_also_of_a_deleted_contact(messages: Mess
 
     for _ in range(2):
         exported = (await messages.call.get(f"/public/v2/contacts/{number}/export")).json()
-        assert [(each["text"], each["contact_email"]) for each in exported["messages"]] == [("first", JANE), ("second", JANE)]
+        assert [(message["text"], message["contact_email"]) for message in exported["messages"]] == [("first", JANE), ("second", JANE)]
         await messages.call("DELETE", f"/public/v2/contacts/{number}")
 
 
 async def test_contact_removed_for_good__takes_its_messages(messages: Messages, execute_sql: ExecuteSql) -> None:
     await messages.receive(mail())
-    [one] = await messages.stored()
-    await messages.call("DELETE", f"/public/v2/contacts/{one.contact_id}")
+    [first] = await messages.stored()
+    await messages.call("DELETE", f"/public/v2/contacts/{first.contact_id}")
     messages.call.clock.move(40 * DAY // SECOND)
 
     await retention(messages).run_once()

@@ -17,7 +17,7 @@ from tests.live.test_stream import another_reply
 from touchbase.attention import plans
 from touchbase.notifying import worker
 from touchbase.notifying.worker import NotificationWorker
-from touchbase.outgoing.http_client import Answer
+from touchbase.outgoing.http_client import ReceiverAnswer
 from touchbase.outgoing.models import UNREACHABLE, Installation
 from touchbase.sql.store import Store
 
@@ -32,11 +32,11 @@ class Team:
     office: Office
     worker: NotificationWorker
     mails: list[tuple[str, str]] = field(default_factory=list)
-    answers: list[Answer] = field(default_factory=list)
+    answers: list[ReceiverAnswer] = field(default_factory=list)
     """Answers of the mail server before the usual one."""
 
-    async def post(self, url: str, headers: dict[str, str], body: bytes) -> Answer:
-        answer = self.answers.pop(0) if self.answers else Answer(1, 250)
+    async def post(self, url: str, headers: dict[str, str], body: bytes) -> ReceiverAnswer:
+        answer = self.answers.pop(0) if self.answers else ReceiverAnswer(1, 250)
         if answer.status == 250:
             self.mails.append((url, body.decode()))
         return answer
@@ -61,7 +61,7 @@ class Team:
 def team(office: Office, store: Store) -> Team:
     opened: Team
 
-    async def post(url: str, headers: dict[str, str], body: bytes) -> Answer:
+    async def post(url: str, headers: dict[str, str], body: bytes) -> ReceiverAnswer:
         return await opened.post(url, headers, body)
 
     place = Installation("https://touchbase.example", "Touchbase <tb@example.com>", mail_domains=("example.com",))
@@ -147,7 +147,7 @@ async def test_mail_that_no_server_took__is_sent_later_and_another_failure_is_no
     contact = await reply_to(team.office, "ours")
     mira = await team.person("mira", {"assignment": ["email"]})
     await assign(team, contact, mira.user["id"])
-    team.answers += [Answer(0, failure=UNREACHABLE, error="refused"), Answer(0, failure="timeout", error="silent")]
+    team.answers += [ReceiverAnswer(0, failure=UNREACHABLE, error="refused"), ReceiverAnswer(0, failure="timeout", error="silent")]
 
     for _ in range(4):
         await team.pass_time(301)

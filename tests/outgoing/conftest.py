@@ -13,7 +13,7 @@ from tests.house import House
 
 from touchbase.outgoing.api.event_objects import AS_IN_API
 from touchbase.outgoing.dispatcher import Dispatcher
-from touchbase.outgoing.http_client import Answer
+from touchbase.outgoing.http_client import ReceiverAnswer
 from touchbase.outgoing.mail_client import SenderByScheme
 from touchbase.outgoing.models import Installation
 from touchbase.sql.store import Store
@@ -49,14 +49,14 @@ class Sent:
 class Receivers:
     """All receivers of the tests."""
 
-    answer: Callable[[Sent], int | Answer] = lambda sent: 200
+    answer: Callable[[Sent], int | ReceiverAnswer] = lambda sent: 200
     sent: list[Sent] = field(default_factory=list)
 
-    async def post(self, url: str, headers: dict[str, str], body: bytes) -> Answer:
-        one = Sent(url, dict(headers), body)
-        self.sent.append(one)
-        answer = self.answer(one)
-        return Answer(1_000, answer, body="thanks") if isinstance(answer, int) else answer
+    async def post(self, url: str, headers: dict[str, str], body: bytes) -> ReceiverAnswer:
+        sent = Sent(url, dict(headers), body)
+        self.sent.append(sent)
+        answer = self.answer(sent)
+        return ReceiverAnswer(1_000, answer, body="thanks") if isinstance(answer, int) else answer
 
     def take(self) -> list[Sent]:
         """What was sent since the last call."""

@@ -50,8 +50,8 @@ class FakeHubSpot:
     api: FakeApi = field(init=False)
 
     def respond(self, request: ReceivedRequest) -> FakeResponse:
-        if (other := self.answer(request)) is not None:
-            return other
+        if (other_answer := self.answer(request)) is not None:
+            return other_answer
         if request.headers.get("authorization") != f"Bearer {TOKEN}":
             return 401, {"status": "error", "message": "Authentication credentials not found.", "category": "INVALID_AUTHENTICATION"}
         *_, place, number = request.path.split("/")
@@ -67,9 +67,9 @@ class FakeHubSpot:
         """Set a property; a webhook follows unless it has this value already."""
         if self.contacts[number].get(name) != value:
             self.contacts[number][name] = value
-            made = self.change(number, name, value, source, source_id)
-            made["occurredAt"] += self.behind_seconds * 1_000 if source == "INTEGRATION" else 0
-            self.calls.append(made)
+            new_change = self.change(number, name, value, source, source_id)
+            new_change["occurredAt"] += self.behind_seconds * 1_000 if source == "INTEGRATION" else 0
+            self.calls.append(new_change)
 
     def change(self, number: str, name: str, value: str, source: str = "CRM_UI", source_id: str = "userId:98499705") -> dict[str, Any]:
         """One event of a webhook."""
@@ -93,8 +93,8 @@ class Hub:
     @property
     def writes(self) -> list[tuple[str, dict[str, str]]]:
         """The writes that HubSpot got: id of the contact, properties."""
-        got = [one for one in self.hubspot.api.requests if one.method == "PATCH"]
-        return [(one.path.rpartition("/")[2], one.json()["properties"]) for one in got]
+        got = [request for request in self.hubspot.api.requests if request.method == "PATCH"]
+        return [(request.path.rpartition("/")[2], request.json()["properties"]) for request in got]
 
     async def connect(self, token: str = TOKEN, **settings: Any) -> None:
         body = {
@@ -204,5 +204,5 @@ async def hub_of(store: Store, make_client: MakeClient, clock: Clock) -> AsyncIt
             await sender.close()
 
 
-def text_of(found: object) -> str:
-    return json.dumps(found)
+def text_of(result: object) -> str:
+    return json.dumps(result)

@@ -5,21 +5,21 @@ from __future__ import annotations
 import pytest
 from tests.outgoing.conftest import PATH, URL, Webhooks
 
-from touchbase.outgoing.http_client import Answer
+from touchbase.outgoing.http_client import ReceiverAnswer
 from touchbase.outgoing.signatures import sign
 
 
 async def test_add__shows_the_secret_once(webhooks: Webhooks) -> None:
-    made = await webhooks.add(types=["contact.replied"], description="Replies", rate_limit=5)
+    created = await webhooks.add(types=["contact.replied"], description="Replies", rate_limit=5)
 
-    shown = await webhooks.ask("GET", f"/{made['id']}")
+    shown = await webhooks.ask("GET", f"/{created['id']}")
 
-    assert made["secret"].startswith("whsec_")
+    assert created["secret"].startswith("whsec_")
     assert "secret" not in shown
     assert (shown["url"], shown["types"], shown["rate_limit"], shown["state"]) == (URL, ["contact.replied"], 5, "active")
     assert shown["progress"] == {"waiting": 0, "failed": 0, "failing_since_time": None, "last_delivered_time": None}
     listed = await webhooks.ask("GET", "")
-    assert [one["id"] for one in listed["data"]] == [made["id"]]
+    assert [item["id"] for item in listed["data"]] == [created["id"]]
 
 
 @pytest.mark.parametrize(
@@ -55,39 +55,39 @@ async def test_add__accepts_an_origin_that_the_operator_lists(webhooks: Webhooks
 
 
 async def test_change__replaces_what_is_given_and_disabled_lets_events_wait(webhooks: Webhooks) -> None:
-    made = await webhooks.add(description="first")
+    created = await webhooks.add(description="first")
 
-    changed = await webhooks.ask("PATCH", f"/{made['id']}", {"disabled": True, "rate_limit": 3})
+    changed = await webhooks.ask("PATCH", f"/{created['id']}", {"disabled": True, "rate_limit": 3})
     await webhooks.house.contact(email="ada@example.com")
 
     assert (changed["state"], changed["rate_limit"], changed["description"]) == ("disabled", 3, "first")
     assert await webhooks.deliver() == []
-    await webhooks.ask("PATCH", f"/{made['id']}", {"disabled": False})
+    await webhooks.ask("PATCH", f"/{created['id']}", {"disabled": False})
     assert [sent.sequence for sent in await webhooks.deliver()] == [1]
 
 
 async def test_remove__sends_nothing_more(webhooks: Webhooks) -> None:
-    made = await webhooks.add()
+    created = await webhooks.add()
     webhooks.receivers.answer = lambda sent: 500
     await webhooks.house.contact(email="ada@example.com")
     await webhooks.deliver()
 
-    await webhooks.ask("DELETE", f"/{made['id']}", expect=204)
+    await webhooks.ask("DELETE", f"/{created['id']}", expect=204)
 
     assert await webhooks.deliver(60) == []
     assert await webhooks.attempts() == []
-    await webhooks.ask("GET", f"/{made['id']}", expect=404)
-    await webhooks.ask("DELETE", f"/{made['id']}", expect=404)
+    await webhooks.ask("GET", f"/{created['id']}", expect=404)
+    await webhooks.ask("DELETE", f"/{created['id']}", expect=404)
 
 
 async def test_rotation__signs_with_both_secrets_until_the_overlap_ends(webhooks: Webhooks) -> None:
-    made = await webhooks.add()
-    changed = await webhooks.ask("POST", f"/{made['id']}/rotate-secret", {"overlap_hours": 2})
+    created = await webhooks.add()
+    changed = await webhooks.ask("POST", f"/{created['id']}/rotate-secret", {"overlap_hours": 2})
     await webhooks.house.contact(email="ada@example.com")
     [sent] = await webhooks.deliver()
 
     timestamp = int(sent.headers["webhook-timestamp"])
-    both = [sign(secret, sent.id, timestamp, sent.raw) for secret in (changed["secret"], made["secret"])]
+    both = [sign(secret, sent.id, timestamp, sent.raw) for secret in (changed["secret"], created["secret"])]
     assert sent.headers["webhook-signature"].split() == both
     await webhooks.house.contact(email="bob@example.com")
     [later] = await webhooks.deliver(2 * 3_600)
@@ -96,27 +96,27 @@ async def test_rotation__signs_with_both_secrets_until_the_overlap_ends(webhooks
 
 
 async def test_test_send__shows_the_response(webhooks: Webhooks) -> None:
-    made = await webhooks.add()
-    webhooks.receivers.answer = lambda sent: Answer(2_500, 418, body="I am a teapot")
+    created = await webhooks.add()
+    webhooks.receivers.answer = lambda sent: ReceiverAnswer(2_500, 418, body="I am a teapot")
 
-    shown = await webhooks.ask("POST", f"/{made['id']}/test")
+    shown = await webhooks.ask("POST", f"/{created['id']}/test")
 
     assert (shown["outcome"], shown["status"], shown["latency_ms"], shown["response_body"]) == ("refused", 418, 2.5, "I am a teapot")
     [sent] = webhooks.receivers.take()
     assert sent.body["type"] == "endpoint.test"
-    assert [one["event"] for one in await webhooks.attempts()] == [None]
+    assert [attempt["event"] for attempt in await webhooks.attempts()] == [None]
 
 
 async def test_attempts__are_filtered_and_paged(webhooks: Webhooks) -> None:
-    made = await webhooks.add()
+    created = await webhooks.add()
     webhooks.receivers.answer = lambda sent: 500 if sent.sequence == 2 else 200
     for number in range(4):
         await webhooks.house.contact(email=f"person{number}@example.com")
     await webhooks.deliver()
 
-    assert {one["event"] for one in await webhooks.attempts(f"endpoint={made['id']}")} == {f"evt_{n}" for n in range(1, 5)}
-    assert [one["event"] for one in await webhooks.attempts("outcome=refused")] == ["evt_2"]
-    assert [one["outcome"] for one in await webhooks.attempts("event=evt_3")] == ["delivered"]
+    assert {attempt["event"] for attempt in await webhooks.attempts(f"endpoint={created['id']}")} == {f"evt_{n}" for n in range(1, 5)}
+    assert [attempt["event"] for attempt in await webhooks.attempts("outcome=refused")] == ["evt_2"]
+    assert [attempt["outcome"] for attempt in await webhooks.attempts("event=evt_3")] == ["delivered"]
     page = (await webhooks.house.request("GET", "/public/v2/webhook-attempts?limit=3")).json()
     body = (await webhooks.house.request("GET", f"/public/v2/webhook-attempts?limit=3&cursor={page['next_cursor']}")).json()
     assert len(page["data"]) == 3
@@ -125,13 +125,13 @@ async def test_attempts__are_filtered_and_paged(webhooks: Webhooks) -> None:
 
 
 async def test_replay__needs_exactly_one_member(webhooks: Webhooks) -> None:
-    made = await webhooks.add()
+    created = await webhooks.add()
 
-    await webhooks.ask("POST", f"/{made['id']}/replay", {}, 422)
-    await webhooks.ask("POST", f"/{made['id']}/replay", {"event": "evt_1", "failed_since": "2026-11-20T00:00:00Z"}, 422)
-    await webhooks.ask("POST", f"/{made['id']}/replay", {"failed_since": "yesterday"}, 422)
-    await webhooks.ask("POST", f"/{made['id']}/replay", {"event": "evt_7"}, 404)
-    await webhooks.ask("POST", f"/{made['id']}/replay", {"event": "seven"}, 404)
+    await webhooks.ask("POST", f"/{created['id']}/replay", {}, 422)
+    await webhooks.ask("POST", f"/{created['id']}/replay", {"event": "evt_1", "failed_since": "2026-11-20T00:00:00Z"}, 422)
+    await webhooks.ask("POST", f"/{created['id']}/replay", {"failed_since": "yesterday"}, 422)
+    await webhooks.ask("POST", f"/{created['id']}/replay", {"event": "evt_7"}, 404)
+    await webhooks.ask("POST", f"/{created['id']}/replay", {"event": "seven"}, 404)
     await webhooks.ask("POST", "/99/replay", {"event": "evt_7"}, 404)
 
 

@@ -247,8 +247,8 @@ async def test_push_that_the_tool_refused__is_listed_with_reason_and_advice_and_
     assert (await tools.house.request("GET", f"{path}?state=failed")).json()["data"] == []
 
     tools.answer = lambda request: (200, {"ok": True})
-    one = await tools.house.request("POST", f"{path}/retry", {"events": [listed[1]["event"]]})
-    assert (one.status, one.json()) == (202, {"events": 1})
+    retry = await tools.house.request("POST", f"{path}/retry", {"events": [listed[1]["event"]]})
+    assert (retry.status, retry.json()) == (202, {"events": 1})
     assert next(request.json() for request in await tools.deliver(2) if request.path == "/block-lists-entries") == {"bl_value": ANN[1]}
     assert (await tools.house.request("POST", f"{path}/retry", {})).status == 202
     await tools.deliver(3)
@@ -323,8 +323,8 @@ REMOVALS = {
 def listing(request: ReceivedRequest) -> FakeResponse:
     """A list with the address and with one that only contains it."""
     row = {"bl_value": "joann@acme.example", "email_or_domain": "joann@acme.example", "id": "a1"}
-    found = {"bl_value": "ann@acme.example", "email_or_domain": "ann@acme.example", "id": "b/7"}
-    return 200, {"items": [row, found]} if request.method == "GET" else {"ok": True}
+    result = {"bl_value": "ann@acme.example", "email_or_domain": "ann@acme.example", "id": "b/7"}
+    return 200, {"items": [row, result]} if request.method == "GET" else {"ok": True}
 
 
 @pytest.mark.parametrize("tool", BLOCKLISTS)

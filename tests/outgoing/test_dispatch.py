@@ -11,8 +11,8 @@ from tests.outgoing.conftest import Sent, Webhooks
 from touchbase.common.timestamps import DAY, SECOND
 from touchbase.event_log.signal import LOGGED
 from touchbase.event_log.sql.queries import trim_log
-from touchbase.outgoing import dispatcher, slots
-from touchbase.outgoing.http_client import Answer
+from touchbase.outgoing import dispatcher
+from touchbase.outgoing.http_client import ReceiverAnswer
 from touchbase.outgoing.rounds import POLL_SECONDS, UNUSED_POLL_SECONDS, SignalledWorker
 from touchbase.outgoing.sql.dispatch import lowest_needed
 
@@ -54,7 +54,7 @@ async def test_failure__is_repeated_with_the_same_id_until_it_succeeds(webhooks:
     assert first.id == second.id == third.id
     assert await webhooks.deliver(DAY / SECOND) == []
     shown = await webhooks.attempts()
-    assert [(each["attempt"], each["outcome"], each["status"]) for each in shown] == [
+    assert [(item["attempt"], item["outcome"], item["status"]) for item in shown] == [
         (3, "delivered", 204), (2, "refused", 500), (1, "refused", 500),
     ]  # fmt: skip
     assert shown[0]["response_body"] == "thanks"
@@ -104,13 +104,13 @@ async def test_all_attempts_failed__waits_for_a_replay_and_lets_later_events_go(
     for _ in range(100):
         sent += await webhooks.deliver(3_600)
 
-    assert [each.sequence for each in sent] == [1] * 10 + [2]
+    assert [item.sequence for item in sent] == [1] * 10 + [2]
     shown = await webhooks.ask("GET", f"/{endpoint['id']}")
     assert shown["progress"]["failed"] == 1
     webhooks.receivers.answer = lambda sent: 200
     since = "2026-11-20T00:00:00Z"
     assert await webhooks.ask("POST", f"/{endpoint['id']}/replay", {"failed_since": since}, 202) == {"events": 1}
-    assert [each.sequence for each in await webhooks.deliver()] == [1]
+    assert [item.sequence for item in await webhooks.deliver()] == [1]
     assert (await webhooks.ask("GET", f"/{endpoint['id']}"))["progress"]["failed"] == 0
 
 
@@ -190,9 +190,9 @@ async def test_types_fields_and_filter__choose_what_is_sent(webhooks: Webhooks) 
     number = await webhooks.house.company("acme.example", name="Acme")
     await webhooks.house.request("PATCH", f"/public/v2/companies/{number}", {"name": "Acme Inc"})
 
-    sent = sorted(await webhooks.deliver(), key=lambda each: each.sequence)
+    sent = sorted(await webhooks.deliver(), key=lambda deliver: deliver.sequence)
 
-    assert [each.body["data"]["object"].get("email") for each in sent] == ["ada@example.com", None]
+    assert [item.body["data"]["object"].get("email") for item in sent] == ["ada@example.com", None]
     assert {*sent[0].body["data"]["object"]} == {"id", "email"}
 
 
@@ -249,16 +249,16 @@ async def test_resumed_endpoint__says_which_events_it_does_not_get(webhooks: Web
 
 
 async def test_endpoints_that_do_not_respond__hold_up_no_other(webhooks: Webhooks, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(slots, "FAST", 2)
-    monkeypatch.setattr(slots, "FAST_SECONDS", 0.01)
+    monkeypatch.setattr(dispatcher, "FAST", 2)
+    monkeypatch.setattr(dispatcher, "FAST_SECONDS", 0.01)
     arrived, released = asyncio.Event(), asyncio.Event()
 
-    async def post(url: str, headers: dict[str, str], body: bytes) -> Answer:
+    async def post(url: str, headers: dict[str, str], body: bytes) -> ReceiverAnswer:
         if "dead" in url:
             await released.wait()
-            return Answer(0, failure="timeout")
+            return ReceiverAnswer(0, failure="timeout")
         arrived.set()
-        return Answer(0, 200)
+        return ReceiverAnswer(0, 200)
 
     webhooks.receivers.post = post  # type: ignore[method-assign]
     running_one = webhooks.restarted()

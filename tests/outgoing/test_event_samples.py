@@ -29,35 +29,35 @@ async def test_samples__are_the_newest_events_newest_first(house: House) -> None
         await house.contact(email=f"p{n}@example.com")
     feed = (await house.request("GET", "/public/v2/events")).json()["data"]
 
-    some = await samples(house, "types=contact.*")
+    sample_samples = await samples(house, "types=contact.*")
 
-    assert (some["data"], some["fictitious"]) == (feed[:1:-1], False)
-    assert [each["id"] for each in some["data"]] == ["evt_5", "evt_4", "evt_3"]
-    assert [each["id"] for each in (await samples(house, "limit=1"))["data"]] == ["evt_5"]
+    assert (sample_samples["data"], sample_samples["fictitious"]) == (feed[:1:-1], False)
+    assert [item["id"] for item in sample_samples["data"]] == ["evt_5", "evt_4", "evt_3"]
+    assert [item["id"] for item in (await samples(house, "limit=1"))["data"]] == ["evt_5"]
 
 
 async def test_samples__of_types_without_an_event_are_fictitious(house: House) -> None:
     await house.contact(**JANE)
 
-    some = await samples(house, "types=contact.replied,suppression.added")
+    sample_samples = await samples(house, "types=contact.replied,suppression.added")
 
-    assert [(each["id"], each["type"]) for each in some["data"]] == [
+    assert [(item["id"], item["type"]) for item in sample_samples["data"]] == [
         ("sample_contact.replied", "contact.replied"), ("sample_suppression.added", "suppression.added"),
     ]  # fmt: skip
-    assert some["fictitious"] is True
-    assert some["data"][1]["data"]["object"]["value"] == "ada@acme.example"
+    assert sample_samples["fictitious"] is True
+    assert sample_samples["data"][1]["data"]["object"]["value"] == "ada@acme.example"
 
 
 async def test_samples__of_every_type_have_the_members_of_an_event(house: House) -> None:
-    some = (await samples(house))["data"]
+    sample_item = (await samples(house))["data"]
     await house.contact(**JANE)
     [real] = (await samples(house))["data"]
 
-    assert [each["type"] for each in some] == list(EVENT_TYPES)
-    assert {tuple(each) for each in some} == {tuple(real)}
+    assert [item["type"] for item in sample_item] == list(EVENT_TYPES)
+    assert {tuple(item) for item in sample_item} == {tuple(real)}
     of_some = {"record_id", "meeting"}
-    assert {tuple(sorted(each["data"].keys() - of_some)) for each in some} == {tuple(sorted(real["data"].keys() - of_some))}
-    assert {each["type"] for each in some if "meeting" in each["data"]} == {name for name in EVENT_TYPES if ".meeting_" in name}
+    assert {tuple(sorted(item["data"].keys() - of_some)) for item in sample_item} == {tuple(sorted(real["data"].keys() - of_some))}
+    assert {item["type"] for item in sample_item if "meeting" in item["data"]} == {name for name in EVENT_TYPES if ".meeting_" in name}
 
 
 async def test_samples__look_at_the_end_of_the_log_only(house: House, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -73,8 +73,8 @@ async def test_samples__look_at_the_end_of_the_log_only(house: House, monkeypatc
 
 async def test_samples__of_another_client_are_not_shown(store: Store, make_client: MakeClient) -> None:
     call = make_client(store)
-    other, own = await House.of(call, "other"), await House.of(call, "own")
-    await other.contact(**JANE)
+    second, own = await House.of(call, "other"), await House.of(call, "own")
+    await second.contact(**JANE)
 
     assert (await samples(own, "types=contact.created"))["fictitious"] is True
 
@@ -83,6 +83,6 @@ async def test_samples__name_what_is_wrong_with_a_request(house: House) -> None:
     reply = await house.request("GET", f"{SAMPLES}?types=contact.reply&limit=21")
 
     assert reply.status == 422
-    errors = {each["pointer"]: each["detail"] for each in reply.json()["errors"]}
+    errors = {error["pointer"]: error["detail"] for error in reply.json()["errors"]}
     assert errors.keys() == {"?types", "?limit"}
     assert "contact.replied" in errors["?types"]

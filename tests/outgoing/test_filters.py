@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, example, given, settings
-from hypothesis import strategies as some
+from hypothesis import strategies as st
 from tests.examples import examples
 from tests.house import House
 from tests.outgoing.conftest import PATH, URL, Webhooks
-from tests.search.test_search_property import ANNA, STATUSES, TEXTS, companies, contacts, made, trees
+from tests.search.test_search_property import ANNA, STATUSES, TEXTS, companies, contacts, create_world, trees
 
 from touchbase.clients.models import ClientSettings
 from touchbase.common.timestamps import SECOND
@@ -24,17 +24,13 @@ from touchbase.records.writes import RecordUpdate, new_write_key
 KINDS = {"contact": "contacts", "company": "companies"}
 NUMBERS = itertools.count(1)
 FIELDS = {"Score": {"type": "number"}, "Renewal": {"type": "date"}}
-FILTERS = some.fixed_dictionaries({}, optional={"contact": trees(1), "company": trees(2)})
-CHANGES = some.lists(
-    some.tuples(some.sampled_from([1, 2]), some.integers(0, 11), some.sampled_from(TEXTS), some.sampled_from(STATUSES)), max_size=4
-)
+FILTERS = st.fixed_dictionaries({}, optional={"contact": trees(1), "company": trees(2)})
+CHANGES = st.lists(st.tuples(st.sampled_from([1, 2]), st.integers(0, 11), st.sampled_from(TEXTS), st.sampled_from(STATUSES)), max_size=4)
 
 
 @pytest.mark.slow_on_postgresql
 @settings(max_examples=examples(20), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
-@given(
-    filters=some.lists(FILTERS, min_size=1, max_size=4), given_companies=companies, given_contacts=contacts.filter(bool), changes=CHANGES
-)
+@given(filters=st.lists(FILTERS, min_size=1, max_size=4), given_companies=companies, given_contacts=contacts.filter(bool), changes=CHANGES)
 @example(  # as numbers, because the client declares the field as one
     filters=[{"contact": {"cf.Score": "10"}}, {"contact": {"cf.Score[ne]": "10"}}], given_companies=[],
     given_contacts=[{**ANNA, "custom": {"Score": "10.0"}}], changes=[],
@@ -51,7 +47,7 @@ async def test_any_filter__lets_through_events_of_the_records_that_a_search_with
         assert reply.status == 201, reply.body
         endpoints[reply.json()["id"]] = tree
 
-    world = await made(store, given_companies, given_contacts, house.number)
+    world = await create_world(store, given_companies, given_contacts, house.number)
     last = await compare(webhooks, house, endpoints)
     for kind, index, name, status in changes:
         if records := world.records(kind):
@@ -72,9 +68,9 @@ async def compare(webhooks: Webhooks, house: House, endpoints: dict[int, dict[st
     sent = await webhooks.deliver()
     assert counted == len(sent)
     for number, filters in endpoints.items():
-        found = {(kind, each) for kind in KINDS for each in await searched(house, kind, filters.get(kind))}
-        wanted = [one["data"]["id"] for one in page["data"] if (one["type"].partition(".")[0], one["data"]["record_id"]) in found]
-        got = [f"evt_{one.sequence}" for one in sent if one.id.endswith(f"_{number}")]
+        results = {(kind, item) for kind in KINDS for item in await searched(house, kind, filters.get(kind))}
+        wanted = [event["data"]["id"] for event in page["data"] if (event["type"].partition(".")[0], event["data"]["record_id"]) in results]
+        got = [f"evt_{item.sequence}" for item in sent if item.id.endswith(f"_{number}")]
         assert sorted(got) == sorted(wanted), filters
         assert waiting[number] == len(wanted), filters
     assert await webhooks.deliver(ADVANCE_EVERY / SECOND) == []  # it stores that endpoints have passed over the other events
@@ -86,7 +82,7 @@ async def searched(house: House, kind: str, tree: Any) -> list[int]:
     body = {"limit": 200} if tree is None else {"limit": 200, "where": tree}
     reply = await house.request("POST", f"/public/v2/{KINDS[kind]}/search", body)
     assert reply.status == 200, reply.body
-    return [one["id"] for one in reply.json()["data"]]
+    return [item["id"] for item in reply.json()["data"]]
 
 
 @pytest.mark.parametrize("cause", ["too many parts", "another type"])

@@ -16,7 +16,7 @@ from touchbase.enrichment import http_pool
 from touchbase.enrichment.http_connection import HEAD_BYTES, PARSED_BYTES, PIECE_BYTES, ConnectionLost, OutgoingConnection
 from touchbase.enrichment.http_pool import certificates
 from touchbase.outgoing import http_client
-from touchbase.outgoing.http_client import Answer, WebhookClient
+from touchbase.outgoing.http_client import ReceiverAnswer, WebhookClient
 
 
 class Receiver:
@@ -51,43 +51,43 @@ class Receiver:
 
 @pytest.fixture
 async def receiver() -> AsyncIterator[tuple[Receiver, str]]:
-    one = Receiver()
-    server = await asyncio.start_server(one.handle, "127.0.0.1", 0)
-    yield one, f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}"
+    first_receiver = Receiver()
+    server = await asyncio.start_server(first_receiver.handle, "127.0.0.1", 0)
+    yield first_receiver, f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}"
     server.close()
 
 
-async def post(client: WebhookClient, url: str) -> Answer:
+async def post(client: WebhookClient, url: str) -> ReceiverAnswer:
     return await client.post(url, {"webhook-id": "evt_1_1", "content-type": "application/json"}, b"{}")
 
 
 async def test_post__reuses_the_connection(receiver: tuple[Receiver, str]) -> None:
-    one, origin = receiver
+    first_receiver, origin = receiver
     client = WebhookClient("touchbase/test", [origin])
 
     answers = [await post(client, f"{origin}/hooks?a=b") for _ in range(3)]
     await client.close()
 
-    assert [(each.status, each.body) for each in answers] == [(200, "ok")] * 3
-    assert one.connections == 1
-    assert one.heads[0].startswith(b"POST /hooks?a=b HTTP/1.1\r\n")
-    assert b"user-agent: touchbase/test" in one.heads[0].lower()
+    assert [(answer.status, answer.body) for answer in answers] == [(200, "ok")] * 3
+    assert first_receiver.connections == 1
+    assert first_receiver.heads[0].startswith(b"POST /hooks?a=b HTTP/1.1\r\n")
+    assert b"user-agent: touchbase/test" in first_receiver.heads[0].lower()
 
 
 async def test_post__follows_no_redirect_and_caps_the_body(receiver: tuple[Receiver, str]) -> None:
-    one, origin = receiver
+    first_receiver, origin = receiver
     client = WebhookClient("touchbase/test", [origin])
-    one.answer = b"HTTP/1.1 302 Found\r\nlocation: http://169.254.169.254/\r\ncontent-length: 5000\r\n\r\n" + b"x" * 5_000
+    first_receiver.answer = b"HTTP/1.1 302 Found\r\nlocation: http://169.254.169.254/\r\ncontent-length: 5000\r\n\r\n" + b"x" * 5_000
 
     answer = await post(client, origin)
     await client.close()
 
     assert (answer.status, answer.body) == (302, "x" * 2_000)
-    assert len(one.heads) == 1
+    assert len(first_receiver.heads) == 1
 
 
 async def test_post__refuses_private_addresses_unless_listed(receiver: tuple[Receiver, str]) -> None:
-    one, origin = receiver
+    first_receiver, origin = receiver
     client = WebhookClient("touchbase/test")
 
     plain = await post(client, origin)
@@ -96,12 +96,12 @@ async def test_post__refuses_private_addresses_unless_listed(receiver: tuple[Rec
 
     assert (plain.failure, "https only" in plain.error) == ("unreachable", True)
     assert (private.failure, "not a public address" in private.error) == ("unreachable", True)
-    assert one.connections == 0
+    assert first_receiver.connections == 0
 
 
 async def test_post__gives_up_without_a_response_in_time(receiver: tuple[Receiver, str], monkeypatch: pytest.MonkeyPatch) -> None:
-    one, origin = receiver
-    one.answer = b""
+    first_receiver, origin = receiver
+    first_receiver.answer = b""
     monkeypatch.setattr(http_client, "SECONDS", 0.05)
     client = WebhookClient("touchbase/test", [origin])
 
@@ -122,14 +122,14 @@ async def test_post__gives_up_without_a_response_in_time(receiver: tuple[Receive
     ],
 )
 async def test_post__reads_each_kind_of_response(receiver: tuple[Receiver, str], answer: bytes, expected: tuple[int, str]) -> None:
-    one, origin = receiver
-    one.answer, one.ends = answer, True
+    first_receiver, origin = receiver
+    first_receiver.answer, first_receiver.ends = answer, True
     client = WebhookClient("touchbase/test", [origin])
 
     answers = [await post(client, origin) for _ in range(2)]
     await client.close()
 
-    assert [(each.status, each.body) for each in answers] == [expected] * 2
+    assert [(item.status, item.body) for item in answers] == [expected] * 2
 
 
 @pytest.mark.parametrize(
@@ -141,66 +141,66 @@ async def test_post__reads_each_kind_of_response(receiver: tuple[Receiver, str],
     ],
 )
 async def test_post__says_what_is_wrong_with_a_response(receiver: tuple[Receiver, str], answer: bytes, says: str) -> None:
-    one, origin = receiver
-    one.answer, one.ends = answer, True
+    first_receiver, origin = receiver
+    first_receiver.answer, first_receiver.ends = answer, True
     client = WebhookClient("touchbase/test", [origin])
 
     response = await post(client, origin)
     await client.close()
 
     assert (response.status, response.failure, says in response.error) == (None, "unreachable", True), response.error
-    assert one.connections == 1, "a request whose response has begun is not repeated"
+    assert first_receiver.connections == 1, "a request whose response has begun is not repeated"
 
 
 async def test_post__reads_the_beginning_of_a_long_body_and_leaves_the_connection(receiver: tuple[Receiver, str]) -> None:
-    one, origin = receiver
-    one.answer = b"HTTP/1.1 200 OK\r\ncontent-length: 900000\r\n\r\n" + b"x" * 100_000
+    first_receiver, origin = receiver
+    first_receiver.answer = b"HTTP/1.1 200 OK\r\ncontent-length: 900000\r\n\r\n" + b"x" * 100_000
     client = WebhookClient("touchbase/test", [origin])
 
     answers = [await post(client, origin) for _ in range(2)]
     await client.close()
 
-    assert [(each.status, each.body) for each in answers] == [(200, "x" * 2_000)] * 2
-    assert one.connections == 2
+    assert [(answer.status, answer.body) for answer in answers] == [(200, "x" * 2_000)] * 2
+    assert first_receiver.connections == 2
 
 
 async def test_connection_that_the_receiver_closed__is_replaced(receiver: tuple[Receiver, str]) -> None:
-    one, origin = receiver
-    one.ends = True
+    first_receiver, origin = receiver
+    first_receiver.ends = True
     client = WebhookClient("touchbase/test", [origin])
 
     answers = [await post(client, origin) for _ in range(3)]
     await client.close()
 
-    assert [each.status for each in answers] == [200] * 3
-    assert one.connections == 3
+    assert [answer.status for answer in answers] == [200] * 3
+    assert first_receiver.connections == 3
 
 
 async def test_many_requests__share_64_connections(receiver: tuple[Receiver, str]) -> None:
-    one, origin = receiver
+    first_receiver, origin = receiver
     client = WebhookClient("touchbase/test", [origin])
 
     answers = await asyncio.gather(*(post(client, origin) for _ in range(200)))
     await client.close()
 
-    assert [each.status for each in answers] == [200] * 200
-    assert 1 < one.connections <= http_pool.CONNECTIONS
+    assert [answer.status for answer in answers] == [200] * 200
+    assert 1 < first_receiver.connections <= http_pool.CONNECTIONS
 
 
 async def test_connections_that_waited_for_long__are_closed(receiver: tuple[Receiver, str], monkeypatch: pytest.MonkeyPatch) -> None:
-    one, origin = receiver
+    first_receiver, origin = receiver
     client = WebhookClient("touchbase/test", [origin])
     await post(client, origin)
 
     client._pool._close_old()
     await post(client, origin)
-    kept = one.connections
+    connections = first_receiver.connections
     monkeypatch.setattr(http_pool, "KEEPALIVE", 0.0)
     client._pool._close_old()
     await post(client, origin)
     await client.close()
 
-    assert (kept, one.connections) == (1, 2)
+    assert (connections, first_receiver.connections) == (1, 2)
 
 
 @pytest.mark.parametrize(("name", "trusted"), [("127.0.0.1", True), ("other.example.com", True), ("127.0.0.1", False)])
@@ -211,8 +211,8 @@ async def test_post__verifies_the_certificate_and_its_name(
     if trusted:
         monkeypatch.setenv("SSL_CERT_FILE", str(file))
     certificates.cache_clear()  # read once per process
-    one = Receiver()
-    server = await asyncio.start_server(one.handle, "127.0.0.1", 0, ssl=context)
+    first_receiver = Receiver()
+    server = await asyncio.start_server(first_receiver.handle, "127.0.0.1", 0, ssl=context)
     origin = f"https://127.0.0.1:{server.sockets[0].getsockname()[1]}"
     client = WebhookClient("touchbase/test", [origin])
     try:
@@ -226,19 +226,19 @@ async def test_post__verifies_the_certificate_and_its_name(
         assert (answer.status, answer.body) == (200, "ok")
     else:
         assert (answer.failure, "certificate verify failed" in answer.error) == ("unreachable", True)
-        assert one.heads == []
+        assert first_receiver.heads == []
 
 
 async def test_path_and_headers__cannot_add_lines_to_the_request(receiver: tuple[Receiver, str]) -> None:
-    one, origin = receiver
+    first_receiver, origin = receiver
     client = WebhookClient("touchbase/test", [origin])
 
     answer = await client.post(f"{origin}/a b/é?q=\u00a0 1", {"x-note": "one\r\nx-more: two"}, b"")
     await client.close()
 
     assert answer.status == 200
-    assert one.heads[0].startswith(b"POST /a%20b/%C3%A9?q=%C2%A0%201 HTTP/1.1\r\n")
-    assert b"\r\nx-note: one  x-more: two\r\n" in one.heads[0]
+    assert first_receiver.heads[0].startswith(b"POST /a%20b/%C3%A9?q=%C2%A0%201 HTTP/1.1\r\n")
+    assert b"\r\nx-note: one  x-more: two\r\n" in first_receiver.heads[0]
 
 
 class Sink(asyncio.Transport):
@@ -275,9 +275,9 @@ async def test_any_pieces_of_responses__give_the_same_responses(responses: list[
         cuts = sorted(data.draw(st.sets(st.integers(1, len(raw) - 1), max_size=8)))
         for first, last in pairwise([0, *cuts, len(raw)]):
             connection.data_received(raw[first:last])
-        found = await task
+        result = await task
 
-        assert (found.status, found.body) == (status, body)
+        assert (result.status, result.body) == (status, body)
         assert connection.is_usable
 
 
@@ -285,13 +285,13 @@ async def test_bytes_that_nobody_asked_for__end_the_connection() -> None:
     for is_asked in (True, False):
         connection, sink = OutgoingConnection(), Sink()
         connection.connection_made(sink)
-        asked = asyncio.ensure_future(connection.request(b"", 1_000)) if is_asked else None
+        ensure_future = asyncio.ensure_future(connection.request(b"", 1_000)) if is_asked else None
         await asyncio.sleep(0)
         connection.data_received(b"HTTP/1.1 204 None\r\n\r\n" + b"HTTP/1.1 200 OK\r\nx-other: 1\r\n" * is_asked)
 
-        if asked is not None:
-            found = await asked
-            assert (found.status, found.headers) == (204, {})
+        if ensure_future is not None:
+            result = await ensure_future
+            assert (result.status, result.headers) == (204, {})
         assert not connection.is_usable
 
 
@@ -306,10 +306,10 @@ async def test_endless_response__is_cut_after_its_bytes_or_pieces(most: int, siz
     is_early = task.done()
     connection.data_received(chunk * 100_000)
 
-    found = await task
+    result = await task
     assert not is_early
-    assert (found.status, found.is_cut, connection.is_usable) == (200, True, False)
-    assert len(found.body) <= HEAD_BYTES + most + PARSED_BYTES
+    assert (result.status, result.is_cut, connection.is_usable) == (200, True, False)
+    assert len(result.body) <= HEAD_BYTES + most + PARSED_BYTES
 
 
 async def test_endless_responses_before_the_last_one__fail() -> None:

@@ -26,7 +26,7 @@ from touchbase.enrichment.http_client import HttpClient
 from touchbase.outgoing import mail_client
 from touchbase.outgoing.blocklists import BlocklistClient
 from touchbase.outgoing.content import mail_source
-from touchbase.outgoing.http_client import Answer, WebhookClient
+from touchbase.outgoing.http_client import ReceiverAnswer, WebhookClient
 from touchbase.outgoing.hubspot_client import HubSpotClient
 from touchbase.outgoing.mail_client import REPLY_BYTES, MailClient, SenderByScheme, why_not_mailed
 from touchbase.outgoing.models import UNREACHABLE, Installation
@@ -68,7 +68,7 @@ class MailServer:
                 writer.write(b"354 go on\r\n")
                 self.mails.append(await reader.readuntil(b"\r\n.\r\n"))
             if word.startswith("ehlo"):
-                answer = "".join(f"250-{each}\r\n" for each in ("mail.example", *self.extensions)) + "250 HELP"
+                answer = "".join(f"250-{extension}\r\n" for extension in ("mail.example", *self.extensions)) + "250 HELP"
             writer.write(f"{answer}\r\n".encode())
             if word == "quit":
                 break
@@ -81,15 +81,15 @@ class MailServer:
 
 @pytest.fixture
 async def server() -> AsyncIterator[MailServer]:
-    one = MailServer()
+    first_mail_server = MailServer()
 
     async def handle(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         with suppress(ConnectionError):  # the client may hang up in the middle of a reply
-            await one.handle(reader, writer)
+            await first_mail_server.handle(reader, writer)
 
     listening = await asyncio.start_server(handle, "127.0.0.1", 0)
-    one.port = listening.sockets[0].getsockname()[1]
-    yield one
+    first_mail_server.port = listening.sockets[0].getsockname()[1]
+    yield first_mail_server
     listening.close()
 
 
@@ -100,7 +100,7 @@ def sender_to(url: str, *domains: str) -> SenderByScheme:
     return SenderByScheme(WebhookClient("touchbase/test"), MailClient(url, PLACE.mail_from, domains), *clients)
 
 
-async def handed_in(url: str, source: bytes = b"Subject: x\r\n\r\n.x\r\n", to: list[str] = TO) -> Answer:
+async def handed_in(url: str, source: bytes = b"Subject: x\r\n\r\n.x\r\n", to: list[str] = TO) -> ReceiverAnswer:
     client = sender_to(url, *PLACE.mail_domains)
     answer = await client.post("mailto:" + ",".join(to), {}, source)
     await client.close()
@@ -118,19 +118,19 @@ def text_of(mail: EmailMessage) -> str:
 
 
 async def test_reply__becomes_a_mail_to_all_addresses(webhooks: Webhooks) -> None:
-    made = await webhooks.add(kind="email", to=TO)
+    created = await webhooks.add(kind="email", to=TO)
     person = await webhooks.reply("ada@example.com", first_name="Ada", last_name="Lovelace")
 
     [sent] = await webhooks.deliver()
 
     mail = read(sent.raw)
-    assert (made["url"], made["to"], made["types"], made["rate_limit"]) == (
+    assert (created["url"], created["to"], created["types"], created["rate_limit"]) == (
         f"mailto:{','.join(TO)}",
         TO,
         ["message.received", "contact.replied"],
         5,
     )
-    assert sent.url == made["url"]
+    assert sent.url == created["url"]
     assert mail["To"] == ", ".join(TO)
     assert mail["From"] == PLACE.mail_from
     assert mail["Subject"] == "Ada Lovelace (ada@example.com) replied"
@@ -140,16 +140,18 @@ async def test_reply__becomes_a_mail_to_all_addresses(webhooks: Webhooks) -> Non
 
 
 async def test_repeat__has_the_same_source(webhooks: Webhooks) -> None:
-    one, other = await webhooks.add(kind="email", to=TO), await webhooks.add(kind="email", to=TO[:1])
-    webhooks.receivers.answer = lambda sent: Answer(1_000, 451, body="4.3.0 try later")
+    first_item, second = await webhooks.add(kind="email", to=TO), await webhooks.add(kind="email", to=TO[:1])
+    webhooks.receivers.answer = lambda sent: ReceiverAnswer(1_000, 451, body="4.3.0 try later")
     await webhooks.reply("ada@example.com")
     first = {sent.url: sent.raw for sent in await webhooks.deliver()}
-    webhooks.receivers.answer = lambda sent: Answer(1_000, 250)
+    webhooks.receivers.answer = lambda sent: ReceiverAnswer(1_000, 250)
     again = {sent.url: sent.raw for sent in await webhooks.deliver(10)}
 
     assert first == again
-    ids = [read(first[each["url"]])["Message-ID"] for each in (one, other)]
-    assert all(re.fullmatch(rf"<evt_\d+_{each['id']}\.[0-9a-f]+@agency\.example>", of) for each, of in zip((one, other), ids, strict=True))
+    ids = [read(first[item["url"]])["Message-ID"] for item in (first_item, second)]
+    assert all(
+        re.fullmatch(rf"<evt_\d+_{item['id']}\.[0-9a-f]+@agency\.example>", of) for item, of in zip((first_item, second), ids, strict=True)
+    )
 
 
 @pytest.mark.parametrize("command", ["ehlo", "mail", "data"])
@@ -178,13 +180,13 @@ async def test_mail__fails_if_the_server_answers_a_byte_now_and_then(server: Mai
 async def test_refusals__show_the_servers_words_and_are_tried_again(webhooks: Webhooks) -> None:
     await webhooks.add(kind="email", to=TO)
     words = {451: "4.7.1 greylisted", 550: "5.1.1 no such user", 250: "ok"}
-    answers = iter([Answer(1_000, status, body=said) for status, said in words.items()])
+    answers = iter([ReceiverAnswer(1_000, status, body=said) for status, said in words.items()])
     webhooks.receivers.answer = lambda sent: next(answers)
     await webhooks.reply("ada@example.com")
 
     assert [len(await webhooks.deliver(seconds)) for seconds in (0, 10, 400)] == [1, 1, 1]
 
-    tried = [(one["outcome"], one["status"], one["response_body"]) for one in reversed(await webhooks.attempts())]
+    tried = [(attempt["outcome"], attempt["status"], attempt["response_body"]) for attempt in reversed(await webhooks.attempts())]
     assert tried == [("delivered" if status == 250 else "refused", status, said) for status, said in words.items()]
 
 
@@ -228,31 +230,31 @@ async def test_add__is_refused_without_a_mail_server(call: Any) -> None:
 
 
 async def test_stop__works_without_a_mail_server(webhooks: Webhooks) -> None:
-    made = await webhooks.add(kind="email", to=TO)
+    created = await webhooks.add(kind="email", to=TO)
     parts = replace(webhooks.house.call.parts, installation=Installation())
     call = ApiClient(parts, webhooks.clock, [])
 
-    changed = await call("PATCH", f"{PATH}/{made['id']}", {"disabled": True}, x_client_id="default")
+    changed = await call("PATCH", f"{PATH}/{created['id']}", {"disabled": True}, x_client_id="default")
 
     assert (changed.status, changed.json()["state"]) == (200, "disabled")
 
 
 async def test_change__of_recipients_is_refused_outside_the_allowed_domains(webhooks: Webhooks) -> None:
-    made = await webhooks.add(kind="email", to=["sam@Sales.Agency.Example"])
+    created = await webhooks.add(kind="email", to=["sam@Sales.Agency.Example"])
 
-    refused = await webhooks.ask("PATCH", f"/{made['id']}", {"to": ["eve@evil.example"]}, expect=422)
+    refused = await webhooks.ask("PATCH", f"/{created['id']}", {"to": ["eve@evil.example"]}, expect=422)
 
     [fault] = refused["errors"]
     assert (fault["pointer"], fault["code"]) == ("/to/0", "mail_domain")
     assert "'eve@evil.example'" in fault["detail"]
-    assert (await webhooks.ask("GET", f"/{made['id']}"))["to"] == ["sam@Sales.Agency.Example"]
+    assert (await webhooks.ask("GET", f"/{created['id']}"))["to"] == ["sam@Sales.Agency.Example"]
 
 
 async def test_stop__works_when_the_domain_is_not_allowed_any_more(webhooks: Webhooks) -> None:
-    made = await webhooks.add(kind="email", to=TO)
+    created = await webhooks.add(kind="email", to=TO)
     parts = replace(webhooks.house.call.parts, installation=replace(PLACE, mail_domains=("other.example",)))
 
-    changed = await ApiClient(parts, webhooks.clock, [])("PATCH", f"{PATH}/{made['id']}", {"disabled": True}, x_client_id="default")
+    changed = await ApiClient(parts, webhooks.clock, [])("PATCH", f"{PATH}/{created['id']}", {"disabled": True}, x_client_id="default")
 
     assert (changed.status, changed.json()["state"]) == (200, "disabled")
 
@@ -266,7 +268,7 @@ async def test_preview__refuses_recipients_elsewhere_and_needs_none(webhooks: We
 
 
 async def test_known_endpoint__sends_nothing_to_a_domain_that_is_not_allowed_until_it_is(webhooks: Webhooks, server: MailServer) -> None:
-    made = await webhooks.add(kind="email", to=TO)
+    created = await webhooks.add(kind="email", to=TO)
     without, with_domain = sender_to(server.url, "other.example"), sender_to(server.url, "agency.example")
     webhooks.dispatcher = dispatcher_of(webhooks.house.call.parts.store, without, webhooks.clock)
     await webhooks.reply("ada@example.com")
@@ -280,7 +282,7 @@ async def test_known_endpoint__sends_nothing_to_a_domain_that_is_not_allowed_unt
         "no e-mail may be sent to 'sales@agency.example': the allowed domains are other.example; "
         "ask the operator to add agency.example to TOUCHBASE_MAIL_DOMAINS"
     )
-    progress = (await webhooks.ask("GET", f"/{made['id']}"))["progress"]
+    progress = (await webhooks.ask("GET", f"/{created['id']}"))["progress"]
     assert (progress["waiting"], progress["failing_since_time"] is not None) == (1, True)
 
     webhooks.clock.move(11)  # the lease of the first process ends
@@ -288,17 +290,17 @@ async def test_known_endpoint__sends_nothing_to_a_domain_that_is_not_allowed_unt
     await webhooks.deliver()
 
     assert len(server.mails) == 1
-    assert [one["outcome"] for one in await webhooks.attempts()] == ["delivered", "unreachable"]
+    assert [first_attempt["outcome"] for first_attempt in await webhooks.attempts()] == ["delivered", "unreachable"]
     await without.close()
     await with_domain.close()
 
 
 async def test_test__fails_with_the_domain_that_is_not_allowed(webhooks: Webhooks, server: MailServer) -> None:
-    made = await webhooks.add(kind="email", to=TO)
+    created = await webhooks.add(kind="email", to=TO)
     sender = sender_to(server.url, "other.example")
     call = ApiClient(replace(webhooks.house.call.parts, send_webhook=sender.post), webhooks.clock, [])
 
-    tested = (await call("POST", f"{PATH}/{made['id']}/test", x_client_id="default")).json()
+    tested = (await call("POST", f"{PATH}/{created['id']}/test", x_client_id="default")).json()
     await sender.close()
 
     assert (tested["outcome"], server.commands) == ("unreachable", [])
@@ -364,7 +366,7 @@ async def test_send__hands_in_one_mail_for_all_recipients(server: MailServer) ->
     answer = await handed_in(server.url)
 
     assert (answer.status, answer.body, answer.error) == (250, "2.0.0 queued as 7", "")
-    assert server.commands[1:4] == ["mail FROM:<touchbase@agency.example>", *(f"rcpt TO:<{each}>" for each in TO)]
+    assert server.commands[1:4] == ["mail FROM:<touchbase@agency.example>", *(f"rcpt TO:<{item}>" for item in TO)]
     assert server.mails == [b"Subject: x\r\n\r\n..x\r\n.\r\n"]
 
 
@@ -447,11 +449,11 @@ async def test_send__without_a_server_fails_and_says_what_to_set() -> None:
     ],
 )
 def test_mail_server__is_read_from_a_url(url: str, host: str, port: int, tls: bool, starttls: bool) -> None:
-    found = mail_server(url)
+    result = mail_server(url)
 
-    assert (found.host, found.port, found.tls, found.starttls) == (host, port, tls, starttls)
+    assert (result.host, result.port, result.tls, result.starttls) == (host, port, tls, starttls)
     if "%40" in url:
-        assert (found.user, found.password) == ("a@b", "p/q")
+        assert (result.user, result.password) == ("a@b", "p/q")
 
 
 @pytest.mark.parametrize(

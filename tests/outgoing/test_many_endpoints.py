@@ -57,16 +57,19 @@ async def test_progress_of_many__is_stored_for_each_that_is_led(store: Store, cl
     others = await add(store, other_client)
     await store.write(lead_shards(TOKEN, NOW, NOW + 10))
 
-    given = [
+    values = [
         progress(client, first, 1), progress(client, second, 2, "another"), progress(client, 999, 3), progress(other_client, others, 4),
         progress(client, third, 5),
     ]  # fmt: skip
-    results = await asyncio.gather(*map(store.write, given))
+    results = await asyncio.gather(*map(store.write, values))
 
     assert results == [True, False, False, True, True]
-    assert [await position(store, client, each) for each in (first, second, third)] == [1, 0, 5]
+    assert [await position(store, client, item) for item in (first, second, third)] == [1, 0, 5]
     assert await position(store, other_client, others) == 4
-    assert {(one.endpoint_id, one.sequence) for one in await store.read(list_attempts(client, 10))} == {(first, 1), (third, 5)}
+    assert {(first_attempt.endpoint_id, first_attempt.sequence) for first_attempt in await store.read(list_attempts(client, 10))} == {
+        (first, 1),
+        (third, 5),
+    }
 
 
 async def test_progress_of_one_endpoint_twice__is_stored_in_order(store: Store, client: int) -> None:
@@ -88,12 +91,12 @@ async def test_served_endpoints__are_read_with_what_waits_for_each(store: Store,
     await store.write(lead_shards(TOKEN, NOW, NOW + 10))
     for endpoint, sequences in ((first, (3, 1, 2)), (second, (2,))):
         command = progress(client, endpoint, 3)
-        command.save = [Pending(each, None, 1, NOW, NOW + 5) for each in sequences]
+        command.save = [Pending(item, None, 1, NOW, NOW + 5) for item in sequences]
         assert await store.write(command)
 
     served = await store.read(read_served(client, [second, first, 999]))
 
-    assert {one.endpoint.id: [each.sequence for each in one.pending] for one in served} == {first: [1, 2, 3], second: [2]}
+    assert {item.endpoint.id: [entry.sequence for entry in item.pending] for item in served} == {first: [1, 2, 3], second: [2]}
 
 
 @pytest.mark.parametrize("count", [2, 100])
@@ -121,30 +124,30 @@ async def test_new_event__is_read_once_for_all_endpoints_of_the_client(webhooks:
         await webhooks.add(types=["contact.created"] if number < 3 else [])
     await webhooks.deliver()
     reads: list[Any] = []
-    whole = store.read
+    full = store.read
 
     async def read(query: Any) -> Any:
         reads.append(query)
-        return await whole(query)
+        return await full(query)
 
     monkeypatch.setattr(store, "read", read)
     await webhooks.house.contact(email="ada@example.com")
 
     assert len(await webhooks.deliver()) == 5
-    asked = [(each.after_sequence, each.types) for each in reads if isinstance(each, list_logged_events) and each.after_sequence == 0]
-    assert sorted(asked, key=str) == [(0, None), (0, ["contact.created"])]
+    requested = [(item.after_sequence, item.types) for item in reads if isinstance(item, list_logged_events) and item.after_sequence == 0]
+    assert sorted(requested, key=str) == [(0, None), (0, ["contact.created"])]
 
 
 class Log:
     """A store whose reads end when a test lets them."""
 
     def __init__(self) -> None:
-        self.asked: list[int | None] = []
+        self.positions: list[int | None] = []
         self.ends = asyncio.Semaphore(0)
         self.error: Exception | None = None
 
     async def read(self, query: list_logged_events) -> LoggedPage:
-        self.asked.append(query.after_sequence)
+        self.positions.append(query.after_sequence)
         await self.ends.acquire()
         if self.error is not None:
             raise self.error
@@ -158,15 +161,15 @@ def endpoint_of(number: int, client: int = 1) -> Endpoint:
 async def test_log_reader__shares_a_read_also_if_one_gives_up_or_it_fails() -> None:
     log: Any = Log()
     reader = LogReader(log)
-    asked = ((endpoint_of(1), 5), (endpoint_of(2), 5), (endpoint_of(3), 6), (endpoint_of(1, 2), 5))
-    tasks = [asyncio.create_task(reader.after(*each)) for each in asked]
+    requested = ((endpoint_of(1), 5), (endpoint_of(2), 5), (endpoint_of(3), 6), (endpoint_of(1, 2), 5))
+    tasks = [asyncio.create_task(reader.after(*item)) for item in requested]
     await asyncio.sleep(0)
     tasks[0].cancel()
     for _ in range(3):
         log.ends.release()
     await asyncio.wait(tasks)
-    assert [each.cancelled() or each.result().last for each in tasks] == [True, 9, 9, 9]
-    assert log.asked == [5, 6, 5]
+    assert [task.cancelled() or task.result().last for task in tasks] == [True, 9, 9, 9]
+    assert log.positions == [5, 6, 5]
 
     log.error = Overloaded("the store is away")
     log.ends.release()
@@ -174,7 +177,7 @@ async def test_log_reader__shares_a_read_also_if_one_gives_up_or_it_fails() -> N
     log.error = None
     log.ends.release()
 
-    assert [type(each) for each in failed] == [Overloaded, Overloaded]
+    assert [type(item) for item in failed] == [Overloaded, Overloaded]
     assert (await reader.after(endpoint_of(1), 5)).last == 9
 
 

@@ -69,7 +69,7 @@ async def test_read_that_fails__fails_for_its_requests_only() -> None:
     reads.fails = False
     reads.ends.release()
 
-    assert [type(each) for each in failed] == [OSError, OSError]
+    assert [type(item) for item in failed] == [OSError, OSError]
     assert await reader.of(1, event(3)) == (2, 3)
 
 

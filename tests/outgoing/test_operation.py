@@ -20,64 +20,64 @@ from touchbase.stores import copy_store, open_store
 
 
 async def test_doctor__names_endpoints_that_fail_or_are_paused_and_what_to_do(webhooks: Webhooks) -> None:
-    made = await webhooks.add()
+    created = await webhooks.add()
     store, began = webhooks.house.call.parts.store, webhooks.clock()
-    idle = [found async for found in doctor._webhooks(store, began + 9 * DAY)]
+    idle = [webhook async for webhook in doctor._webhooks(store, began + 9 * DAY)]
     webhooks.receivers.answer = lambda sent: 500
     await webhooks.house.contact(email="ada@example.com")
     await webhooks.deliver()
 
-    early = [found async for found in doctor._webhooks(store, began + 300 * SECOND)]
-    later = [found async for found in doctor._webhooks(store, began + 3_600 * SECOND)]
+    early = [webhook async for webhook in doctor._webhooks(store, began + 300 * SECOND)]
+    later = [webhook async for webhook in doctor._webhooks(store, began + 3_600 * SECOND)]
     webhooks.receivers.answer = lambda sent: 410
     await webhooks.deliver(120)
-    [disabled] = [found async for found in doctor._webhooks(store, webhooks.clock())]
+    [disabled] = [webhook async for webhook in doctor._webhooks(store, webhooks.clock())]
 
-    assert [found[0] for found in idle] == [doctor.OK]
-    named = f"webhook endpoint {made['id']} of default ({made['url']}) has failed since "
-    assert [(found[0], found[1].startswith(named), found[2]) for found in (*early, *later)] == [
-        (level, True, f"`touchbase endpoints attempts --client default --endpoint {made['id']}` shows the responses")
+    assert [item[0] for item in idle] == [doctor.OK]
+    named = f"webhook endpoint {created['id']} of default ({created['url']}) has failed since "
+    assert [(result[0], result[1].startswith(named), result[2]) for result in (*early, *later)] == [
+        (level, True, f"`touchbase endpoints attempts --client default --endpoint {created['id']}` shows the responses")
         for level in (doctor.NOTE, doctor.PROBLEM)
     ]
     assert "(5 minutes), the receiver answers 500: 1 event waiting for another attempt" in early[0][1]
     assert (
         "(60 minutes), the receiver answers 500: 1 event waiting for another attempt; if nothing succeeds it is paused at " in later[0][1]
     )
-    assert f"webhook endpoint {made['id']} of default" in disabled[1]
+    assert f"webhook endpoint {created['id']} of default" in disabled[1]
     assert "410 Gone" in disabled[1]
-    assert f"endpoints test --client default {made['id']}" in (disabled[2] or "")
+    assert f"endpoints test --client default {created['id']}" in (disabled[2] or "")
 
 
 async def test_doctor__names_events_whose_attempts_have_all_failed_while_the_endpoint_works(webhooks: Webhooks) -> None:
-    made = await webhooks.add()
+    created = await webhooks.add()
     webhooks.receivers.answer = lambda sent: 400 if "ada@example.com" in str(sent.body) else 200
     await webhooks.house.contact(email="ada@example.com")
     for wait in SCHEDULE:
         await webhooks.deliver(1.25 * wait / SECOND)
-    [failing] = [found async for found in doctor._webhooks(webhooks.house.call.parts.store, webhooks.clock())]
+    [failing] = [webhook async for webhook in doctor._webhooks(webhooks.house.call.parts.store, webhooks.clock())]
     await webhooks.house.contact(email="bob@example.com")
     await webhooks.deliver(61)
-    [works] = [found async for found in doctor._webhooks(webhooks.house.call.parts.store, webhooks.clock())]
+    [works] = [webhook async for webhook in doctor._webhooks(webhooks.house.call.parts.store, webhooks.clock())]
 
-    replay = f"`touchbase endpoints replay --client default {made['id']} --failed-since 30d` sends them again"
+    replay = f"`touchbase endpoints replay --client default {created['id']} --failed-since 30d` sends them again"
     assert (failing[0], works[0], works[2]) == (doctor.PROBLEM, doctor.PROBLEM, replay)
     assert "the receiver answers 400: nothing waits for another attempt, 1 event with all attempts failed" in failing[1]
     assert "works, but 1 event failed in all attempts" in works[1]
 
 
 async def test_doctor__names_endpoints_whose_recipients_are_outside_the_allowed_domains(webhooks: Webhooks) -> None:
-    made = await webhooks.add(kind="email", to=["sam@agency.example"])
+    created = await webhooks.add(kind="email", to=["sam@agency.example"])
     stopped = await webhooks.add(kind="email", to=["bob@agency.example"])
     await webhooks.ask("PATCH", f"/{stopped['id']}", {"disabled": True})
     store, now = webhooks.house.call.parts.store, webhooks.clock()
 
-    [outside] = [found async for found in doctor._webhooks(store, now, ["other.example"])]
-    fine = [found[0] for domains in ([], ["agency.example"], ["*"]) async for found in doctor._webhooks(store, now, domains)]
+    [outside] = [webhook async for webhook in doctor._webhooks(store, now, ["other.example"])]
+    fine = [webhook[0] for domains in ([], ["agency.example"], ["*"]) async for webhook in doctor._webhooks(store, now, domains)]
 
     assert (outside[0], fine) == (doctor.PROBLEM, [doctor.OK] * 3)
     assert outside[1] == (
-        f"webhook endpoint {made['id']} of default: no e-mail may be sent to 'sam@agency.example': the allowed domains are other.example; "
-        "its events wait"
+        f"webhook endpoint {created['id']} of default: no e-mail may be sent to 'sam@agency.example': "
+        "the allowed domains are other.example; its events wait"
     )
     assert "TOUCHBASE_MAIL_DOMAINS" in (outside[2] or "")
 
@@ -90,9 +90,9 @@ async def test_metrics__count_what_waits_and_endpoints_by_state(webhooks: Webhoo
     await webhooks.deliver()
     now = webhooks.clock()
 
-    found = store_metrics(0, None, {}, now + 3_000_000, await webhooks.house.call.parts.store.read(count_outgoing(now)))
+    metrics = store_metrics(0, None, {}, now + 3_000_000, await webhooks.house.call.parts.store.read(count_outgoing(now)))
 
-    values = {(each.name, *sample.labels.values()): sample.value for each in found for sample in each.samples}
+    values = {(metric.name, *sample.labels.values()): sample.value for metric in metrics for sample in metric.samples}
     assert values["touchbase_webhooks_waiting",] == 2
     assert values["touchbase_webhooks_oldest_age_seconds",] >= 3
     assert values["touchbase_webhook_endpoints", "active"] == 1
@@ -114,9 +114,9 @@ async def test_copied_store__has_the_log_endpoints_and_what_they_miss(back: bool
     second = await open_store(target, encryption_keys=KEYS)
     assert await second.read(list_endpoints(client.number, 10, 5)) == endpoints
     await second.close()
-    wanted, found = await content(source), await content(target)
+    wanted, result = await content(source), await content(target)
     for table in ("webhook_position", "pending_webhook", "webhook_attempt"):
-        assert (found[table], len(found[table])) == (wanted[table], 1)
+        assert (result[table], len(result[table])) == (wanted[table], 1)
 
 
 async def backlog(webhooks: Webhooks) -> tuple[int, float]:
@@ -227,4 +227,4 @@ async def test_restart__after_unwanted_events_sends_what_follows_once(webhooks: 
 
     sent = await webhooks.deliver() + await webhooks.deliver(60)
 
-    assert [one.body["type"] for one in sent] == ["contact.replied"]
+    assert [item.body["type"] for item in sent] == ["contact.replied"]

@@ -18,11 +18,11 @@ from touchbase.outgoing.templates import render, template_faults
 
 async def test_preview__is_what_the_test_sends(webhooks: Webhooks) -> None:
     template = {"kind": "slack", "template": "*{{person}}* is {{contact.contact_status}}"}
-    made = await webhooks.add(**template)
+    created = await webhooks.add(**template)
 
     shown = await webhooks.ask("POST", "/preview", template)
     assert webhooks.receivers.take() == []
-    await webhooks.ask("POST", f"/{made['id']}/test")
+    await webhooks.ask("POST", f"/{created['id']}/test")
     [sent] = webhooks.receivers.take()
 
     assert (shown["kind"], shown["type"]) == ("slack", "message.received")
@@ -32,18 +32,18 @@ async def test_preview__is_what_the_test_sends(webhooks: Webhooks) -> None:
 
 
 async def test_preview_of_a_stored_event__is_what_is_sent_about_it(webhooks: Webhooks) -> None:
-    asked = {
+    requested = {
         "kind": "email",
         "to": ["sales@agency.example"],
         "template_subject": "Reply of {{contact.first_name}}",
         "template": "{{cf.a.b}}!",
     }
-    await webhooks.add(**asked)
+    await webhooks.add(**requested)
     await webhooks.reply("ada@example.com", first_name="Ada", contact_custom_fields_input=[{"field_name": "a.b", "field_value": "40"}])
     [sent] = await webhooks.deliver()
-    event = next(one["event"] for one in await webhooks.attempts())
+    event = next(attempt["event"] for attempt in await webhooks.attempts())
 
-    shown = await webhooks.ask("POST", "/preview", {**asked, "event": event})
+    shown = await webhooks.ask("POST", "/preview", {**requested, "event": event})
 
     # Only the id of the endpoint is not known yet.
     mail, previewed = (message_from_string(source, policy=SMTP) for source in (sent.raw.decode(), shown["source"]))
@@ -63,8 +63,8 @@ async def test_preview__shows_the_envelope_of_a_webhook(webhooks: Webhooks) -> N
 
 async def test_preview__of_other_types_says_what_happened(webhooks: Webhooks) -> None:
     texts = [
-        (await webhooks.ask("POST", "/preview", {"type": each}))["body"]["text"]
-        for each in ("contact.status_changed", "company.created", "connection.silent")
+        (await webhooks.ask("POST", "/preview", {"type": word}))["body"]["text"]
+        for word in ("contact.status_changed", "company.created", "connection.silent")
     ]
 
     assert texts == [
@@ -92,8 +92,8 @@ async def test_preview__names_the_fault(webhooks: Webhooks, body: dict[str, obje
 
 
 def test_every_path__is_rendered_from_a_sample() -> None:
-    event, seen = sample("contact.status_changed", "acme", 0)
-    values = {**event, "contact": seen.contact, "cf": {"Seats": "40", "a.b": "x"}}
+    event, observed = sample("contact.status_changed", "acme", 0)
+    values = {**event, "contact": observed.contact, "cf": {"Seats": "40", "a.b": "x"}}
 
     assert (
         render("{{ type }}|{{data.changed.contact_status.1}}|{{cf.a.b}}|{{cf.none}}|{{data.merged}}", values)
@@ -108,7 +108,7 @@ def test_any_unknown_path__is_refused_with_the_nearest(path: str) -> None:
     [fault] = template_faults("{{" + path + "}}", "/template", PATHS)
 
     assert fault.pointer == "/template"
-    assert any(repr(known) in fault.detail for known in PATHS)
+    assert any(repr(expected) in fault.detail for expected in PATHS)
 
 
 @given(st.text(alphabet=st.sampled_from("{}ab. \n"), max_size=40))
@@ -117,16 +117,16 @@ def test_any_value__is_never_read_as_a_template(value: str) -> None:
 
 
 async def test_tests_and_previews__have_a_rate_for_each_client(webhooks: Webhooks) -> None:
-    made = await webhooks.add()
+    created = await webhooks.add()
     webhooks.receivers.answer = lambda sent: 200
 
     for _ in range(5):
-        await webhooks.ask("POST", f"/{made['id']}/test")
+        await webhooks.ask("POST", f"/{created['id']}/test")
         await webhooks.ask("POST", "/preview", {"kind": "slack"})
-    refused = await webhooks.house.request("POST", f"{PATH}/{made['id']}/test")
+    refused = await webhooks.house.request("POST", f"{PATH}/{created['id']}/test")
     preview = await webhooks.house.request("POST", f"{PATH}/preview", {"kind": "slack"})
     webhooks.clock.move(int(refused.headers["retry-after"]))
 
     assert (refused.status, refused.problem["code"], preview.status) == (429, "rate_limited", 429)
     assert refused.headers["retry-after"] == "6"
-    await webhooks.ask("POST", f"/{made['id']}/test")
+    await webhooks.ask("POST", f"/{created['id']}/test")

@@ -19,8 +19,8 @@ def test_attempt__is_as_late_as_the_schedule_and_the_receiver_say(attempts: int,
         assert at is None
         return
     assert at is not None
-    asked, planned = min(retry_after, LONGEST_RETRY_AFTER), SCHEDULE[attempts]
-    assert max(asked, planned) <= at - now <= max(asked, planned * (1 + JITTER) + 1)
+    requested, planned = min(retry_after, LONGEST_RETRY_AFTER), SCHEDULE[attempts]
+    assert max(requested, planned) <= at - now <= max(requested, planned * (1 + JITTER) + 1)
 
 
 @given(failures=st.integers(OPEN_AFTER, 10**6), now=times)

@@ -18,10 +18,10 @@ def test_sign__gives_the_example_of_the_specification() -> None:
 
 
 def test_secret__is_32_random_bytes() -> None:
-    one, other = new_secret(), new_secret()
+    secret, other_secret = new_secret(), new_secret()
 
-    assert one != other
-    assert len(base64.b64decode(one.removeprefix("whsec_"))) == 32
+    assert secret != other_secret
+    assert len(base64.b64decode(secret.removeprefix("whsec_"))) == 32
 
 
 @pytest.mark.parametrize("package", ["standardwebhooks", "svix"])

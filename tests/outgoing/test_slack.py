@@ -17,7 +17,7 @@ from tests.examples import examples
 from tests.outgoing.conftest import PATH, SLACK_URL, Webhooks
 
 from touchbase.outgoing.attempts import without_secrets
-from touchbase.outgoing.http_client import Answer, WebhookClient
+from touchbase.outgoing.http_client import ReceiverAnswer, WebhookClient
 from touchbase.outgoing.models import RESPONSE_BYTES, Endpoint, Installation, Secret
 from touchbase.outgoing.notices import notice_of, values_of
 from touchbase.outgoing.samples import COMPANY, CONTACT, MESSAGE
@@ -30,16 +30,16 @@ def faults_of(body: Any) -> list[str]:
     """What Slack would refuse in the body of a request to an incoming webhook."""
     blocks = body.get("blocks", [])
     texts = [block["text"]["text"] for block in blocks if block["type"] == "section"]
-    found = [] if body.get("text") and len(body["text"]) <= 4_000 else ["no_text"]
-    found += [] if 0 < len(blocks) <= 50 or "blocks" not in body else ["invalid_blocks: number"]
-    found += [f"invalid_blocks: section of {len(text)}" for text in texts if not 0 < len(text.strip()) <= len(text) <= 3_000]
-    found += [f"invalid_blocks: {block['type']}" for block in blocks if block["type"] not in ("section", "context")]
+    result = [] if body.get("text") and len(body["text"]) <= 4_000 else ["no_text"]
+    result += [] if 0 < len(blocks) <= 50 or "blocks" not in body else ["invalid_blocks: number"]
+    result += [f"invalid_blocks: section of {len(text)}" for text in texts if not 0 < len(text.strip()) <= len(text) <= 3_000]
+    result += [f"invalid_blocks: {block['type']}" for block in blocks if block["type"] not in ("section", "context")]
     for block in blocks:
         elements = block.get("elements", [block.get("text")])
-        found += [] if 0 < len(elements) <= 10 else ["invalid_blocks: elements"]
-        found += ["invalid_blocks: text" for each in elements if each["type"] != "mrkdwn" or not 0 < len(each["text"]) <= 3_000]
-        texts += [each["text"] for each in elements]
-    return found + (["msg_blocks_too_long"] if sum(map(len, texts)) > 20_000 else [])
+        result += [] if 0 < len(elements) <= 10 else ["invalid_blocks: elements"]
+        result += ["invalid_blocks: text" for element in elements if element["type"] != "mrkdwn" or not 0 < len(element["text"]) <= 3_000]
+        texts += [element["text"] for element in elements]
+    return result + (["msg_blocks_too_long"] if sum(map(len, texts)) > 20_000 else [])
 
 
 def body_about(message: dict[str, Any], template: str = "", contact: Any = CONTACT) -> Any:
@@ -58,17 +58,17 @@ def shown(body: Any) -> str:
 
 async def test_reply__reaches_the_channel_with_the_person_and_a_link(webhooks: Webhooks) -> None:
     firm = await webhooks.house.company("acme.example", name="Acme & Sons")
-    made = await webhooks.add(kind="slack")
+    created = await webhooks.add(kind="slack")
     person = await webhooks.reply("ada@acme.example", first_name="Ada", last_name="Lovelace", company_id=firm)
 
     [sent] = await webhooks.deliver()
 
-    assert made["types"] == ["message.received", "contact.replied"]
+    assert created["types"] == ["message.received", "contact.replied"]
     assert sent.url == SLACK_URL
     assert sent.headers == {"content-type": "application/json"}
     assert sent.body["text"] == "Ada Lovelace (ada@acme.example, Acme &amp; Sons) replied"
     assert shown(sent.body) == "*Ada Lovelace (ada@acme.example, Acme &amp; Sons) replied*"
-    assert [each["text"] for each in sent.body["blocks"][-1]["elements"]] == [
+    assert [element["text"] for element in sent.body["blocks"][-1]["elements"]] == [
         "Tool: camp",
         f"<https://touchbase.example/console/{await webhooks.handle()}/contacts/{person}|Open the record>",
     ]
@@ -88,7 +88,7 @@ def test_text_of_a_reply__is_quoted_and_escaped() -> None:
     body = body_about({"text": "Yes <!channel> & <https://evil.example|ours>\n\nAda"})
 
     assert shown(body).split("\n", 2)[2] == "> Yes &lt;!channel&gt; &amp; &lt;https://evil.example|ours&gt;\n> \n> Ada"
-    assert [each["text"] for each in body["blocks"][-1]["elements"]][:2] == ["Campaign: Autumn", "Tool: smartlead"]
+    assert [element["text"] for element in body["blocks"][-1]["elements"]][:2] == ["Campaign: Autumn", "Tool: smartlead"]
 
 
 def test_names__bring_no_mention_into_headline_and_fallback() -> None:
@@ -130,14 +130,14 @@ def test_template__replaces_the_text_and_is_escaped() -> None:
 
 
 async def test_url__is_shown_to_no_one_and_can_be_changed(webhooks: Webhooks) -> None:
-    made = await webhooks.add(kind="slack")
-    shown_again = await webhooks.ask("GET", f"/{made['id']}")
-    changed = await webhooks.ask("PATCH", f"/{made['id']}", {"url": "https://chat.example/hooks/other", "description": "Chat"})
-    await webhooks.ask("PATCH", f"/{made['id']}", {"description": "Team chat"})
+    created = await webhooks.add(kind="slack")
+    shown_again = await webhooks.ask("GET", f"/{created['id']}")
+    changed = await webhooks.ask("PATCH", f"/{created['id']}", {"url": "https://chat.example/hooks/other", "description": "Chat"})
+    await webhooks.ask("PATCH", f"/{created['id']}", {"description": "Team chat"})
     await webhooks.reply("ada@example.com")
 
-    assert "secret" not in made
-    assert made["url"] == shown_again["url"] == "https://hooks.slack.example/..."
+    assert "secret" not in created
+    assert created["url"] == shown_again["url"] == "https://hooks.slack.example/..."
     assert changed["url"] == "https://chat.example/..."
     assert [sent.url for sent in await webhooks.deliver()] == ["https://chat.example/hooks/other"]
     for row in await webhooks.house.listed("webhook-endpoints"):
@@ -172,20 +172,20 @@ async def test_add__names_the_fault(webhooks: Webhooks, body: dict[str, object],
 
 
 async def test_rotate_secret__is_refused(webhooks: Webhooks) -> None:
-    made = await webhooks.add(kind="slack")
+    created = await webhooks.add(kind="slack")
 
-    refused = await webhooks.ask("POST", f"/{made['id']}/rotate-secret", {}, expect=409)
+    refused = await webhooks.ask("POST", f"/{created['id']}/rotate-secret", {}, expect=409)
 
     assert "slack signs nothing" in refused["detail"]
 
 
 async def test_archived_channel__is_tried_again_and_shown(webhooks: Webhooks) -> None:
-    made = await webhooks.add(kind="slack")
-    webhooks.receivers.answer = lambda sent: Answer(1_000, 410, body="channel_is_archived")
+    created = await webhooks.add(kind="slack")
+    webhooks.receivers.answer = lambda sent: ReceiverAnswer(1_000, 410, body="channel_is_archived")
     await webhooks.reply("ada@example.com")
 
     assert len(await webhooks.deliver()) == 1
-    shown_again = await webhooks.ask("GET", f"/{made['id']}")
+    shown_again = await webhooks.ask("GET", f"/{created['id']}")
     [attempt] = await webhooks.attempts("outcome=refused")
     assert (attempt["status"], attempt["response_body"]) == (410, "channel_is_archived")
     assert (shown_again["state"], shown_again["progress"]["waiting"]) == ("active", 1)
@@ -195,7 +195,7 @@ async def test_archived_channel__is_tried_again_and_shown(webhooks: Webhooks) ->
 
 async def test_too_many_requests__wait_as_slack_says(webhooks: Webhooks) -> None:
     await webhooks.add(kind="slack")
-    webhooks.receivers.answer = lambda sent: Answer(1_000, 429, {"retry-after": "30"}, "rate_limited")
+    webhooks.receivers.answer = lambda sent: ReceiverAnswer(1_000, 429, {"retry-after": "30"}, "rate_limited")
     await webhooks.reply("ada@example.com")
     await webhooks.deliver()
     webhooks.receivers.answer = lambda sent: 200
@@ -229,13 +229,13 @@ async def test_reply_with_its_message__is_sent_once_with_the_text(webhooks: Webh
     await webhooks.house.hook("camp", *said)
     sent = await webhooks.deliver()
 
-    slack = sorted((one.body for one in sent if one.url == SLACK_URL), key=lambda body: body["text"])
-    assert [one["text"] for one in slack] == ["Ada (ada@example.com) replied", "Grace (grace@example.com) replied"]
+    slack = sorted((item.body for item in sent if item.url == SLACK_URL), key=lambda body: body["text"])
+    assert [item["text"] for item in slack] == ["Ada (ada@example.com) replied", "Grace (grace@example.com) replied"]
     assert shown(slack[0]).endswith("> Yes &amp; no"), "the reply with a text"
     assert slack[0]["blocks"][-1]["elements"][0]["text"] == "Campaign: Autumn"
-    to_programs = [one.body for one in sent if one.url != SLACK_URL]
-    assert sorted(one["type"] for one in to_programs).count("contact.replied") == 2, "programs get both types"
-    [message] = [one["data"]["object"] for one in to_programs if one["type"] == "message.received"]
+    to_programs = [item.body for item in sent if item.url != SLACK_URL]
+    assert sorted(first["type"] for first in to_programs).count("contact.replied") == 2, "programs get both types"
+    [message] = [first["data"]["object"] for first in to_programs if first["type"] == "message.received"]
     assert (message["text"], message["contact_email"], message["direction"]) == ("Yes & no", "ada@example.com", "received")
 
 
@@ -261,30 +261,30 @@ class FakeSlack:
 
 @pytest.fixture
 async def slack() -> AsyncIterator[tuple[FakeSlack, str]]:
-    one = FakeSlack()
-    server = await asyncio.start_server(one.handle, "127.0.0.1", 0)
-    yield one, f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}"
+    fake_slack = FakeSlack()
+    server = await asyncio.start_server(fake_slack.handle, "127.0.0.1", 0)
+    yield fake_slack, f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}"
     server.close()
 
 
 async def test_real_request__is_accepted_as_slack_accepts_it(webhooks: Webhooks, slack: tuple[FakeSlack, str]) -> None:
-    one, origin = slack
-    one.answers = [b"403 Forbidden\r\n\r\ninvalid_token"]
+    first_slack, origin = slack
+    first_slack.answers = [b"403 Forbidden\r\n\r\ninvalid_token"]
     client = WebhookClient("touchbase/test", [origin])
-    made = await webhooks.add(kind="slack")
+    created = await webhooks.add(kind="slack")
     await webhooks.reply("ada@example.com", first_name="<Ada>")
     [sent] = await webhooks.deliver()
 
     refused = await client.post(f"{origin}/services/x", sent.headers, sent.raw)
     accepted = await client.post(f"{origin}/services/x", sent.headers, sent.raw)
-    test = await webhooks.ask("POST", f"/{made['id']}/test")
+    test = await webhooks.ask("POST", f"/{created['id']}/test")
     [tested] = webhooks.receivers.take()
     tried = await client.post(f"{origin}/services/x", tested.headers, tested.raw)
     await client.close()
 
     assert (refused.status, refused.body) == (403, "invalid_token")
     assert (accepted.status, accepted.body) == (tried.status, tried.body) == (200, "ok")
-    assert one.texts[-1] == "Ada Lovelace (ada@acme.example, Acme) replied"
+    assert first_slack.texts[-1] == "Ada Lovelace (ada@acme.example, Acme) replied"
     assert test["type"] == "message.received"
 
 

@@ -18,14 +18,14 @@ from touchbase.sql.store import Store
 
 @pytest.fixture
 async def hub(store: Store, make_client: MakeClient, clock: Clock) -> AsyncIterator[Hub]:
-    async with hub_of(store, make_client, clock) as made:
-        yield made
+    async with hub_of(store, make_client, clock) as created:
+        yield created
 
 
 async def test_status__is_written_with_the_token_of_the_connection(hub: Hub, caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.DEBUG)
     await hub.connect()
-    made = await hub.add(values={"replied": "REPLIED"})
+    created = await hub.add(values={"replied": "REPLIED"})
     ada, joan = await hub.contact("101", "ada@example.com"), await hub.contact("102", "joan@example.com")
 
     await hub.set_status(ada, "replied")
@@ -33,13 +33,13 @@ async def test_status__is_written_with_the_token_of_the_connection(hub: Hub, cap
     assert await hub.deliver() == 2
 
     assert sorted(hub.writes) == [("101", {PROPERTY: "REPLIED"}), ("102", {PROPERTY: "won"})]
-    assert {one.headers["authorization"] for one in hub.hubspot.api.requests} == {f"Bearer {TOKEN}"}
+    assert {request.headers["authorization"] for request in hub.hubspot.api.requests} == {f"Bearer {TOKEN}"}
     attempts = await hub.attempts()
-    assert [(one["outcome"], one["status"], one["error"]) for one in attempts] == [("delivered", 200, "")] * 2
-    assert (made["url"], made["types"], made["rate_limit"], made["values"]) == (
+    assert [(attempt["outcome"], attempt["status"], attempt["error"]) for attempt in attempts] == [("delivered", 200, "")] * 2
+    assert (created["url"], created["types"], created["rate_limit"], created["values"]) == (
         "hubspot:contacts", ["contact.status_changed", "contact.merged"], 5, {"replied": "REPLIED"},
     )  # fmt: skip
-    assert TOKEN not in text_of([made, attempts, await hub.ask("GET", "")]) + caplog.text
+    assert TOKEN not in text_of([created, attempts, await hub.ask("GET", "")]) + caplog.text
 
 
 async def test_status__that_is_removed_empties_the_property(hub: Hub) -> None:
@@ -55,7 +55,7 @@ async def test_status__that_is_removed_empties_the_property(hub: Hub) -> None:
 
 async def test_replay_and_late_attempts__write_the_present_status(hub: Hub) -> None:
     await hub.connect()
-    made = await hub.add()
+    created = await hub.add()
     ada = await hub.contact("101", "ada@example.com")
     hub.hubspot.answer = lambda request: (500, {"message": "internal"})
     await hub.set_status(ada, "replied")
@@ -65,7 +65,7 @@ async def test_replay_and_late_attempts__write_the_present_status(hub: Hub) -> N
     await hub.deliver(20)
     event = (await hub.attempts())[-1]["event"]
 
-    await hub.ask("POST", f"/{made['id']}/replay", {"event": event}, expect=202)
+    await hub.ask("POST", f"/{created['id']}/replay", {"event": event}, expect=202)
     await hub.deliver()
 
     assert [properties for _, properties in hub.writes] == [{PROPERTY: "replied"}, *[{PROPERTY: "won"}] * 3]
@@ -74,7 +74,7 @@ async def test_replay_and_late_attempts__write_the_present_status(hub: Hub) -> N
 
 async def test_contact_unknown_to_hubspot__is_skipped_and_says_so(hub: Hub) -> None:
     await hub.connect()
-    made = await hub.add()
+    created = await hub.add()
     ada = await hub.house.contact(email="ada@example.com")
     await hub.set_status(ada, "replied")
 
@@ -83,16 +83,16 @@ async def test_contact_unknown_to_hubspot__is_skipped_and_says_so(hub: Hub) -> N
     [attempt] = await hub.attempts()
     assert (attempt["outcome"], attempt["status"]) == ("skipped", None)
     assert "no webhook or fetched record of HubSpot was about this contact" in attempt["error"]
-    shown = await hub.ask("GET", f"/{made['id']}")
+    shown = await hub.ask("GET", f"/{created['id']}")
     assert (shown["state"], shown["progress"]["waiting"], shown["progress"]["failed"]) == ("active", 0, 0)
     previewed = await hub.ask("POST", "/preview", {"kind": "hubspot", "event": attempt["event"]})
     assert previewed["not_sent"] == attempt["error"]
 
 
-@pytest.mark.parametrize("whole", [False, True])
-async def test_skipped_event__is_written_by_a_replay_once_hubspot_has_the_contact(hub: Hub, whole: bool) -> None:
+@pytest.mark.parametrize("is_full", [False, True])
+async def test_skipped_event__is_written_by_a_replay_once_hubspot_has_the_contact(hub: Hub, is_full: bool) -> None:
     await hub.connect()
-    made = await hub.add()
+    created = await hub.add()
     ada = await hub.house.contact(email="ada@example.com")
     await hub.set_status(ada, "replied")
     await hub.deliver()
@@ -100,8 +100,8 @@ async def test_skipped_event__is_written_by_a_replay_once_hubspot_has_the_contac
     hub.hubspot.contacts["101"] = {}
     await hub.receive([hub.hubspot.change("101", "email", "ada@example.com")])
 
-    asked = {"missing_since": "2026-11-20T00:00:00Z"} if whole else {"event": attempt["event"]}
-    replayed = [await hub.ask("POST", f"/{made['id']}/replay", asked, expect=202) for _ in range(2)]
+    requested = {"missing_since": "2026-11-20T00:00:00Z"} if is_full else {"event": attempt["event"]}
+    replayed = [await hub.ask("POST", f"/{created['id']}/replay", requested, expect=202) for _ in range(2)]
     await hub.deliver()
 
     assert hub.writes == [("101", {PROPERTY: "replied"})]
@@ -110,16 +110,16 @@ async def test_skipped_event__is_written_by_a_replay_once_hubspot_has_the_contac
 
 async def test_change__of_values_counts_for_the_next_write(hub: Hub) -> None:
     await hub.connect()
-    made = await hub.add(values={"won": "WON"})
+    created = await hub.add(values={"won": "WON"})
     ada = await hub.contact("101", "ada@example.com")
 
-    changed = await hub.ask("PATCH", f"/{made['id']}", {"values": {"won": "CUSTOMER"}})
+    changed = await hub.ask("PATCH", f"/{created['id']}", {"values": {"won": "CUSTOMER"}})
     await hub.set_status(ada, "won")
     await hub.deliver()
 
     assert changed["values"] == {"won": "CUSTOMER"}
     assert hub.writes == [("101", {PROPERTY: "CUSTOMER"})]
-    await hub.ask("PATCH", f"/{made['id']}", {"url": "https://api.hubapi.com"}, expect=422)
+    await hub.ask("PATCH", f"/{created['id']}", {"url": "https://api.hubapi.com"}, expect=422)
 
 
 async def test_skipped_events__do_not_count_against_the_rate(hub: Hub) -> None:
@@ -131,15 +131,15 @@ async def test_skipped_events__do_not_count_against_the_rate(hub: Hub) -> None:
     await hub.set_status(ada, "replied")
 
     assert await hub.deliver(0) == 1
-    assert [one["outcome"] for one in await hub.attempts()].count("skipped") == 30
+    assert [attempt["outcome"] for attempt in await hub.attempts()].count("skipped") == 30
 
 
 async def test_rate__bounds_the_requests_of_a_second(hub: Hub) -> None:
     await hub.connect()
     await hub.add()
     people = [await hub.contact(str(200 + number), f"p{number}@example.com") for number in range(12)]
-    for each in people:
-        await hub.set_status(each, "replied")
+    for person in people:
+        await hub.set_status(person, "replied")
 
     sent = [await hub.deliver(seconds) for seconds in (0, 0, 1, 1, 1)]
 
@@ -149,7 +149,7 @@ async def test_rate__bounds_the_requests_of_a_second(hub: Hub) -> None:
 @pytest.mark.parametrize("status", [401, 403])
 async def test_refused_token__is_named_and_tried_again_with_the_new_one(hub: Hub, status: int) -> None:
     await hub.connect()
-    made = await hub.add()
+    created = await hub.add()
     ada = await hub.contact("101", "ada@example.com")
     hub.hubspot.answer = lambda request: (status, {"message": f"refused {request.headers['authorization']}"})
     await hub.set_status(ada, "replied")
@@ -159,7 +159,7 @@ async def test_refused_token__is_named_and_tried_again_with_the_new_one(hub: Hub
     assert (attempt["outcome"], attempt["status"]) == ("refused", status)
     assert "access token of the connection" in attempt["error"]
     assert attempt["response_body"] == '{"message": "refused Bearer ***"}'
-    assert (await hub.ask("GET", f"/{made['id']}"))["progress"]["failing_since_time"] is not None
+    assert (await hub.ask("GET", f"/{created['id']}"))["progress"]["failing_since_time"] is not None
 
     hub.hubspot.answer = lambda request: None
     await hub.change_connection(access_token=TOKEN)
@@ -169,7 +169,7 @@ async def test_refused_token__is_named_and_tried_again_with_the_new_one(hub: Hub
 
 async def test_contact_that_is_gone_in_hubspot__is_skipped(hub: Hub) -> None:
     await hub.connect()
-    made = await hub.add()
+    created = await hub.add()
     ada = await hub.contact("101", "ada@example.com")
     del hub.hubspot.contacts["101"]
     await hub.set_status(ada, "replied")
@@ -178,7 +178,7 @@ async def test_contact_that_is_gone_in_hubspot__is_skipped(hub: Hub) -> None:
 
     [attempt] = await hub.attempts()
     assert (attempt["outcome"], attempt["status"], attempt["error"]) == ("skipped", 404, "HubSpot does not have this contact any more")
-    progress = (await hub.ask("GET", f"/{made['id']}"))["progress"]
+    progress = (await hub.ask("GET", f"/{created['id']}"))["progress"]
     assert (progress["waiting"], progress["failed"], progress["last_delivered_time"]) == (0, 0, None)
 
 
@@ -263,7 +263,7 @@ async def test_second_object__that_fails_is_tried_again_with_the_first(hub: Hub)
     hub.hubspot.answer = lambda request: None
     await hub.deliver(10)
 
-    assert [one["outcome"] for one in await hub.attempts()] == ["delivered", "refused"]
+    assert [attempt["outcome"] for attempt in await hub.attempts()] == ["delivered", "refused"]
     assert hub.hubspot.contacts["102"][PROPERTY] == "replied"
 
 
@@ -278,7 +278,7 @@ async def test_merge__writes_the_status_to_the_objects_of_both(hub: Hub) -> None
     await hub.house.merge(ada, old)
     await hub.deliver()
 
-    assert {number: one[PROPERTY] for number, one in hub.hubspot.contacts.items()} == {"101": "won", "102": "won"}
+    assert {number: contact[PROPERTY] for number, contact in hub.hubspot.contacts.items()} == {"101": "won", "102": "won"}
 
 
 async def test_merge_in_hubspot__writes_the_status_to_the_contact_that_is_left(hub: Hub) -> None:
@@ -301,13 +301,13 @@ async def test_merge_in_hubspot__writes_the_status_to_the_contact_that_is_left(h
 
 async def test_event_of_another_type__writes_nothing_when_it_is_replayed(hub: Hub) -> None:
     await hub.connect()
-    made = await hub.add()
+    created = await hub.add()
     await hub.house.company("acme.example")
 
-    await hub.ask("POST", f"/{made['id']}/replay", {"event": "evt_1"}, expect=202)
+    await hub.ask("POST", f"/{created['id']}/replay", {"event": "evt_1"}, expect=202)
 
     assert await hub.deliver() == 0
-    assert [(one["type"], one["error"]) for one in await hub.attempts()] == [
+    assert [(attempt["type"], attempt["error"]) for attempt in await hub.attempts()] == [
         ("company.created", "only contact.status_changed and contact.merged write to HubSpot")
     ]
 
@@ -320,12 +320,14 @@ async def test_deleted_contact__is_skipped(hub: Hub) -> None:
     await hub.house.delete(ada)
 
     assert await hub.deliver() == 0
-    assert [(one["outcome"], one["error"]) for one in await hub.attempts()] == [("skipped", "the contact does not exist any more")]
+    assert [(attempt["outcome"], attempt["error"]) for attempt in await hub.attempts()] == [
+        ("skipped", "the contact does not exist any more")
+    ]
 
 
 async def test_connection_removed__lets_events_wait_until_it_is_back(hub: Hub) -> None:
     await hub.connect()
-    made = await hub.add()
+    created = await hub.add()
     ada = await hub.contact("101", "ada@example.com")
     reply = await hub.house.request("DELETE", f"{CONNECTIONS}/crm/hubspot")
     assert reply.status == 204, reply.body
@@ -335,7 +337,7 @@ async def test_connection_removed__lets_events_wait_until_it_is_back(hub: Hub) -
     [attempt] = await hub.attempts()
     assert (attempt["outcome"], attempt["status"]) == ("unreachable", None)
     assert "connect it, or give its connection the token" in attempt["error"]
-    changed = await hub.ask("PATCH", f"/{made['id']}", {"description": "it can be changed all the same"})
+    changed = await hub.ask("PATCH", f"/{created['id']}", {"description": "it can be changed all the same"})
     assert changed["description"] != ""
 
     await hub.connect()
@@ -353,7 +355,7 @@ async def test_two_clients__write_each_with_its_own_token(hub: Hub) -> None:
 
     await hub.deliver()
 
-    got = {one.path.rpartition("/")[2]: one.headers["authorization"] for one in hub.hubspot.api.requests}
+    got = {first_request.path.rpartition("/")[2]: first_request.headers["authorization"] for first_request in hub.hubspot.api.requests}
     assert got == {"101": f"Bearer {TOKEN}", "201": f"Bearer {TOKEN}-other"}
 
 
@@ -378,16 +380,16 @@ async def test_preview__shows_the_request_and_no_token(hub: Hub) -> None:
 
 async def test_test_send__reads_the_property_and_writes_nothing(hub: Hub) -> None:
     await hub.connect()
-    made = await hub.add()
+    created = await hub.add()
 
-    fine = await hub.ask("POST", f"/{made['id']}/test")
+    fine = await hub.ask("POST", f"/{created['id']}/test")
     await hub.change_connection(settings={"written_property": "hs_lead_status"})
-    missing = await hub.ask("POST", f"/{made['id']}/test")
+    missing = await hub.ask("POST", f"/{created['id']}/test")
 
     assert (fine["outcome"], fine["status"], fine["event"]) == ("delivered", 200, None)
     assert (missing["outcome"], missing["status"]) == ("refused", 404)
     assert "no such property" in missing["error"]
-    assert [(one.method, one.path) for one in hub.hubspot.api.requests] == [
+    assert [(request.method, request.path) for request in hub.hubspot.api.requests] == [
         ("GET", f"/crm/v3/properties/contacts/{PROPERTY}"),
         ("GET", "/crm/v3/properties/contacts/hs_lead_status"),
     ]
@@ -397,9 +399,9 @@ async def test_add__says_what_the_connection_lacks(hub: Hub) -> None:
     async def fault() -> str:
         reply = await hub.house.request("POST", PATH, {"kind": "hubspot"})
         assert reply.status == 422, reply.body
-        [found] = reply.json()["errors"]
-        assert found["pointer"] == "/kind"
-        return str(found["detail"])
+        [result] = reply.json()["errors"]
+        assert result["pointer"] == "/kind"
+        return str(result["detail"])
 
     unconnected = await fault()
     await hub.connect(written_property=None)
@@ -415,7 +417,7 @@ async def test_add__says_what_the_connection_lacks(hub: Hub) -> None:
 
 
 @pytest.mark.parametrize(
-    ("given", "pointer", "says"),
+    ("value", "pointer", "says"),
     [
         ({"url": "https://api.hubapi.com"}, "/url", "connection"),
         ({"types": ["contact.replied"]}, "/types/0", "contact.status_changed"),
@@ -428,10 +430,10 @@ async def test_add__says_what_the_connection_lacks(hub: Hub) -> None:
         ({"kind": "slack", "url": "https://hooks.slack.com/services/x", "values": {"won": "WON"}}, "/values", "hubspot"),
     ],
 )
-async def test_add__names_the_fault(hub: Hub, given: dict[str, object], pointer: str, says: str) -> None:
+async def test_add__names_the_fault(hub: Hub, value: dict[str, object], pointer: str, says: str) -> None:
     await hub.connect()
 
-    reply = await hub.house.request("POST", PATH, {"kind": "hubspot", **given})
+    reply = await hub.house.request("POST", PATH, {"kind": "hubspot", **value})
 
     assert reply.status == 422, reply.body
     [fault] = reply.json()["errors"]
@@ -453,7 +455,7 @@ async def test_connection__refuses_a_property_that_is_none_for_statuses(hub: Hub
     reply = await hub.house.request("POST", CONNECTIONS, {"channel": "crm", "tool": tool, "settings": {"written_property": name}})
 
     assert reply.status == 422, reply.body
-    assert [one["pointer"] for one in reply.json()["errors"]] == ["/settings/written_property"]
+    assert [error["pointer"] for error in reply.json()["errors"]] == ["/settings/written_property"]
 
 
 @pytest.mark.parametrize("before", [0, READ_BYTES - 5, READ_BYTES, RESPONSE_BYTES - 5])

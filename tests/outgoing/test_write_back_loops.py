@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as some
+from hypothesis import strategies as st
 from tests.asgi_client import Clock, MakeClient
 from tests.examples import examples
 from tests.outgoing.hubspot import APP, PROPERTY, Hub, hub_of
@@ -21,8 +21,8 @@ ADA = "ada@example.com"
 
 @pytest.fixture
 async def hub(store: Store, make_client: MakeClient, clock: Clock) -> AsyncIterator[Hub]:
-    async with hub_of(store, make_client, clock) as made:
-        yield made
+    async with hub_of(store, make_client, clock) as created:
+        yield created
 
 
 async def test_own_write__that_comes_back_changes_nothing(hub: Hub) -> None:
@@ -66,7 +66,9 @@ async def test_change_of_the_written_property_by_others__sets_the_status_and_is_
 
     assert await hub.status(ada) == "replied"
     assert await hub.deliver() == 0
-    assert [(one["outcome"], one["error"]) for one in await hub.attempts()] == [("skipped", "HubSpot has set this status itself")]
+    assert [(attempt["outcome"], attempt["error"]) for attempt in await hub.attempts()] == [
+        ("skipped", "HubSpot has set this status itself")
+    ]
 
 
 async def test_status_of_another_property_of_hubspot__is_not_written_back(hub: Hub) -> None:
@@ -93,7 +95,7 @@ async def test_reply_applied_together_with_a_call_of_hubspot__is_written(hub: Hu
     await hub.deliver()
 
     # One transaction applied both, so HubSpot's call is named as a cause of the change; the history knows better.
-    assert [one["data"]["cause"]["tool"] for one in feed] == ["hubspot"]
+    assert [item["data"]["cause"]["tool"] for item in feed] == ["hubspot"]
     assert hub.writes == [("101", {PROPERTY: "replied"})]
 
 
@@ -122,11 +124,11 @@ async def test_two_quick_changes__come_back_late_in_either_order_and_change_noth
     late = [hub.hubspot.calls[number] for number in order]
     await hub.set_status(ada, "lost")
 
-    for each in late:
+    for entry in late:
         hub.house.call.clock.move(1)
-        await hub.receive([each])
+        await hub.receive([entry])
 
-    assert [one["propertyValue"] for one in late] == [("replied", "won")[number] for number in order]
+    assert [item["propertyValue"] for item in late] == [("replied", "won")[number] for number in order]
     assert await hub.status(ada) == "lost"
     assert await hub.deliver() == 1
     assert hub.hubspot.contacts["101"][PROPERTY] == "lost"
@@ -169,17 +171,17 @@ async def test_fetched_record__gives_what_people_set_and_not_what_programs_set(h
     assert (ada["email"], ada.get("contact_status")) == (ADA, status)
 
 
-steps = some.one_of(
-    some.tuples(some.just("set"), some.sampled_from(["replied", "won", "lost"])),
-    some.tuples(some.just("people set"), some.sampled_from(["replied", "won", "lost"])),
-    some.tuples(some.just("deliver")),
-    some.tuples(some.just("hear"), some.booleans(), some.integers(0, 2)),
+steps = st.one_of(
+    st.tuples(st.just("set"), st.sampled_from(["replied", "won", "lost"])),
+    st.tuples(st.just("people set"), st.sampled_from(["replied", "won", "lost"])),
+    st.tuples(st.just("deliver")),
+    st.tuples(st.just("hear"), st.booleans(), st.integers(0, 2)),
 )
 
 
 @pytest.mark.slow_on_postgresql
 @settings(max_examples=examples(25), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(program=some.lists(steps, max_size=12), both_ways=some.booleans(), behind=some.integers(0, 5))
+@given(program=st.lists(steps, max_size=12), both_ways=st.booleans(), behind=st.integers(0, 5))
 async def test_any_order_of_changes_writes_and_calls__ends_with_the_last_change(
     hub: Hub, program: list[tuple[Any, ...]], both_ways: bool, behind: int
 ) -> None:

@@ -66,7 +66,7 @@ async def test_merge_in_the_crm__keeps_the_values_of_the_object_that_absorbed_th
     for places in orders(store, 4):
         client = await client_of(store)
         calls: Sequence[Call] = [ANN, LEE, merges, later]
-        kept = [await receive(store, client, calls[place], at=NOON + place) for place in places]
+        stored = [await receive(store, client, calls[place], at=NOON + place) for place in places]
 
         contact = await the_one(store, client)
         expected = ("ann@example.com", "Ann", "Lee-Fox", "customer", None, {"plan": "pro", "seats": "3"})
@@ -76,7 +76,7 @@ async def test_merge_in_the_crm__keeps_the_values_of_the_object_that_absorbed_th
         shown = {change.field: change.value for _, changes in timeline for change in changes}
         assert (shown["first_name"], shown["contact_status"], shown["plan"]) == ("Ann", "customer", "pro")
 
-        await replay(store, client, [number for numbers in kept for number in numbers])
+        await replay(store, client, [number for numbers in stored for number in numbers])
         assert values(await the_one(store, client)) == expected
 
 

@@ -10,7 +10,7 @@ from typing import Any
 import msgspec
 import pytest
 from hypothesis import HealthCheck, given, note, settings
-from hypothesis import strategies as some
+from hypothesis import strategies as st
 from tests.examples import examples
 
 from touchbase.adapters.interface import WebhookRequest
@@ -56,7 +56,7 @@ class Post:
     """A contact created with `on_duplicate=update`."""
 
     step: int
-    given: dict[str, Any]
+    body: dict[str, Any]
 
 
 @dataclass(frozen=True)
@@ -72,7 +72,7 @@ class Patch:
 
 def read(request: WebhookRequest) -> Translation:
     """A tool whose bodies are our own events."""
-    return Translation("test", [Event(**one) for one in msgspec.json.decode(request.body)])
+    return Translation("test", [Event(**item) for item in msgspec.json.decode(request.body)])
 
 
 class World:
@@ -85,28 +85,28 @@ class World:
 
     @classmethod
     async def begin(cls, store: Store) -> World:
-        made = cls(store, await store.write(ensure_client(f"client-{next(COUNT)}", NOON)))
+        created = cls(store, await store.write(ensure_client(f"client-{next(COUNT)}", NOON)))
         for domain in ("one.example", "two.example"):
-            await create_record(store, creation_of(COMPANY_TYPE, CompanyRequest(domain), made.client, at(-9)), made.client)
-        return made
+            await create_record(store, creation_of(COMPANY_TYPE, CompanyRequest(domain), created.client, at(-9)), created.client)
+        return created
 
     async def run(self, *steps: Call | Post | Patch) -> World:
         for step in steps:
             if isinstance(step, Call):
                 await self.receive(step)
             elif isinstance(step, Post):
-                asked = msgspec.convert(step.given, ContactRequest)
+                requested = msgspec.convert(step.body, ContactRequest)
                 created = await create_record(
-                    self.store, creation_of(CONTACT_TYPE, asked, self.client, at(step.step), "update"), self.client
+                    self.store, creation_of(CONTACT_TYPE, requested, self.client, at(step.step), "update"), self.client
                 )
-                self.ids.setdefault(str(asked.email), created.record.id)
+                self.ids.setdefault(str(requested.email), created.record.id)
             else:
                 await self.patch(step)
         return self
 
     async def receive(self, call: Call) -> None:
         body = msgspec.json.encode(call.events)
-        channel = "crm" if any("." in one["event"] for one in call.events) else "email_campaign"
+        channel = "crm" if any("." in first_event["event"] for first_event in call.events) else "email_campaign"
         key = body_key(channel, str(next(COUNT)), "", body)
         await self.store.write(store_delivery(self.client.number, channel, key, b"{}", "", body, call.received))
         await InboxWorker(self.store, read, lambda: at(100)).drain()
@@ -129,18 +129,20 @@ class World:
 
     async def shown(self) -> list[Any]:
         """All records and timelines as callers see them, but for ids and the times of our own writes; each adds up and is verified."""
-        seen: list[Any] = []
+        observed: list[Any] = []
         client = self.client.number
         for kind in (CONTACT_TYPE, COMPANY_TYPE):
             for listed in await self.store.read(list_records(Listing(kind, client, 99))):
                 record: Contact | Company = await self.store.read(find_record(client, kind, listed.id))
                 out = (contact_out if kind is CONTACT_TYPE else company_out)(record, True, self.client.settings)  # type: ignore[operator]
                 values = {name: value for name, value in msgspec.to_builtins(out).items() if name not in ("id", "updated_time")}
-                told = await explain(record, await self.store.read(get_history(client, kind.kind, record.id)))
-                seen.append([values, [(e.event, e.occurred_us, e.tool, [msgspec.to_builtins(c) for c in made]) for e, made in told]])
-                assert added_up(told) == {**held(values), **{name: None for name in added_up(told) if name not in held(values)}}
-        assert [str(each) async for each in verify(self.store, client, Verified())] == []
-        return _unnumbered(seen, await self.companies())
+                reported = await explain(record, await self.store.read(get_history(client, kind.kind, record.id)))
+                observed.append(
+                    [values, [(e.event, e.occurred_us, e.tool, [msgspec.to_builtins(c) for c in created]) for e, created in reported]]
+                )
+                assert added_up(reported) == {**held(values), **{name: None for name in added_up(reported) if name not in held(values)}}
+        assert [str(item) async for item in verify(self.store, client, Verified())] == []
+        return _unnumbered(observed, await self.companies())
 
 
 def held(values: dict[str, Any]) -> dict[str, Any]:
@@ -151,25 +153,25 @@ def held(values: dict[str, Any]) -> dict[str, Any]:
     return own | custom
 
 
-def added_up(told: Sequence[Any]) -> dict[str, str | None]:
+def added_up(reported: Sequence[Any]) -> dict[str, str | None]:
     """What the changes of a timeline come to; each must begin where the one before has ended."""
     sums: dict[str, str | None] = {}
-    for _, changes in reversed(told):
+    for _, changes in reversed(reported):
         for change in changes:
             assert change.previous == sums.get(change.field), change
             sums[change.field] = change.value
     return sums
 
 
-def _unnumbered(seen: list[Any], companies: list[int]) -> list[Any]:
+def _unnumbered(observed: list[Any], companies: list[int]) -> list[Any]:
     """Companies by their order in place of their ids, as each client has its own."""
-    for values, told in seen:
+    for values, reported in observed:
         if values.get("company_id"):
             values["company_id"] = companies.index(values["company_id"])
-        for change in (change for *_, changes in told for change in changes if change["field"] == "company_id"):
+        for change in (change for *_, changes in reported for change in changes if change["field"] == "company_id"):
             for name in ("value", "previous"):
                 change[name] = change[name] and companies.index(int(change[name]))
-    return sorted(seen, key=lambda one: msgspec.json.encode(one[1]).decode())
+    return sorted(observed, key=lambda first: msgspec.json.encode(first[1]).decode())
 
 
 def event(name: str, step: int, email: str | None = ANN, **more: Any) -> dict[str, Any]:
@@ -184,8 +186,8 @@ def crm(name: str, step: int, email: str | None = ANN, second: str = "", **more:
 async def the_same(store: Store, *orders: Sequence[Call | Post | Patch]) -> Any:
     """What all these orders of the same calls and writes come to."""
     shown = [await (await (await World.begin(store)).run(*order)).shown() for order in orders]
-    for one in shown[1:]:
-        assert one == shown[0]
+    for item in shown[1:]:
+        assert item == shown[0]
     return shown[0]
 
 
@@ -236,9 +238,9 @@ async def test_patch_of_an_equal_status__outranks_an_older_event_and_a_reply(sto
 
 async def test_custom_field_removed_by_patch__stays_removed_after_an_older_webhook(store: Store) -> None:
     call = Call([crm("contact.updated", 2, custom={"plan": "pro", "seats": "3"})], at(9))
-    one, every = Patch(3, ANN, {}, {"plan": None}), Patch(4, ANN, {}, {"size": "9"}, clear=True)
+    first, every = Patch(3, ANN, {}, {"plan": None}), Patch(4, ANN, {}, {"size": "9"}, clear=True)
 
-    shown = await the_same(store, [NEW, call, one], [NEW, one, call], [call, NEW, one])
+    shown = await the_same(store, [NEW, call, first], [NEW, first, call], [call, NEW, first])
     cleared = await the_same(store, [NEW, call, every], [NEW, every, call], [call, NEW, every, call])
 
     assert ann(shown)["contact_custom_fields"] == {"seats": "3"}
@@ -312,77 +314,77 @@ async def test_origin__comes_from_the_earliest_event_unless_a_request_sets_it(st
     call, named = Call([event("email_sent", 4)], at(4)), Post(5, {"email": ANN, "origin": "fair"})
 
     before = await the_same(store, [NEW, call], [call, NEW])
-    asked = await the_same(store, [NEW, call, named], [call, NEW, named], [NEW, named, call])
+    requested = await the_same(store, [NEW, call, named], [call, NEW, named], [NEW, named, call])
 
-    assert (ann(before)["origin"], ann(asked)["origin"]) == ("", "fair")
+    assert (ann(before)["origin"], ann(requested)["origin"]) == ("", "fair")
 
 
 async def test_reply_after_resubscription__replaces_only_a_status_that_a_reply_may_replace(store: Store) -> None:
     label = Call([event("lead_status_changed", 2, status="interested")], at(2))
-    rest = [
+    remaining = [
         Call([event(name, step)], at(step)) for step, name in ((3, "email_unsubscribed"), (4, "email_resubscribed"), (5, "email_replied"))
     ]
 
-    held = await the_same(store, [NEW, label, *rest], [NEW, *rest, label], [*rest[::-1], label, NEW])
-    moved = await the_same(store, [NEW, *rest], [*rest[::-1], NEW])
+    held = await the_same(store, [NEW, label, *remaining], [NEW, *remaining, label], [*remaining[::-1], label, NEW])
+    moved = await the_same(store, [NEW, *remaining], [*remaining[::-1], NEW])
 
     assert (ann(held)["contact_status"], ann(moved)["contact_status"]) == ("interested", "replied")
 
 
 PLAN = {"field_name": "plan", "field_value": "pro"}
-emails = some.sampled_from([ANN, BOB])
-campaign_events = some.builds(
+emails = st.sampled_from([ANN, BOB])
+campaign_events = st.builds(
     event,
-    some.sampled_from(["email_sent", "email_replied", "email_unsubscribed", "email_resubscribed", "lead_status_changed", "email_bounced"]),
-    some.integers(0, 12),
+    st.sampled_from(["email_sent", "email_replied", "email_unsubscribed", "email_resubscribed", "lead_status_changed", "email_bounced"]),
+    st.integers(0, 12),
     emails,
-    first_name=some.sampled_from([None, "Ann", "Bo"]),
-    status=some.sampled_from(["interested", "custom:Hot"]),
-    kind=some.just("hard"),
+    first_name=st.sampled_from([None, "Ann", "Bo"]),
+    status=st.sampled_from(["interested", "custom:Hot"]),
+    kind=st.just("hard"),
 )
-crm_events = some.builds(
+crm_events = st.builds(
     crm,
-    some.sampled_from(["contact.updated", "contact.status_changed"]),
-    some.integers(0, 12),
+    st.sampled_from(["contact.updated", "contact.status_changed"]),
+    st.integers(0, 12),
     emails,
-    status=some.sampled_from(["lead", "customer"]),
-    fields=some.sampled_from([{}, {"last_name": "Lee"}, {"last_name": None, "first_name": "Cy"}]),
-    custom=some.sampled_from([{}, {"plan": "pro"}, {"plan": None, "seats": "3"}]),
-    second=some.sampled_from(["", "", "9"]),
+    status=st.sampled_from(["lead", "customer"]),
+    fields=st.sampled_from([{}, {"last_name": "Lee"}, {"last_name": None, "first_name": "Cy"}]),
+    custom=st.sampled_from([{}, {"plan": "pro"}, {"plan": None, "seats": "3"}]),
+    second=st.sampled_from(["", "", "9"]),
 )
 # A fact that is received twice is received at one time: of two receipts the earlier one counts, which is another test's.
-calls = some.lists(
-    some.builds(lambda one, when: Call([one], at(when)), some.one_of(campaign_events, crm_events), some.integers(1, 12)),
+calls = st.lists(
+    st.builds(lambda first, when: Call([first], at(when)), st.one_of(campaign_events, crm_events), st.integers(1, 12)),
     max_size=5,
     unique_by=lambda call: msgspec.json.encode(call.events),
 ).map(lambda calls: [replace(call, received=call.received + place) for place, call in enumerate(calls)])
-posted = some.fixed_dictionaries(
+posted = st.fixed_dictionaries(
     {},
     optional={
-        "contact_status": some.sampled_from(["new", "Prospect", "customer"]), "first_name": some.just("Anna"), "origin": some.just("fair"),
-        "contact_custom_fields_input": some.just([PLAN]),
+        "contact_status": st.sampled_from(["new", "Prospect", "customer"]), "first_name": st.just("Anna"), "origin": st.just("fair"),
+        "contact_custom_fields_input": st.just([PLAN]),
     },
 )  # fmt: skip
-patched = some.fixed_dictionaries(
+patched = st.fixed_dictionaries(
     {},
     optional={
-        "status": some.sampled_from(["new", "won", None]), "first_name": some.sampled_from(["Anne", None]),
-        "last_name": some.sampled_from(["Li", None]), "company_id": some.sampled_from([1, 2, None]),
-        "origin": some.sampled_from(["web", None]),
-        "email": some.none(),
+        "status": st.sampled_from(["new", "won", None]), "first_name": st.sampled_from(["Anne", None]),
+        "last_name": st.sampled_from(["Li", None]), "company_id": st.sampled_from([1, 2, None]),
+        "origin": st.sampled_from(["web", None]),
+        "email": st.none(),
     },
 )  # fmt: skip
-customs = some.dictionaries(some.sampled_from(["plan", "seats"]), some.sampled_from(["basic", None]), max_size=2)
+customs = st.dictionaries(st.sampled_from(["plan", "seats"]), st.sampled_from(["basic", None]), max_size=2)
 
 
 @pytest.mark.slow_on_postgresql
 @settings(max_examples=examples(60), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     webhooks=calls,
-    people=some.lists(some.tuples(emails, posted), min_size=1, max_size=2, unique_by=lambda drawn: drawn[0]),
-    again=some.tuples(posted, some.booleans()),
-    changes=some.lists(some.tuples(some.integers(0, 1), patched, customs, some.booleans()), max_size=4),
-    data=some.data(),
+    people=st.lists(st.tuples(emails, posted), min_size=1, max_size=2, unique_by=lambda drawn: drawn[0]),
+    again=st.tuples(posted, st.booleans()),
+    changes=st.lists(st.tuples(st.integers(0, 1), patched, customs, st.booleans()), max_size=4),
+    data=st.data(),
 )
 async def test_any_interleaving_of_writes_and_webhooks__gives_the_same_records_and_timelines(
     store: Store,
@@ -390,16 +392,16 @@ async def test_any_interleaving_of_writes_and_webhooks__gives_the_same_records_a
     people: list[tuple[str, dict[str, Any]]],
     again: tuple[dict[str, Any], bool],
     changes: list[tuple[int, dict[str, Any], dict[str, str | None], bool]],
-    data: some.DataObject,
+    data: st.DataObject,
 ) -> None:
     writes: list[Post | Patch] = [Post(2, {"email": email, **more}) for email, more in people]
     if again[1]:
         writes.append(Post(4, {"email": people[0][0], **again[0]}))
-    writes += [Patch(6 + n, people[one % len(people)][0], *rest) for n, (one, *rest) in enumerate(changes)]
-    more = data.draw(some.lists(some.sampled_from(webhooks), max_size=3)) if webhooks else []
+    writes += [Patch(6 + n, people[first % len(people)][0], *remaining) for n, (first, *remaining) in enumerate(changes)]
+    more = data.draw(st.lists(st.sampled_from(webhooks), max_size=3)) if webhooks else []
     order: list[Call | Post | Patch] = [*writes]
     for call in [*webhooks, *more]:
-        order.insert(data.draw(some.integers(0, len(order))), call)
+        order.insert(data.draw(st.integers(0, len(order))), call)
 
     note(f"writes {writes}, calls {webhooks}, in the order {order}")
     await the_same(store, [*writes, *webhooks], order)
@@ -433,14 +435,14 @@ OLD = {
 async def test_record_of_an_earlier_version__has_a_valid_history_and_accepts_new_events(store: Store, execute_sql: Any) -> None:
     client = await store.write(ensure_client("default", NOON))
     for table, row in OLD.items():
-        whole = row if table in ("contact", "custom_field") else row | {"client": 1, "record_kind": 1, "record_id": 1}
+        full_row = row if table in ("contact", "custom_field") else row | {"client": 1, "record_kind": 1, "record_id": 1}
         name = table if table in ("contact", "custom_field") else "event"
-        await execute_sql(f"INSERT INTO {name} ({', '.join(whole)}) VALUES ({', '.join('?' for _ in whole)})", *whole.values())
+        await execute_sql(f"INSERT INTO {name} ({', '.join(full_row)}) VALUES ({', '.join('?' for _ in full_row)})", *full_row.values())
 
     world = World(store, client)
-    told = await explain(await store.read(find_record(1, CONTACT_TYPE, 1)), await store.read(get_history(1, CONTACT, 1)))  # type: ignore[arg-type]
-    assert [str(each) async for each in verify(store, 1, Verified())] == []
-    assert [[(change.field, change.value, change.previous) for change in changes] for _, changes in told] == [
+    reported = await explain(await store.read(find_record(1, CONTACT_TYPE, 1)), await store.read(get_history(1, CONTACT, 1)))  # type: ignore[arg-type]
+    assert [str(item) async for item in verify(store, 1, Verified())] == []
+    assert [[(change.field, change.value, change.previous) for change in changes] for _, changes in reported] == [
         [("contact_status", "lead", "Warm")],
         [("contact_status", "Warm", "New"), ("first_name", "Anne", "Ann")],
     ]
@@ -451,7 +453,7 @@ async def test_record_of_an_earlier_version__has_a_valid_history_and_accepts_new
 
     assert contact is not None
     assert (contact.status, contact.previous_status, contact.first_name, contact.origin) == ("won", "lead", "Anne", None)
-    assert [str(each) async for each in verify(store, 1, Verified())] == []
+    assert [str(item) async for item in verify(store, 1, Verified())] == []
 
 
 async def test_address_removed_twice__is_not_opened_by_a_late_webhook(store: Store) -> None:

@@ -18,7 +18,7 @@ import apsw
 import msgspec
 import pytest
 from hypothesis import HealthCheck, assume, given, settings
-from hypothesis import strategies as some
+from hypothesis import strategies as st
 from tests.examples import examples
 
 import touchbase.adapters.registry
@@ -50,57 +50,57 @@ NOON = 1_790_000_000 * SECOND
 CLIENTS = itertools.count(1)
 ExecuteSql = Callable[..., Awaitable[list[tuple[Any, ...]]]]
 
-EMAILS = some.sampled_from(["ann@example.com", "bob@example.com", "cy@example.com"])
-times = some.integers(1, 6).map(lambda step: NOON - DAY + step * SECOND)
+EMAILS = st.sampled_from(["ann@example.com", "bob@example.com", "cy@example.com"])
+times = st.integers(1, 6).map(lambda step: NOON - DAY + step * SECOND)
 
-campaign_events = some.builds(
+campaign_events = st.builds(
     dict,
-    event=some.sampled_from(
+    event=st.sampled_from(
         ["email_sent", "email_sent", "email_opened", "email_replied", "linkedin_replied", "email_unsubscribed",
          "email_resubscribed", "email_spam_complaint", "lead_status_changed", "email_bounced"]
     ),
     occurred_us=times,
     email=EMAILS,
-    first_name=some.sampled_from([None, "Ann", "Bob"]),
-    status=some.sampled_from(["interested", "not_interested", "custom:Hot"]),
-    kind=some.sampled_from(["hard", "soft"]),
+    first_name=st.sampled_from([None, "Ann", "Bob"]),
+    status=st.sampled_from(["interested", "not_interested", "custom:Hot"]),
+    kind=st.sampled_from(["hard", "soft"]),
 )  # fmt: skip
 # A LinkedIn address belongs to one person, as in life; a person may have several.
-with_linkedin = some.builds(
-    lambda one, more: one | {"linkedin_url": f"https://linkedin.com/in/{one['email'][:3]}{more}"},
+with_linkedin = st.builds(
+    lambda campaign_event, more: campaign_event | {"linkedin_url": f"https://linkedin.com/in/{campaign_event['email'][:3]}{more}"},
     campaign_events,
-    some.sampled_from(["", "", "-2"]),
+    st.sampled_from(["", "", "-2"]),
 )
-only_linkedin = with_linkedin.map(lambda one: one | {"email": None})
-crm_contacts = some.builds(
+only_linkedin = with_linkedin.map(lambda first: first | {"email": None})
+crm_contacts = st.builds(
     dict,
-    event=some.sampled_from(["contact.created", "contact.updated", "contact.status_changed", "contact.deleted"]),
+    event=st.sampled_from(["contact.created", "contact.updated", "contact.status_changed", "contact.deleted"]),
     occurred_us=times,
-    email=some.one_of(some.none(), EMAILS),
-    object_type=some.just("partner"),
-    object_id=some.sampled_from(["1", "2", "3"]),
-    merged_into=some.sampled_from([None, None, "1", "2", "3"]),
-    status=some.sampled_from(["lead", "customer"]),
-    fields=some.sampled_from([{}, {"last_name": "Lee"}, {"last_name": None, "first_name": "Cy"}]),
-    custom=some.sampled_from([{}, {"plan": "pro"}, {"plan": None, "seats": "3"}]),
+    email=st.one_of(st.none(), EMAILS),
+    object_type=st.just("partner"),
+    object_id=st.sampled_from(["1", "2", "3"]),
+    merged_into=st.sampled_from([None, None, "1", "2", "3"]),
+    status=st.sampled_from(["lead", "customer"]),
+    fields=st.sampled_from([{}, {"last_name": "Lee"}, {"last_name": None, "first_name": "Cy"}]),
+    custom=st.sampled_from([{}, {"plan": "pro"}, {"plan": None, "seats": "3"}]),
 )
-crm_companies = some.builds(
+crm_companies = st.builds(
     dict,
-    event=some.sampled_from(["company.created", "company.updated", "company.status_changed", "company.deleted"]),
+    event=st.sampled_from(["company.created", "company.updated", "company.status_changed", "company.deleted"]),
     occurred_us=times,
-    domain=some.sampled_from([None, "example.com", "example.org"]),
-    object_type=some.just("partner"),
-    object_id=some.sampled_from(["1", "2", "3"]),
-    merged_into=some.sampled_from([None, None, "1", "2", "3"]),
-    status=some.sampled_from(["lead", "customer"]),
-    name=some.sampled_from([None, "Example", "Ex"]),
+    domain=st.sampled_from([None, "example.com", "example.org"]),
+    object_type=st.just("partner"),
+    object_id=st.sampled_from(["1", "2", "3"]),
+    merged_into=st.sampled_from([None, None, "1", "2", "3"]),
+    status=st.sampled_from(["lead", "customer"]),
+    name=st.sampled_from([None, "Example", "Ex"]),
 )
-bodies = some.one_of(campaign_events, with_linkedin, only_linkedin, crm_contacts, crm_companies)
+bodies = st.one_of(campaign_events, with_linkedin, only_linkedin, crm_contacts, crm_companies)
 
 
 def read(request: WebhookRequest) -> Translation:
     """A tool whose bodies are our own events."""
-    return Translation("test", [Event(**one) for one in msgspec.json.decode(request.body)])
+    return Translation("test", [Event(**item) for item in msgspec.json.decode(request.body)])
 
 
 async def receive(
@@ -112,18 +112,18 @@ async def receive(
     for first in range(0, len(calls), batch):
         for call in calls[first : first + batch]:
             body = msgspec.json.encode(call)
-            channel = "crm" if any("." in one["event"] for one in call) else "email_campaign"
+            channel = "crm" if any("." in first_item["event"] for first_item in call) else "email_campaign"
             # A position in the key makes every repeat a delivery of its own, so that events are told apart by themselves.
             key = body_key(channel, str(next(CLIENTS)), "", body)
             await store.write(store_delivery(client, channel, key, b"{}", "", body, received[id(call)]))
         await worker.drain()
 
 
-async def seed(store: Store, known: list[str], client: int | None = None) -> int:
+async def seed(store: Store, expected: list[str], client: int | None = None) -> int:
     """A client (a new one unless it is given) that has made these contacts through the API."""
     if client is None:
         client = (await store.write(ensure_client(f"client-{next(CLIENTS)}", NOON))).number
-    for email in known:
+    for email in expected:
         contact = Contact(client, 0, NOON - 2 * DAY, NOON - 2 * DAY, email=email, email_key=email_key(email), status="New")
         await store.write(create_contact(Creation(contact)))
     return client
@@ -139,12 +139,12 @@ def change_of(change: Any, domains: dict[int, str]) -> dict[str, Any]:
 
 async def snapshot(store: Store, client: int) -> list[Any]:
     """Everything but ids and the times of our own writes."""
-    seen: list[Any] = []
-    domains = {each.id: each.domain for each in await store.read(list_records(Listing(COMPANY_TYPE, client, 200)))}
+    observed: list[Any] = []
+    domains = {item.id: item.domain for item in await store.read(list_records(Listing(COMPANY_TYPE, client, 200)))}
     for kind in (CONTACT_TYPE, COMPANY_TYPE):
         for listed in await store.read(list_records(Listing(kind, client, 200))):
             record = await store.read(find_record(client, kind, listed.id))
-            told = await explain(record, await store.read(get_history(client, kind.kind, record.id)))
+            reported = await explain(record, await store.read(get_history(client, kind.kind, record.id)))
             plain = {
                 name: value
                 for name, value in msgspec.to_builtins(record).items()
@@ -154,57 +154,57 @@ async def snapshot(store: Store, client: int) -> list[Any]:
             plain["stamps"] = {name: stamp for name, stamp in plain["stamps"].items() if name not in (SEVERAL, SINCE)}
             plain["company_id"] = domains.get(plain.get("company_id"))
             plain["custom"] = sorted((f.name, f.value, f.stamped_us) for f in record.custom_fields)
-            plain["timeline"] = [(e.event, e.occurred_us, e.key, [change_of(c, domains) for c in changes]) for e, changes in told]
-            seen.append(plain)
-    return sorted(seen, key=lambda one: (str(one.get("email_key") or one.get("domain")), str(one.get("linkedin_key"))))
+            plain["timeline"] = [(e.event, e.occurred_us, e.key, [change_of(c, domains) for c in changes]) for e, changes in reported]
+            observed.append(plain)
+    return sorted(observed, key=lambda first: (str(first.get("email_key") or first.get("domain")), str(first.get("linkedin_key"))))
 
 
 def is_decided(calls: list[list[dict[str, Any]]]) -> bool:
     """Whether no campaign tool names an e-mail address that several objects have had and none has now: decision 33 does not hold it."""
-    events = [one for call in calls for one in call]
-    of_crm = [one for one in events if one["event"].startswith("contact.")]
-    objects = joined([[one["object_id"], one["merged_into"] or one["object_id"]] for one in of_crm])
+    events = [first for call in calls for first in call]
+    of_crm = [first_event for first_event in events if first_event["event"].startswith("contact.")]
+    objects = joined([[first_event["object_id"], first_event["merged_into"] or first_event["object_id"]] for first_event in of_crm])
     claimed: dict[str, list[tuple[int, str]]] = {}
-    for one in of_crm:
-        if one["email"] and one["event"] != "contact.deleted":
-            claimed.setdefault(objects[one["object_id"]], []).append((one["occurred_us"], one["email"]))
+    for event_value in of_crm:
+        if event_value["email"] and event_value["event"] != "contact.deleted":
+            claimed.setdefault(objects[event_value["object_id"]], []).append((event_value["occurred_us"], event_value["email"]))
     now = set[str]()
-    for each in claimed.values():
-        latest = {email for at, email in each if at == max(each)[0]}
+    for entry in claimed.values():
+        latest = {email for at, email in entry if at == max(entry)[0]}
         now |= latest if len(latest) == 1 else set()  # of equal times the receipts decide
-    had = [email for each in claimed.values() for email in {email for _, email in each}]
+    had = [email for item in claimed.values() for email in {email for _, email in item}]
     open_ones = {email for email in had if had.count(email) > 1} - now
-    return not any(one.get("email") in open_ones for one in events if "." not in one["event"])
+    return not any(first_event.get("email") in open_ones for first_event in events if "." not in first_event["event"])
 
 
 @pytest.mark.slow_on_postgresql
 @settings(max_examples=examples(60), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
-    calls=some.lists(some.lists(bodies, min_size=1, max_size=3), min_size=1, max_size=8),
-    known=some.lists(EMAILS, unique=True, max_size=1),
-    data=some.data(),
+    calls=st.lists(st.lists(bodies, min_size=1, max_size=3), min_size=1, max_size=8),
+    known_emails=st.lists(EMAILS, unique=True, max_size=1),
+    data=st.data(),
 )
 async def test_any_order_repetition_and_split__gives_the_same_records(
-    store: Store, calls: list[list[dict[str, Any]]], known: list[str], data: some.DataObject
+    store: Store, calls: list[list[dict[str, Any]]], known_emails: list[str], data: st.DataObject
 ) -> None:
     assume(is_decided(calls))
-    again = data.draw(some.lists(some.sampled_from(calls), max_size=4))
-    shuffled = data.draw(some.permutations([*calls, *again]))
-    one, other = await seed(store, known), await seed(store, known)
+    again = data.draw(st.lists(st.sampled_from(calls), max_size=4))
+    shuffled = data.draw(st.permutations([*calls, *again]))
+    first, second = await seed(store, known_emails), await seed(store, known_emails)
 
-    await receive(store, one, calls, batch=50)
-    await receive(store, other, shuffled, batch=data.draw(some.integers(1, 5)), sent=calls)
+    await receive(store, first, calls, batch=50)
+    await receive(store, second, shuffled, batch=data.draw(st.integers(1, 5)), sent=calls)
 
-    ours, theirs = await snapshot(store, one), await snapshot(store, other)
+    ours, theirs = await snapshot(store, first), await snapshot(store, second)
     assert len(theirs) == len(ours)
     for mine, yours in zip(ours, theirs, strict=True):
         assert {name: (mine[name], yours[name]) for name in mine if mine[name] != yours[name]} == {}
-    assert [*await differences(store, one), *await differences(store, other)] == []
+    assert [*await differences(store, first), *await differences(store, second)] == []
 
 
 async def differences(store: Store, client: int) -> list[str]:
     """What `touchbase verify` finds."""
-    return [str(each) async for each in verify(store, client, Verified(), page=2)]
+    return [str(item) async for item in verify(store, client, Verified(), page=2)]
 
 
 def test_linkedin_key__recognises_the_linkedin_address_of_a_test_person() -> None:
@@ -226,11 +226,11 @@ class Recording:
     """JSON as objects, anything else as text."""
     events: tuple[Event, ...] = field(default=(), repr=False)
 
-    def about(self, person: int, other: int, company: int) -> Recording:
+    def about(self, person: int, second: int, company: int) -> Recording:
         """The same call about others of a few people, objects and companies."""
         written: dict[str, str] = {}
-        emails = iter(f"{PEOPLE[each]}@example.com" for each in dict.fromkeys((person, other)))
-        numbers = {kind: iter(dict.fromkeys((first, other, 0, 1, 2, 3))) for kind, first in ((CONTACT, person), (COMPANY, company))}
+        emails = iter(f"{PEOPLE[fromkey]}@example.com" for fromkey in dict.fromkeys((person, second)))
+        numbers = {kind: iter(dict.fromkeys((first, second, 0, 1, 2, 3))) for kind, first in ((CONTACT, person), (COMPANY, company))}
         for event in self.events:
             kind = event.about
             if event.email and event.email not in written:
@@ -243,8 +243,8 @@ class Recording:
             for object_id in (event.object_id, event.merged_into):
                 if object_id and kind and object_id not in written:
                     written[object_id] = str(700 + next(numbers[kind], 9))
-        made = replace(self, body=_rewritten(self.body, written))
-        return replace(made, events=tuple(ADAPTERS.translate(made.request).events))
+        created = replace(self, body=_rewritten(self.body, written))
+        return replace(created, events=tuple(ADAPTERS.translate(created.request).events))
 
     @property
     def fact(self) -> str:
@@ -259,9 +259,9 @@ class Recording:
 
 def _rewritten(value: Any, written: dict[str, str]) -> Any:
     if isinstance(value, dict):
-        return {name: _rewritten(each, written) for name, each in value.items()}
+        return {name: _rewritten(item, written) for name, item in value.items()}
     if isinstance(value, list):
-        return [_rewritten(each, written) for each in value]
+        return [_rewritten(item, written) for item in value]
     if isinstance(value, int) and str(value) in written and not isinstance(value, bool):
         return int(written[str(value)])
     if isinstance(value, str):
@@ -273,25 +273,28 @@ def _rewritten(value: Any, written: dict[str, str]) -> Any:
 
 
 def _recordings() -> list[Recording]:
-    found = []
+    results = []
     for file in sorted(Path(touchbase.adapters.registry.__file__).parent.glob("*/*/fixtures/*.json")):
         request = json.loads(file.read_text())["request"]
         headers = {name.lower(): value for name, value in request.get("headers", {}).items()}
         name, channel = f"{file.parts[-3]} {file.stem}", file.parts[-4]
-        made = Recording(name, channel, headers, request.get("query", ""), request["text"] if "text" in request else request["body"])
+        created = Recording(name, channel, headers, request.get("query", ""), request["text"] if "text" in request else request["body"])
         with suppress(UnrecognisedPayload):
-            made = replace(made, events=tuple(ADAPTERS.translate(made.request).events))
-        found.append(made)
-    return found
+            created = replace(created, events=tuple(ADAPTERS.translate(created.request).events))
+        results.append(created)
+    return results
 
 
 PEOPLE = ("ann", "bob", "cy")
 ADAPTERS = load_adapters()
 RECORDINGS = _recordings()
-few = some.integers(0, 2)
-real_calls = some.lists(
-    some.tuples(
-        some.sampled_from([each for each in RECORDINGS if any(event.about for event in each.events)]), few, few, some.integers(0, 1)
+few = st.integers(0, 2)
+real_calls = st.lists(
+    st.tuples(
+        st.sampled_from([recording for recording in RECORDINGS if any(event.about for event in recording.events)]),
+        few,
+        few,
+        st.integers(0, 1),
     ),
     min_size=1,
     max_size=9,
@@ -303,9 +306,9 @@ def claims(event: Event) -> list[str]:
     """The identities that an event names."""
     if event.about is None:
         return []
-    found = [f"{event.about} {event.object_type} {each}" for each in (event.object_id, event.merged_into) if each]
+    results = [f"{event.about} {event.object_type} {item}" for item in (event.object_id, event.merged_into) if item]
     primary = None if event.event.endswith(".deleted") and event.object_id else event.email if event.about == CONTACT else event.domain
-    return [*found, primary] if primary else found
+    return [*results, primary] if primary else results
 
 
 def one_owner_each(calls: list[Recording]) -> bool:
@@ -313,8 +316,8 @@ def one_owner_each(calls: list[Recording]) -> bool:
     events = [event for call in calls for event in call.events]
     profiles = [[*claims(event), str(event.linkedin_url or event.fields.get("linkedin_url"))] for event in events]
     people = joined([claims(event) for event in events])
-    whole = joined([claim for event, claim in zip(events, profiles, strict=True) if event.linkedin_url or event.fields.get("linkedin_url")])
-    named = [{people.get(name, name) for name, at in whole.items() if at == group and "@" in str(name)} for group in set(whole.values())]
+    full = joined([claim for event, claim in zip(events, profiles, strict=True) if event.linkedin_url or event.fields.get("linkedin_url")])
+    named = [{people.get(name, name) for name, at in full.items() if at == group and "@" in str(name)} for group in set(full.values())]
     return all(len(owners) <= 1 for owners in named)
 
 
@@ -379,7 +382,7 @@ async def work_through(store: Store, killed: Killed, workers: int, turn: int) ->
         ]
         killed.workers = tasks
         ended = await asyncio.gather(*tasks, return_exceptions=True)
-        assert [each for each in ended if not isinstance(each, WorkReport | Overloaded | asyncio.CancelledError)] == []
+        assert [item for item in ended if not isinstance(item, WorkReport | Overloaded | asyncio.CancelledError)] == []
 
 
 async def keep(store: Store, client: int, call: Recording, at: int) -> int:
@@ -390,20 +393,20 @@ async def keep(store: Store, client: int, call: Recording, at: int) -> int:
 
 
 LATER = NOON + 90 * DAY
-turns = some.tuples(some.integers(1, 3), some.integers(1, 4), some.one_of(some.none(), some.integers(0, 14)), some.booleans())
+turns = st.tuples(st.integers(1, 3), st.integers(1, 4), st.one_of(st.none(), st.integers(0, 14)), st.booleans())
 """Workers at the same time, deliveries in a turn, the step at which one is killed (None: nobody), and how."""
 
 
 @pytest.mark.slow_on_postgresql
 @settings(max_examples=examples(40), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(drawn=real_calls, known=some.lists(EMAILS, unique=True, max_size=1), data=some.data())
+@given(drawn=real_calls, known_emails=st.lists(EMAILS, unique=True, max_size=1), data=st.data())
 async def test_any_order_of_real_webhooks_with_killed_workers__gives_the_same_records(
-    store: Store, execute_sql: ExecuteSql, drawn: list[tuple[Recording, int, int, int]], known: list[str], data: some.DataObject
+    store: Store, execute_sql: ExecuteSql, drawn: list[tuple[Recording, int, int, int]], known_emails: list[str], data: st.DataObject
 ) -> None:
     calls = [recording.about(*people) for recording, *people in drawn]
     assume(one_owner_each(calls))
-    client = await seed(store, known)
-    kept = [await keep(store, client, call, LATER - 100 * SECOND + place) for place, call in enumerate(calls)]
+    client = await seed(store, known_emails)
+    stored = [await keep(store, client, call, LATER - 100 * SECOND + place) for place, call in enumerate(calls)]
     with pytest.MonkeyPatch.context() as monkeypatch:
         killed = Killed(monkeypatch)
         await work_through(store, killed, 1, 50)
@@ -411,11 +414,11 @@ async def test_any_order_of_real_webhooks_with_killed_workers__gives_the_same_re
 
         for table in ("event", "custom_field", "link", "pending_company_link", "contact", "company"):
             await execute_sql(f"DELETE FROM {table} WHERE client = ?", client)
-        await seed(store, known, client)
-        again = data.draw(some.lists(some.sampled_from(kept), max_size=4))
-        waiting = data.draw(some.permutations([*kept, *again]))
+        await seed(store, known_emails, client)
+        again = data.draw(st.lists(st.sampled_from(stored), max_size=4))
+        waiting = data.draw(st.permutations([*stored, *again]))
         while waiting:
-            size = data.draw(some.integers(1, 4))
+            size = data.draw(st.integers(1, 4))
             await store.write(replay_deliveries(client, sorted(set(waiting[:size])), 1))
             waiting = waiting[size:]
             workers, turn, step, cancels = data.draw(turns)
@@ -424,7 +427,7 @@ async def test_any_order_of_real_webhooks_with_killed_workers__gives_the_same_re
 
     assert await snapshot(store, client) == first
     assert await differences(store, client) == []
-    ended = {each.state for each in await store.read(list_deliveries(200, client))}
+    ended = {delivery.state for delivery in await store.read(list_deliveries(200, client))}
     assert ended <= {"applied", "ignored", "parked", "unrecognised"}
 
 
@@ -465,16 +468,16 @@ asyncio.run(work())
 @pytest.mark.slow
 async def test_worker_killed_by_the_system__leaves_no_partial_change(store: Store, engine_url: str, execute_sql: ExecuteSql) -> None:
     client = await seed(store, ["bob@example.com"])
-    recordings = [each for each in RECORDINGS if any(event.about and not event.linkedin_url for event in each.events)][::9]
-    calls = [each.about(place % 3, (place + 1) % 3, place % 2) for place, each in enumerate(recordings)]
+    recordings = [recording for recording in RECORDINGS if any(event.about and not event.linkedin_url for event in recording.events)][::9]
+    calls = [recording.about(place % 3, (place + 1) % 3, place % 2) for place, recording in enumerate(recordings)]
     assert one_owner_each(calls)
-    kept = [await keep(store, client, call, LATER - 100 * SECOND + place) for place, call in enumerate(calls)]
+    stored = [await keep(store, client, call, LATER - 100 * SECOND + place) for place, call in enumerate(calls)]
     await InboxWorker(store, ADAPTERS.translate, lambda: LATER).drain()
     first = await snapshot(store, client)
     for table in ("event", "custom_field", "link", "pending_company_link", "contact", "company"):
         await execute_sql(f"DELETE FROM {table} WHERE client = ?", client)
     await seed(store, ["bob@example.com"], client)
-    await store.write(replay_deliveries(client, kept, 1))
+    await store.write(replay_deliveries(client, stored, 1))
 
     ended = []
     for steps in (0, 5, 8, 17, 25, 1_000_000):

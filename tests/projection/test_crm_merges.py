@@ -37,11 +37,11 @@ async def test_deletion_and_update_with_both_addresses__are_a_merge(house: House
     [contact] = await house.listed()
     assert (contact["emails"], contact["first_name"], contact["last_name"]) == ([LEE, ANN], "A.", "Lee-Smith")
     assert (contact["contact_status"], contact["last_reply_received"]) == ("do_not_contact", "2026-11-20T09:29:10Z")
-    assert {each["field_name"]: each["field_value"] for each in contact["contact_custom_fields"]} == {"plan": "pro"}
+    assert {custom_field["field_name"]: custom_field["field_value"] for custom_field in contact["contact_custom_fields"]} == {"plan": "pro"}
     assert (await house.listed(query="suppressed=true"))[0]["id"] == contact["id"]
     assert await house.differences() == []
     await house.replay()
-    assert [each["id"] for each in await house.listed()] == [contact["id"]]
+    assert [item["id"] for item in await house.listed()] == [contact["id"]]
 
 
 async def test_merge__in_one_webhook_is_told(house: House) -> None:
@@ -49,7 +49,7 @@ async def test_merge__in_one_webhook_is_told(house: House) -> None:
 
     await house.hook("espocrm", BOTH, GONE)
 
-    assert [each["emails"] for each in await house.listed()] == [[LEE, ANN]]
+    assert [item["emails"] for item in await house.listed()] == [[LEE, ANN]]
     assert await house.differences() == []
 
 
@@ -69,7 +69,7 @@ async def test_deletion_and_update__of_two_people_are_no_merge(house: House, cal
     for call in calls:
         await house.hook("espocrm", call)
 
-    assert {each["email"] for each in await house.listed()} == {ANN, LEE}
+    assert {item["email"] for item in await house.listed()} == {ANN, LEE}
     assert await house.differences() == []
 
 
@@ -80,4 +80,4 @@ async def test_deletion_in_another_connection__is_no_merge(house: House) -> None
     await house.hook("espocrm", GONE)
     await house.hook("hubspot", BOTH)
 
-    assert {each["email"] for each in await house.listed()} == {ANN, LEE}
+    assert {item["email"] for item in await house.listed()} == {ANN, LEE}

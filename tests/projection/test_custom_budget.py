@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as some
+from hypothesis import strategies as st
 from tests.asgi_client import ApiClient, MakeClient
 from tests.examples import examples
 from tests.house import House, house
@@ -24,14 +24,14 @@ SMALL = 40
 EMAIL = "ann@example.com"
 LONG = 9_990
 
-crm_contacts = some.builds(
+crm_contacts = st.builds(
     dict,
-    event=some.sampled_from(["contact.created", "contact.updated", "contact.updated", "contact.deleted"]),
-    occurred_us=some.integers(1, 6).map(lambda step: NOON - DAY + step * SECOND),
-    email=some.just(EMAIL),
-    object_type=some.just("partner"),
-    object_id=some.sampled_from(["1", "1", "1", "2"]),
-    custom=some.dictionaries(some.sampled_from("abcdef"), some.sampled_from([None, "x", "x" * 9, "x" * 19, "x" * 30]), max_size=4),
+    event=st.sampled_from(["contact.created", "contact.updated", "contact.updated", "contact.deleted"]),
+    occurred_us=st.integers(1, 6).map(lambda step: NOON - DAY + step * SECOND),
+    email=st.just(EMAIL),
+    object_type=st.just("partner"),
+    object_id=st.sampled_from(["1", "1", "1", "2"]),
+    custom=st.dictionaries(st.sampled_from("abcdef"), st.sampled_from([None, "x", "x" * 9, "x" * 19, "x" * 30]), max_size=4),
 )
 
 
@@ -44,27 +44,27 @@ def small_budget(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.slow_on_postgresql
 @pytest.mark.usefixtures("small_budget")
 @settings(max_examples=examples(60), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(calls=some.lists(some.lists(crm_contacts, min_size=1, max_size=2), min_size=2, max_size=6), data=some.data())
+@given(calls=st.lists(st.lists(crm_contacts, min_size=1, max_size=2), min_size=2, max_size=6), data=st.data())
 async def test_any_order_of_too_long_custom_fields__gives_the_same_record(
-    store: Store, calls: list[list[dict[str, Any]]], data: some.DataObject
+    store: Store, calls: list[list[dict[str, Any]]], data: st.DataObject
 ) -> None:
-    again = data.draw(some.lists(some.sampled_from(calls), max_size=2))
-    shuffled = data.draw(some.permutations([*calls, *again]))
-    one, other = await seed(store, []), await seed(store, [])
+    again = data.draw(st.lists(st.sampled_from(calls), max_size=2))
+    shuffled = data.draw(st.permutations([*calls, *again]))
+    first, second = await seed(store, []), await seed(store, [])
 
-    await receive(store, one, calls, batch=50)
-    await receive(store, other, shuffled, batch=data.draw(some.integers(1, 3)), sent=calls)
+    await receive(store, first, calls, batch=50)
+    await receive(store, second, shuffled, batch=data.draw(st.integers(1, 3)), sent=calls)
 
-    ours, theirs = await snapshot(store, one), await snapshot(store, other)
+    ours, theirs = await snapshot(store, first), await snapshot(store, second)
     assert theirs == ours
     for record in ours:
         assert field_limits.custom_bytes([(name, value) for name, value, _ in record["custom"]]) <= SMALL
-    assert [*await differences(store, one), *await differences(store, other)] == []
+    assert [*await differences(store, first), *await differences(store, second)] == []
 
 
 def shown(record: dict[str, Any]) -> dict[str, str]:
     """A record's custom fields by name."""
-    return {each["field_name"]: each["field_value"] for each in record["contact_custom_fields"]}
+    return {custom_field["field_name"]: custom_field["field_value"] for custom_field in record["contact_custom_fields"]}
 
 
 def custom(**values: str | None) -> list[dict[str, str | None]]:
@@ -80,7 +80,7 @@ async def hook(house: House, at: float, fields: dict[str, str]) -> None:
 
 @pytest.mark.usefixtures("small_budget")
 async def test_any_order_of_webhooks_and_a_request__gives_the_same_fields(memory: Store, make_client: MakeClient) -> None:
-    seen: list[tuple[list[str], dict[str, str]]] = []
+    observed: list[tuple[list[str], dict[str, str]]] = []
     for number, order in enumerate(itertools.permutations(["first", "second", "request", "third"])):
         house = await House.of(make_client(memory), f"client-{number}")
         contact = await house.contact(email=EMAIL)
@@ -99,10 +99,10 @@ async def test_any_order_of_webhooks_and_a_request__gives_the_same_fields(memory
                 if reply.status == 422:  # where the record is full, the caller learns it
                     break
         else:
-            seen.append(([*order], shown(await house.get(contact))))
+            observed.append(([*order], shown(await house.get(contact))))
 
-    assert len(seen) > 10
-    assert all(fields == {"a": "x", "b": "y" * 9, "c": "z" * 15, "e": "v" * 4} for _, fields in seen), seen
+    assert len(observed) > 10
+    assert all(fields == {"a": "x", "b": "y" * 9, "c": "z" * 15, "e": "v" * 4} for _, fields in observed), observed
 
 
 async def test_webhook_of_many_long_fields__leaves_256_kb_and_a_problem(house: House) -> None:
@@ -114,7 +114,7 @@ async def test_webhook_of_many_long_fields__leaves_256_kb_and_a_problem(house: H
 
     assert field_limits.custom_bytes(shown(record).items()) <= field_limits.CUSTOM_FIELD_BYTES
     assert [*shown(record)] == [f"field {number:03}" for number in range(26)]
-    assert [each["problems"][0]["code"] for each in deliveries] == ["fields_left_out"] * 2
+    assert [delivery["problems"][0]["code"] for delivery in deliveries] == ["fields_left_out"] * 2
     assert "374 fields, such as field 026, field 027" in deliveries[-1]["problems"][0]["detail"]
 
 
@@ -127,8 +127,8 @@ async def test_request_above_the_budget__is_refused_and_names_the_field(sqlite_c
     added = await call.patch(path, {"contact_custom_fields_input": custom(more="é" * 5_000)})
     shorter = await call.patch(path, {"contact_custom_fields_input": custom(more="é" * 5_000, **{"field 000": None})})
 
-    assert [each.status for each in (refused, created, added, shorter)] == [422, 201, 422, 200]
-    assert [each.problem["errors"][0]["code"] for each in (refused, added)] == ["too_large"] * 2
+    assert [item.status for item in (refused, created, added, shorter)] == [422, 201, 422, 200]
+    assert [item.problem["errors"][0]["code"] for item in (refused, added)] == ["too_large"] * 2
     assert "'field 026'" in refused.problem["detail"]
     assert "'more'" in added.problem["detail"]
     assert "262144" in refused.problem["detail"] + added.problem["detail"]

@@ -31,15 +31,15 @@ async def shown(store: Store, client: int) -> tuple[Any, ...]:
 async def test_webhooks_of_one_second__count_in_the_order_of_their_receipt(store: Store) -> None:
     for places in orders(store, 3):
         client = await client_of(store)
-        kept = {}
+        stored = {}
         for place in places:  # received in the order of STATUSES, applied in another one
-            kept[place] = await keep(store, client, changed(STATUSES[place]), NOON + place)
+            stored[place] = await keep(store, client, changed(STATUSES[place]), NOON + place)
             await work(store, NOON + 9)
 
         assert await shown(store, client) == ("In Process", "Assigned", "Lee In Process", ["In Process"]), places
         assert await no_differences(store, client)
 
-        await replay(store, client, [kept[0], kept[2], kept[1]])
+        await replay(store, client, [stored[0], stored[2], stored[1]])
         assert await shown(store, client) == ("In Process", "Assigned", "Lee In Process", ["In Process"]), places
 
 

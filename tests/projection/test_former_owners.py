@@ -31,8 +31,8 @@ async def have_in_turn(house: House, ends: Sequence[str], field: str, key: str) 
         owner = await house.contact(**{field: key, "first_name": f"Owner {index}"})
         house.call.clock.move(STEP / 2)
         if end == "moves on":
-            other = key.replace("info", f"moved-{index}")
-            assert (await house.request("PATCH", f"/public/v2/contacts/{owner}", {field: other})).status == 200
+            other_key = key.replace("info", f"moved-{index}")
+            assert (await house.request("PATCH", f"/public/v2/contacts/{owner}", {field: other_key})).status == 200
         elif end == "is deleted":
             await house.delete(owner)
         elif end.startswith("is merged"):

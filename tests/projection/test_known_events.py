@@ -38,11 +38,11 @@ async def work(store: Store, at: Micros, turn: int = 50) -> None:
 
 
 async def receive(store: Store, client: int, *calls: Call, at: Micros = NOON, channel: str = "crm") -> list[int]:
-    kept = []
+    stored = []
     for call in calls:
-        kept.append(await keep(store, client, call, at, channel))
+        stored.append(await keep(store, client, call, at, channel))
         await work(store, at)
-    return kept
+    return stored
 
 
 async def replay(store: Store, client: int, ids: list[int], at: Micros = NOON + HOUR) -> None:
@@ -51,7 +51,7 @@ async def replay(store: Store, client: int, ids: list[int], at: Micros = NOON + 
 
 
 async def people(store: Store, client: int) -> dict[str | None, str | None]:
-    return {each.email: each.first_name for each in await store.read(list_records(Listing(CONTACT_TYPE, client, 50)))}
+    return {record.email: record.first_name for record in await store.read(list_records(Listing(CONTACT_TYPE, client, 50)))}
 
 
 async def create(store: Store, client: int, email: str, name: str, at: Micros) -> int:
@@ -67,12 +67,12 @@ async def set_email(store: Store, client: int, contact: int, email: str, at: Mic
 async def test_replay__leaves_two_people_who_exchanged_an_address_two(store: Store, own_id: str | None) -> None:
     client = await client_of(store)
     call = about("contact", "1", email="info@x.test", fields={"first_name": "Ann"}, occurred_us=NOON - 9, key=own_id)
-    kept = await receive(store, client, call)
+    stored = await receive(store, client, call)
     [ann] = await store.read(list_records(Listing(CONTACT_TYPE, client, 10)))
     await set_email(store, client, ann.id, "ann@x.test", NOON + 1)
     await create(store, client, "info@x.test", "Bob", NOON + 2)
 
-    await replay(store, client, kept)
+    await replay(store, client, stored)
     await receive(store, client, call, at=NOON + 3)
 
     assert await people(store, client) == {"ann@x.test": "Ann", "info@x.test": "Bob"}
@@ -92,23 +92,23 @@ async def test_late_call__of_an_object_whose_address_another_contact_has_now_is_
     await receive(store, client, [sent[0] | {"occurred_us": NOON + 3}], at=NOON + 4, channel="email_campaign")
 
     assert await people(store, client) == {"ann@x.test": "Ann", "info@x.test": "Bob"}
-    assert [each.event for each in await store.read(get_history(client, CONTACT, ann.id)) if each.channel != "api"] == [
+    assert [item.event for item in await store.read(get_history(client, CONTACT, ann.id)) if item.channel != "api"] == [
         "contact.updated", "contact.updated", "email_sent",
     ]  # fmt: skip
-    assert [each.occurred_us for each in await store.read(get_history(client, CONTACT, bob)) if each.channel != "api"] == [NOON + 3]
+    assert [item.occurred_us for item in await store.read(get_history(client, CONTACT, bob)) if item.channel != "api"] == [NOON + 3]
     assert await no_differences(store, client)
 
 
 async def test_replay__leaves_two_companies_who_exchanged_a_domain_two(store: Store) -> None:
     client = await client_of(store)
-    kept = await receive(store, client, about("company", "1", domain="x.test", fields={"name": "Old"}, occurred_us=NOON - 9))
+    stored = await receive(store, client, about("company", "1", domain="x.test", fields={"name": "Old"}, occurred_us=NOON - 9))
     [old] = await store.read(list_records(Listing(COMPANY_TYPE, client, 10)))
     await store.write(update_company(RecordUpdate(client, old.id, {"domain": "old.test"}, {}, NOON + 1, "api:1")))
     await store.write(create_company(Creation(Company(client, 0, NOON + 2, NOON + 2, "x.test", "New"))))
 
-    await replay(store, client, kept)
+    await replay(store, client, stored)
 
-    assert {each.domain: each.name for each in await store.read(list_records(Listing(COMPANY_TYPE, client, 10)))} == {
+    assert {record.domain: record.name for record in await store.read(list_records(Listing(COMPANY_TYPE, client, 10)))} == {
         "old.test": "Old",
         "x.test": "New",
     }
@@ -118,8 +118,8 @@ async def test_replay__leaves_two_companies_who_exchanged_a_domain_two(store: St
 async def test_replay__leaves_two_people_who_exchanged_a_linkedin_address_two(store: Store) -> None:
     client = await client_of(store)
     url, key = "https://linkedin.com/in/ann", "linkedin.com/in/ann"
-    told = [{"event": "linkedin_sent", "linkedin_url": url, "first_name": "Ann", "occurred_us": NOON - 9}]
-    kept = await receive(store, client, told, channel="email_campaign")
+    reported = [{"event": "linkedin_sent", "linkedin_url": url, "first_name": "Ann", "occurred_us": NOON - 9}]
+    stored = await receive(store, client, reported, channel="email_campaign")
     [ann] = await store.read(list_records(Listing(CONTACT_TYPE, client, 10)))
     await store.write(
         update_contact(
@@ -130,7 +130,7 @@ async def test_replay__leaves_two_people_who_exchanged_a_linkedin_address_two(st
         create_contact(Creation(Contact(client, 0, NOON + 2, NOON + 2, linkedin_url=url, linkedin_key=key, first_name="Bob")))
     )
 
-    await replay(store, client, kept)
+    await replay(store, client, stored)
 
     contacts = await store.read(list_records(Listing(CONTACT_TYPE, client, 10)))
     assert sorted((contact.first_name or "", contact.linkedin_key) for contact in contacts) == [
@@ -141,18 +141,20 @@ async def test_replay__leaves_two_people_who_exchanged_a_linkedin_address_two(st
 
 async def test_replay__counts_a_reply_for_nobody_but_who_had_it(store: Store) -> None:
     client = await client_of(store)
-    kept = await receive(
+    stored = await receive(
         store, client, [{"event": "email_replied", "email": "info@x.test", "occurred_us": NOON - 9}], channel="email_campaign"
     )
     [ann] = await store.read(list_records(Listing(CONTACT_TYPE, client, 10)))
     await set_email(store, client, ann.id, "ann@x.test", NOON + 1)
     bob = await create(store, client, "info@x.test", "Bob", NOON + 2)
 
-    await replay(store, client, kept)
+    await replay(store, client, stored)
 
-    told = {each.id: (each.last_reply_us, each.status) for each in await store.read(list_records(Listing(CONTACT_TYPE, client, 10)))}
-    assert told == {ann.id: (NOON - 9, "replied"), bob: (None, None)}
-    assert (await states(store, client))[kept[0]] == "applied"
+    reported = {
+        record.id: (record.last_reply_us, record.status) for record in await store.read(list_records(Listing(CONTACT_TYPE, client, 10)))
+    }
+    assert reported == {ann.id: (NOON - 9, "replied"), bob: (None, None)}
+    assert (await states(store, client))[stored[0]] == "applied"
     assert await no_differences(store, client)
 
 
@@ -168,9 +170,9 @@ async def test_own_id__counts_once_at_the_earliest_receipt_in_every_order(store:
     received = [NOON, NOON + 10 * SECOND, NOON + 20 * SECOND]
     await receive(store, client, between, at=NOON + 2 * SECOND)
 
-    kept = {}
+    stored = {}
     for place in order:
-        kept[place] = await keep(store, client, [*replied, *status], received[place])
+        stored[place] = await keep(store, client, [*replied, *status], received[place])
         if turn == 1:
             await work(store, NOON + HOUR)
     await work(store, NOON + HOUR)
@@ -178,11 +180,11 @@ async def test_own_id__counts_once_at_the_earliest_receipt_in_every_order(store:
     [contact] = await store.read(list_records(Listing(CONTACT_TYPE, client, 10)))
     history = await store.read(get_history(client, CONTACT, contact.id))
     assert (contact.last_reply_us, contact.status_changed_us, contact.last_name) == (NOON, NOON, "Bee")
-    assert [(one.name, one.value) for one in contact.custom_fields] == [("plan", "old")]
-    assert sorted((each.occurred_us, each.delivery_id) for each in history)[:2] == [(NOON, kept[0])] * 2
+    assert [(custom_field.name, custom_field.value) for custom_field in contact.custom_fields] == [("plan", "old")]
+    assert sorted((item.occurred_us, item.delivery_id) for item in history)[:2] == [(NOON, stored[0])] * 2
     assert len(history) == 3
-    assert {number: (await states(store, client))[number] for number in kept.values()} == {
-        kept[0]: "applied", kept[1]: "ignored", kept[2]: "ignored",
+    assert {number: (await states(store, client))[number] for number in stored.values()} == {
+        stored[0]: "applied", stored[1]: "ignored", stored[2]: "ignored",
     }  # fmt: skip
     assert await no_differences(store, client)
 
@@ -200,7 +202,7 @@ async def test_own_id__of_a_waiting_fact_counts_once(store: Store) -> None:
 
     [contact] = await store.read(list_records(Listing(CONTACT_TYPE, client, 10)))
     history = await store.read(get_history(client, CONTACT, contact.id))
-    assert sorted((each.occurred_us, each.delivery_id) for each in history)[1] == (NOON, early)
+    assert sorted((item.occurred_us, item.delivery_id) for item in history)[1] == (NOON, early)
     assert len(history) == 2
     assert await no_differences(store, client)
 
@@ -209,11 +211,11 @@ async def test_own_id__that_two_people_of_one_call_share_counts_for_both(store: 
     client = await client_of(store)
     opened = [{"event": "email_opened", "email": f"{name}@x.test", "key": "E1", "occurred_us": NOON - 9} for name in ("ann", "bob")]
 
-    kept = await receive(store, client, opened, opened, channel="email_campaign")
+    stored = await receive(store, client, opened, opened, channel="email_campaign")
 
     contacts = await store.read(list_records(Listing(CONTACT_TYPE, client, 10)))
-    assert [len(await store.read(get_history(client, CONTACT, each.id))) for each in contacts] == [1, 1]
-    assert await states(store, client) == {kept[0]: "applied", kept[1]: "ignored"}
+    assert [len(await store.read(get_history(client, CONTACT, contact.id))) for contact in contacts] == [1, 1]
+    assert await states(store, client) == {stored[0]: "applied", stored[1]: "ignored"}
 
 
 @pytest.mark.parametrize("name", ["step", "link", "campaign_id"])
@@ -230,13 +232,13 @@ async def test_two_in_one_second__that_differ_in_step_link_or_campaign_id_are_tw
 async def test_a_call_that_only_confirms__is_no_change_of_the_record(store: Store) -> None:
     """Its values are confirmed by a later event, so a stamp moves; what an answer shows stays, and with it the ETag."""
     client = await client_of(store)
-    [told] = about("contact", "1", email="ann@x.test", occurred_us=NOON, fields={"first_name": "Ann"}, custom={"plan": "gold"})
-    await receive(store, client, [told], at=NOON)
+    [reported] = about("contact", "1", email="ann@x.test", occurred_us=NOON, fields={"first_name": "Ann"}, custom={"plan": "gold"})
+    await receive(store, client, [reported], at=NOON)
     [before] = await store.read(list_records(Listing(CONTACT_TYPE, client, 5)))
 
-    await receive(store, client, [told | {"occurred_us": NOON + SECOND}], at=NOON + HOUR)
+    await receive(store, client, [reported | {"occurred_us": NOON + SECOND}], at=NOON + HOUR)
     [confirmed] = await store.read(list_records(Listing(CONTACT_TYPE, client, 5)))
-    await receive(store, client, [told | {"occurred_us": NOON + 2 * SECOND, "custom": {"plan": "silver"}}], at=NOON + 2 * HOUR)
+    await receive(store, client, [reported | {"occurred_us": NOON + 2 * SECOND, "custom": {"plan": "silver"}}], at=NOON + 2 * HOUR)
     [changed] = await store.read(list_records(Listing(CONTACT_TYPE, client, 5)))
 
     assert confirmed.updated_us == before.updated_us

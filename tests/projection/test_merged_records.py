@@ -36,7 +36,7 @@ COUNT = itertools.count()
 
 def read(request: WebhookRequest) -> Translation:
     """A tool whose bodies are lists of our own events."""
-    return Translation("test", [msgspec.convert(one, Event) for one in msgspec.json.decode(request.body)])
+    return Translation("test", [msgspec.convert(item, Event) for item in msgspec.json.decode(request.body)])
 
 
 async def client_of(store: Store) -> int:
@@ -45,13 +45,13 @@ async def client_of(store: Store) -> int:
 
 async def receive(store: Store, client: int, *calls: list[dict[str, Any]], channel: str = "crm") -> list[int]:
     """Keep these calls and apply each before the next comes."""
-    kept = []
+    stored = []
     for call in calls:
         body = msgspec.json.encode(call)
         key = body_key(channel, str(next(COUNT)), "", body)
-        kept.append((await store.write(store_delivery(client, channel, key, b"{}", "", body, NOON))).id)
+        stored.append((await store.write(store_delivery(client, channel, key, b"{}", "", body, NOON))).id)
         await InboxWorker(store, read, lambda: NOON).drain()
-    return kept
+    return stored
 
 
 async def made_through_the_api(store: Store, client: int, *emails: str) -> None:
@@ -60,11 +60,11 @@ async def made_through_the_api(store: Store, client: int, *emails: str) -> None:
 
 
 async def states(store: Store, client: int) -> dict[int, str]:
-    return {each.id: each.state for each in await store.read(list_deliveries(50, client))}
+    return {delivery.id: delivery.state for delivery in await store.read(list_deliveries(50, client))}
 
 
 async def no_differences(store: Store, client: int) -> bool:
-    return [str(each) async for each in verify(store, client, Verified())] == []
+    return [str(item) async for item in verify(store, client, Verified())] == []
 
 
 def about(kind: str, number: str, **more: Any) -> list[dict[str, Any]]:
@@ -89,11 +89,11 @@ async def test_merged_objects__are_one_contact_in_every_order(store: Store, name
     for places in orders(store, 5) if not at_once else [range(5), range(4, -1, -1)]:
         order = [calls[place] for place in places]
         client = await client_of(store)
-        await receive(store, client, *([[each for call in order for each in call]] if at_once else order))
+        await receive(store, client, *([[item for call in order for item in call]] if at_once else order))
 
         [contact] = await store.read(list_records(Listing(CONTACT_TYPE, client, 10)))
         history = await store.read(get_history(client, CONTACT, contact.id))
-        assert (contact.email, contact.last_name, [(one.name, one.value) for one in contact.custom_fields]) == (
+        assert (contact.email, contact.last_name, [(custom_field.name, custom_field.value) for custom_field in contact.custom_fields]) == (
             "ann@example.com", "Lee", [("plan", "pro")],
         )  # fmt: skip
         assert len(history) == 5
@@ -127,7 +127,7 @@ async def test_contact_created_by_the_api__survives_a_merge_into_another(store: 
         merge("contact", "1", "2"),
     )  # fmt: skip
 
-    assert [each.id for each in await store.read(list_records(Listing(CONTACT_TYPE, client, 10)))] == [ours.id]
+    assert [record.id for record in await store.read(list_records(Listing(CONTACT_TYPE, client, 10)))] == [ours.id]
 
 
 @pytest.mark.parametrize(("kind", "number"), [("contact", CONTACT), ("company", COMPANY)])
@@ -142,11 +142,11 @@ async def test_find_united__returns_the_surviving_record(store: Store, kind: str
 
     await receive(store, client, merge(kind, "3", "2"), merge(kind, "2", "1"))
 
-    [kept] = [record.id for record in await store.read(page)]
-    told = [await store.read(find_united(client, number, each)) for each in (*records, max(records) + 1)]
-    assert told == [*(None if each == kept else kept for each in records), None]
+    [stored] = [record.id for record in await store.read(page)]
+    uniteds = [await store.read(find_united(client, number, record)) for record in (*records, max(records) + 1)]
+    assert uniteds == [*(None if record == stored else stored for record in records), None]
     assert await store.read(find_united(client + 1, number, records[-1])) is None
-    assert [await store.read(find_united(client, other, records[-1])) for other in (CONTACT, COMPANY) if other != number] == [None]
+    assert [await store.read(find_united(client, second, records[-1])) for second in (CONTACT, COMPANY) if second != number] == [None]
 
 
 async def test_two_contacts_created_by_the_api__are_one_once_their_crm_merges_them(store: Store) -> None:
@@ -161,7 +161,7 @@ async def test_two_contacts_created_by_the_api__are_one_once_their_crm_merges_th
         await receive(store, client, *order)
 
         contacts = await store.read(list_records(Listing(CONTACT_TYPE, client, 10)))
-        shown = [(each.email, each.further_emails, each.last_name) for each in contacts]
+        shown = [(contact.email, contact.further_emails, contact.last_name) for contact in contacts]
         assert shown == [("bob@example.com", '["ann@example.com"]', "Lee")], order
         assert await no_differences(store, client)
 
@@ -240,9 +240,9 @@ async def test_concurrent_workers__merge_the_events_of_one_object(store: Store) 
     await asyncio.gather(*(InboxWorker(store, read, lambda: NOON, batch_size=1).drain() for _ in range(4)))
 
     contacts = await store.read(list_records(Listing(CONTACT_TYPE, client, 200)))
-    assert [(each.email, each.last_name) for each in sorted(contacts, key=lambda one: int(str(one.email)[1:-12]))] == [
-        (f"q{number}@example.com", "Lee") for number in range(40)
-    ]
+    assert [
+        (contact.email, contact.last_name) for contact in sorted(contacts, key=lambda first_contact: int(str(first_contact.email)[1:-12]))
+    ] == [(f"q{number}@example.com", "Lee") for number in range(40)]
     assert set((await states(store, client)).values()) == {"applied"}
     assert await no_differences(store, client)
 
@@ -250,19 +250,21 @@ async def test_concurrent_workers__merge_the_events_of_one_object(store: Store) 
 async def company_of_calls(store: Store, client: int, *numbers: str) -> dict[str, int]:
     """Companies that a CRM has told of, by its numbers."""
     await receive(store, client, *(about("company", number, domain=f"c{number}.example", occurred_us=NOON - 9) for number in numbers))
-    return {each.domain[1:-8]: each.id for each in await store.read(list_records(Listing(COMPANY_TYPE, client, 10)))}
+    return {record.domain[1:-8]: record.id for record in await store.read(list_records(Listing(COMPANY_TYPE, client, 10)))}
 
 
 async def test_merge_of_contacts__moves_the_company_to_the_surviving_contact(store: Store) -> None:
     client = await client_of(store)
     companies = await company_of_calls(store, client, "1")
     await receive(store, client, *(about("contact", n, email=f"p{n}@example.com", occurred_us=NOON - 9) for n in "12"))
-    second = next(each for each in await store.read(list_records(Listing(CONTACT_TYPE, client, 10))) if each.email == "p2@example.com")
+    second = next(
+        record for record in await store.read(list_records(Listing(CONTACT_TYPE, client, 10))) if record.email == "p2@example.com"
+    )
     await store.write(update_contact(RecordUpdate(client, second.id, {"company_id": companies["1"]}, {}, NOON - 8, "k")))
 
     await receive(store, client, merge("contact", "2", "1"))
 
-    assert [each.company_id for each in await store.read(list_records(Listing(CONTACT_TYPE, client, 10)))] == [companies["1"]]
+    assert [record.company_id for record in await store.read(list_records(Listing(CONTACT_TYPE, client, 10)))] == [companies["1"]]
     assert await no_differences(store, client)
 
 
@@ -276,36 +278,38 @@ async def test_merge_of_companies__moves_and_updates_their_contacts(store: Store
         await store.write(create_contact(Creation(contact)))
     calls = [about("contact", "7", email="ann@example.com", occurred_us=NOON - 2), merge("company", "2", "1")]
 
-    kept = await receive(store, client, *([[*calls[0], *calls[1]]] if in_one_call else calls))
+    stored = await receive(store, client, *([[*calls[0], *calls[1]]] if in_one_call else calls))
 
     contacts = await store.read(list_records(Listing(CONTACT_TYPE, client, 10)))
-    assert {(await states(store, client))[number] for number in kept} == {"applied"}
-    assert [(each.company_id, each.updated_us > NOON + 5) for each in contacts] == [(companies["1"], True)] * 2
+    assert {(await states(store, client))[number] for number in stored} == {"applied"}
+    assert [(item.company_id, item.updated_us > NOON + 5) for item in contacts] == [(companies["1"], True)] * 2
 
 
 async def test_merge__preserves_the_record_that_existed_first_regardless_of_ids(engine_url: str, store: Store) -> None:
     client = await client_of(store)
     await made_through_the_api(store, client, "first@example.com")  # this process takes the lower ids
-    other = await open_store(engine_url, encryption_keys=ENCRYPTION_KEYS)
-    known = about("contact", "5", email="ann@example.com", occurred_us=NOON - 9, custom={"plan": "pro"})
-    await receive(other, client, known)
-    await made_through_the_api(other, client, "api@example.com")
-    await receive(other, client, about("contact", "6", email="api@example.com", occurred_us=NOON - 8))
-    await other.close()
-    before = {each.email: each.id for each in await store.read(list_records(Listing(CONTACT_TYPE, client, 10)))}
+    other_store = await open_store(engine_url, encryption_keys=ENCRYPTION_KEYS)
+    expected = about("contact", "5", email="ann@example.com", occurred_us=NOON - 9, custom={"plan": "pro"})
+    await receive(other_store, client, expected)
+    await made_through_the_api(other_store, client, "api@example.com")
+    await receive(other_store, client, about("contact", "6", email="api@example.com", occurred_us=NOON - 8))
+    await other_store.close()
+    before = {record.email: record.id for record in await store.read(list_records(Listing(CONTACT_TYPE, client, 10)))}
 
-    told = [{"event": "email_sent", "email": "new@example.com", "occurred_us": NOON - 7}]
-    await receive(store, client, [*told, *about("contact", "5", email="new@example.com", occurred_us=NOON - 6)])
+    reported = [{"event": "email_sent", "email": "new@example.com", "occurred_us": NOON - 7}]
+    await receive(store, client, [*reported, *about("contact", "5", email="new@example.com", occurred_us=NOON - 6)])
 
-    after = {each.id: each for each in await store.read(list_records(Listing(CONTACT_TYPE, client, 10)))}
+    after = {record.id: record for record in await store.read(list_records(Listing(CONTACT_TYPE, client, 10)))}
     assert set(after) == set(before.values())
     assert after[before["ann@example.com"]].email == "new@example.com"
     more = about("contact", "9", email="third@example.com", occurred_us=NOON - 5)
     both = [about("contact", number, email="third@example.com", occurred_us=NOON - 4)[0] for number in ("5", "6")]
     await receive(store, client, [*more, *both])
-    contacts = {each.id: each for each in await store.read(list_records(Listing(CONTACT_TYPE, client, 10)))}
+    contacts = {record.id: record for record in await store.read(list_records(Listing(CONTACT_TYPE, client, 10)))}
     assert before["ann@example.com"] not in contacts
-    assert [(one.name, one.value) for one in contacts[before["api@example.com"]].custom_fields] == [("plan", "pro")]
+    assert [(custom_field.name, custom_field.value) for custom_field in contacts[before["api@example.com"]].custom_fields] == [
+        ("plan", "pro")
+    ]
     assert await no_differences(store, client)
 
 
@@ -323,11 +327,11 @@ async def test_parked_events__join_their_record_with_any_number_of_fields(store:
 async def test_webhook_that_merges_several_records__leaves_one_contact(store: Store) -> None:
     client = await client_of(store)
     profile = "https://linkedin.com/in/r"
-    known = [about("contact", n, email=f"r{n}@example.com", linkedin_url=f"{profile}{n}", occurred_us=NOON - 9) for n in "123"]
+    abouts = [about("contact", n, email=f"r{n}@example.com", linkedin_url=f"{profile}{n}", occurred_us=NOON - 9) for n in "123"]
     alone = [{"event": "linkedin_sent", "linkedin_url": f"{profile}4", "occurred_us": NOON - 8}]
-    one = about("contact", "1", merged_into="2", email="r3@example.com", linkedin_url=f"{profile}4", occurred_us=NOON - 7)
+    first_about = about("contact", "1", merged_into="2", email="r3@example.com", linkedin_url=f"{profile}4", occurred_us=NOON - 7)
 
-    *_, last = await receive(store, client, *known, alone, one)
+    *_, last = await receive(store, client, *abouts, alone, first_about)
 
     assert len(await store.read(list_records(Listing(CONTACT_TYPE, client, 10)))) == 1
     assert (await states(store, client))[last] == "applied"
@@ -338,8 +342,8 @@ async def test_event_of_two_merged_records__counts_for_one_delivery_and_the_othe
     twice = [[{"event": "email_sent", "email": f"q{n}@example.com", "key": "E1", "occurred_us": NOON - 9}] for n in "12"]
     named = [about("contact", n, email=f"q{n}@example.com", occurred_us=NOON - 8) for n in "12"]
 
-    kept = await receive(store, client, *twice, *named, merge("contact", "2", "1"))
+    stored = await receive(store, client, *twice, *named, merge("contact", "2", "1"))
 
-    told = await states(store, client)
-    assert sorted(told[number] for number in kept[:2]) == ["applied", "ignored"]
+    reported = await states(store, client)
+    assert sorted(reported[number] for number in stored[:2]) == ["applied", "ignored"]
     assert await no_differences(store, client)

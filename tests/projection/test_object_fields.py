@@ -24,14 +24,16 @@ from touchbase.sql.store import Store
 def partner(number: str, email: str, name: str, phone: str | None, title: str | None, at: int, **more: Any) -> list[dict[str, Any]]:
     """What Odoo sends of a contact with each change of it: all of it."""
     first, _, last = name.partition(" ")
-    told = {"fields": {"first_name": first, "last_name": last or None}, "custom": {"phone": phone, "function": title}}
+    reported = {"fields": {"first_name": first, "last_name": last or None}, "custom": {"phone": phone, "function": title}}
     ids = {"object_type": "res.partner", "object_id": number}
-    return [{"event": "contact.updated", "email": email, "occurred_us": NOON - 100 + at} | ids | told | more]
+    return [{"event": "contact.updated", "email": email, "occurred_us": NOON - 100 + at} | ids | reported | more]
 
 
 async def values(store: Store, contact: Contact) -> dict[str, str | None]:
     record = await store.read(find_record(contact.client, CONTACT_TYPE, contact.id))
-    return {"first": record.first_name, "last": record.last_name} | {one.name: one.value for one in record.custom_fields}
+    return {"first": record.first_name, "last": record.last_name} | {
+        custom_field.name: custom_field.value for custom_field in record.custom_fields
+    }
 
 
 OLGA = {"first": "Olga", "last": "Odoo", "phone": "+49 30 1", "function": "CEO"}
@@ -49,7 +51,7 @@ async def test_another_object_with_a_former_address__empties_and_renames_nothing
 
     await receive(store, client, *(ODOO[place] for place in order))
 
-    records = [await values(store, each) for each in await store.read(list_records(Listing(CONTACT_TYPE, client, 10)))]
+    records = [await values(store, record) for record in await store.read(list_records(Listing(CONTACT_TYPE, client, 10)))]
     assert OLGA in records
     assert await no_differences(store, client)
 
@@ -95,17 +97,17 @@ async def test_a_deletion_of_one_object__leaves_the_other_objects_values(store: 
     [contact] = await store.read(list_records(Listing(CONTACT_TYPE, client, 10)))
     assert await values(store, contact) == {"first": "Olga", "last": "O.", "phone": "+1", "function": "CTO"}
     history = await store.read(get_history(client, CONTACT, contact.id))
-    assert [each.detail["object"] for each in history if each.event == "contact.deleted"] == [["res.partner", "8"]]
+    assert [item.detail["object"] for item in history if item.event == "contact.deleted"] == [["res.partner", "8"]]
     assert await no_differences(store, client)
 
 
 async def test_objects_that_are_merged__are_one(store: Store) -> None:
     client = await client_of(store)
     calls = [
-        [one | {"object_type": "record"} for one in partner("1", "olga@acme.test", "Olga Odoo", "+1", None, 1)],
-        [one | {"object_type": "record"} for one in partner("2", "olga@acme.test", "Olga O.", None, None, 2)],
+        [item | {"object_type": "record"} for item in partner("1", "olga@acme.test", "Olga Odoo", "+1", None, 1)],
+        [item | {"object_type": "record"} for item in partner("2", "olga@acme.test", "Olga O.", None, None, 2)],
         merge("contact", "1", "2"),
-        [one | {"object_type": "record"} for one in partner("2", "olga@acme.test", "Olga New", "+2", None, 98)],
+        [item | {"object_type": "record"} for item in partner("2", "olga@acme.test", "Olga New", "+2", None, 98)],
     ]
     for order in itertools.permutations(calls):
         client = await client_of(store)
@@ -121,13 +123,13 @@ def account(number: str, domain: str, at: int) -> list[dict[str, Any]]:
 
 
 def of_company(number: str, at: int, contact: str = "1") -> list[dict[str, Any]]:
-    told = {"object_type": "Contact", "object_id": contact, "email": f"p{contact}@x.test", "company_object": ["Account", number]}
-    return [{"event": "contact.updated", "occurred_us": NOON - 100 + at, **told}]
+    reported = {"object_type": "Contact", "object_id": contact, "email": f"p{contact}@x.test", "company_object": ["Account", number]}
+    return [{"event": "contact.updated", "occurred_us": NOON - 100 + at, **reported}]
 
 
 async def company_of_contact(store: Store, client: int, email: str = "p1@x.test") -> str | None:
-    contacts = {each.email: each.company_id for each in await store.read(list_records(Listing(CONTACT_TYPE, client, 10)))}
-    companies = {each.id: each.domain for each in await store.read(list_records(Listing(COMPANY_TYPE, client, 10)))}
+    contacts = {record.email: record.company_id for record in await store.read(list_records(Listing(CONTACT_TYPE, client, 10)))}
+    companies = {record.id: record.domain for record in await store.read(list_records(Listing(COMPANY_TYPE, client, 10)))}
     return companies.get(contacts[email] or 0)
 
 
@@ -138,7 +140,7 @@ async def test_a_contact__is_of_the_company_that_its_object_names_in_any_order(s
     calls = [account("A", "a.test", 1), account("B", "b.test", 2), of_company("A", 3), of_company("B", 4)]
 
     ordered = [calls[place] for place in order]
-    await receive(store, client, *([[one for call in ordered for one in call]] if batch else ordered))
+    await receive(store, client, *([[first for call in ordered for first in call]] if batch else ordered))
 
     assert await company_of_contact(store, client) == "b.test"
     assert await no_differences(store, client)
@@ -149,7 +151,7 @@ async def test_a_company_id_of_the_api__stays_against_an_older_call(store: Store
     client = await client_of(store)
     await receive(store, client, account("A", "a.test", 1), account("B", "b.test", 2), of_company("A", 3))
     [contact] = await store.read(list_records(Listing(CONTACT_TYPE, client, 10)))
-    companies = {each.domain: each.id for each in await store.read(list_records(Listing(COMPANY_TYPE, client, 10)))}
+    companies = {record.domain: record.id for record in await store.read(list_records(Listing(COMPANY_TYPE, client, 10)))}
     await store.write(update_contact(RecordUpdate(client, contact.id, {"company_id": companies["b.test"]}, {}, NOON, "api:1")))
 
     await receive(store, client, of_company("A", 200 if late else 4), at=NOON + 200)
@@ -160,10 +162,10 @@ async def test_a_company_id_of_the_api__stays_against_an_older_call(store: Store
 async def test_a_company_that_is_merged_into_another__takes_its_contacts_along(store: Store) -> None:
     client = await client_of(store)
     await receive(store, client, of_company("1", 1), of_company("2", 1, contact="2"))
-    told = [account("1", "a.test", 2), account("2", "b.test", 3)]
+    reported = [account("1", "a.test", 2), account("2", "b.test", 3)]
     merged = [{"event": "company.deleted", "object_type": "Account", "object_id": "1", "merged_into": "2", "occurred_us": NOON - 5}]
 
-    await receive(store, client, *told, merged)
+    await receive(store, client, *reported, merged)
 
     assert [await company_of_contact(store, client, f"p{n}@x.test") for n in "12"] == ["b.test"] * 2
 
@@ -173,7 +175,7 @@ async def test_the_timeline__sets_a_company_with_the_first_event_that_names_it(s
     await receive(store, client, of_company("A", 3), of_company("A", 4), account("A", "a.test", 5))
     [contact] = await store.read(list_records(Listing(CONTACT_TYPE, client, 10)))
 
-    told, _, _ = await timeline(store, contact, 10, None, PLAIN)
+    reported, _, _ = await timeline(store, contact, 10, None, PLAIN)
 
-    changes = [(each.event.occurred_us - NOON, one.value) for each in told for one in each.changed if one.field == "company_id"]
+    changes = [(item.event.occurred_us - NOON, entry.value) for item in reported for entry in item.changed if entry.field == "company_id"]
     assert changes == [(-97, str(contact.company_id))]

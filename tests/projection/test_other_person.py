@@ -19,7 +19,7 @@ OBJECT = {"object_type": "contact", "object_id": "7"}
 async def problems(house: House) -> list[Any]:
     """The problems of applied webhooks."""
     reply = await house.call.get(f"/admin/v1/deliveries?problems=true&client={house.client_id}")
-    return [(problem["code"], problem["detail"]) for each in reply.json()["data"] for problem in each["problems"]]
+    return [(problem["code"], problem["detail"]) for delivery in reply.json()["data"] for problem in delivery["problems"]]
 
 
 async def test_webhook__with_the_profile_of_another_person_is_listed(house: House) -> None:
@@ -30,7 +30,7 @@ async def test_webhook__with_the_profile_of_another_person_is_listed(house: Hous
 
     ((code, detail),) = await problems(house)
     assert (code, "linkedin.com/in/ann-lee" in detail) == ("other_person", True)
-    assert {each["email"] for each in await house.listed()} == {ANN, BOB}
+    assert {item["email"] for item in await house.listed()} == {ANN, BOB}
 
 
 async def test_webhook__of_an_object_with_the_address_of_another_person_is_listed(house: House) -> None:
@@ -74,9 +74,9 @@ async def test_webhooks__that_name_two_contacts_of_requests_give_equal_records_i
             await house.hook(tool, event)
         assert await house.differences() == []
         unequal = {"id", "created_time", "updated_time"}
-        contacts = [{name: value for name, value in each.items() if name not in unequal} for each in await house.listed()]
-        shown.append((contacts, [await house.timeline(each["id"]) for each in await house.listed()]))
+        contacts = [{name: value for name, value in item.items() if name not in unequal} for item in await house.listed()]
+        shown.append((contacts, [await house.timeline(item["id"]) for item in await house.listed()]))
 
-    assert all(each == shown[0] for each in shown), shown
+    assert all(item == shown[0] for item in shown), shown
     [contact] = shown[0][0]
     assert (contact["email"], contact["linkedin_url"], contact["last_name"]) == (ANN, PROFILE, "Lee")

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as some
+from hypothesis import strategies as st
 from tests.examples import examples
 from tests.projection.orders import orders
 from tests.projection.test_known_events import keep, receive, work
@@ -38,20 +38,20 @@ def sent(email: str, at: int, event: str = "email_sent", **more: Any) -> Call:
     return [{"event": event, "email": email, "occurred_us": NOON + at * SECOND, **more}]
 
 
-async def seen(store: Store, client: int) -> list[tuple[Any, ...]]:
+async def snapshots(store: Store, client: int) -> list[tuple[Any, ...]]:
     """Address, name, custom fields, status and dates of each contact, and what its history tells."""
-    found = []
-    for each in await store.read(list_records(Listing(CONTACT_TYPE, client, 50))):
-        record = await store.read(find_record(client, CONTACT_TYPE, each.id))
-        history = [(event.occurred_us, event.event) for event in await store.read(get_history(client, CONTACT, each.id))]
-        values = sorted((one.name, one.value) for one in record.custom_fields if one.value is not None)
+    results = []
+    for item in await store.read(list_records(Listing(CONTACT_TYPE, client, 50))):
+        record = await store.read(find_record(client, CONTACT_TYPE, item.id))
+        history = [(event.occurred_us, event.event) for event in await store.read(get_history(client, CONTACT, item.id))]
+        values = sorted((custom_field.name, custom_field.value) for custom_field in record.custom_fields if custom_field.value is not None)
         dates = (record.first_sent_us, record.last_sent_us, record.last_reply_us)
-        found.append((record.email, record.linkedin_url, record.first_name, values, record.status, record.origin, dates, sorted(history)))
-    return sorted(found, key=repr)
+        results.append((record.email, record.linkedin_url, record.first_name, values, record.status, record.origin, dates, sorted(history)))
+    return sorted(results, key=repr)
 
 
 async def differences(store: Store, client: int) -> list[str]:
-    return [str(each) async for each in verify(store, client, Verified())]
+    return [str(item) async for item in verify(store, client, Verified())]
 
 
 async def apply_in(store: Store, calls: list[Call], order: tuple[int, ...], at_once: bool = False) -> int:
@@ -80,11 +80,11 @@ async def test_address_that_passed_to_another_object__is_the_others_in_every_ord
     for order in orders(store, 5):
         client = await apply_in(store, PASSED_ON, order, at_once)
 
-        found = await seen(store, client)
-        assert [each[:4] for each in found] == [(ANN, None, "Anna", [("phone", "1")]), (INFO, None, "Bob", [("phone", "2")])], order
-        assert [len(each[7]) for each in found] == [3, 2], order
-        wanted = wanted or found
-        assert found == wanted, order
+        result = await snapshots(store, client)
+        assert [item[:4] for item in result] == [(ANN, None, "Anna", [("phone", "1")]), (INFO, None, "Bob", [("phone", "2")])], order
+        assert [len(item[7]) for item in result] == [3, 2], order
+        wanted = wanted or result
+        assert result == wanted, order
         assert await differences(store, client) == [], order
 
 
@@ -102,10 +102,10 @@ async def test_object_that_leaves_a_shared_address__takes_its_own_history_along_
     for order in orders(store, 5):
         client = await apply_in(store, SHARED, order)
 
-        found = await seen(store, client)
-        assert [(each[0], each[2], each[4]) for each in found] == [(ANN, "Ann", "Won"), (INFO, "Bob", None)], order
-        wanted = wanted or found
-        assert found == wanted, order
+        result = await snapshots(store, client)
+        assert [(item[0], item[2], item[4]) for item in result] == [(ANN, "Ann", "Won"), (INFO, "Bob", None)], order
+        wanted = wanted or result
+        assert result == wanted, order
         assert await differences(store, client) == [], order
 
 
@@ -114,33 +114,35 @@ async def test_objects_that_have_one_address_again__are_one_record_again(store: 
     for order in itertools.permutations(range(4)):
         client = await apply_in(store, calls, order)
 
-        [one] = await seen(store, client)
-        assert (one[0], len(one[7])) == (ANN, 4), order
+        [first] = await snapshots(store, client)
+        assert (first[0], len(first[7])) == (ANN, 4), order
         assert await differences(store, client) == [], order
 
 
 async def test_objects_of_two_crms__stay_one_record_when_one_of_them_changes_its_address(store: Store) -> None:
     client = await client_of(store)
-    other = [{**each, "object_type": "person"} for each in partner("7", INFO, -50)]
+    others = [{**item, "object_type": "person"} for item in partner("7", INFO, -50)]
 
-    await receive(store, client, other, partner("1", INFO, -45), partner("1", ANN, -40))
+    await receive(store, client, others, partner("1", INFO, -45), partner("1", ANN, -40))
 
-    [one] = await seen(store, client)
-    assert (one[0], len(one[7])) == (ANN, 3)
+    [first] = await snapshots(store, client)
+    assert (first[0], len(first[7])) == (ANN, 3)
 
 
 async def test_record_of_the_api__stays_the_first_objects_with_what_the_api_wrote(store: Store) -> None:
     for order in itertools.permutations(range(3)):
         client = await client_of(store)
         contact = Contact(client, 0, NOON - 90 * SECOND, NOON - 90 * SECOND, email=INFO, email_key=INFO, first_name="Api", from_api=True)
-        made = (await store.write(create_contact(Creation(contact)))).record.id
+        created = (await store.write(create_contact(Creation(contact)))).record.id
         await receive(
             store, client, *([partner("1", INFO, -50), partner("1", ANN, -40), partner("2", INFO, -30)][place] for place in order)
         )
 
-        found = {each.id: (each.email, each.first_name) for each in await store.read(list_records(Listing(CONTACT_TYPE, client, 9)))}
-        assert found.pop(made) == (ANN, "Api"), order
-        assert list(found.values()) == [(INFO, None)], order
+        result = {
+            record.id: (record.email, record.first_name) for record in await store.read(list_records(Listing(CONTACT_TYPE, client, 9)))
+        }
+        assert result.pop(created) == (ANN, "Api"), order
+        assert list(result.values()) == [(INFO, None)], order
         assert await differences(store, client) == [], order
 
 
@@ -152,8 +154,8 @@ async def test_address_that_the_api_set_last__keeps_the_objects_of_its_record_to
 
     await receive(store, client, partner("1", "old@x.test", -40))
 
-    [one] = await seen(store, client)
-    assert one[0] == ANN
+    [first] = await snapshots(store, client)
+    assert first[0] == ANN
     assert await differences(store, client) == []
 
 
@@ -163,7 +165,7 @@ async def test_lead_of_a_campaign_tool__unites_no_two_records_whose_objects_diff
 
     await receive(store, client, sent(ANN, -9, **lead), sent(INFO, -8, **lead), channel="email_campaign")
 
-    assert [(each[0], len(each[7])) for each in await seen(store, client)] == [(ANN, 3), (INFO, 2)]
+    assert [(item[0], len(item[7])) for item in await snapshots(store, client)] == [(ANN, 3), (INFO, 2)]
     assert await differences(store, client) == []
 
 
@@ -186,43 +188,44 @@ async def test_companies_whose_accounts_have_other_domains_now__take_their_conta
     for order in orders(store, 5):
         client = await apply_in(store, calls, order)
 
-        companies = {each.id: each.domain for each in await store.read(list_records(Listing(COMPANY_TYPE, client, 9)))}
-        found = sorted(
-            (each.email, companies.get(each.company_id or 0)) for each in await store.read(list_records(Listing(CONTACT_TYPE, client, 9)))
+        companies = {record.id: record.domain for record in await store.read(list_records(Listing(COMPANY_TYPE, client, 9)))}
+        result = sorted(
+            (record.email, companies.get(record.company_id or 0))
+            for record in await store.read(list_records(Listing(CONTACT_TYPE, client, 9)))
         )
-        assert found == [("p1@x.test", "new.test"), ("p2@x.test", "old.test")], order
+        assert result == [("p1@x.test", "new.test"), ("p2@x.test", "old.test")], order
         assert await differences(store, client) == [], order
 
 
-OBJECTS = some.sampled_from([("partner", "1"), ("partner", "2"), ("partner", "3")])
-ADDRESSES = some.sampled_from([ANN, INFO, "bob@x.test"])
-TOLD = some.one_of(
-    some.tuples(OBJECTS, ADDRESSES, some.sampled_from(["Ann", "Bob"])),
-    some.tuples(some.just(("", "")), ADDRESSES, some.sampled_from(["email_sent", "email_replied"])),
+OBJECTS = st.sampled_from([("partner", "1"), ("partner", "2"), ("partner", "3")])
+ADDRESSES = st.sampled_from([ANN, INFO, "bob@x.test"])
+TOLD = st.one_of(
+    st.tuples(OBJECTS, ADDRESSES, st.sampled_from(["Ann", "Bob"])),
+    st.tuples(st.just(("", "")), ADDRESSES, st.sampled_from(["email_sent", "email_replied"])),
 )
 
 
-def decided(told: list[Any]) -> list[Any]:
+def decided(reported: list[Any]) -> list[Any]:
     """Without what campaign tools tell under an address that several objects have had and none has: decision 33 does not hold it."""
-    now = {of: address for of, address, _ in told if of[0]}
-    several = {address for _, address, _ in told if len({of for of, each, _ in told if of[0] and each == address}) > 1}
-    return [each for each in told if each[0][0] or each[1] in now.values() or each[1] not in several]
+    now = {of: address for of, address, _ in reported if of[0]}
+    several = {address for _, address, _ in reported if len({of for of, item, _ in reported if of[0] and item == address}) > 1}
+    return [item for item in reported if item[0][0] or item[1] in now.values() or item[1] not in several]
 
 
 @pytest.mark.slow_on_postgresql
 @settings(max_examples=int(os.environ.get("TOUCHBASE_MODEL_EXAMPLES") or examples(60)), deadline=None, suppress_health_check=[*HealthCheck])
-@given(told=some.lists(TOLD, min_size=3, max_size=7), data=some.data())
-async def test_any_order_of_what_is_told_of_objects__gives_the_same_records(store: Store, told: list[Any], data: some.DataObject) -> None:
+@given(facts=st.lists(TOLD, min_size=3, max_size=7), data=st.data())
+async def test_any_order_of_what_is_told_of_objects__gives_the_same_records(store: Store, facts: list[Any], data: st.DataObject) -> None:
     calls = [
         partner(number, email, at, object_type=kind, fields={"first_name": word}) if number else sent(email, at, word)
-        for at, ((kind, number), email, word) in enumerate(decided(told), start=-50)
+        for at, ((kind, number), email, word) in enumerate(decided(facts), start=-50)
     ]
-    order = data.draw(some.permutations(range(len(calls))))
+    order = data.draw(st.permutations(range(len(calls))))
 
     in_time = await apply_in(store, calls, tuple(range(len(calls))))
-    mixed = await apply_in(store, calls, tuple(order), data.draw(some.booleans()))
+    mixed = await apply_in(store, calls, tuple(order), data.draw(st.booleans()))
 
-    assert await seen(store, mixed) == await seen(store, in_time)
+    assert await snapshots(store, mixed) == await snapshots(store, in_time)
     for client in (in_time, mixed):
         assert await differences(store, client) == []
 
@@ -235,8 +238,8 @@ async def test_objects_that_a_waiting_call_has_merged__are_one_record_though_the
     await keep(store, client, partner("1", INFO, -6), NOON, "crm")
     await work(store, NOON)
 
-    [one] = await seen(store, client)
-    assert (one[0], len(one[7])) == (INFO, 4)
+    [first] = await snapshots(store, client)
+    assert (first[0], len(first[7])) == (INFO, 4)
     assert await differences(store, client) == []
 
 
@@ -251,7 +254,7 @@ async def test_object_that_another_was_merged_into__goes_with_it(store: Store) -
 
     await receive(store, client, *calls, partner("3", None, -5, custom={"phone": "3"}))
 
-    assert [(each[0], each[3]) for each in await seen(store, client)] == [(ANN, []), (INFO, [("phone", "3")])]
+    assert [(item[0], item[3]) for item in await snapshots(store, client)] == [(ANN, []), (INFO, [("phone", "3")])]
     assert await differences(store, client) == []
 
 
@@ -269,7 +272,7 @@ async def test_linkedin_address_of_two_objects__is_of_the_one_that_had_it_first_
     for order in orders(store, 5):
         client = await apply_in(store, UNDER_BOTH, order)
 
-        assert [each[:2] for each in await seen(store, client)] == [(ANN, PROFILE), (INFO, None)], order
+        assert [item[:2] for item in await snapshots(store, client)] == [(ANN, PROFILE), (INFO, None)], order
         assert await differences(store, client) == [], order
 
 
@@ -278,7 +281,7 @@ async def test_event_that_names_only_a_linkedin_address__is_of_the_object_that_h
     for order in itertools.islice(itertools.permutations(range(6)), None, None, 19):
         client = await apply_in(store, calls, order)
 
-        assert [(*each[:2], len(each[7])) for each in await seen(store, client)] == [(ANN, PROFILE, 4), (INFO, None, 2)], order
+        assert [(*item[:2], len(item[7])) for item in await snapshots(store, client)] == [(ANN, PROFILE, 4), (INFO, None, 2)], order
         assert await differences(store, client) == [], order
 
 
@@ -287,7 +290,7 @@ async def test_object_without_the_linkedin_address_of_another__has_the_next_one(
     for order in itertools.islice(itertools.permutations(range(6)), None, None, 19):
         client = await apply_in(store, calls, order)
 
-        assert [each[:2] for each in await seen(store, client)] == [(ANN, PROFILE), (INFO, f"{PROFILE}-2")], order
+        assert [item[:2] for item in await snapshots(store, client)] == [(ANN, PROFILE), (INFO, f"{PROFILE}-2")], order
         assert await differences(store, client) == [], order
 
 
@@ -296,7 +299,7 @@ async def test_object_that_a_merge_makes_one_with_another__leaves_the_record_of_
     for order in itertools.permutations(range(3)):
         client = await apply_in(store, calls, order)
 
-        assert [(each[0], len(each[7])) for each in await seen(store, client)] == [(ANN, 2), (INFO, 1)], order
+        assert [(item[0], len(item[7])) for item in await snapshots(store, client)] == [(ANN, 2), (INFO, 1)], order
         assert await differences(store, client) == [], order
 
 
@@ -306,7 +309,7 @@ async def test_objects_that_come_to_a_former_address_in_one_call__are_two_record
 
     await receive(store, client, [*partner("2", INFO, -5), *partner("1", INFO, -6)])
 
-    assert [(each[0], len(each[7])) for each in await seen(store, client)] == [(ANN, 2), (INFO, 1)]
+    assert [(item[0], len(item[7])) for item in await snapshots(store, client)] == [(ANN, 2), (INFO, 1)]
     assert await differences(store, client) == []
 
 
@@ -315,8 +318,8 @@ async def test_record_that_two_objects_come_to_again__has_the_latest_address(sto
     for order in orders(store, 5):
         client = await apply_in(store, calls, order)
 
-        [one] = await store.read(list_records(Listing(CONTACT_TYPE, client, 9)))
-        record = await store.read(find_record(client, CONTACT_TYPE, one.id))
+        [first] = await store.read(list_records(Listing(CONTACT_TYPE, client, 9)))
+        record = await store.read(find_record(client, CONTACT_TYPE, first.id))
         assert (record.email, record.stamps["email"][1]) == (ANN, NOON - 3 * SECOND), order
 
 
@@ -325,11 +328,14 @@ async def test_custom_field_whose_events_leave_a_record__leaves_it_too(store: St
         store, [partner("1", INFO, -9), partner("2", INFO, -8, custom={"phone": "2"}), partner("1", ANN, -7)], (0, 1, 2)
     )
 
-    found = {
-        one.email: await store.read(find_record(client, CONTACT_TYPE, one.id))
-        for one in await store.read(list_records(Listing(CONTACT_TYPE, client, 9)))
+    result = {
+        record.email: await store.read(find_record(client, CONTACT_TYPE, record.id))
+        for record in await store.read(list_records(Listing(CONTACT_TYPE, client, 9)))
     }
-    assert {email: [each.name for each in whole.custom_fields] for email, whole in found.items()} == {ANN: [], INFO: ["phone"]}
+    assert {email: [custom_field.name for custom_field in full_value.custom_fields] for email, full_value in result.items()} == {
+        ANN: [],
+        INFO: ["phone"],
+    }
 
 
 async def test_object_that_returns_to_an_address__joins_the_record_of_the_api_that_has_it(store: Store) -> None:
@@ -339,6 +345,6 @@ async def test_object_that_returns_to_an_address__joins_the_record_of_the_api_th
         await store.write(create_contact(Creation(Contact(client, 0, NOON - 90 * SECOND, NOON - 90 * SECOND, email=INFO, email_key=INFO))))
         await receive(store, client, *(calls[place] for place in order))
 
-        [one] = await seen(store, client)
-        assert (one[0], len(one[7])) == (INFO, 5), order
+        [first] = await snapshots(store, client)
+        assert (first[0], len(first[7])) == (INFO, 5), order
         assert await differences(store, client) == [], order

@@ -33,8 +33,8 @@ async def call(store: Store, make_client: MakeClient) -> ApiClient:
 
 
 async def came(call: ApiClient, body: dict[str, Any]) -> None:
-    kept = await call("POST", "/public/crm-webhook/default", raw=json.dumps(body).encode())
-    assert kept.status == 200
+    default = await call("POST", "/public/crm-webhook/default", raw=json.dumps(body).encode())
+    assert default.status == 200
     store = call.parts.store
     await InboxWorker(store, ADAPTERS.translate, call.clock, connections=Connections(store, call.clock).of).drain()
 
@@ -48,7 +48,7 @@ async def history(call: ApiClient) -> list[tuple[str, str, bool]]:
 async def test_future_time_without_a_zone__is_replaced_by_the_time_of_receipt(call: ApiClient) -> None:
     await came(call, {**LEAD, "modified": "2026-11-20 15:00:00"})  # 09:30 in India
 
-    assert {each[1:] for each in await history(call)} == {(NOW, True)}
+    assert {item[1:] for item in await history(call)} == {(NOW, True)}
 
 
 @pytest.mark.parametrize("written", ["2026-11-20 09:32:00", "2026-11-20 04:30:00", "2026-11-20T15:00:00+05:30", "2026-11-21T09:00:00Z"])
@@ -65,7 +65,7 @@ async def test_time_without_a_zone__is_read_in_the_zone_of_the_connection(call: 
 
     await came(call, {**LEAD, "modified": "2026-11-20 14:58:00"})
 
-    assert {each[1:] for each in await history(call)} == {("2026-11-20T09:28:00Z", False)}
+    assert {item[1:] for item in await history(call)} == {("2026-11-20T09:28:00Z", False)}
 
 
 async def test_reply_after_a_lead_with_a_future_time__sets_the_status(call: ApiClient) -> None:

@@ -25,7 +25,7 @@ CONTACTS = "/public/v2/contacts"
 HOOK = "/public/crm-webhook/ours"
 
 
-def told(reply: Response) -> tuple[str | None, str | None, str | None]:
+def limit_headers(reply: Response) -> tuple[str | None, str | None, str | None]:
     return tuple(reply.headers.get(name) for name in ("ratelimit-policy", "ratelimit", "retry-after"))  # type: ignore[return-value]
 
 
@@ -42,7 +42,7 @@ async def test_response__has_rate_limit_headers(memory: Store, make_client: Make
     ]
 
     assert [reply.status for reply in replies] == [201, 200, 404, 409, 422, 200]
-    assert [told(reply) for reply in replies] == [
+    assert [limit_headers(reply) for reply in replies] == [
         ('"requests";q=6;w=2', f'"requests";r={left};t={seconds}', None)
         for left, seconds in ((5, 1), (4, 1), (3, 1), (2, 2), (1, 2), (0, 2))
     ]
@@ -58,7 +58,7 @@ async def test_request_rate__refuses_one_more_with_429_and_retry_after(memory: S
     created = await call.post(CONTACTS, {"first_name": "Jane"})
 
     assert (refused.status, created.status) == (429, 429)
-    assert told(refused) == ('"requests";q=6;w=2', '"requests";r=0;t=1', "1")
+    assert limit_headers(refused) == ('"requests";q=6;w=2', '"requests";r=0;t=1', "1")
     assert refused.problem == {
         "type": "about:blank",
         "title": "Too Many Requests",
@@ -71,7 +71,7 @@ async def test_request_rate__refuses_one_more_with_429_and_retry_after(memory: S
 
 
 async def test_response__without_limits_has_no_rate_limit_headers(sqlite_call: ApiClient) -> None:
-    assert told(await sqlite_call.post(CONTACTS, {"first_name": "Jane"})) == (None, None, None)
+    assert limit_headers(await sqlite_call.post(CONTACTS, {"first_name": "Jane"})) == (None, None, None)
 
 
 async def test_row_rate__counts_custom_fields_and_stores_nothing_beyond(memory: Store, make_client: MakeClient) -> None:
@@ -84,7 +84,7 @@ async def test_row_rate__counts_custom_fields_and_stores_nothing_beyond(memory: 
     change = await call.patch(f"{CONTACTS}/1", {"contact_custom_fields_input": fields})
 
     assert [first.status, refused.status, small.status, change.status] == [201, 429, 201, 429]
-    assert told(refused) == ('"rows";q=4;qu="rows";w=2', '"rows";r=0;t=1', "1")
+    assert limit_headers(refused) == ('"rows";q=4;qu="rows";w=2', '"rows";r=0;t=1', "1")
     assert "too many rows to store" in refused.problem["detail"]
     assert len((await call.get(CONTACTS)).json()["data"]) == 1
 
@@ -95,7 +95,7 @@ async def test_byte_rate__counts_the_bytes_of_bodies(memory: Store, make_client:
     replies = [await call.post(CONTACTS, {"first_name": "x" * 150}) for _ in range(2)]
 
     assert [reply.status for reply in replies] == [201, 429]
-    assert told(replies[1])[0] == '"bytes";q=200;qu="content-bytes";w=2'
+    assert limit_headers(replies[1])[0] == '"bytes";q=200;qu="content-bytes";w=2'
 
 
 async def test_byte_rate__counts_bodies_of_every_kind_of_request_after_decompression(memory: Store, make_client: MakeClient) -> None:
@@ -106,7 +106,7 @@ async def test_byte_rate__counts_bodies_of_every_kind_of_request_after_decompres
     refused = await call("POST", "/public/v2/suppressions", raw=gzip.compress(entries), content_encoding="gzip")
 
     assert (first.status, refused.status) == (201, 429)
-    assert told(refused)[0] == '"bytes";q=1000;qu="content-bytes";w=1'
+    assert limit_headers(refused)[0] == '"bytes";q=1000;qu="content-bytes";w=1'
 
 
 async def test_byte_rate__counts_uploaded_files(memory: Store, make_client: MakeClient) -> None:
@@ -120,7 +120,7 @@ async def test_byte_rate__counts_uploaded_files(memory: Store, make_client: Make
     without = await call.in_pieces("POST", uploads, [file[:200], file[200:]])
     after = await call.post(CONTACTS, {"first_name": "Ann"})
 
-    assert [each.status for each in (with_length, refused, without, after)] == [201, 429, 201, 429]
+    assert [item.status for item in (with_length, refused, without, after)] == [201, 429, 201, 429]
 
 
 async def test_client_limits__override_the_rates_for_that_client(memory: Store, make_client: MakeClient) -> None:
@@ -153,13 +153,13 @@ async def test_key_request_rate__covers_records_and_administration(memory: Store
     call = make_client(memory, auth="api-key", limiter=RateLimiter(Rates(key_requests=2, burst_seconds=1)))
 
     replies = [await call.get(target, x_api_key=keys["one"]) for target in (CONTACTS, "/admin/v1/clients", "/admin/v1/clients", CONTACTS)]
-    other = await call.get("/admin/v1/clients", x_api_key=keys["two"])
+    other_clients = await call.get("/admin/v1/clients", x_api_key=keys["two"])
 
     assert [reply.status for reply in replies] == [200, 200, 429, 429]
-    assert told(replies[1]) == ('"key-requests";q=2;w=1', '"key-requests";r=0;t=1', None)
-    assert told(replies[2]) == ('"key-requests";q=2;w=1', '"key-requests";r=0;t=1', "1")
+    assert limit_headers(replies[1]) == ('"key-requests";q=2;w=1', '"key-requests";r=0;t=1', None)
+    assert limit_headers(replies[2]) == ('"key-requests";q=2;w=1', '"key-requests";r=0;t=1', "1")
     assert replies[2].problem["detail"].startswith("too many requests with this key: at most 2 a second")
-    assert other.status == 200
+    assert other_clients.status == 200
 
 
 async def test_client_limits__are_not_changed_by_a_key_of_that_client(memory: Store, make_client: MakeClient, keys: dict[str, str]) -> None:
@@ -184,7 +184,7 @@ async def test_client_limits__are_not_changed_by_a_key_of_that_client(memory: St
 async def test_key_throttle__stops_lookups_from_an_address_but_passes_cached_keys(
     memory: Store, make_client: MakeClient, keys: dict[str, str]
 ) -> None:
-    asked: list[str] = []
+    requested: list[str] = []
 
     class Watched:
         """A store that notes which keys it is asked for."""
@@ -194,7 +194,7 @@ async def test_key_throttle__stops_lookups_from_an_address_but_passes_cached_key
 
         async def read(self, query: Any) -> Any:
             if isinstance(query, find_key):
-                asked.append(query.key_id)
+                requested.append(query.key_id)
             return await memory.read(query)
 
     call = make_client(Watched(), auth="api-key", failed_keys=KeyThrottle(3))
@@ -206,12 +206,12 @@ async def test_key_throttle__stops_lookups_from_an_address_but_passes_cached_key
     assert (await get(keys["one"], "192.0.2.1")).status == 200
     guesses = [await get(make_key().text, "192.0.2.1") for _ in range(5)]
     nonsense = await get("nonsense", "192.0.2.1")
-    looked_up = len(asked)
+    looked_up = len(requested)
 
     assert [reply.status for reply in guesses] == [401, 401, 401, 429, 429]
     assert nonsense.status == 429
     assert looked_up == 1 + 3
-    assert told(guesses[4]) == ('"failed-keys";q=3;w=60', '"failed-keys";r=0;t=20', "20")
+    assert limit_headers(guesses[4]) == ('"failed-keys";q=3;w=60', '"failed-keys";r=0;t=20', "20")
     assert "too many keys from this address have failed" in guesses[4].problem["detail"]
     # A known key passes, also once it has to be looked up again; another address may try.
     call.clock.move(2)
@@ -233,7 +233,7 @@ async def test_webhook_rate__refuses_more_with_503_and_never_429(memory: Store, 
     assert [reply.status for reply in replies] == [200] * 100 + [503] * 20
     assert {reply.headers["retry-after"] for reply in replies[100:]} == {"1"}
     assert replies[-1].problem["code"] == "overloaded"
-    assert told(replies[0]) == (None, None, None)
+    assert limit_headers(replies[0]) == (None, None, None)
     assert len(await memory.read(list_deliveries(200))) == 100
     # What the tool sends again is kept, and another client notices nothing.
     assert (await call("POST", "/public/crm-webhook/theirs", raw=b"1")).status == 200
@@ -245,11 +245,11 @@ async def test_webhook_byte_rate__refuses_more_with_503(memory: Store, make_clie
     call = make_client(memory, limiter=RateLimiter(Rates(webhook_bytes=1000, burst_seconds=1)))
 
     replies = [await call("POST", HOOK, raw=b"%d" % number + b"x" * 399) for number in range(4)]
-    other = await call("POST", "/public/crm-webhook/theirs", raw=b"x" * 900)
+    theirs = await call("POST", "/public/crm-webhook/theirs", raw=b"x" * 900)
     call.clock.move(1)
 
     assert [reply.status for reply in replies] == [200, 200, 503, 503]
-    assert (replies[2].problem["code"], replies[2].headers["retry-after"], other.status) == ("overloaded", "1", 200)
+    assert (replies[2].problem["code"], replies[2].headers["retry-after"], theirs.status) == ("overloaded", "1", 200)
     assert len(await memory.read(list_deliveries(200))) == 3
     assert (await call("POST", HOOK, raw=b"x" * 400)).status == 200
 
@@ -322,7 +322,7 @@ async def test_requests_in_progress__of_one_client_leave_capacity_for_others(mem
         slow = [asyncio.ensure_future(call.with_receive(scope_of("POST", HOOK, {}), body_that_waits)) for _ in range(10)]
         await asyncio.wait(slow, return_when=asyncio.FIRST_COMPLETED)
         refused = [task.result() for task in slow if task.done()]
-        other = await call("POST", "/public/crm-webhook/theirs", raw=b"1")
+        theirs = await call("POST", "/public/crm-webhook/theirs", raw=b"1")
         api = await call.get(CONTACTS)
         gate.set()
         in_the_end = await asyncio.gather(*slow)
@@ -330,7 +330,7 @@ async def test_requests_in_progress__of_one_client_leave_capacity_for_others(mem
 
     assert {reply.status for reply in refused} == {503}
     assert "too many requests in progress" in refused[0].problem["detail"]
-    assert (other.status, api.status, again.status) == (200, 200, 200)
+    assert (theirs.status, api.status, again.status) == (200, 200, 200)
     assert sorted(reply.status for reply in in_the_end) == [200] * 6 + [503] * 4
 
 
@@ -359,7 +359,7 @@ async def test_requests_in_progress__are_released_after_any_outcome(memory: Stor
 async def test_rate_limit_headers__are_structured_fields(memory: Store, make_client: MakeClient) -> None:
     call = make_client(memory, limiter=RateLimiter(Rates(requests=50_000)))
 
-    policy, left, _ = told(await call.get(CONTACTS))
+    policy, left, _ = limit_headers(await call.get(CONTACTS))
 
     assert re.fullmatch(r'"requests";q=500000;w=10', str(policy))
     assert re.fullmatch(r'"requests";r=499999;t=1', str(left))
@@ -384,4 +384,4 @@ async def test_request_rate__counts_a_request_with_an_idempotency_key_once(memor
     response = await call.post(CONTACTS, {"email": "first@example.com"}, idempotency_key="one")
     listed = await call.get(CONTACTS)
 
-    assert [told(reply)[1] for reply in (response, listed)] == ['"requests";r=5;t=1', '"requests";r=4;t=1']
+    assert [limit_headers(reply)[1] for reply in (response, listed)] == ['"requests";r=5;t=1', '"requests";r=4;t=1']

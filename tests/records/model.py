@@ -83,7 +83,7 @@ class Record:
         for name in KEYS[self.kind]:
             key = (name, normal(name, sets.get(name)) or "")
             if key in self.further and by_key:
-                sets = {other: value for other, value in sets.items() if other != name}
+                sets = {other_key: value for other_key, value in sets.items() if other_key != name}
             elif key in self.further:  # it is the first one now, and the former first one a further one
                 del self.further[key]
                 self.further |= {old: value for old, value in first.items() if old[0] == name}
@@ -122,7 +122,7 @@ class Suppression:
     """What is known about one address or domain: the reason of a request, and of events with their times."""
 
     kind: str
-    asked: str | None = None
+    reason_asked: str | None = None
     asked_at: int = 0
     events: list[tuple[int, str]] = field(default_factory=list)
     copies: list[tuple[int, int, str]] = field(default_factory=list)
@@ -132,8 +132,8 @@ class Suppression:
     @property
     def live(self) -> list[tuple[int, str]]:
         """Times and reasons that count."""
-        found = [*self.events, *((at, reason) for _, at, reason in self.copies)]
-        return [each for each in found if each[0] > self.removed] + ([(self.asked_at, self.asked)] if self.asked else [])
+        results = [*self.events, *((at, reason) for _, at, reason in self.copies)]
+        return [item for item in results if item[0] > self.removed] + ([(self.asked_at, self.reason_asked)] if self.reason_asked else [])
 
     @property
     def reason(self) -> str | None:
@@ -166,12 +166,12 @@ class Model:
 
     def live(self, kind: str) -> list[Record]:
         """The records in lists, in the order of creation."""
-        return sorted((each for each in self.records[kind].values() if each.live), key=lambda each: each.id)
+        return sorted((record for record in self.records[kind].values() if record.live), key=lambda record: record.id)
 
     def deleted(self, kind: str) -> list[Record]:
         """The records in the bin, the last deleted first."""
-        found = [each for each in self.records[kind].values() if each.deleted_at is not None]
-        return sorted(found, key=lambda each: (each.deleted_at or 0, each.id), reverse=True)
+        records = [record for record in self.records[kind].values() if record.deleted_at is not None]
+        return sorted(records, key=lambda record: (record.deleted_at or 0, record.id), reverse=True)
 
     def values(self, record: Record) -> Values:
         """The values of a record, `company_id` of a company that is there."""
@@ -219,15 +219,15 @@ class Model:
 
     def owners(self, kind: str, sets: Values, but: Record | None = None) -> dict[str, Record]:
         """The records in lists that have one of these addresses."""
-        found = {}
+        result = {}
         for name in KEYS[kind]:
             if (wanted := normal(name, sets.get(name))) is not None:
                 for record in self.live(kind):
                     if record is not but and (name, wanted) in record.keys:
-                        found[name] = record
+                        result[name] = record
         for key in keys_of(sets.get("emails", [])):
-            found |= {" ".join(key): record for record in self.live(kind) if record is not but and key in record.keys}
-        return found
+            result |= {" ".join(key): record for record in self.live(kind) if record is not but and key in record.keys}
+        return result
 
     def settle(self) -> None:
         """Note what has changed, and who has which address."""
@@ -260,9 +260,9 @@ class Model:
             inner = "status" if name == STATUS[kind] else name
             if name in custom_names:
                 clears = clears or value is None
-                names = [each["field_name"].strip() for each in value or ()]
+                names = [item["field_name"].strip() for item in value or ()]
                 faults += [Refused(422, "invalid")] * (len(set(names)) < len(names))
-                sets |= {f"cf.{each['field_name'].strip()}": each["field_value"] and each["field_value"].strip() for each in value or ()}
+                sets |= {f"cf.{item['field_name'].strip()}": item["field_value"] and item["field_value"].strip() for item in value or ()}
             elif name == "company_id" and isinstance(value, str) and value.strip():
                 company = self.owners("companies", {"domain": value}).get("domain")
                 faults += [Refused(404, "not_found")] * (company is None)
@@ -307,7 +307,7 @@ class Model:
         if any(fault is not NO_COMPANY for fault in faults) or (faults and not (owners and on_duplicate == "return")):
             return faults + conflicts(owners.values())
         if owners and on_duplicate == "update":
-            if (record := self.one(kind, owners.values())) is None or self.is_another(record, sets):
+            if (record := self.joined_record(kind, owners.values())) is None or self.is_another(record, sets):
                 return conflicts(owners.values())
             owners = {"email": record}
         elif (owners and on_duplicate == "return" and self.is_another(next(iter(owners.values())), sets)) or (
@@ -319,7 +319,7 @@ class Model:
             self.erased = [person for person in self.erased if not person & named]
         for record in owners.values():
             if on_duplicate == "update":
-                record.entries.append(self.entry("create", self.found(record, sets)))
+                record.entries.append(self.entry("create", self.write_by_key(record, sets)))
             return Done(200, record)
         return Done(201, self.add(kind, self.entry("create", sets)))
 
@@ -354,19 +354,19 @@ class Model:
             faults.append(Refused(409, "person_erased"))
         owners = self.owners(kind, sets)
         record = owners.get(match)
-        others = [each for each in owners.values() if each is not record]
+        others = [owner for owner in owners.values() if owner is not record]
         if faults:
             return faults + conflicts(others)
         if record is None and others and not any(name == match for name, _ in first_keys(kind, others[0].entries)):
             record = others[0]  # it has no key of this kind yet
-        elif others and (record is None or (record := self.one(kind, owners.values())) is None):
+        elif others and (record is None or (record := self.joined_record(kind, owners.values())) is None):
             return conflicts(others)
         if record is not None and self.is_another(record, sets):
             return conflicts([record])
         if record is None:
             return Done(201, self.add(kind, self.entry("create", {name: value for name, value in sets.items() if value is not None})))
         unsets = clears or None in sets.values()
-        sets = self.found(record, sets)
+        sets = self.write_by_key(record, sets)
         record.entries.append(self.entry("write" if record.by_request or unsets else "create", sets, clears=clears))
         return Done(200, record)
 
@@ -388,23 +388,23 @@ class Model:
 
     # Two contacts that one write names.
 
-    def found(self, record: Record, sets: Values) -> Values:
+    def write_by_key(self, record: Record, sets: Values) -> Values:
         """What a write sets on a record that it found by a key. Whether a merged record takes another spelling of its first key is open."""
         first = first_keys(record.kind, record.entries)
         spelled = {name: text for (name, key), text in first.items() if normal(name, sets.get(name)) == key}
         self.open |= record.has_merged and any(sets[name] != text for name, text in spelled.items())
         return record.takes(sets, by_key=True)
 
-    def one(self, kind: str, records: Iterable[Record]) -> Record | None:
+    def joined_record(self, kind: str, records: Iterable[Record]) -> Record | None:
         """The record that has all keys of a write, after a merge if they are of several contacts; None if they may not be one person."""
-        found = list({each.id: each for each in records}.values())
-        having = [each for each in found if any(name == "email" for name, _ in each.keys)]
-        if len(found) == 1:
-            return found[0]
+        result = list({record.id: record for record in records}.values())
+        having = [item for item in result if any(name == "email" for name, _ in item.keys)]
+        if len(result) == 1:
+            return result[0]
         if kind == "companies" or len(having) > 1:
             return None
-        survivor = next(iter(having), found[0])
-        return self.join(survivor, [each for each in found if each is not survivor])
+        survivor = next(iter(having), result[0])
+        return self.join(survivor, [item for item in result if item is not survivor])
 
     def is_another(self, record: Record, sets: Values) -> bool:
         """Whether a write is about another person than the contact with its profile: one that never had the addresses."""
@@ -420,9 +420,9 @@ class Model:
 
 def keys_of(emails: Iterable[str]) -> dict[Key, str]:
     """Addresses by their normal form."""
-    return {("email", normal("email", each) or ""): each for each in emails}
+    return {("email", normal("email", email) or ""): email for email in emails}
 
 
 def conflicts(records: Iterable[Record]) -> list[Refused]:
     """The refusals for addresses that these records have."""
-    return [Refused(409, "duplicate", each.id) for each in records]
+    return [Refused(409, "duplicate", record.id) for record in records]

@@ -20,8 +20,8 @@ def sometimes_odd(bodies: st.SearchStrategy[Values], **odd: st.SearchStrategy[An
 
 
 def custom(*values: object) -> st.SearchStrategy[list[Values]]:
-    one = st.fixed_dictionaries({"field_name": st.sampled_from(["Seats", "Team"]), "field_value": st.sampled_from(values)})
-    return st.lists(one, max_size=2, unique_by=lambda each: each["field_name"])
+    fixed_dictionaries = st.fixed_dictionaries({"field_name": st.sampled_from(["Seats", "Team"]), "field_value": st.sampled_from(values)})
+    return st.lists(fixed_dictionaries, max_size=2, unique_by=lambda fixed_dictionary: fixed_dictionary["field_name"])
 
 
 EMAILS = ["a@x.example", "A@X.example", "b@x.example", "c@y.example", " B@x.example "]

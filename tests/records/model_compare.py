@@ -24,14 +24,14 @@ class World:
     def __init__(self, url: str) -> None:
         self.runner = asyncio.Runner()
         self.store = self.runner.run(open_store(url, encryption_keys=ENCRYPTION_KEYS))
-        self.made = 0
+        self.created = 0
 
     def two(self) -> list[House]:
         """Two new clients of one application."""
-        self.made += 1
+        self.created += 1
         clock = Clock()
         call = ApiClient(Dependencies(store=self.store, clock=clock, version="1"), clock)
-        return [self.runner.run(House.of(call, f"program-{self.made}-{n}")) for n in range(2)]
+        return [self.runner.run(House.of(call, f"program-{self.created}-{n}")) for n in range(2)]
 
     def close(self) -> None:
         self.runner.run(self.store.close())
@@ -52,13 +52,13 @@ def flat(body: Values) -> Values:
 
 def same(model: WholeModel, record: Record, body: Values, *, loose: bool = False) -> None:
     """Compare a record of a response with the model."""
-    found = plain(body)
-    updated, found["status_changed_at"] = whole(found.pop("updated_time")), whole(found["status_changed_at"])
+    result = plain(body)
+    updated, result["status_changed_at"] = to_second(result.pop("updated_time")), to_second(result["status_changed_at"])
     expected = plain(model.shown(record))
     if loose:
-        for each in (found, expected):
-            each.pop("status_changed_at")
-    assert found == expected, different(found, expected)
+        for item in (result, expected):
+            item.pop("status_changed_at")
+    assert result == expected, different(result, expected)
     if record.updated is None:
         record.updated = int((datetime.fromisoformat(updated or "") - NOON).total_seconds())
     assert loose or updated == text(record.updated), f"updated {updated}, not {text(record.updated)}"
@@ -66,22 +66,23 @@ def same(model: WholeModel, record: Record, body: Values, *, loose: bool = False
 
 def plain(body: Values) -> Values:
     """Return a body with all addresses in lower case: which spelling of a further one is shown, the documentation does not say."""
-    return body | ({"emails": [each.lower() for each in body["emails"]]} if body.get("emails") else {})
+    return body | ({"emails": [email.lower() for email in body["emails"]]} if body.get("emails") else {})
 
 
-def whole(time: str | None) -> str | None:
+def to_second(time: str | None) -> str | None:
     """A time without the microseconds by which the writes of one batch to a record are apart."""
     return time and re.sub(r"\.\d+", "", time)
 
 
-def different(found: Values, expected: Values) -> Values:
+def different(values: Values, expected: Values) -> Values:
     """The members that differ: what the service says, and the model."""
-    return {name: (found.get(name), expected.get(name)) for name in found | expected if found.get(name) != expected.get(name)}
+    return {name: (values.get(name), expected.get(name)) for name in values | expected if values.get(name) != expected.get(name)}
 
 
 def refused(status: int, problem: Values, answers: list[Refused]) -> None:
     """Check that a refusal is one of those that are right; a record made in the same batch has no id yet in the model."""
-    found = (status, problem.get("code"), problem.get("existing_id"))
+    result = (status, problem.get("code"), problem.get("existing_id"))
     assert any(
-        found[:2] == (each.status, each.code) and (each.existing in (None, found[2]) or (each.existing or 0) < 0) for each in answers
+        result[:2] == (answer.status, answer.code) and (answer.existing in (None, result[2]) or (answer.existing or 0) < 0)
+        for answer in answers
     ), (status, problem, answers)

@@ -49,7 +49,7 @@ class Entry:
 
 def fold(entries: list[Entry], until: int | None = None) -> Values:
     """The values that these entries make, custom fields as `cf.NAME`; a value that is not set is not there."""
-    history = sorted((each for each in entries if until is None or each.at <= until), key=lambda each: each.place)
+    history = sorted((item for item in entries if until is None or item.at <= until), key=lambda item: item.place)
     values: Values = {}
     decided: set[str] = set()
     for entry in history:
@@ -95,7 +95,7 @@ def walk(history: list[Entry]) -> tuple[str | None, str | None, int | None]:
                 continue
             wanted: str | None = entry.sets["status"]
         else:
-            wanted = asked(entry.what, status, cause)
+            wanted = requested_status(entry.what, status, cause)
             if wanted is None:
                 continue
         if wanted == status:
@@ -108,7 +108,7 @@ def walk(history: list[Entry]) -> tuple[str | None, str | None, int | None]:
     return status, previous, changed
 
 
-def asked(event: str, status: str | None, cause: str) -> str | None:
+def requested_status(event: str, status: str | None, cause: str) -> str | None:
     """The status that an event asks for, or None where it sets none."""
     word = (status or "").lower()
     stopped = cause == "email_unsubscribed"
@@ -126,15 +126,15 @@ def asked(event: str, status: str | None, cause: str) -> str | None:
 
 def changes(entries: list[Entry], name: str) -> list[tuple[Any, int]]:
     """The values that a field had, each with the time since when, oldest first."""
-    found: list[tuple[Any, int]] = []
-    history = sorted(entries, key=lambda each: each.place)
+    results: list[tuple[Any, int]] = []
+    history = sorted(entries, key=lambda item: item.place)
     value = None
     for count, entry in enumerate(history, 1):
         now = fold(history[:count]).get(name)
         if now != value:
-            found.append((now, entry.at))
+            results.append((now, entry.at))
             value = now
-    return found
+    return results
 
 
 def normal(name: str, value: str | None) -> str | None:
@@ -148,5 +148,5 @@ def normal(name: str, value: str | None) -> str | None:
     if name == "domain":
         return text.removeprefix("www.").partition("/")[0]
     text = text.partition("?")[0].rstrip("/")
-    host, _, rest = text.partition("/")
-    return f"linkedin.com/{rest}" if host.endswith("linkedin.com") else text
+    host, _, remaining = text.partition("/")
+    return f"linkedin.com/{remaining}" if host.endswith("linkedin.com") else text

@@ -50,11 +50,11 @@ def step(**drawn: st.SearchStrategy[Any]) -> Callable[[Callable[..., None]], Any
 
     def decorate(method: Callable[..., None]) -> Any:
         @wraps(method)
-        def checked(self: Records, **given: Any) -> None:
+        def checked(self: Records, **value: Any) -> None:
             self.sound = False
-            method(self, **given)
+            method(self, **value)
             self.steps += 1
-            self.check(None if self.steps % self.every == 0 else given.get("who"))
+            self.check(None if self.steps % self.every == 0 else value.get("who"))
             self.sound = True
 
         return rule(**drawn)(checked)
@@ -95,7 +95,7 @@ class Records(RuleBasedStateMachine):
 
     def pick(self, model: WholeModel, kind: str, index: int) -> int:
         """The id of a record: of those in lists first, then others, or of none."""
-        ids = [each.id for each in model.live(kind)]
+        ids = [item.id for item in model.live(kind)]
         ids += [number for number in sorted(model.records[kind]) if number not in ids]
         return ids[index % len(ids)] if ids else NOT_THERE
 
@@ -109,7 +109,7 @@ class Records(RuleBasedStateMachine):
         """Note the numbers of the merges that writes made."""
         if model.joins:
             log = self.send(house, "GET", "/public/v2/events?types=contact.merged&limit=200").json()["data"]
-            model.joined([each["data"]["merge_id"] for each in log][-len(model.joins) :])
+            model.joined([item["data"]["merge_id"] for item in log][-len(model.joins) :])
 
     def written(self, model: WholeModel, kind: str, reply: Response, answer: Answer, method: str = "") -> None:
         """Compare the response of one write with its prediction."""
@@ -198,9 +198,9 @@ class Records(RuleBasedStateMachine):
         answer = self.predicted(trial, write)
         if isinstance(answer, list):
             return refused(reply.status, reply.json(), answer)
-        found = reply.json()
-        assert (reply.status, found["status"]) == (200, answer.status)
-        assert found["id"] == (answer.record.id if answer.status == 200 else None)
+        result = reply.json()
+        assert (reply.status, result["status"]) == (200, answer.status)
+        assert result["id"] == (answer.record.id if answer.status == 200 else None)
         record = model.records[write[1]].get(answer.record.id)
         before = plain(flat(model.shown(record))) if record else {}
         after = plain(flat(trial.shown(answer.record)))
@@ -208,7 +208,7 @@ class Records(RuleBasedStateMachine):
         unset = {name for name in before if name not in after and name != "id"}
         changed = {name for name, value in after.items() if (before.get(name) or None) != (value or None)} | unset
         changed |= {name for name in after if name.startswith("cf.") and name not in before}
-        said = {each["field"]: each["value"] or None for each in found["changed"]}
+        said = {item["field"]: item["value"] or None for item in result["changed"]}
         if plain(said).get("emails") == before.get("emails"):  # only another spelling of the first one
             said.pop("emails", None)
         assert plain(said) == {name: after.get(name) or None for name in changed}, different(said, after)
@@ -217,7 +217,7 @@ class Records(RuleBasedStateMachine):
     @step(who=WHO, kind=KIND, atomic=st.booleans(), writes=st.lists(WRITES, min_size=2, max_size=9))
     def batch(self, who: int, kind: str, atomic: bool, writes: list[Write]) -> None:
         house, model = self.begin(who)
-        writes = [each for each in writes if each[1] == kind]
+        writes = [item for item in writes if item[1] == kind]
         if not writes:
             return
         commands = []
@@ -238,7 +238,7 @@ class Records(RuleBasedStateMachine):
         if trial.open:
             return
         reply = self.send(house, "POST", f"/public/v2/{kind}/batch", {"commands": commands, "atomic": atomic})
-        if atomic and any(isinstance(each, list) for each in answers):
+        if atomic and any(isinstance(item, list) for item in answers):
             assert (reply.status, reply.json()["code"]) == (422, "batch_failed"), reply.body
             return
         self.models[who] = model = trial
@@ -250,7 +250,7 @@ class Records(RuleBasedStateMachine):
                 assert result["status"] == answer.status, (result, answer)
                 model.number(answer.record, result["id"])
                 assert result["id"] == answer.record.id
-        assert reply.json()["failed"] == sum(isinstance(each, list) for each in answers)
+        assert reply.json()["failed"] == sum(isinstance(item, list) for item in answers)
         model.settle()
         self.note_joins(house, model)
 
@@ -263,16 +263,16 @@ class Records(RuleBasedStateMachine):
     def bulk(self, who: int, word: str, body: Values, most: int) -> None:
         house, model = self.begin(who)
         reply = self.send(house, "PATCH", f"/public/v2/contacts?contact_status={word}", body, prefer=f"max-affected={most}")
-        hit = [each for each in model.live("contacts") if model.values(each).get("status") == word]
+        hit = [item for item in model.live("contacts") if model.values(item).get("status") == word]
         if not body:
             assert reply.status == 422
         elif len(hit) > most:
             assert (reply.status, reply.json()["code"], reply.json()["affected"]) == (409, "too_many_affected", len(hit))
         else:
-            before = [model.shown(each) for each in hit]
-            for each in hit:
-                assert isinstance(model.patch("contacts", each.id, body), Done)
-            changed = sum(model.shown(each) != was for each, was in zip(hit, before, strict=True))
+            before = [model.shown(item) for item in hit]
+            for entry in hit:
+                assert isinstance(model.patch("contacts", entry.id, body), Done)
+            changed = sum(model.shown(item) != was for item, was in zip(hit, before, strict=True))
             assert reply.json() == {"matched": len(hit), "changed": changed, "failed": 0, "failures": []}
         model.settle()
 
@@ -284,10 +284,10 @@ class Records(RuleBasedStateMachine):
 
         async def both() -> list[Response]:
             path = "/public/v2/contacts?structure=FLAT"
-            return await asyncio.gather(*(house.request("POST", path, each) for house, each in zip(self.houses, bodies, strict=True)))
+            return await asyncio.gather(*(house.request("POST", path, item) for house, item in zip(self.houses, bodies, strict=True)))
 
-        for model, reply, each in zip(self.models, self.ready.run(both()), bodies, strict=True):
-            self.written(model, "contacts", reply, model.create("contacts", each))
+        for model, reply, entry in zip(self.models, self.ready.run(both()), bodies, strict=True):
+            self.written(model, "contacts", reply, model.create("contacts", entry))
 
     @step(who=WHO, kind=KIND, body=PERSON, firm=FIRM)
     def create_with_key(self, who: int, kind: str, body: Values, firm: Values) -> None:
@@ -313,23 +313,23 @@ class Records(RuleBasedStateMachine):
         """Lists are complete and in order, the bin too; for both clients also the consistency check finds nothing."""
         for who, (house, model) in enumerate(zip(self.houses, self.models, strict=True)):
             for kind in ("contacts", "companies") if only in (None, who) else ():
-                found: list[Values] = []
+                values: list[Values] = []
                 cursor: str | None = ""
                 while cursor is not None:
                     page = self.send(house, "GET", f"/public/v2/{kind}?structure=FLAT&limit=4&cursor={quote(cursor)}").json()
-                    found += page["data"]
+                    values += page["data"]
                     cursor = page["next_cursor"]
                 live = model.live(kind)
-                assert sorted(each["id"] for each in found) == [each.id for each in live]
+                assert sorted(item["id"] for item in values) == [item.id for item in live]
                 # A merge, and the first request on a contact that webhooks made, may move a record.
-                ids = [each.id for each in live if not each.has_merged and not each.entries[0].tool]
-                assert [each["id"] for each in found if each["id"] in ids] == ids
-                found.sort(key=itemgetter("id"))
-                for record, body in zip(live, found, strict=True):
+                ids = [item.id for item in live if not item.has_merged and not item.entries[0].tool]
+                assert [item["id"] for item in values if item["id"] in ids] == ids
+                values.sort(key=itemgetter("id"))
+                for record, body in zip(live, values, strict=True):
                     same(model, record, body)
                 gone = self.send(house, "GET", f"/public/v2/{kind}/deleted?limit=200").json()["data"]
-                deleted = [(each.id, text(each.deleted_at)) for each in model.deleted(kind)]
-                assert [(each["id"], each["deleted_at"]) for each in gone] == deleted
+                deleted = [(item.id, text(item.deleted_at)) for item in model.deleted(kind)]
+                assert [(item["id"], item["deleted_at"]) for item in gone] == deleted
             if only is None:
                 assert self.ready.run(house.differences()) == []
 

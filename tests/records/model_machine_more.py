@@ -7,7 +7,7 @@ from urllib.parse import quote
 
 from hypothesis import strategies as st
 from tests.records.model_bodies import DRY, EMAILS, KIND, PICK, WHO, optional
-from tests.records.model_compare import plain, refused, same, say, whole
+from tests.records.model_compare import plain, refused, same, say, to_second
 from tests.records.model_fold import Values
 from tests.records.model_machine import NOT_THERE, STEP, Records, step
 
@@ -27,8 +27,8 @@ class RecordsAndWebhooks(Records):
         model.settle()
         if isinstance(answer, list):
             return refused(reply.status, reply.json(), answer)
-        found = {**reply.json(), "status_changed_at": whole(reply.json()["status_changed_at"])}
-        assert plain(found) | {"updated_time": 0} == plain(before) | {"updated_time": 0}
+        result = {**reply.json(), "status_changed_at": to_second(reply.json()["status_changed_at"])}
+        assert plain(result) | {"updated_time": 0} == plain(before) | {"updated_time": 0}
         return None
 
     @step(who=WHO, kind=KIND, index=PICK)
@@ -49,13 +49,13 @@ class RecordsAndWebhooks(Records):
     )
     def merge(self, who: int, kind: str, index: int, others: list[int], policy: str, dry: bool) -> None:
         house, model = self.begin(who)
-        number, rest = self.pick(model, kind, index), [self.pick(model, kind, index + each) for each in others]
-        if model.same_times(kind, [number, *rest]):
+        number, remaining = self.pick(model, kind, index), [self.pick(model, kind, index + item) for item in others]
+        if model.same_times(kind, [number, *remaining]):
             return None
-        body = {"with": rest, "survivorship": policy, "dry_run": dry}
+        body = {"with": remaining, "survivorship": policy, "dry_run": dry}
         reply = self.send(house, "POST", f"/public/v2/{kind}/{number}/merge?structure=FLAT", body)
         trial = copy.deepcopy(model) if dry else model
-        answer = trial.merge(kind, number, rest, policy)
+        answer = trial.merge(kind, number, remaining, policy)
         if isinstance(answer, list):
             return refused(reply.status, reply.json(), answer)
         assert reply.status == 200, reply.body
@@ -68,9 +68,9 @@ class RecordsAndWebhooks(Records):
     @step(who=WHO, index=PICK)
     def undo(self, who: int, index: int) -> None:
         house, model = self.begin(who)
-        known = sorted(model.merges)
-        kind, merge_id = known[index % len(known)] if known else ("contacts", NOT_THERE)
-        number = model.merges[kind, merge_id].survivor if known else self.pick(model, kind, index)
+        merges = sorted(model.merges)
+        kind, merge_id = merges[index % len(merges)] if merges else ("contacts", NOT_THERE)
+        number = model.merges[kind, merge_id].survivor if merges else self.pick(model, kind, index)
         if model.undo_is_open(kind, merge_id):
             return None
         reply = self.send(house, "POST", f"/public/v2/{kind}/{number}/merge/{merge_id}/undo?structure=FLAT")
@@ -102,9 +102,9 @@ class RecordsAndWebhooks(Records):
         body = {"event": event, "email": email, "at": at, **carries, **({"kind": "hard"} if event == "email_bounced" else {})}
         say(f"{who} webhook {body}, now {model.now}")
         self.ready.run(house.hook("camp", body))
-        made = model.webhook(event, email, at, carries)
-        if made is not None:
+        new_webhook = model.webhook(event, email, at, carries)
+        if new_webhook is not None:
             listed = self.ready.run(house.listed(query=f"email={quote(email)}"))
             assert len(listed) == 1, listed
-            model.number(made, listed[0]["id"])
+            model.number(new_webhook, listed[0]["id"])
         model.settle()

@@ -24,9 +24,9 @@ LEAVES = st.sampled_from(CONDITIONS)
 TREES = st.recursive(
     LEAVES,
     lambda inner: st.one_of(
-        st.builds(lambda found: {"all": found}, st.lists(inner, min_size=1, max_size=2)),
-        st.builds(lambda found: {"any": found}, st.lists(inner, min_size=1, max_size=2)),
-        st.builds(lambda found: {"not": found}, inner),
+        st.builds(lambda result: {"all": result}, st.lists(inner, min_size=1, max_size=2)),
+        st.builds(lambda result: {"any": result}, st.lists(inner, min_size=1, max_size=2)),
+        st.builds(lambda result: {"not": result}, inner),
     ),
     max_leaves=4,
 )
@@ -54,9 +54,9 @@ def holds(model: WholeModel, record: Record, tree: Values) -> bool:
 def _member(model: WholeModel, record: Record, name: str, wanted: Any) -> bool:
     """Whether one member holds; a key is any of the record's."""
     if name == "all":
-        return all(holds(model, record, each) for each in wanted)
+        return all(holds(model, record, item) for item in wanted)
     if name == "any":
-        return any(holds(model, record, each) for each in wanted)
+        return any(holds(model, record, item) for item in wanted)
     if name == "not":
         return not holds(model, record, wanted)
     field, _, operator = name.removesuffix("]").partition("[")
@@ -64,7 +64,7 @@ def _member(model: WholeModel, record: Record, name: str, wanted: Any) -> bool:
     if key in ("email", "linkedin_url", "domain") and operator in ("", "ne", "in", "nin"):
         owner = record if key == field else model.records["companies"].get(model.values(record).get("company_id", 0))
         keys = {value for name, value in owner.keys if name == key} if owner else set()
-        return keys.isdisjoint(normal(key, each) for each in _listed(wanted)) == (operator in ("ne", "nin"))
+        return keys.isdisjoint(normal(key, item) for item in _listed(wanted)) == (operator in ("ne", "nin"))
     return _condition(field, operator or "eq", value_of(model, record, field), wanted)
 
 
@@ -89,15 +89,15 @@ def _condition(field: str, operator: str, value: Any, wanted: Any) -> bool:
         return True  # an hour is longer than any program
     kind = field.rpartition(".")[2]
     have, *compared = [
-        normal(kind, each) if kind in ("email", "linkedin_url", "domain") else str(each).lower() for each in (value, *_listed(wanted))
+        normal(kind, item) if kind in ("email", "linkedin_url", "domain") else str(item).lower() for item in (value, *_listed(wanted))
     ]
     if operator in ("gte", "lt"):
         number = float(value) if re.fullmatch(r"\d+", value) else None
         return number is not None and (number >= wanted if operator == "gte" else number < wanted)
     if operator == "contains":
-        return any(each in have for each in compared)
+        return any(item in have for item in compared)
     if operator == "starts_with":
-        return any(have.startswith(each) for each in compared)
+        return any(have.startswith(item) for item in compared)
     return (have in compared) == (operator in ("eq", "in"))
 
 
@@ -111,15 +111,15 @@ def has_words(model: WholeModel, record: Record, q: str) -> bool:
     texts = [shown.get(name, "") for name in ("first_name", "last_name", "email")] + list(shown["contact_custom_fields"].values())
     texts += shown.get("emails", [])
     words = [word for text in texts for word in re.findall(r"[a-z0-9]+", text.lower())]
-    return all(any(word.startswith(each) for word in words) for each in re.findall(r"[a-z0-9]+", q.lower()))
+    return all(any(word.startswith(item) for word in words) for item in re.findall(r"[a-z0-9]+", q.lower()))
 
 
-def in_order(found: list[Values], sort: str) -> bool:
+def in_order(result: list[Values], sort: str) -> bool:
     """Whether records are in this order: without a value last."""
-    for one, other in pairwise(found):
+    for first_item, second_item in pairwise(result):
         for name in (*sort.split(","), "id"):
-            values = [each.get(name.removeprefix("-")) or None for each in (one, other)]
-            first, second = [each.lower() if isinstance(each, str) else each for each in values]
+            values = [item.get(name.removeprefix("-")) or None for item in (first_item, second_item)]
+            first, second = [value.lower() if isinstance(value, str) else value for value in values]
             if first == second:
                 continue
             if name == "id" and sort != "id":

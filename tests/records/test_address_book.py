@@ -19,10 +19,10 @@ async def test_create__with_several_addresses_is_found_by_each(house: House) -> 
     for email in (ANN, ANN_2):
         reply = await house.request("POST", CONTACTS, {"email": email.upper()})
         assert (reply.status, reply.problem["existing_id"]) == (409, ann)
-        found = (await house.request("POST", f"{CONTACTS}/match", {"items": [{"email": email}]})).json()["data"]
-        assert [each["id"] for each in found] == [ann]
-        assert [each["id"] for each in await house.listed(query=f"email={email}")] == [ann]
-        assert [each["id"] for each in await house.listed(query=f"email[in]={email},x@x.example")] == [ann]
+        result = (await house.request("POST", f"{CONTACTS}/match", {"items": [{"email": email}]})).json()["data"]
+        assert [item["id"] for item in result] == [ann]
+        assert [item["id"] for item in await house.listed(query=f"email={email}")] == [ann]
+        assert [item["id"] for item in await house.listed(query=f"email[in]={email},x@x.example")] == [ann]
         assert await house.listed(query=f"email[ne]={email}") == []
     assert "emails" not in await house.get(await house.contact(email=ANN_3))
 
@@ -70,7 +70,7 @@ async def test_webhook__after_a_patch_made_a_merged_address_the_first_one_leaves
     await house.hook("camp", {"event": "email_sent", "email": ANN})
 
     assert (await house.get(ann))["emails"] == [ANN_2, ANN]
-    assert [each["id"] for each in await house.listed()] == [ann]
+    assert [item["id"] for item in await house.listed()] == [ann]
     assert await house.differences() == []
 
 
@@ -82,7 +82,7 @@ async def test_upsert__by_a_further_address_leaves_the_first_one(house: House) -
         await house.request("PUT", f"{CONTACTS}?match=email", {"email": ANN_2, "last_name": "Lee"}),
     ]
 
-    assert [(each.status, each.json()["id"], each.json()["email"]) for each in replies] == [(200, ann, ANN)] * 2
+    assert [(reply.status, reply.json()["id"], reply.json()["email"]) for reply in replies] == [(200, ann, ANN)] * 2
     record = await house.get(ann)
     assert (record["emails"], record["first_name"], record["last_name"]) == ([ANN, ANN_2], "Ann", "Lee")
 
@@ -94,7 +94,7 @@ async def test_emails__that_are_wrong_are_refused_with_their_place(house: House)
         ({"emails": [f"a{n}@x.example" for n in range(51)]}, "/emails"),
     ):
         reply = await house.request("POST", CONTACTS, body)
-        assert (reply.status, [each["pointer"] for each in reply.problem["errors"]]) == (422, [pointer])
+        assert (reply.status, [error["pointer"] for error in reply.problem["errors"]]) == (422, [pointer])
 
 
 async def test_emails__are_searched_by_words_and_logged(house: House) -> None:
@@ -102,30 +102,30 @@ async def test_emails__are_searched_by_words_and_logged(house: House) -> None:
 
     await house.request("PATCH", f"{CONTACTS}/{ann}", {"emails": [ANN, ANN_2]})
 
-    assert [each["id"] for each in await house.listed(query="q=a.lee")] == [ann]
+    assert [item["id"] for item in await house.listed(query="q=a.lee")] == [ann]
     events: list[dict[str, Any]] = (await house.request("GET", "/public/v2/events")).json()["data"]
     assert events[-1]["data"]["changed"] == {"emails": [None, [ANN, ANN_2]]}
     assert events[-1]["data"]["object"]["emails"] == [ANN, ANN_2]
 
 
 async def test_merge_and_undo__move_the_addresses_there_and_back(house: House) -> None:
-    ann, other = await house.contact(emails=[ANN, ANN_2]), await house.contact(email=ANN_3, external_id="7")
-    before = [(await house.get(number)).get("emails") for number in (ann, other)]
+    ann, other_contact = await house.contact(emails=[ANN, ANN_2]), await house.contact(email=ANN_3, external_id="7")
+    before = [(await house.get(number)).get("emails") for number in (ann, other_contact)]
 
-    merge = await house.merge(ann, other, survivorship="keep")
+    merge = await house.merge(ann, other_contact, survivorship="keep")
 
     assert (await house.get(ann))["emails"] == [ANN, ANN_2, ANN_3]
-    assert [each["id"] for each in await house.listed(query="external_id=7")] == [ann]
+    assert [item["id"] for item in await house.listed(query="external_id=7")] == [ann]
     assert await house.differences() == []
     await house.undo(ann, merge["merge_id"])
-    assert [(await house.get(number)).get("emails") for number in (ann, other)] == before
-    assert [each["id"] for each in await house.listed(query="external_id=7")] == [other]
+    assert [(await house.get(number)).get("emails") for number in (ann, other_contact)] == before
+    assert [item["id"] for item in await house.listed(query="external_id=7")] == [other_contact]
     assert await house.differences() == []
 
 
 async def test_undo__of_a_merge_whose_address_another_person_has_is_refused(house: House) -> None:
-    ann, other = await house.contact(email=ANN), await house.contact(email=ANN_2)
-    merge = (await house.merge(ann, other, survivorship="keep"))["merge_id"]
+    ann, other_contact = await house.contact(email=ANN), await house.contact(email=ANN_2)
+    merge = (await house.merge(ann, other_contact, survivorship="keep"))["merge_id"]
     for gone, left in ((ANN_2, ANN), (ANN, ANN_2)):
         await house.request("PATCH", f"{CONTACTS}/{ann}", {"emails": [left]})
         third = await house.contact(email=gone)
@@ -151,11 +151,11 @@ async def test_restore__brings_the_addresses_back_except_those_of_others(house: 
 
 
 async def test_merged_id__is_answered_with_the_survivor_by_each_method(house: House) -> None:
-    ann, other = await house.contact(email=ANN), await house.contact(email=ANN_2)
-    await house.merge(ann, other)
+    ann, other_contact = await house.contact(email=ANN), await house.contact(email=ANN_2)
+    await house.merge(ann, other_contact)
 
     for method, body in (("GET", None), ("PATCH", {"first_name": "Ann"}), ("DELETE", None)):
-        reply = await house.request(method, f"{CONTACTS}/{other}", body)
+        reply = await house.request(method, f"{CONTACTS}/{other_contact}", body)
         assert (reply.status, reply.problem["existing_id"]) == (404, ann), method
 
 
@@ -166,16 +166,16 @@ async def test_list_of_a_crm__sets_the_further_addresses_in_any_order(house: Hou
     older = {**PERSON, "email": ANN, "emails": [ANN, ANN_2], "at": -20}
     newer = {**PERSON, "email": ANN, "emails": [ANN, ANN_3], "at": -10}
     for number, events in enumerate(((older, newer), (newer, older))):
-        other = await House.of(house.call, f"order{number}")
+        second = await House.of(house.call, f"order{number}")
         for event in events:
-            await other.hook("pipedrive", event)
+            await second.hook("pipedrive", event)
 
-        [contact] = await other.listed()
+        [contact] = await second.listed()
 
         assert contact["emails"] == [ANN, ANN_3]
-        assert [each["id"] for each in await other.listed(query=f"email={ANN_3}")] == [contact["id"]]
-        assert await other.listed(query=f"email={ANN_2}") == []
-        assert await other.differences() == []
+        assert [item["id"] for item in await second.listed(query=f"email={ANN_3}")] == [contact["id"]]
+        assert await second.listed(query=f"email={ANN_2}") == []
+        assert await second.differences() == []
 
 
 async def test_list_of_a_crm__leaves_the_address_of_another_person_to_them(house: House) -> None:
@@ -185,7 +185,7 @@ async def test_list_of_a_crm__leaves_the_address_of_another_person_to_them(house
 
     [ann] = await house.listed(query=f"email={ANN}")
     assert ann["emails"] == [ANN, ANN_3]
-    assert [each["id"] for each in await house.listed(query=f"email={ANN_2}")] == [contact]
+    assert [item["id"] for item in await house.listed(query=f"email={ANN_2}")] == [contact]
     assert await house.differences() == []
 
 

@@ -6,7 +6,7 @@ import itertools
 from typing import Any
 
 from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as some
+from hypothesis import strategies as st
 from tests.asgi_client import MakeClient
 from tests.custom_fields.conftest import _settled
 from tests.custom_fields.fields import done
@@ -27,20 +27,20 @@ CONTACTS = "/public/v2/contacts"
 ADDRESSES = [f"{name}@x.example" for name in "abcd"]
 PROFILES = ["https://www.linkedin.com/in/ann", "https://www.linkedin.com/in/bob"]
 _NUMBERS = itertools.count()
-EMAILS = some.lists(some.sampled_from(ADDRESSES), min_size=1, max_size=3, unique=True)
-PLACE = some.integers(0, 3)
-STEP = some.one_of(
-    some.tuples(some.sampled_from(["create", "update", "put", "import"]), EMAILS, some.none() | some.sampled_from(PROFILES)),
-    some.tuples(some.just("merge"), PLACE, PLACE),
-    some.tuples(some.sampled_from(["undo", "delete", "restore"]), PLACE),
-    some.tuples(some.just("emails"), PLACE, EMAILS),
-    some.tuples(some.just("email"), PLACE, some.sampled_from(ADDRESSES)),
-    some.tuples(some.sampled_from(["unset", "erase"]), PLACE),
-    some.tuples(some.just("camp"), some.sampled_from(ADDRESSES), some.none() | some.sampled_from(PROFILES), some.integers(-50, 0)),
-    some.tuples(some.just("replay")),
-    some.tuples(some.just("field"), PLACE, some.sampled_from("AB"), some.sampled_from(["1", "2", None])),
-    some.tuples(some.just("rename"), some.sampled_from("AB"), some.sampled_from("BC")),
-    some.tuples(some.just("crm"), some.sampled_from("12"), EMAILS, some.integers(-50, 0)),
+EMAILS = st.lists(st.sampled_from(ADDRESSES), min_size=1, max_size=3, unique=True)
+PLACE = st.integers(0, 3)
+STEP = st.one_of(
+    st.tuples(st.sampled_from(["create", "update", "put", "import"]), EMAILS, st.none() | st.sampled_from(PROFILES)),
+    st.tuples(st.just("merge"), PLACE, PLACE),
+    st.tuples(st.sampled_from(["undo", "delete", "restore"]), PLACE),
+    st.tuples(st.just("emails"), PLACE, EMAILS),
+    st.tuples(st.just("email"), PLACE, st.sampled_from(ADDRESSES)),
+    st.tuples(st.sampled_from(["unset", "erase"]), PLACE),
+    st.tuples(st.just("camp"), st.sampled_from(ADDRESSES), st.none() | st.sampled_from(PROFILES), st.integers(-50, 0)),
+    st.tuples(st.just("replay")),
+    st.tuples(st.just("field"), PLACE, st.sampled_from("AB"), st.sampled_from(["1", "2", None])),
+    st.tuples(st.just("rename"), st.sampled_from("AB"), st.sampled_from("BC")),
+    st.tuples(st.just("crm"), st.sampled_from("12"), EMAILS, st.integers(-50, 0)),
 )
 
 
@@ -58,7 +58,7 @@ class Program:
         await getattr(self, f"_{kind}")(*said)
 
     async def _at(self, place: int) -> int | None:
-        numbers = sorted(each["id"] for each in await self.house.listed())
+        numbers = sorted(item["id"] for item in await self.house.listed())
         return numbers[place % len(numbers)] if numbers else None
 
     async def _send(self, method: str, target: str, body: Any = None) -> Any:
@@ -85,8 +85,8 @@ class Program:
             import_rows(client.number, "contact", [row], ImportOptions(started_us=now), now, client.settings)
         )
 
-    async def _merge(self, place: int, other: int) -> None:
-        first, second = await self._at(place), await self._at(other)
+    async def _merge(self, place: int, second_item: int) -> None:
+        first, second = await self._at(place), await self._at(second_item)
         if first is not None and second is not None and first != second:
             self.merges.append((first, (await self.house.merge(first, second))["merge_id"]))
 
@@ -144,30 +144,30 @@ class Program:
 
 async def owners(house: House, email: str) -> list[int | None]:
     """The contact that each way in finds by an address."""
-    shown = [each["id"] for each in await house.listed() if email in (each.get("email"), *each.get("emails", ()))]
+    shown = [item["id"] for item in await house.listed() if email in (item.get("email"), *item.get("emails", ()))]
     assert len(shown) < 2, f"{email} has two owners: {shown}"
-    listed = [each["id"] for each in await house.listed(query=f"email={email}")]
+    listed = [item["id"] for item in await house.listed(query=f"email={email}")]
     searched = await house.request("POST", f"{CONTACTS}/search", {"where": {"any": [{"email": email}]}})
     [matched] = (await house.request("POST", f"{CONTACTS}/match", {"items": [{"email": email}]})).json()["data"]
-    lists = (shown, listed, [each["id"] for each in searched.json()["data"]], [matched["id"]])
-    found = [next(iter(each), None) for each in lists]
+    lists = (shown, listed, [item["id"] for item in searched.json()["data"]], [matched["id"]])
+    results = [next(iter(item), None) for item in lists]
     if matched["id"] is not None:
         created = await house.request("POST", CONTACTS, {"email": email})
         put = await house.request("PUT", f"{CONTACTS}?match=email", {"email": email})
-        found += [created.problem["existing_id"] if created.status == 409 else None, put.json()["id"] if put.status == 200 else None]
-    return found
+        results += [created.problem["existing_id"] if created.status == 409 else None, put.json()["id"] if put.status == 200 else None]
+    return results
 
 
 async def same_fields(house: House, number: int) -> None:
     """The history of a contact ends with the custom fields that it has, each under one name."""
     reply = await house.request("GET", f"{CONTACTS}/{number}?structure=FLAT")
     history = (await house.request("GET", f"{CONTACTS}/{number}/history?limit=200")).json()["data"]
-    present = {each["field"]: each["value"] for each in history if each["until"] is None and each["field"].startswith("cf.")}
+    present = {item["field"]: item["value"] for item in history if item["until"] is None and item["field"].startswith("cf.")}
     fields = {f"cf.{name}": value for name, value in reply.json()["contact_custom_fields"].items()}
     assert {name: value for name, value in present.items() if value is not None} == fields, (number, history)
 
 
-@given(some.lists(STEP, min_size=2, max_size=9))
+@given(st.lists(STEP, min_size=2, max_size=9))
 @settings(max_examples=examples(25), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 async def test_any_sequence__leaves_each_key_one_owner_that_every_way_in_finds(
     store: Store, make_client: MakeClient, steps: list[tuple[Any, ...]]
@@ -184,10 +184,10 @@ async def test_any_sequence__leaves_each_key_one_owner_that_every_way_in_finds(
         assert "email" in contact or "emails" not in contact, contact
         await same_fields(house, contact["id"])
     for email in ADDRESSES:
-        found = await owners(house, email)
-        assert len(set(found)) == 1, (email, found)
-        if found[0] is not None:
-            before = {each["id"]: len(await house.timeline(each["id"])) for each in await house.listed()}
+        result = await owners(house, email)
+        assert len(set(result)) == 1, (email, result)
+        if result[0] is not None:
+            before = {item["id"]: len(await house.timeline(item["id"])) for item in await house.listed()}
             await house.hook("camp", {"event": "email_opened", "email": email, "message_id": str(next(_NUMBERS))})
-            after = {each["id"]: len(await house.timeline(each["id"])) for each in await house.listed()}
-            assert {number for number in after if after[number] != before.get(number)} == {found[0]}, email
+            after = {item["id"]: len(await house.timeline(item["id"])) for item in await house.listed()}
+            assert {number for number in after if after[number] != before.get(number)} == {result[0]}, email

@@ -68,8 +68,8 @@ async def test_batch__answers_each_command_in_order_and_one_bad_one_harms_no_oth
 
     results = reply.json()["results"]
     assert (reply.status, reply.json()["succeeded"], reply.json()["failed"]) == (200, 4, 7)
-    assert [each["status"] for each in results] == [201, 409, 422, 200, 200, 404, 404, 422, 422, 422, 200]
-    assert [each.get("id") for each in results if each["status"] < 300] == [2, 2, 1, 1]
+    assert [result["status"] for result in results] == [201, 409, 422, 200, 200, 404, 404, 422, 422, 422, 200]
+    assert [result.get("id") for result in results if result["status"] < 300] == [2, 2, 1, 1]
     assert results[0]["ignored"] == ["title"]
     assert results[1]["problem"]["existing_id"] == 1
     assert {fault["pointer"] for fault in results[2]["problem"]["errors"]} == {"/body/email", "/body/first_name"}
@@ -106,8 +106,8 @@ async def test_batch__that_is_atomic_does_all_or_nothing(call: ApiClient, execut
     good = await batch(call, create(email="a@example.com"), update(1, first_name="Jane"), atomic=True)
 
     assert [(reply.status, reply.problem["code"]) for reply in (late, early)] == [(422, "batch_failed")] * 2
-    assert [(each["pointer"], each["code"]) for each in late.problem["errors"]] == [("/commands/2", "duplicate")]
-    assert [(each["pointer"], each["code"]) for each in early.problem["errors"]] == [("/commands/1/body/email", "email")]
+    assert [(error["pointer"], error["code"]) for error in late.problem["errors"]] == [("/commands/2", "duplicate")]
+    assert [(error["pointer"], error["code"]) for error in early.problem["errors"]] == [("/commands/1/body/email", "email")]
     assert {**unchanged, "id_block": []} == {**before, "id_block": []}
     assert (good.status, good.json()["failed"]) == (200, 0)
 
@@ -118,13 +118,13 @@ async def test_batch__with_an_idempotency_key_is_done_once_and_stores_no_values(
 
     first = await batch(call, *commands, **key)
     again = await batch(call, *commands, **key)
-    other = await batch(call, *commands[:1], **key)
+    other_batch = await batch(call, *commands[:1], **key)
 
     assert again.headers["idempotency-replayed"] == "true"
-    assert [(each["status"], each.get("id")) for each in again.json()["results"]] == [(201, 1), (422, None), (409, None)]
+    assert [(result["status"], result.get("id")) for result in again.json()["results"]] == [(201, 1), (422, None), (409, None)]
     assert first.json()["results"][0]["record"]["first_name"] == "Secretive"
     assert again.json()["results"][2]["problem"]["existing_id"] == 1
-    assert (other.status, other.problem["code"]) == (422, "idempotency_key_reused")
+    assert (other_batch.status, other_batch.problem["code"]) == (422, "idempotency_key_reused")
     stored = b"".join(bytes(row[0]) for row in await execute_sql("SELECT response FROM idempotency_key"))
     assert [word for word in (b"Secretive", b"example.com", b"wrong-value") if word in stored] == []
     assert len((await call.get(CONTACTS)).json()["data"]) == 1
@@ -138,8 +138,8 @@ async def test_batch__names_companies_by_their_domain(call: ApiClient) -> None:
         upsert(email="b@example.com", company_id="www.example.com"), update(1, company_id=" "),
     )  # fmt: skip
 
-    assert [each["status"] for each in reply.json()["results"]] == [201, 404, 201, 200]
-    assert [each.get("company_id") for each in (await call.get(CONTACTS)).json()["data"]] == [None, 1]
+    assert [result["status"] for result in reply.json()["results"]] == [201, 404, 201, 200]
+    assert [contact.get("company_id") for contact in (await call.get(CONTACTS)).json()["data"]] == [None, 1]
 
 
 async def test_batch__follows_the_clients_setting_for_duplicates(call: ApiClient) -> None:
@@ -151,7 +151,7 @@ async def test_batch__follows_the_clients_setting_for_duplicates(call: ApiClient
         {"op": "create", "on_duplicate": "error", "body": {"email": "a@example.com"}},
     )  # fmt: skip
 
-    assert [each["status"] for each in reply.json()["results"]] == [201, 200, 200, 409]
+    assert [result["status"] for result in reply.json()["results"]] == [201, 200, 200, 409]
     [contact] = (await call.get(CONTACTS)).json()["data"]
     assert (contact["first_name"], contact["last_name"]) == ("Ann", "Lee")
 
@@ -169,17 +169,17 @@ async def test_batch__deletes_into_the_bin_and_frees_keys_in_order(call: ApiClie
     )  # fmt: skip
 
     first, second, third = tried.json()["results"]
-    assert [each["status"] for each in (first, second, third)] == [200, 200, 404]
-    assert {each["field"]: (each["previous"], each["value"]) for each in second["changed"]} == {
+    assert [item["status"] for item in (first, second, third)] == [200, 200, 404]
+    assert {item["field"]: (item["previous"], item["value"]) for item in second["changed"]} == {
         "email": ("a@example.com", None), "first_name": ("Ann", None)
     }  # fmt: skip
-    assert (refused.status, [each["pointer"] for each in refused.problem["errors"]]) == (422, ["/commands/1"])
+    assert (refused.status, [error["pointer"] for error in refused.problem["errors"]]) == (422, ["/commands/1"])
     assert {**unchanged, "id_block": []} == {**before, "id_block": []}
     results = done.json()["results"]
-    assert [each["status"] for each in results] == [409, 200, 404, 200, 201, 404]
+    assert [result["status"] for result in results] == [409, 200, 404, 200, 201, 404]
     assert [results[1]["id"], results[1]["record"]["first_name"], results[3]["record"]["email"]] == [1, "a", "b@example.com"]
-    assert [each["id"] for each in (await call.get(f"{CONTACTS}/deleted")).json()["data"]] == [2, 1]
-    assert [each["email"] for each in (await call.get(CONTACTS)).json()["data"]] == ["c@example.com", "a@example.com"]
+    assert [item["id"] for item in (await call.get(f"{CONTACTS}/deleted")).json()["data"]] == [2, 1]
+    assert [contact["email"] for contact in (await call.get(CONTACTS)).json()["data"]] == ["c@example.com", "a@example.com"]
     assert (await call.post(f"{CONTACTS}/2/restore")).status == 200
 
 
@@ -189,7 +189,7 @@ async def test_batch__deletes_companies_from_their_contacts(call: ApiClient) -> 
 
     reply = await batch(call, delete(1), {"op": "create", "body": {"domain": "example.com"}}, path=COMPANIES)
 
-    assert [each["status"] for each in reply.json()["results"]] == [200, 201]
+    assert [result["status"] for result in reply.json()["results"]] == [200, 201]
     assert "company_id" not in (await call.get(f"{CONTACTS}/1")).json()
 
 
@@ -206,7 +206,7 @@ async def test_batch__deletes_companies_from_their_contacts(call: ApiClient) -> 
 async def test_batch__that_is_no_batch_is_refused(sqlite_call: ApiClient, body: object, pointer: str, code: str) -> None:
     reply = await sqlite_call.post(f"{CONTACTS}/batch", body)
 
-    assert (reply.status, [(each["pointer"], each["code"]) for each in reply.problem["errors"]]) == (422, [(pointer, code)])
+    assert (reply.status, [(error["pointer"], error["code"]) for error in reply.problem["errors"]]) == (422, [(pointer, code)])
 
 
 async def test_batch__with_too_many_custom_fields_in_all_is_refused(sqlite_call: ApiClient, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -218,7 +218,10 @@ async def test_batch__with_too_many_custom_fields_in_all_is_refused(sqlite_call:
     refused = await batch(sqlite_call, *commands, more)
     stored = await batch(sqlite_call, *commands)
 
-    assert (refused.status, [(each["pointer"], each["code"]) for each in refused.problem["errors"]]) == (422, [("/commands", "too_many")])
+    assert (refused.status, [(error["pointer"], error["code"]) for error in refused.problem["errors"]]) == (
+        422,
+        [("/commands", "too_many")],
+    )
     assert (stored.status, stored.json()["succeeded"]) == (200, 2)
     assert (await sqlite_call.get(f"{CONTACTS}?email=2@example.com")).json()["data"] == []
 
@@ -314,7 +317,7 @@ async def test_batch__counts_the_characters_of_the_records_fields(sqlite_call: A
 async def test_batch__names_what_is_wrong_with_a_command(sqlite_call: ApiClient, command: object, pointer: str) -> None:
     [result] = (await batch(sqlite_call, command)).json()["results"]
 
-    assert (result["status"], [each["pointer"] for each in result["problem"]["errors"]]) == (422, [pointer])
+    assert (result["status"], [error["pointer"] for error in result["problem"]["errors"]]) == (422, [pointer])
 
 
 async def test_batch__may_be_longer_than_other_bodies(memory: Store, make_client: MakeClient) -> None:
@@ -335,7 +338,7 @@ async def test_batch__of_many_at_once_makes_each_record_once(call: ApiClient) ->
     replies = await asyncio.gather(*(batch(call, *commands[n:], *commands[:n]) for n in range(8)))
 
     assert [reply.json()["failed"] for reply in replies] == [0] * 8
-    assert sum(each["status"] == 201 for reply in replies for each in reply.json()["results"]) == 40
+    assert sum(result["status"] == 201 for reply in replies for result in reply.json()["results"]) == 40
 
 
 async def test_batch__frees_and_takes_keys_in_order(call: ApiClient) -> None:
@@ -348,7 +351,7 @@ async def test_batch__frees_and_takes_keys_in_order(call: ApiClient) -> None:
         upsert(email="c@example.com", linkedin_url="linkedin.com/in/bbb"),
     )  # fmt: skip
 
-    assert [each["status"] for each in reply.json()["results"]] == [409, 200, 200, 200, 409]
+    assert [result["status"] for result in reply.json()["results"]] == [409, 200, 200, 200, 409]
 
 
 @pytest.mark.parametrize("later", [create, upsert])
@@ -359,7 +362,7 @@ async def test_batch__of_contacts_with_several_addresses_is_carried_out_in_order
     )
 
     results = reply.json()["results"]
-    assert [each["status"] for each in results] == [201, 409 if later is create else 200, 201]
+    assert [result["status"] for result in results] == [201, 409 if later is create else 200, 201]
     assert (await call.get(f"{CONTACTS}/{results[0]['id']}")).json()["emails"] == ["a@example.com", "b@example.com"]
 
 
@@ -405,24 +408,24 @@ def test_any_batch__gives_what_its_commands_give_one_by_one(commands: list[dict[
         with tempfile.TemporaryDirectory() as folder:
             stores = [await open_store(f"sqlite:///{folder}/{name}.db") for name in ("one", "many", "atomic")]
             try:
-                one, many, atomic = (ApiClient(Dependencies(store=store, clock=Clock()), Clock()) for store in stores)
-                singles = [await alone(one, command) for command in commands]
+                api_client, many, atomic = (ApiClient(Dependencies(store=store, clock=Clock()), Clock()) for store in stores)
+                singles = [await alone(api_client, command) for command in commands]
                 together = (await batch(many, *commands)).json()["results"]
-                expected = [_without_times((await one.get(f"{CONTACTS}/{n}")).json()) for n in range(1, 6)]
-                found = [_without_times((await many.get(f"{CONTACTS}/{n}")).json()) for n in range(1, 6)]
-                whole = await batch(atomic, *commands, atomic=True)
+                expected = [_without_times((await api_client.get(f"{CONTACTS}/{n}")).json()) for n in range(1, 6)]
+                without_times = [_without_times((await many.get(f"{CONTACTS}/{n}")).json()) for n in range(1, 6)]
+                full_batch = await batch(atomic, *commands, atomic=True)
                 left = (await atomic.get(CONTACTS)).json()["data"]
             finally:
                 for store in stores:
                     await store.close()
-        assert [each["status"] for each in together] == [reply.status for reply in singles]
+        assert [item["status"] for item in together] == [reply.status for reply in singles]
         ids = {reply.json()["id"]: None for reply in singles if reply.status == 201}
-        assert len(ids) == sum(each["status"] == 201 for each in together)
-        assert sorted(map(repr, found)) == sorted(map(repr, expected))
+        assert len(ids) == sum(item["status"] == 201 for item in together)
+        assert sorted(map(repr, without_times)) == sorted(map(repr, expected))
         if any(reply.status >= 400 for reply in singles):
-            assert (whole.status, whole.problem["code"], left) == (422, "batch_failed", [])
+            assert (full_batch.status, full_batch.problem["code"], left) == (422, "batch_failed", [])
         else:
-            assert whole.status == 200
+            assert full_batch.status == 200
 
     asyncio.run(run())
 
@@ -431,6 +434,6 @@ def _without_times(record: dict[str, Any]) -> dict[str, Any]:
     """A record without what depends on the clock, or on ids of requests and custom fields."""
     if "id" not in record:
         return {}
-    fields = [(each["field_name"], each["field_value"]) for each in record["contact_custom_fields"]]
+    fields = [(custom_field["field_name"], custom_field["field_value"]) for custom_field in record["contact_custom_fields"]]
     dropped = ("updated_time", "status_changed_at", "contact_custom_fields")
     return {**{name: value for name, value in sorted(record.items()) if name not in dropped}, "custom": fields}

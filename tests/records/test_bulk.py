@@ -10,24 +10,24 @@ from tests.asgi_client import ApiClient, MakeClient
 from tests.conftest import ExecuteSql
 from tests.idempotency.test_idempotency import beside
 
-from touchbase.search.bulk_change import MAX_AFFECTED, change_page
+from touchbase.search.api.bulk import MAX_AFFECTED, change_page
 from touchbase.sql.store import Store
 
 CONTACTS, COMPANIES = "/public/v2/contacts", "/public/v2/companies"
 
 
-async def some(call: ApiClient, count: int, **body: object) -> None:
+async def create_contacts(call: ApiClient, count: int, **body: object) -> None:
     commands = [{"op": "create", "body": {"email": f"{n}@example.com", **body}} for n in range(count)]
     assert (await call.post(f"{CONTACTS}/batch", {"commands": commands})).json()["failed"] == 0
 
 
 async def statuses(call: ApiClient) -> list[Any]:
-    return [each.get("contact_status") for each in (await call.get(f"{CONTACTS}?limit=200")).json()["data"]]
+    return [contact.get("contact_status") for contact in (await call.get(f"{CONTACTS}?limit=200")).json()["data"]]
 
 
 async def test_bulk__changes_all_that_match_and_no_other(call: ApiClient, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("touchbase.search.bulk_change.STEP", 3)
-    await some(call, 10, contact_status="new")
+    monkeypatch.setattr("touchbase.search.api.bulk.STEP", 3)
+    await create_contacts(call, 10, contact_status="new")
     await call.post(CONTACTS, {"contact_status": "won"})
     await call.post(CONTACTS, {"contact_status": "new"}, x_client_id="other")
     call.clock.move(5)
@@ -44,21 +44,21 @@ async def test_bulk__changes_all_that_match_and_no_other(call: ApiClient, monkey
 async def test_bulk__changes_records_of_which_others_change_another_field(
     call: ApiClient, engine_url: str, make_client: MakeClient
 ) -> None:
-    await some(call, 20, contact_status="new")
+    await create_contacts(call, 20, contact_status="new")
 
-    async with beside(call, engine_url, make_client) as other:
+    async with beside(call, engine_url, make_client) as second:
         bulk, *single = await asyncio.gather(
             call.patch(f"{CONTACTS}?contact_status=new", {"contact_status": "lost"}),
-            *(other.patch(f"{CONTACTS}/{number}", {"first_name": "Jo"}) for number in range(1, 21)),
+            *(second.patch(f"{CONTACTS}/{number}", {"first_name": "Jo"}) for number in range(1, 21)),
         )
 
     assert bulk.json() == {"matched": 20, "changed": 20, "failed": 0, "failures": []}
     assert {reply.status for reply in single} == {200}
-    assert {(each["contact_status"], each["first_name"]) for each in (await call.get(CONTACTS)).json()["data"]} == {("lost", "Jo")}
+    assert {(contact["contact_status"], contact["first_name"]) for contact in (await call.get(CONTACTS)).json()["data"]} == {("lost", "Jo")}
 
 
 async def test_bulk__is_refused_when_more_would_be_hit(call: ApiClient, execute_sql: ExecuteSql) -> None:
-    await some(call, 5, contact_status="new")
+    await create_contacts(call, 5, contact_status="new")
     before = sorted(map(repr, await execute_sql("SELECT * FROM contact")))
 
     refused = await call.patch(f"{CONTACTS}?contact_status=new", {"origin": "x"}, prefer="max-affected=4")
@@ -71,7 +71,7 @@ async def test_bulk__is_refused_when_more_would_be_hit(call: ApiClient, execute_
 
 async def test_bulk__has_a_limit_without_a_preference(call: ApiClient, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("touchbase.search.api.bulk.MAX_AFFECTED", 2)
-    await some(call, 3, contact_status="new")
+    await create_contacts(call, 3, contact_status="new")
 
     for headers in ({}, {"prefer": "max-affected=99999"}):
         reply = await call.patch(f"{CONTACTS}?contact_status=new", {"origin": "x"}, **headers)
@@ -89,13 +89,13 @@ async def test_bulk__reports_records_that_cannot_change(call: ApiClient) -> None
     reply = await call.patch(f"{CONTACTS}?company_id=1", {"contact_status": "lost"})
 
     assert (reply.json()["matched"], reply.json()["changed"], reply.json()["failed"]) == (3, 1, 1)
-    assert [(each["id"], each["code"]) for each in reply.json()["failures"]] == [(1, "invalid")]
+    assert [(failure["id"], failure["code"]) for failure in reply.json()["failures"]] == [(1, "invalid")]
     assert await statuses(call) == ["won", "lost", "lost"]
 
 
 async def test_bulk__of_companies_and_with_a_company_by_its_domain(call: ApiClient) -> None:
     await call.post(COMPANIES, {"domain": "example.com", "company_status": "target"})
-    await some(call, 3, contact_status="new")
+    await create_contacts(call, 3, contact_status="new")
 
     firms = await call.patch(f"{COMPANIES}?company_status=target", {"name": "Example", "company_custom_fields": None})
     people = await call.patch(f"{CONTACTS}?contact_status=new", {"company_id": "www.example.com"}, prefer="handling=strict")
@@ -103,7 +103,7 @@ async def test_bulk__of_companies_and_with_a_company_by_its_domain(call: ApiClie
     assert (firms.json()["changed"], people.json()["changed"]) == (1, 3)
     assert people.headers["preference-applied"] == "handling=strict, max-affected=10000"
     assert (await call.get(f"{COMPANIES}/1")).json()["name"] == "Example"
-    assert [each["company_id"] for each in (await call.get(CONTACTS)).json()["data"]] == [1, 1, 1]
+    assert [contact["company_id"] for contact in (await call.get(CONTACTS)).json()["data"]] == [1, 1, 1]
 
 
 @pytest.mark.parametrize(
@@ -125,12 +125,12 @@ async def test_bulk__names_what_is_wrong(
 
     reply = await sqlite_call.patch(f"{CONTACTS}{query}", body, **headers)
 
-    assert (reply.status, [each["pointer"] for each in reply.problem["errors"]]) == (422, pointers)
+    assert (reply.status, [error["pointer"] for error in reply.problem["errors"]]) == (422, pointers)
     assert (await sqlite_call.get(f"{CONTACTS}/1")).json()["origin"] == ""
 
 
 async def test_bulk__takes_the_filters_of_searches(call: ApiClient, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("touchbase.search.bulk_change.STEP", 2)
+    monkeypatch.setattr("touchbase.search.api.bulk.STEP", 2)
     for n, (status, field) in enumerate([("new", "bank"), ("won", "Bank of X"), ("new", "farm"), ("lost", "bank"), ("new", "banking")]):
         await call.post(
             CONTACTS,
@@ -158,7 +158,7 @@ async def test_bulk__takes_the_filters_of_searches(call: ApiClient, monkeypatch:
 async def test_bulk__takes_the_words_of_searches_also_of_records_that_are_not_indexed_yet(
     call: ApiClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("touchbase.search.bulk_change.STEP", 2)
+    monkeypatch.setattr("touchbase.search.api.bulk.STEP", 2)
     for n, name in enumerate(("Ann", "Anna", "Bea", "Annabel", "Ann")):
         body = {"email": f"{n}@x.example", "first_name": name, "contact_status": "won" if n == 4 else "new"}
         await call.post(CONTACTS, body)
@@ -175,8 +175,8 @@ async def test_bulk__takes_the_words_of_searches_also_of_records_that_are_not_in
 
 
 async def test_bulk__ends_although_each_change_makes_its_record_match_again(call: ApiClient, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("touchbase.search.bulk_change.STEP", 2)
-    await some(call, 5)
+    monkeypatch.setattr("touchbase.search.api.bulk.STEP", 2)
+    await create_contacts(call, 5)
     call.clock.move(1)
 
     reply = await call.patch(f"{CONTACTS}?updated_time[gte]=1d", {"origin": "x"})
@@ -189,7 +189,7 @@ async def test_bulk__ends_although_each_change_makes_its_record_match_again(call
     [("contact_statu[in]=new", "?contact_statu[in]"), ("contact_status[like]=new", "?contact_status[like]"), ("q=...", "?q")],
 )
 async def test_bulk__refuses_a_filter_that_lists_do_not_have_and_names_it(call: ApiClient, query: str, pointer: str) -> None:
-    await some(call, 1, contact_status="new")
+    await create_contacts(call, 1, contact_status="new")
 
     reply = await call.patch(f"{CONTACTS}?{query}", {"origin": "x"})
 
@@ -200,8 +200,8 @@ async def test_bulk__refuses_a_filter_that_lists_do_not_have_and_names_it(call: 
 async def test_bulk__changes_few_records_at_once_when_each_gets_many_custom_fields(
     call: ApiClient, store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("touchbase.search.bulk_change.STEP_FIELDS", 7)
-    await some(call, 5, contact_status="new")
+    monkeypatch.setattr("touchbase.search.api.bulk.STEP_FIELDS", 7)
+    await create_contacts(call, 5, contact_status="new")
     call.clock.move(1)
     steps: list[int] = []
     write = store.write

@@ -16,9 +16,9 @@ async def test_get__with_a_known_etag_is_304_until_something_changes(call: ApiCl
     first = await call.get(target)
     tag = first.headers["etag"]
 
-    same = [await call.get(target, if_none_match=given) for given in (tag, f'"other", W/{tag}', "*")]
+    same = [await call.get(target, if_none_match=given_tag) for given_tag in (tag, f'"other", W/{tag}', "*")]
     head = await call("HEAD", target, if_none_match=tag)
-    other = await call.get(target, if_none_match='"other"')
+    other_response = await call.get(target, if_none_match='"other"')
     call.clock.move(5)
     await call.patch(f"{CONTACTS}/1", {"first_name": "Jane"})
     await call.patch(f"{COMPANIES}/1", {"name": "Example"})
@@ -27,7 +27,7 @@ async def test_get__with_a_known_etag_is_304_until_something_changes(call: ApiCl
     for reply in (*same, head):
         assert (reply.status, reply.body, reply.headers["etag"]) == (304, b"", tag)
         assert reply.headers.keys().isdisjoint({"content-type", "content-length"})
-    assert (other.status, other.body) == (200, first.body)
+    assert (other_response.status, other_response.body) == (200, first.body)
     assert (changed.status, changed.headers["etag"] != tag) == (200, True)
 
 

@@ -104,8 +104,8 @@ async def test_declared_fields__are_checked_and_typed_in_flat(call: ApiClient) -
 
     wanted = {"seats": 40, "rate": -2.5, "vip": True, "since": "2026-11-20", "tier": "gold", "note": "12", "left": None, "free": "12"}
     assert flat.json()["contact_custom_fields"] == wanted
-    assert {each["field_name"]: each["field_value"] for each in nested.json()["contact_custom_fields"]} == {
-        each["field_name"]: each["field_value"] for each in body
+    assert {custom_field["field_name"]: custom_field["field_value"] for custom_field in nested.json()["contact_custom_fields"]} == {
+        field["field_name"]: field["field_value"] for field in body
     }
 
 
@@ -159,7 +159,7 @@ SEATS = [{"field_name": "Seats", "field_value": "40"}]
 
 
 def values_of(body: dict[str, Any]) -> dict[str, str]:
-    return {each["field_name"]: each["field_value"] for each in body["contact_custom_fields"]}
+    return {custom_field["field_name"]: custom_field["field_value"] for custom_field in body["contact_custom_fields"]}
 
 
 @pytest.mark.parametrize("names", [["contact_custom_fields"], ["contact_custom_fields", "contact_custom_fields_input"]])
@@ -179,14 +179,14 @@ async def test_contact_custom_fields__are_accepted_under_both_names(call: ApiCli
     assert values_of(cleared.json()) == {}
 
 
-@pytest.mark.parametrize("other", [[], [{"field_name": "Seats", "field_value": "41"}]])
-async def test_contact_custom_fields__refuse_different_values_under_both_names(call: ApiClient, other: list[Any]) -> None:
+@pytest.mark.parametrize("second", [[], [{"field_name": "Seats", "field_value": "41"}]])
+async def test_contact_custom_fields__refuse_different_values_under_both_names(call: ApiClient, second: list[Any]) -> None:
     await call.post("/public/v2/contacts", {"first_name": "Jane"})
-    body = {"contact_custom_fields": SEATS, "contact_custom_fields_input": other}
+    body = {"contact_custom_fields": SEATS, "contact_custom_fields_input": second}
 
     for reply in (await call.post("/public/v2/contacts", body), await call.patch("/public/v2/contacts/1", body)):
         assert reply.status == 422
-        assert [each["pointer"] for each in reply.problem["errors"]] == ["/contact_custom_fields_input", "/contact_custom_fields"]
+        assert [error["pointer"] for error in reply.problem["errors"]] == ["/contact_custom_fields_input", "/contact_custom_fields"]
         assert "send one of the two" in reply.problem["errors"][0]["detail"]
 
 
@@ -195,4 +195,4 @@ async def test_contact_custom_fields__report_errors_under_the_name_that_was_sent
     body = {"contact_custom_fields": [{"field_name": " ", "field_value": "x"}]}
 
     for reply in (await call.post("/public/v2/contacts", body), await call.patch("/public/v2/contacts/1", body)):
-        assert [each["pointer"] for each in reply.problem["errors"]] == ["/contact_custom_fields/0/field_name"]
+        assert [error["pointer"] for error in reply.problem["errors"]] == ["/contact_custom_fields/0/field_name"]

@@ -35,7 +35,7 @@ async def rows(execute_sql: ExecuteSql, sqlite: bool) -> dict[str, list[str]]:
 
 
 def changes(reply: Any) -> dict[str, tuple[Any, Any]]:
-    return {each["field"]: (each["previous"], each["value"]) for each in reply.json()["changed"]}
+    return {item["field"]: (item["previous"], item["value"]) for item in reply.json()["changed"]}
 
 
 async def test_dry_run__answers_what_would_change_and_stores_nothing(call: ApiClient, execute_sql: ExecuteSql, engine_url: str) -> None:
@@ -101,12 +101,12 @@ async def test_dry_run__of_a_batch_shows_each_step(call: ApiClient, execute_sql:
     atomic = await call.post(f"{CONTACTS}/batch?dry_run=true", {"commands": commands[:4], "atomic": True})
 
     results = reply.json()["results"]
-    assert [each["status"] for each in results] == [200, 200, 201, 409, 422]
-    assert [each["changed"] for each in results[:3]] == [
+    assert [item["status"] for item in results] == [200, 200, 201, 409, 422]
+    assert [item["changed"] for item in results[:3]] == [
         [{"field": "first_name", "value": "Jane", "previous": ""}], [{"field": "first_name", "value": "Janet", "previous": "Jane"}],
         [{"field": "email", "value": "new@example.com", "previous": None}],
     ]  # fmt: skip
-    assert [each.get("id") for each in results[:3]] == [1, 1, None]
+    assert [item.get("id") for item in results[:3]] == [1, 1, None]
     assert (atomic.status, atomic.problem["code"]) == (422, "batch_failed")
     assert await rows(execute_sql, sqlite) == before
 
@@ -146,9 +146,11 @@ WITHOUT = {
 def test_dry_run__is_a_parameter_of_every_write() -> None:
     """Every route that changes contacts, companies or suppressions has it; the exceptions have a reason."""
     tags = {"Contacts", "Companies", "Suppressions"}
-    writes = [each for each in ROUTES if each.method != "GET" and each.scope != READ and each.tag is not None and each.tag.name in tags]
+    writes = [
+        route for route in ROUTES if route.method != "GET" and route.scope != READ and route.tag is not None and route.tag.name in tags
+    ]
 
-    assert {each.operation_id for each in writes if "dry_run" not in {one.name for one in each.query}} == WITHOUT.keys()
+    assert {route.operation_id for route in writes if "dry_run" not in {item.name for item in route.query}} == WITHOUT.keys()
     assert len(writes) > 25
 
 
@@ -185,8 +187,8 @@ async def test_dry_run__of_deletions_merges_and_suppressions_stores_nothing(hous
     assert changes(restored) == {"email": (None, "gone@example.com"), "cf.Seats": (None, "4")}
     assert (merged.json()["merge_id"], merged.json()["contact"]["first_name"]) == (None, "John")
     assert in_body.json() == merged.json()
-    assert [(each["email"] if "email" in each else each["last_name"]) for each in undone.json()["data"]] == ["ann@example.com", "Lee"]
-    assert (listed.status, [(each["outcome"], each["entry"] and each["entry"]["reason"]) for each in listed.json()["data"]]) == (
+    assert [(item["email"] if "email" in item else item["last_name"]) for item in undone.json()["data"]] == ["ann@example.com", "Lee"]
+    assert (listed.status, [(item["outcome"], item["entry"] and item["entry"]["reason"]) for item in listed.json()["data"]]) == (
         200, [("updated", "legal"), ("created", None), ("invalid", None)]
     )  # fmt: skip
     assert (removed.status, removed.json()["value"]) == (200, "old@example.com")
@@ -202,8 +204,8 @@ def test_any_dry_run__says_what_the_write_then_does(before: list[dict[str, Any]]
             store = await open_store(f"sqlite:///{folder}/s.db")
             try:
                 call = ApiClient(Dependencies(store=store, clock=Clock()), Clock())
-                for each in before:
-                    await alone(call, each)
+                for item in before:
+                    await alone(call, item)
                 listed = (await call.get(f"{CONTACTS}?structure=FLAT")).body
                 method, path = SINGLE[command["op"]]
                 target = (
@@ -222,9 +224,9 @@ def test_any_dry_run__says_what_the_write_then_does(before: list[dict[str, Any]]
         assert done.status == (tried.json()["status"] if tried.status == 200 else tried.status)
         if tried.status == 200:
             after = {"contact_custom_fields": []} if gone else done.json()
-            fields = {each["field_name"]: each["field_value"] for each in after["contact_custom_fields"]}
-            for each in tried.json()["changed"]:
-                name, value = each["field"], each["value"]
+            fields = {custom_field["field_name"]: custom_field["field_value"] for custom_field in after["contact_custom_fields"]}
+            for item in tried.json()["changed"]:
+                name, value = item["field"], item["value"]
                 shown = fields.get(name[3:]) if name.startswith("cf.") else after.get(name)
                 assert (shown or None) == (value or None)
 
@@ -236,5 +238,5 @@ async def test_dry_run__lists_all_addresses_of_a_contact(house: House) -> None:
         "PUT", f"{CONTACTS}?match=email&dry_run=true", {"email": "a@twice.example", "emails": ["a@twice.example", "b@twice.example"]}
     )
 
-    changed = {each["field"]: each["value"] for each in tried.json()["changed"]}
+    changed = {item["field"]: item["value"] for item in tried.json()["changed"]}
     assert changed["emails"] == ["a@twice.example", "b@twice.example"]

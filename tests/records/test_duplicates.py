@@ -85,9 +85,9 @@ async def test_on_duplicate_update__leaves_a_linkedin_url_if_a_placeholder_comes
 
     merged = await call.post("/public/v2/contacts?on_duplicate=update", {"email": "jane@example.com", "linkedin_url": "n/a"})
 
-    found = await call.get("/public/v2/contacts?linkedin_url=linkedin.com/in/jane-doe")
+    contacts = await call.get("/public/v2/contacts?linkedin_url=linkedin.com/in/jane-doe")
     assert merged.status == 200
-    assert [contact["id"] for contact in found.json()["data"]] == [merged.json()["id"]]
+    assert [contact["id"] for contact in contacts.json()["data"]] == [merged.json()["id"]]
 
 
 async def test_on_duplicate_update__creates_a_missing_record(call: ApiClient) -> None:

@@ -34,7 +34,7 @@ async def test_external_id__is_shown_only_by_records_that_have_one(call: ApiClie
         assert (await call.patch(f"{path}/1", {"external_id": "x"})).json()["external_id"] == "x"
         assert "external_id" not in (await call.patch(f"{path}/1", {"external_id": unset})).json()
     too_long = await call.post(path, {**others(kind), "external_id": "x" * (EXTERNAL_ID + 1)})
-    assert [each["pointer"] for each in too_long.problem["errors"]] == ["/external_id"]
+    assert [error["pointer"] for error in too_long.problem["errors"]] == ["/external_id"]
 
 
 async def test_external_id__belongs_to_one_record_of_a_kind_and_client(call: ApiClient) -> None:
@@ -60,7 +60,7 @@ async def test_external_id__belongs_to_one_record_of_a_kind_and_client(call: Api
 async def test_external_id__of_many_requests_at_once_makes_one_record(call: ApiClient) -> None:
     replies = await asyncio.gather(*(call("PUT", f"{CONTACTS}?match=external_id", {"external_id": "7"}) for _ in range(16)))
     await asyncio.gather(*(call.post(CONTACTS, {"first_name": str(n)}) for n in range(8)))
-    others = [each["id"] for each in (await call.get(CONTACTS)).json()["data"] if "external_id" not in each]
+    others = [contact["id"] for contact in (await call.get(CONTACTS)).json()["data"] if "external_id" not in contact]
     taken = await asyncio.gather(*(call.patch(f"{CONTACTS}/{number}", {"external_id": "8"}) for number in others))
 
     assert sorted(reply.status for reply in replies) == [200] * 15 + [201]
@@ -70,7 +70,7 @@ async def test_external_id__of_many_requests_at_once_makes_one_record(call: ApiC
 
 async def test_put__matches_by_external_id(call: ApiClient) -> None:
     target = f"{CONTACTS}?match=external_id"
-    made = await call("PUT", target, {"external_id": "7", "email": "jane@example.com"})
+    created = await call("PUT", target, {"external_id": "7", "email": "jane@example.com"})
     changed = await call("PUT", target, {"external_id": "7", "first_name": "Jane"})
     missing = await call("PUT", target, {"email": "jane@example.com"})
     company = await call("PUT", f"{COMPANIES}?match=external_id", {"external_id": "7", "domain": "example.com"})
@@ -81,11 +81,11 @@ async def test_put__matches_by_external_id(call: ApiClient) -> None:
         {"commands": [{"op": "upsert", "match": "external_id", "body": {"external_id": n, "last_name": "Doe"}} for n in ("7", "8", "8")]},
     )
 
-    assert (made.status, changed.status, changed.json()["email"]) == (201, 200, "jane@example.com")
+    assert (created.status, changed.status, changed.json()["email"]) == (201, 200, "jane@example.com")
     assert (missing.status, missing.problem["errors"][0]["pointer"]) == (422, "/external_id")
     assert (company.status, renamed.status, renamed.json()["domain"], renamed.json()["id"]) == (201, 200, "example.org", 1)
     assert (nameless.status, nameless.problem["errors"][0]["pointer"]) == (422, "/domain")
-    assert [each["status"] for each in batch.json()["results"]] == [200, 201, 200]
+    assert [item["status"] for item in batch.json()["results"]] == [200, 201, 200]
 
 
 async def test_match__finds_by_external_id(call: ApiClient) -> None:
@@ -97,73 +97,77 @@ async def test_match__finds_by_external_id(call: ApiClient) -> None:
         {"external_id": "Seven", "email": "john@example.com"}, {"external_id": " "},
     ]  # fmt: skip
 
-    found = (await call.post(f"{CONTACTS}/match", {"items": items})).json()["data"]
+    result = (await call.post(f"{CONTACTS}/match", {"items": items})).json()["data"]
     company = (await call.post(f"{COMPANIES}/match", {"items": items[:1]})).json()["data"]
     clients = (await call.post("/admin/v1/companies/match", {"items": items[:2]})).json()["data"]
 
-    assert [each["id"] for each in found] == [1, None, 1, None, None]
-    assert [each.get("error", {}).get("code") for each in found] == [None, None, None, "ambiguous", "required"]
-    assert [each["id"] for each in company] == [1]
-    assert [len(each["clients"]) for each in clients] == [1, 0]
+    assert [item["id"] for item in result] == [1, None, 1, None, None]
+    assert [item.get("error", {}).get("code") for item in result] == [None, None, None, "ambiguous", "required"]
+    assert [item["id"] for item in company] == [1]
+    assert [len(client["clients"]) for client in clients] == [1, 0]
 
 
 async def test_search__filters_by_external_id_with_its_case(call: ApiClient) -> None:
-    for one in ("CRM-1", "CRM-2", "crm-3", None):
-        await call.post(CONTACTS, {"origin": "test", "external_id": one})
+    for word in ("CRM-1", "CRM-2", "crm-3", None):
+        await call.post(CONTACTS, {"origin": "test", "external_id": word})
     await call.post(COMPANIES, {"domain": "example.com", "external_id": "Acme"})
     await call.patch(f"{CONTACTS}/4", {"company_id": 1})
 
-    async def found(query: str) -> list[int]:
+    async def listed_ids(query: str) -> list[int]:
         reply = await call.get(f"{CONTACTS}?{query}")
-        return [each["id"] for each in reply.json()["data"]]
+        return [contact["id"] for contact in reply.json()["data"]]
 
-    assert await found("external_id=CRM-1") == [1]
-    assert await found("external_id=crm-1") == []
-    assert await found("external_id[in]=CRM-2,crm-3") == [2, 3]
-    assert await found("external_id[starts_with]=CRM") == [1, 2]
-    assert await found("external_id[contains]=-3") == [3]
-    assert await found("external_id[is_set]=false") == [4]
-    assert await found("company.external_id=Acme") == [4]
-    assert await found("external_id[is_set]=true&sort=-external_id") == [3, 2, 1]
+    assert await listed_ids("external_id=CRM-1") == [1]
+    assert await listed_ids("external_id=crm-1") == []
+    assert await listed_ids("external_id[in]=CRM-2,crm-3") == [2, 3]
+    assert await listed_ids("external_id[starts_with]=CRM") == [1, 2]
+    assert await listed_ids("external_id[contains]=-3") == [3]
+    assert await listed_ids("external_id[is_set]=false") == [4]
+    assert await listed_ids("company.external_id=Acme") == [4]
+    assert await listed_ids("external_id[is_set]=true&sort=-external_id") == [3, 2, 1]
 
 
 async def test_bin__frees_an_external_id_and_restores_it(house: House) -> None:
     number = await house.contact(external_id="7")
     await house.delete(number)
-    other = await house.contact(external_id="7")
+    other_contact = await house.contact(external_id="7")
 
     refused = await house.request("POST", f"{CONTACTS}/{number}/restore")
-    await house.request("PATCH", f"{CONTACTS}/{other}", {"external_id": None})
+    await house.request("PATCH", f"{CONTACTS}/{other_contact}", {"external_id": None})
     restored = await house.restore(number)
 
-    assert (refused.status, refused.problem["existing_id"]) == (409, other)
+    assert (refused.status, refused.problem["existing_id"]) == (409, other_contact)
     assert restored["external_id"] == "7"
     assert await house.differences() == []
 
 
 @pytest.mark.parametrize("kind", ["contacts", "companies"])
 async def test_merge__keeps_the_survivors_external_id_or_takes_the_others(house: House, kind: str) -> None:
-    async def made(domain: str, **fields: Any) -> int:
+    async def create_record(domain: str, **fields: Any) -> int:
         return await (house.company(domain, **fields) if kind == "companies" else house.contact(**fields))
 
-    own, other, none = await made("a.example", external_id="A"), await made("b.example", external_id="B"), await made("c.example")
+    own, second, none = (
+        await create_record("a.example", external_id="A"),
+        await create_record("b.example", external_id="B"),
+        await create_record("c.example"),
+    )
 
-    kept = await house.merge(own, other, kind=kind)
+    stored = await house.merge(own, second, kind=kind)
     taken = await house.merge(none, own, kind=kind)
 
     name = "company" if kind == "companies" else "contact"
-    assert [each[name]["external_id"] for each in (kept, taken)] == ["A", "A"]
+    assert [item[name]["external_id"] for item in (stored, taken)] == ["A", "A"]
     assert await house.differences() == []
     await house.undo(none, taken["merge_id"], kind=kind)
     assert ("external_id" in await house.get(none, kind), (await house.get(own, kind))["external_id"]) == (False, "A")
-    await house.undo(own, kept["merge_id"], kind=kind)
-    assert (await house.get(other, kind))["external_id"] == "B"
+    await house.undo(own, stored["merge_id"], kind=kind)
+    assert (await house.get(second, kind))["external_id"] == "B"
     assert await house.differences() == []
 
 
 async def test_undo__is_refused_while_another_record_has_an_external_id(house: House) -> None:
-    own, other = await house.contact(external_id="A"), await house.contact(external_id="B")
-    merge = (await house.merge(own, other, survivorship="newest"))["merge_id"]
+    own, other_contact = await house.contact(external_id="A"), await house.contact(external_id="B")
+    merge = (await house.merge(own, other_contact, survivorship="newest"))["merge_id"]
     assert (await house.get(own))["external_id"] == "B"
     target = f"{CONTACTS}/{own}/merge/{merge}/undo"
 
@@ -177,7 +181,7 @@ async def test_undo__is_refused_while_another_record_has_an_external_id(house: H
 
     assert (third.status, third.problem["existing_id"]) == (409, own)  # the survivor has it
     assert (given_since.status, given_since.problem["existing_id"]) == (409, own)
-    assert [each["external_id"] for each in undone] == ["C", "B"]
+    assert [item["external_id"] for item in undone] == ["C", "B"]
     assert await house.differences() == []
 
 
@@ -186,14 +190,14 @@ async def test_webhooks__unite_records_and_keep_the_later_external_id(house: Hou
     house.call.clock.move(10)
     await house.hook("hubspot", {"event": "contact.updated", "email": "jane@example.com", "at": 5, **OBJECT})
     await house.hook("plain", {"event": "email_sent", "linkedin_url": "linkedin.com/in/jane-doe", "at": 5})
-    jane, profile = [each["id"] for each in await house.listed()]
+    jane, profile = [item["id"] for item in await house.listed()]
     await house.request("PATCH", f"{CONTACTS}/{profile}", {"external_id": "B"})
     house.call.clock.move(10)
 
     both = {"email": "jane@example.com", "linkedin_url": "linkedin.com/in/jane-doe"}
     await house.hook("hubspot", {"event": "contact.updated", **both, "at": 15, **OBJECT})
 
-    assert [(each["id"], each["external_id"]) for each in await house.listed()] == [(jane, "B")]
+    assert [(item["id"], item["external_id"]) for item in await house.listed()] == [(jane, "B")]
     assert await house.differences() == []
 
 
@@ -217,12 +221,12 @@ async def test_import__finds_by_external_id(call: ApiClient) -> None:
     assert (first, again) == (
         {"created": 1, "updated": 2, "duplicate_in_file": 1}, {"unchanged": 3, "duplicate_in_file": 1}
     )  # fmt: skip
-    assert [each.get("external_id") for each in (await call.get(CONTACTS)).json()["data"]] == ["7", "9", "8"]
+    assert [contact.get("external_id") for contact in (await call.get(CONTACTS)).json()["data"]] == ["7", "9", "8"]
     assert (await call.get(f"{CONTACTS}/1")).json()["email"] == "jane@example.org"
     assert counts(moved) == {"updated": 1, "unchanged": 1, "cells_left_out": 1}
     assert ("3", "cells_left_out", "email", "john@example.com", "contact 2 has it") in listed
     assert firms == [{"created": 1}, {"updated": 1, "duplicate_in_file": 1, "cells_left_out": 1}]
-    assert [each["domain"] for each in (await call.get(COMPANIES)).json()["data"]] == ["b.example"]
+    assert [company["domain"] for company in (await call.get(COMPANIES)).json()["data"]] == ["b.example"]
 
 
 async def test_timeline_and_history__name_the_external_id(house: House) -> None:
@@ -234,4 +238,4 @@ async def test_timeline_and_history__name_the_external_id(house: House) -> None:
     history = (await house.request("GET", f"{CONTACTS}/{number}/history?field=external_id")).json()["data"]
 
     assert {"field": "external_id", "value": "8", "previous": "7"} in timeline[0]["changed"]
-    assert [each["value"] for each in history] == ["8", "7"]
+    assert [item["value"] for item in history] == ["8", "7"]

@@ -25,7 +25,7 @@ async def created(call: ApiClient, **more: object) -> Any:
 
 
 def custom(body: Any) -> dict[str, str]:
-    return {each["field_name"]: each["field_value"] for each in body["contact_custom_fields"]}
+    return {custom_field["field_name"]: custom_field["field_value"] for custom_field in body["contact_custom_fields"]}
 
 
 async def test_patch_contact__leaves_absent_fields_unchanged(call: ApiClient) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from hypothesis import given
-from hypothesis import strategies as some
+from hypothesis import strategies as st
 
 from touchbase.history.events import VIA_API, VIA_EMAIL, VIA_LINK, Detail, StoredEvent
 from touchbase.history.last_writer_wins import CARRIED, DELIBERATE, beats
@@ -32,8 +32,8 @@ def event(at: int, effect: str = "", detail: Detail | None = None, via: int = VI
 
 
 def fold(contact: Contact, *events: StoredEvent) -> Contact:
-    for one in events:
-        fold_event(contact, one, Folded())
+    for first_event in events:
+        fold_event(contact, first_event, Folded())
     refold_status(contact, events)
     return contact
 
@@ -51,21 +51,21 @@ def test_fold__leaves_the_last_reply_time_for_an_older_reply() -> None:
 
 
 EFFECTS = {SENT: "contacted", REPLY: "replied", BOUNCE: "bounced", UNSUBSCRIBE: "do_not_contact", COMPLAINT: "do_not_contact"}
-entries = some.lists(
-    some.one_of(
-        some.sampled_from([*EFFECTS.items(), (RESUBSCRIBE, None)]),
-        some.tuples(some.sampled_from([STATUS, CRM_STATUS]), some.sampled_from(["new", "interested", "lead"])),
+entries = st.lists(
+    st.one_of(
+        st.sampled_from([*EFFECTS.items(), (RESUBSCRIBE, None)]),
+        st.tuples(st.sampled_from([STATUS, CRM_STATUS]), st.sampled_from(["new", "interested", "lead"])),
     ),
     max_size=30,
 )
 
 
-@given(entries, some.sampled_from([None, "new", "interested"]), some.integers(0, 30))
+@given(entries, st.sampled_from([None, "new", "interested"]), st.integers(0, 30))
 def test_any_status_history__has_the_same_fold_without_its_repeats(
-    told: list[tuple[str, str | None]], initial: str | None, created: int
+    entries_value: list[tuple[str, str | None]], initial: str | None, created: int
 ) -> None:
     folded, expected = (Contact(1, 1, NOON + created, NOON, initial_status=initial) for _ in range(2))
-    named = [(NOON + at, f"k{at}", effect, status) for at, (effect, status) in enumerate(told)]
+    named = [(NOON + at, f"k{at}", effect, status) for at, (effect, status) in enumerate(entries_value)]
 
     refold_entries(folded, named)
 
@@ -84,11 +84,11 @@ def test_fold_event__changes_nothing_for_an_opened_email() -> None:
 
 
 def test_fold__fills_an_empty_name_from_a_campaign_tool_and_replaces_none() -> None:
-    known = Contact(1, 1, NOON, NOON, first_name="Ann")
+    contact = Contact(1, 1, NOON, NOON, first_name="Ann")
     unnamed = Contact(1, 2, NOON, NOON)
     carried = event(NOON + 1, detail={"carried": {"first_name": "Bob"}})
 
-    assert fold(known, carried).first_name == "Ann"
+    assert fold(contact, carried).first_name == "Ann"
     assert fold(unnamed, carried).first_name == "Bob"
 
 
@@ -99,18 +99,18 @@ def test_fold__lets_the_last_writer_win_among_crm_writes() -> None:
     assert fold(Contact(1, 1, NOON, NOON, first_name="Ann"), newer, older).first_name == "Cy"
 
 
-STAMPS = some.tuples(some.sampled_from([CARRIED, DELIBERATE]), some.integers(0, 5), some.sampled_from("abc"))
+STAMPS = st.tuples(st.sampled_from([CARRIED, DELIBERATE]), st.integers(0, 5), st.sampled_from("abc"))
 
 
-@given(some.lists(STAMPS, min_size=1, max_size=6, unique=True), some.data())
-def test_beats__chooses_the_same_winner_in_any_order(stamps: list[tuple[int, int, str]], data: some.DataObject) -> None:
+@given(st.lists(STAMPS, min_size=1, max_size=6, unique=True), st.data())
+def test_beats__chooses_the_same_winner_in_any_order(stamps: list[tuple[int, int, str]], data: st.DataObject) -> None:
     def winner(order: list[tuple[int, int, str]]) -> tuple[int, int, str]:
         best = order[0]
-        for one in order[1:]:
-            best = one if beats(one, best) else best
+        for item in order[1:]:
+            best = item if beats(item, best) else best
         return best
 
-    assert winner(data.draw(some.permutations(stamps))) == winner(stamps)
+    assert winner(data.draw(st.permutations(stamps))) == winner(stamps)
 
 
 async def test_explain__lists_the_changes_of_each_event_newest_first() -> None:
@@ -121,9 +121,9 @@ async def test_explain__lists_the_changes_of_each_event_newest_first() -> None:
     )
     renamed = event(NOON + 3, detail={"fields": {"last_name": "Lee"}}, via=VIA_LINK)
 
-    told = await explain(fold(contact, sent, patched, renamed), [renamed, sent, patched])
+    reported = await explain(fold(contact, sent, patched, renamed), [renamed, sent, patched])
 
-    assert told == [
+    assert reported == [
         (renamed, [TimelineChange("last_name", "Lee", None)]),
         (patched, [TimelineChange("contact_status", "Customer", "contacted"), TimelineChange("plan", "pro", None)]),
         (

@@ -30,7 +30,9 @@ async def test_put__creates_a_record_that_is_not_there(call: ApiClient) -> None:
 
     assert (response.status, response.headers["location"]) == (201, f"{CONTACTS}/1")
     assert (response.json()["first_name"], response.json()["last_name"]) == ("Jane", "")
-    assert [(each["field_name"], each["field_value"]) for each in response.json()["contact_custom_fields"]] == [("Seats", "40")]
+    assert [(custom_field["field_name"], custom_field["field_value"]) for custom_field in response.json()["contact_custom_fields"]] == [
+        ("Seats", "40")
+    ]
     assert response.json() == (await call.get(f"{CONTACTS}/1")).json()
     assert (company.status, company.json()["domain"], company.json()["company_custom_fields"]) == (201, "example.com", {})
 
@@ -81,7 +83,7 @@ async def test_put__names_what_is_wrong(call: ApiClient, target: str, body: obje
     reply = await put(call, target, body)
 
     assert reply.status == 422
-    assert [(each["pointer"], each["code"]) for each in reply.problem["errors"]] == [fault]
+    assert [(error["pointer"], error["code"]) for error in reply.problem["errors"]] == [fault]
 
 
 async def test_put__refuses_an_address_of_another_record(call: ApiClient) -> None:
@@ -195,7 +197,7 @@ def test_any_puts_at_once__give_what_they_give_one_after_the_other_by_identity(p
         for (match, body), reply in zip(puts, replies, strict=True):
             assert reply.status in ((200, 201, 409) if body.get(match) else (422,)), reply
         for name in ("email", "linkedin_url"):
-            having = [each[name] for each in listed if name in each]
+            having = [contact[name] for contact in listed if name in contact]
             assert len(having) == len(set(having))
         assert len(listed) <= sum(reply.status == 201 for reply in replies)  # a later one may have joined two
 

@@ -17,14 +17,14 @@ from touchbase.records.record_type import RECORD_TYPES
 from touchbase.records.sql import rows
 
 NOON = 1_790_000_000 * SECOND
-FIELDS = [(kind, field.name) for kind, each in RECORD_TYPES.items() for field in each.fields]
+FIELDS = [(kind, field.name) for kind, record_type in RECORD_TYPES.items() for field in record_type.fields]
 UNSHOWN = {
     "client", "id", "created_us", "updated_us", "email_key", "linkedin_key", "from_api", "initial_status", "status_entry_us",
     "status_entry_key", "status_cause", "status_path", "stamps", "custom_fields", "suppressed",
 }  # fmt: skip
 """Columns that responses do not show, besides the id, the time of the change, and the custom fields."""
 RECORDS: list[Record] = [Contact(1, 1, NOON, NOON), Company(1, 1, NOON, NOON, "a.example")]
-SHOWN = [(record, each.name) for record in RECORDS for each in fields(record) if each.name not in UNSHOWN]
+SHOWN = [(record, item.name) for record in RECORDS for item in fields(record) if item.name not in UNSHOWN]
 
 
 def record_of(kind: int, number: int, **values: object) -> Record:
@@ -83,9 +83,9 @@ def test_shown_values__are_equal_where_only_other_columns_differ(name: str) -> N
 @pytest.mark.parametrize("record", RECORDS, ids=lambda record: type(record).__name__)
 def test_rows__have_every_column_and_give_the_same_record_back(record: Record) -> None:
     filled = replace(record, stamps={"name": (DELIBERATE, NOON, "k")})
-    for number, each in enumerate(fields(record)):
-        if each.name not in ("stamps", "custom_fields"):
-            setattr(filled, each.name, f"{number}" if "str" in str(each.type) else number % 2 == 0 if each.type == "bool" else number)
+    for number, item in enumerate(fields(record)):
+        if item.name not in ("stamps", "custom_fields"):
+            setattr(filled, item.name, f"{number}" if "str" in str(item.type) else number % 2 == 0 if item.type == "bool" else number)
 
     if isinstance(filled, Contact):
         assert rows.contact_of(rows.contact_row(filled)) == filled

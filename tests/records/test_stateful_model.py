@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import run_state_machine_as_test
 from tests.records.model import STATUS, Refused, text
 from tests.records.model_bodies import CHANGES, EMAILS, KIND, LINKEDIN, PERSON, PICK, WHO, optional
-from tests.records.model_compare import World, different, refused, same, whole
+from tests.records.model_compare import World, different, refused, same, to_second
 from tests.records.model_fold import Values, changes
 from tests.records.model_machine import step
 from tests.records.model_machine_more import RecordsAndWebhooks
@@ -38,20 +38,20 @@ class Everything(RecordsAndWebhooks):
     def match(self, who: int, items: list[Values]) -> None:
         house, model = self.begin(who)
         reply = self.send(house, "POST", f"{PEOPLE}/match", {"items": items})
-        for item, found in zip(items, reply.json()["data"], strict=True):
+        for item, result in zip(items, reply.json()["data"], strict=True):
             named = model.owners("contacts", item)
-            owners = {each.id: each for each in named.values()}
+            owners = {entry.id: entry for entry in named.values()}
             is_another = "email" in item and list(named) == ["linkedin_url"] and "email" in model.shown(named["linkedin_url"])
             if not item or len(owners) > 1 or is_another:
-                assert (found["id"], found["error"]["code"]) == (None, "ambiguous" if item else "required")
+                assert (result["id"], result["error"]["code"]) == (None, "ambiguous" if item else "required")
                 continue
             shown = model.shown(*owners.values()) if owners else {}
-            assert found["id"] == shown.get("id")
+            assert result["id"] == shown.get("id")
             for name in ("contact_status", "last_campaign_email_sent", "last_reply_received"):
-                assert found[name] == shown.get(name)
-            reasons = set().union(*(model.suppressed(each) for each in owners.values()))
+                assert result[name] == shown.get(name)
+            reasons = set().union(*(model.suppressed(owner) for owner in owners.values()))
             reasons |= model.listed(item.get("email"), item.get("linkedin_url"))
-            assert found["suppressed"] in (reasons or {None, *model.of_former(item)})
+            assert result["suppressed"] in (reasons or {None, *model.of_former(item)})
 
     @step(who=WHO, kind=KIND, index=PICK, structure=st.sampled_from(["FLAT", "NESTED"]), body=CHANGES, patch=st.booleans())
     def known_state(self, who: int, kind: str, index: int, structure: str, body: Values, patch: bool) -> None:
@@ -86,13 +86,13 @@ class Everything(RecordsAndWebhooks):
             assert reply.status == 404
             return
         past = model.past(record, at)
-        found = {**reply.json(), "status_changed_at": whole(reply.json()["status_changed_at"])}
-        found = {name: value for name, value in found.items() if name not in ("updated_time", "company_id", "emails")}
+        result = {**reply.json(), "status_changed_at": to_second(reply.json()["status_changed_at"])}
+        result = {name: value for name, value in result.items() if name not in ("updated_time", "company_id", "emails")}
         past.pop("emails", None)
         if model.older_event(record):
-            found.pop("email", None)
+            result.pop("email", None)
             past.pop("email", None)
-        assert found == past, different(found, past)
+        assert result == past, different(result, past)
 
     @step(who=WHO, kind=KIND, index=PICK, name=st.sampled_from(["status", "email", "domain", "first_name", "name", "cf.Seats"]))
     def history(self, who: int, kind: str, index: int, name: str) -> None:
@@ -106,8 +106,8 @@ class Everything(RecordsAndWebhooks):
         elif inner not in SHOWN[kind] and not any(inner in entry.sets for entry in record.entries):
             assert reply.status == 422
         elif name != "email" or not model.older_event(record):
-            found = [(each["value"], whole(each["since"])) for each in reversed(reply.json()["data"])]
-            assert found == [(value, text(at)) for value, at in changes(record.entries, name)]
+            results = [(item["value"], to_second(item["since"])) for item in reversed(reply.json()["data"])]
+            assert results == [(value, text(at)) for value, at in changes(record.entries, name)]
 
     @step(who=WHO, value=st.sampled_from([*EMAILS, "x.example", "other.example"]), reason=st.sampled_from(["requested", "legal", "other"]))
     def suppress(self, who: int, value: str, reason: str) -> None:
@@ -120,12 +120,12 @@ class Everything(RecordsAndWebhooks):
     def unsuppress(self, who: int, index: int) -> None:
         house, model = self.begin(who)
         entries = self.send(house, "GET", f"{LIST}?limit=200").json()["data"]
-        entries = [each for each in entries if each["value"] is not None]
-        assert {each["value"]: each["reason"] for each in entries} == model.listing()
+        entries = [entry for entry in entries if entry["value"] is not None]
+        assert {entry["value"]: entry["reason"] for entry in entries} == model.listing()
         if entries:
-            one = entries[index % len(entries)]
-            assert self.send(house, "DELETE", f"{LIST}/{one['id']}").status == 204
-            model.unsuppress(one["value"])
+            first_entry = entries[index % len(entries)]
+            assert self.send(house, "DELETE", f"{LIST}/{first_entry['id']}").status == 204
+            model.unsuppress(first_entry["value"])
 
     @step(who=WHO, index=PICK)
     def erase(self, who: int, index: int) -> None:
@@ -134,7 +134,7 @@ class Everything(RecordsAndWebhooks):
         if not model.can_erase(number):
             return
         # An erasure removes stored responses about the person.
-        self.keys = [each for each in self.keys if each[0] != who or number not in model.named(each[2], each[4].json())]
+        self.keys = [key for key in self.keys if key[0] != who or number not in model.named(key[2], key[4].json())]
         reply = self.send(house, "DELETE", f"{PEOPLE}/{number}?erase=true")
         answer = model.erase(number)
         if isinstance(answer, list):
@@ -160,27 +160,27 @@ class Everything(RecordsAndWebhooks):
     def search(self, who: int, where: Values, sort: str, limit: int, q: str) -> None:
         house, model = self.begin(who)
         body = {"where": where, "limit": limit, **({"sort": sort} if sort else {}), **({"q": q} if q else {})}
-        found: list[Values] = []
+        values: list[Values] = []
         cursor: str | None = ""
         while cursor is not None:
             reply = self.send(
                 house, "POST", f"{PEOPLE}/search?structure=FLAT", {**body, **({"cursor": cursor} if cursor else {})}, prefer="count=exact"
             )
-            found += reply.json()["data"]
+            values += reply.json()["data"]
             cursor = reply.json()["next_cursor"]
-        wanted = [each for each in model.live("contacts") if holds(model, each, where) and has_words(model, each, q)]
+        wanted = [item for item in model.live("contacts") if holds(model, item, where) and has_words(model, item, q)]
         assert reply.headers["total-count"] == str(len(wanted))
-        assert sorted(each["id"] for each in found) == [each.id for each in wanted]
-        for each in found:
-            same(model, model.records["contacts"][each["id"]], each)
-        assert in_order(found, sort or "id")
+        assert sorted(item["id"] for item in values) == [live.id for live in wanted]
+        for entry in values:
+            same(model, model.records["contacts"][entry["id"]], entry)
+        assert in_order(values, sort or "id")
 
 
 @pytest.fixture
 def world(engine_url: str) -> Iterator[World]:
-    made = World(engine_url)
-    yield made
-    made.close()
+    new_world = World(engine_url)
+    yield new_world
+    new_world.close()
 
 
 def search(world: World, programs: int, steps: int, **more: Any) -> None:

@@ -135,8 +135,8 @@ async def changes(call: ApiClient, records: str, field: str) -> list[tuple[str |
     """What a field of the one record was and became, oldest first."""
     (record,) = (await call.get(f"/public/v2/{records}")).json()["data"]
     timeline = (await call.get(f"/public/v2/{records}/{record['id']}/timeline")).json()["data"]
-    told = [change for event in reversed(timeline) for change in event["changed"]]
-    return [(change["previous"], change["value"]) for change in told if change["field"] == field]
+    timelines = [change for event in reversed(timeline) for change in event["changed"]]
+    return [(change["previous"], change["value"]) for change in timelines if change["field"] == field]
 
 
 async def test_timeline__lists_an_email_changed_by_webhooks_with_its_previous_value(call: ApiClient) -> None:
@@ -164,7 +164,7 @@ async def test_timeline__places_a_late_event_at_its_own_time(call: ApiClient) ->
     reply = await call.get("/public/v2/contacts/1/timeline")
     record = (await call.get("/public/v2/contacts/1")).json()
 
-    assert [(each["event"], each["occurred_at"], each["delivery_id"]) for each in reply.json()["data"]] == [
+    assert [(item["event"], item["occurred_at"], item["delivery_id"]) for item in reply.json()["data"]] == [
         ("email_replied", REPLIED, 1),
         ("email_sent", SENT, 2),
         ("contact.created", "2026-11-17T08:00:00Z", None),
@@ -183,7 +183,7 @@ async def test_timeline__has_pages(call: ApiClient) -> None:
     cursor: str | None = ""
     while cursor is not None:
         page = (await call.get(f"{target}&cursor={cursor}" if cursor else target)).json()
-        names.append([each["changed"][0]["value"] for each in page["data"]])
+        names.append([item["changed"][0]["value"] for item in page["data"]])
         cursor = page["next_cursor"]
 
     assert names == [["Example 4", "Example 3"], ["Example 2", "Example 1"], ["Example 0", "example.com"]]
@@ -269,8 +269,8 @@ async def test_merged_contact__returns_404_with_the_id_of_the_surviving_contact(
     for number, events in enumerate(calls):
         await call("POST", "/public/crm-webhook/default", raw=b"%d" % number)
         await call.parts.store.work(call.kept[-1], 10, campaign(*events), call.clock.now)
-    [kept] = (await call.get("/public/v2/contacts")).json()["data"]
-    gone = 3 - kept["id"]
+    [stored] = (await call.get("/public/v2/contacts")).json()["data"]
+    gone = 3 - stored["id"]
 
     replies = [
         await call.get(f"/public/v2/contacts/{gone}"),
@@ -278,7 +278,7 @@ async def test_merged_contact__returns_404_with_the_id_of_the_surviving_contact(
         await call.patch(f"/public/v2/contacts/{gone}", {"first_name": "Jane"}),
     ]
 
-    assert [(reply.status, reply.problem.get("existing_id")) for reply in replies] == [(404, kept["id"])] * 3
+    assert [(reply.status, reply.problem.get("existing_id")) for reply in replies] == [(404, stored["id"])] * 3
     assert "existing_id" not in (await call.get("/public/v2/contacts/99")).problem
 
 

@@ -123,7 +123,7 @@ def test_any_unknown_member__is_a_fault_or_ignored_and_never_both(body: dict[str
 async def test_custom_fields__have_two_names_in_requests(call: ApiClient, path: str, names: tuple[str, str]) -> None:
     seats, shown = [{"field_name": "Seats", "field_value": "4"}], names[0]
     more = [{"field_name": "Seats", "field_value": "5"}]
-    made = [await call.post(path, {"domain": f"{name}.example".replace("_", "-"), name: seats}) for name in names]
+    responses = [await call.post(path, {"domain": f"{name}.example".replace("_", "-"), name: seats}) for name in names]
     both = await call.post(path, {"domain": "both.example", names[0]: seats, names[1]: seats})
     changed = [await call.patch(f"{path}/1", {name: value}) for name, value in ((names[0], more), (names[1], seats))]
     refused = [
@@ -131,7 +131,7 @@ async def test_custom_fields__have_two_names_in_requests(call: ApiClient, path: 
         await call.patch(f"{path}/1", {names[0]: seats, names[1]: None}),
     ]
 
-    assert [[each["field_value"] for each in reply.json()[shown]] for reply in (*made, both, *changed)] == [["4"]] * 3 + [["5"], ["4"]]
+    assert [[item["field_value"] for item in reply.json()[shown]] for reply in (*responses, both, *changed)] == [["4"]] * 3 + [["5"], ["4"]]
     for reply in refused:
         assert faults(reply).keys() == {f"/{name}" for name in names}
 

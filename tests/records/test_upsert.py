@@ -19,10 +19,10 @@ class Answering:
 
     def __init__(self, *answers: object) -> None:
         self._answers = list(answers)
-        self.asked: list[object] = []
+        self.operations: list[object] = []
 
     async def write(self, command: Any) -> Any:
-        self.asked.append(command)
+        self.operations.append(command)
         answer = self._answers.pop(0)
         if isinstance(answer, Exception):
             raise answer
@@ -40,10 +40,10 @@ async def merged(store: Any) -> Any:
 async def test_upsert__retries_when_the_duplicate_was_merged_away() -> None:
     store = Answering(taken(5), NotFound("gone"), taken(7), JANE)
 
-    found = await merged(store)
+    result = await merged(store)
 
-    assert found == Created(JANE, is_new=False)
-    assert store.asked == ["create", "merge 5", "create", "merge 7"]
+    assert result == Created(JANE, is_new=False)
+    assert store.operations == ["create", "merge 5", "create", "merge 7"]
 
 
 async def test_upsert__creates_the_record_when_the_duplicate_was_removed() -> None:

@@ -80,9 +80,9 @@ class Given:
 def test_custom_fields__trims_names_and_values_and_locates_each_error() -> None:
     faults: list[Fault] = []
 
-    found = custom_fields([Given(" a ", " 1 "), Given("a", "2"), Given(" ", "3"), Given("n", "x")], {"n": NUMBER}, "/fields", faults)
+    result = custom_fields([Given(" a ", " 1 "), Given("a", "2"), Given(" ", "3"), Given("n", "x")], {"n": NUMBER}, "/fields", faults)
 
-    assert found[0][0] == "a"
+    assert result[0][0] == "a"
     assert [(fault.pointer, fault.code) for fault in faults] == [
         ("/fields/1/field_name", "repeated"),
         ("/fields/2/field_name", "required"),

@@ -55,7 +55,7 @@ async def test_history__lists_each_value_of_a_field_with_its_time_and_source(cal
 
     page = (await call.get("/public/v2/contacts/1/history?field=contact_status")).json()
 
-    assert [(one["value"], one["since"], one["until"], one["seconds"]) for one in page["data"]] == [
+    assert [(item["value"], item["since"], item["until"], item["seconds"]) for item in page["data"]] == [
         ("replied", REPLIED, None, DAY + 1.5 * 3600),
         ("contacted", SENT, REPLIED, DAY),
     ]
@@ -69,17 +69,17 @@ async def test_history__lists_each_value_of_a_field_with_its_time_and_source(cal
 
 async def test_history__of_all_fields_has_pages(call: ApiClient) -> None:
     await jane(call)
-    whole = (await call.get("/public/v2/contacts/1/history")).json()["data"]
+    full_history = (await call.get("/public/v2/contacts/1/history")).json()["data"]
 
-    found: list[Any] = []
+    results: list[Any] = []
     cursor = ""
     while cursor is not None:
         page = (await call.get(f"/public/v2/contacts/1/history?limit=2&cursor={cursor}")).json()
-        found += page["data"]
+        results += page["data"]
         cursor = page["next_cursor"]
 
-    assert found == whole
-    assert {one["field"] for one in whole} >= {"email", "contact_status", "first_name", "cf.Seats", "last_reply_received"}
+    assert results == full_history
+    assert {item["field"] for item in full_history} >= {"email", "contact_status", "first_name", "cf.Seats", "last_reply_received"}
 
 
 async def test_as_of__returns_the_values_of_that_time(call: ApiClient) -> None:
@@ -122,17 +122,17 @@ async def test_explain__names_the_source_of_each_value_and_the_values_without_ef
     await jane(call)
     await receive(call, "4", fact("email_opened", NOW, first_name="Janet"))
 
-    explained = {one["field"]: one for one in (await call.get("/public/v2/contacts/1/explain")).json()["data"]}
+    explained = {item["field"]: item for item in (await call.get("/public/v2/contacts/1/explain")).json()["data"]}
 
     status = explained["contact_status"]
     assert (status["value"], status["set_by"]["delivery_id"]) == ("replied", 2)
-    assert [(one["value"], one["event"]["delivery_id"], one["reason"]) for one in status["others"]] == [
+    assert [(first["value"], first["event"]["delivery_id"], first["reason"]) for first in status["others"]] == [
         ("contacted", 1, "a sent mail sets a status only on somebody who was not contacted yet; 'replied' is further along"),
         ("contacted", 3, f"email_replied of instantly replaced it at {REPLIED}"),
     ]
     first_name = explained["first_name"]
     assert (first_name["value"], first_name["set_by"]["delivery_id"]) == ("Jane", 2)
-    assert [(one["value"], one["reason"]) for one in first_name["others"]] == [
+    assert [(first["value"], first["reason"]) for first in first_name["others"]] == [
         ("Janet", "a value that a campaign tool carries along only fills an empty field")
     ]
     assert explained["email"]["set_by"]["request_id"] == "post-1"
@@ -148,7 +148,7 @@ async def test_explain__names_a_status_outside_the_set_of_the_client(call: ApiCl
     (status,) = (await call.get("/public/v2/contacts/1/explain?field=contact_status")).json()["data"]
 
     assert status["value"] == "contacted"
-    assert [(one["value"], "'hot'" in one["reason"]) for one in status["others"]] == [("hot", True)]
+    assert [(first["value"], "'hot'" in first["reason"]) for first in status["others"]] == [("hot", True)]
 
 
 @pytest.mark.parametrize("route", ["history", "explain"])
@@ -172,7 +172,7 @@ async def test_company__has_history_as_of_and_explain(call: ApiClient) -> None:
     past = (await call.get(f"/public/v2/companies/1?as_of={SENT}")).json()
     (explained,) = (await call.get("/public/v2/companies/1/explain?field=company_status")).json()["data"]
 
-    assert [(one["value"], one["previous"]) for one in names] == [("Example Ltd", "Example"), ("Example", None)]
+    assert [(name["value"], name["previous"]) for name in names] == [("Example Ltd", "Example"), ("Example", None)]
     assert (past["name"], past["company_status"], past["domain"]) == ("Example", "new", "example.com")
     assert (explained["value"], explained["set_by"]["event"]) == ("customer", "company.updated")
 
@@ -190,10 +190,10 @@ async def test_any_history__adds_up_to_its_record(call: ApiClient, facts: list[t
         event = Event(name, from_text(CREATED) + hour * 3600 * SECOND, email=address, first_name=first_name or None)
         event.kind, event.status = "hard", "hot"
         await receive(call, f"{address} {number}", event)
-    found = (await call.get(f"/public/v2/contacts?email={address}")).json()["data"]
-    if not found:
+    contacts = (await call.get(f"/public/v2/contacts?email={address}")).json()["data"]
+    if not contacts:
         return  # only events that create nobody
-    path = f"/public/v2/contacts/{found[0]['id']}"
+    path = f"/public/v2/contacts/{contacts[0]['id']}"
     for value in seats:
         call.clock.move(60)
         await call.patch(path, {"contact_custom_fields": [{"field_name": "Seats", "field_value": value}]})
@@ -201,16 +201,16 @@ async def test_any_history__adds_up_to_its_record(call: ApiClient, facts: list[t
 
     present = (await call.get(path)).json()
     past = (await call.get(f"{path}?as_of={to_text(call.clock.now)}")).json()
-    explained = {one["field"]: one["value"] for one in (await call.get(f"{path}/explain")).json()["data"]}
+    explained = {item["field"]: item["value"] for item in (await call.get(f"{path}/explain")).json()["data"]}
     changes = (await call.get(f"{path}/history?limit=200")).json()["data"]
 
     assert {**past, "updated_time": None} == {**present, "updated_time": None}
     for name in ("contact_status", "last_reply_received", "first_campaign_email_sent", "first_name"):
         assert (explained[name] or None) == (present.get(name) or None)
     newest: dict[str, Any] = {}
-    for one in reversed(changes):
-        assert one["previous"] == newest.get(one["field"])
-        newest[one["field"]] = one["value"]
+    for change in reversed(changes):
+        assert change["previous"] == newest.get(change["field"])
+        newest[change["field"]] = change["value"]
     assert {name: newest.get(name) for name in explained} == explained
 
 
@@ -238,7 +238,7 @@ async def test_long_history__is_computed_from_its_newest_events_and_says_since_w
     assert "computed_since" not in complete
 
 
-def other(at: int) -> OtherEvent:
+def other_event(at: int) -> OtherEvent:
     event = StoredEvent(1, 1, at, f"k{at}", "contact.updated", "", None, "api", "api", None, None, at, 1, {})
     return OtherEvent(event, None, "")
 
@@ -246,13 +246,13 @@ def other(at: int) -> OtherEvent:
 async def test_explained_value__holds_few_of_many_other_events_and_shows_the_newest() -> None:
     value, held = ExplainedValue("cf.x", None), 0
     for at in (*range(0, 1_000, 2), *range(999, 0, -2)):
-        value.add(other(at))
+        value.add(other_event(at))
         held = max(held, len(value.others))
     value.cut()
 
     assert held < 2 * MOST_OTHERS
     assert value.others_total == 1_000
-    assert [one.event.occurred_us for one in value.others] == [*range(999, 999 - MOST_OTHERS, -1)]
+    assert [first.event.occurred_us for first in value.others] == [*range(999, 999 - MOST_OTHERS, -1)]
 
 
 async def test_answers_from_a_history__wait_for_one_of_two_places(call: ApiClient) -> None:
@@ -261,19 +261,19 @@ async def test_answers_from_a_history__wait_for_one_of_two_places(call: ApiClien
     held = [await pages.acquire(number, 1, is_full_page=True) for number in range(WHOLE_PLACES)]
     paths = ("timeline", "history", "explain", f"?as_of={NOW}", "")
 
-    asked = {
+    requested = {
         path: asyncio.ensure_future(call.get(f"/public/v2/contacts/1{'' if path.startswith('?') else '/'}{path}".rstrip("/")))
         for path in paths
     }
-    await asked[""]
+    await requested[""]
     for _ in range(100):
         await asyncio.sleep(0)
-    waiting = {path for path, task in asked.items() if not task.done()}
+    waiting = {path for path, task in requested.items() if not task.done()}
     for number, size in enumerate(held):
         pages.release(number, size, is_full_page=True)
 
     assert waiting == {*paths} - {""}
-    assert [(await task).status for task in asked.values()] == [200] * len(paths)
+    assert [(await task).status for task in requested.values()] == [200] * len(paths)
 
 
 @given(
@@ -288,9 +288,9 @@ async def test_answers_from_a_history__wait_for_one_of_two_places(call: ApiClien
         max_size=8,
     )
 )
-def test_any_writes__have_the_winner_of_all_of_them(made: list[tuple[str | None, int, int, Any]]) -> None:
-    objects = Objects(first={source: (1, source[2]) for *_, source in made}, last={source: (9, "", False) for *_, source in made})
-    writes = [Written(value, (priority, at, f"{number}"), source) for number, (value, priority, at, source) in enumerate(made)]
+def test_any_writes__have_the_winner_of_all_of_them(facts: list[tuple[str | None, int, int, Any]]) -> None:
+    objects = Objects(first={source: (1, source[2]) for *_, source in facts}, last={source: (9, "", False) for *_, source in facts})
+    writes = [Written(value, (priority, at, f"{number}"), source) for number, (value, priority, at, source) in enumerate(facts)]
     folded = FieldWrites()
     for write in writes:
         folded.add(write)

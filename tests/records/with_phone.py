@@ -61,11 +61,11 @@ async def places(file: Path) -> dict[str, Any]:
         return reply.json()
 
     number = await house.contact(email="jane@example.com", phone=f" {PHONE} ")
-    other = await house.contact(email="j.doe@example.com")
+    other_contact = await house.contact(email="j.doe@example.com")
     document = (await house.call.get("/openapi.json")).json()["components"]["schemas"]
     csv = (await house.request("GET", "/public/v2/contacts/export?format=csv")).body.decode().splitlines()
     await house.hook("hub", {"event": "contact.created", "object_id": "7", "email": "crm@example.com", "fields": {"phone": "1" * 999}})
-    found = {
+    result = {
         "created": (await house.get(number))["phone"],
         "searched": [contact["id"] for contact in await house.listed(query="phone%5Bcontains%5D=7946")],
         "searched by words": [contact["id"] for contact in await house.listed(query="q=7946")],
@@ -74,14 +74,14 @@ async def places(file: Path) -> dict[str, Any]:
         "guessed": guess(["Email", "Mobile"], "contact").mapping.columns["Mobile"],
         "of a tool": len((await house.listed(query="email=crm@example.com"))[0]["phone"]),
         "described": {name: document[name]["properties"]["phone"]["description"] for name in ("ContactChange", "ContactResponse")},
-        "merged": (await house.merge(other, number))["contact"]["phone"],
+        "merged": (await house.merge(other_contact, number))["contact"]["phone"],
         "typing error": (await house.request("POST", "/public/v2/contacts", {"contact_phone": "1"})).json()["errors"][0]["detail"],
         "too long": (await house.request("POST", "/public/v2/contacts", {"phone": "1" * 201})).status,
     }
-    reply = await house.request("PATCH", f"/public/v2/contacts/{other}", {"phone": None})
-    found["unset"] = "phone" not in reply.json()
+    reply = await house.request("PATCH", f"/public/v2/contacts/{other_contact}", {"phone": None})
+    result["unset"] = "phone" not in reply.json()
     await store.close()
-    return found
+    return result
 
 
 if __name__ == "__main__":

@@ -15,8 +15,8 @@ def event(number: int, client_id: str = "acme") -> Event:
     return {"type": "contact.created", "timestamp": "2026-11-26T09:00:00Z", "data": data}
 
 
-def number_of(one: Event) -> int:
-    return int(one["data"]["id"].removeprefix("evt_"))
+def number_of(first_event: Event) -> int:
+    return int(first_event["data"]["id"].removeprefix("evt_"))
 
 
 @dataclass
@@ -57,10 +57,10 @@ class ListSink:
         return RelayPosition(f"evt_{self.got[-1]}", "acme") if self.has_position and self.got else None
 
     async def send(self, events: Sequence[Event]) -> None:
-        for place, one in enumerate(events):
-            if self.fails(number_of(one)):
+        for place, first_event in enumerate(events):
+            if self.fails(number_of(first_event)):
                 raise SinkFailed("it is busy", place)
-            self.got.append(number_of(one))
+            self.got.append(number_of(first_event))
 
     async def close(self) -> None:
         pass

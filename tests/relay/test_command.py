@@ -22,8 +22,8 @@ def lines(file: str) -> list[str]:
 def put(run: Run, *names: str) -> None:  # noqa: F811
     """Create contacts."""
     Path("people.csv").write_text("email\n" + "".join(f"{name}@example.com\n" for name in names))
-    made = run("contacts", "import", "people.csv", "--client", "acme")
-    assert made.exit_code == 0, made.output
+    created = run("contacts", "import", "people.csv", "--client", "acme")
+    assert created.exit_code == 0, created.output
 
 
 @pytest.fixture
@@ -95,7 +95,7 @@ def server(serve: Serve) -> Server:  # noqa: F811
 
 @pytest.mark.slow
 def test_killed_relay__of_a_server_s_feed_has_each_event_once(server: Server, tmp_path: Path) -> None:
-    made = 0
+    created = 0
     for _ in range(KILLS + 1):
         relay = subprocess.Popen(
             [sys.executable, "-m", "touchbase", "relay", "--url", f"http://127.0.0.1:{server.port}", "--to", "file:events.ndjson"],
@@ -105,7 +105,7 @@ def test_killed_relay__of_a_server_s_feed_has_each_event_once(server: Server, tm
         before = file.read_bytes().count(b"\n") if file.exists() else 0
         until = time.monotonic() + 30
         while (file.read_bytes().count(b"\n") if file.exists() else 0) <= before and time.monotonic() < until:
-            server.post("/public/v2/contacts", {"first_name": f"Contact {(made := made + 1)}"})
+            server.post("/public/v2/contacts", {"first_name": f"Contact {(created := created + 1)}"})
         relay.kill()
         relay.wait()
     last = subprocess.run(
@@ -113,8 +113,8 @@ def test_killed_relay__of_a_server_s_feed_has_each_event_once(server: Server, tm
         cwd=tmp_path, capture_output=True, text=True, check=True,
     )  # fmt: skip
 
-    assert json.loads(last.stdout)["cursor"] == f"evt_{made}"
-    assert [json.loads(line)["data"]["id"] for line in file.read_text().splitlines()] == [f"evt_{n}" for n in range(1, made + 1)]
+    assert json.loads(last.stdout)["cursor"] == f"evt_{created}"
+    assert [json.loads(line)["data"]["id"] for line in file.read_text().splitlines()] == [f"evt_{n}" for n in range(1, created + 1)]
 
 
 @pytest.mark.slow

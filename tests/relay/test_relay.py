@@ -48,9 +48,9 @@ async def no_wait(seconds: float) -> None:
 async def relay_once(source: ListSource, sink: Any, file: Path | None, **more: Any) -> Relay:
     stored = CheckpointFile(file) if file else None
     try:
-        made = Relay(source, sink, stored, sleep=no_wait)
-        await made.run(once=True, **more)
-        return made
+        relay = Relay(source, sink, stored, sleep=no_wait)
+        await relay.run(once=True, **more)
+        return relay
     finally:
         if stored:
             stored.close()
@@ -73,9 +73,9 @@ class Points:
 
         def replace(path: Path, target: Path) -> Path:
             step()
-            made = real_replace(path, target)
+            new_real_replace = real_replace(path, target)
             step()
-            return made
+            return new_real_replace
 
         monkeypatch.setattr(service.os, "fsync", fsync)
         monkeypatch.setattr(service.Path, "replace", replace)
@@ -124,8 +124,8 @@ def test_file_cut_at_any_byte__has_each_event_once(count: int, page: int, cuts: 
             asyncio.run(sink.close())
             if cut is not None:  # as if the process had been killed while it wrote, after the last `cut` bytes, a longer line
                 os.truncate(file, max(0, file.stat().st_size - cut))
-                with file.open("ab") as rest:
-                    rest.write(b"{" * 3 * cut)
+                with file.open("ab") as remaining:
+                    remaining.write(b"{" * 3 * cut)
         lines = file.read_bytes().splitlines()
 
     assert [line.split(b'"id":"evt_')[1].split(b'"')[0] for line in lines] == [str(number).encode() for number in range(1, count + 1)]
@@ -176,9 +176,9 @@ async def test_position__is_the_later_of_sink_and_checkpoint(folder: Path) -> No
 
 
 async def test_types_left_out__move_the_checkpoint(folder: Path) -> None:
-    made = await relay_once(ListSource(9, wanted=lambda number: number < 3), ListSink(), folder / "checkpoint")
+    new_relay_once = await relay_once(ListSource(9, wanted=lambda number: number < 3), ListSink(), folder / "checkpoint")
 
-    assert made.cursor == "evt_9"
+    assert new_relay_once.cursor == "evt_9"
     assert (await relay_once(ListSource(9), sink := ListSink(), folder / "checkpoint")).sent == 0
     assert sink.got == []
 
@@ -202,14 +202,14 @@ async def test_events_of_another_client__are_refused(folder: Path) -> None:
 
 
 def test_checkpoint__belongs_to_one_relay_and_names_a_damaged_file(folder: Path) -> None:
-    one = CheckpointFile(folder / "checkpoint")
+    checkpoint_file = CheckpointFile(folder / "checkpoint")
     with pytest.raises(RelayStopped, match="another relay uses the checkpoint"):
         CheckpointFile(folder / "checkpoint")
     (folder / "checkpoint").write_text('{"cursor": "7"}')
 
     with pytest.raises(RelayStopped, match="is no checkpoint of a relay"):
-        one.load()
-    one.close()
+        checkpoint_file.load()
+    checkpoint_file.close()
 
 
 async def test_file__that_was_moved_is_made_again(folder: Path) -> None:
@@ -235,7 +235,7 @@ async def test_file__with_other_lines_or_another_writer_is_refused(folder: Path,
     await notes.close()
     events = FileSink(folder / "events")
     await events.send([event(7), event(8)])
-    found = await events.position()
-    assert found is not None
-    assert found.sequence == number_of(event(8))
+    position = await events.position()
+    assert position is not None
+    assert position.sequence == number_of(event(8))
     await events.close()

@@ -17,7 +17,7 @@ from bench.server_process import free_port
 from standardwebhooks import Webhook
 from tests.relay.feeds import ListSource, event
 
-from touchbase.outgoing.http_client import Answer
+from touchbase.outgoing.http_client import ReceiverAnswer
 from touchbase.relay.models import RelayStopped, SinkFailed
 from touchbase.relay.nats_sink import NOT_INSTALLED, NatsSink
 from touchbase.relay.service import Relay
@@ -35,13 +35,13 @@ def now_us() -> int:
 class Client:
     """An HTTP client whose receiver answers as a test says."""
 
-    def __init__(self, *answers: Answer) -> None:
+    def __init__(self, *answers: ReceiverAnswer) -> None:
         self.answers = list(answers)
         self.sent: list[tuple[dict[str, str], bytes]] = []
 
-    async def post(self, url: str, headers: Mapping[str, str], body: bytes) -> Answer:
+    async def post(self, url: str, headers: Mapping[str, str], body: bytes) -> ReceiverAnswer:
         self.sent.append((dict(headers), body))
-        return self.answers.pop(0) if self.answers else Answer(1, 204)
+        return self.answers.pop(0) if self.answers else ReceiverAnswer(1, 204)
 
     async def close(self) -> None:
         pass
@@ -69,13 +69,13 @@ async def test_http__without_a_secret_has_an_id_and_no_signature() -> None:
 @pytest.mark.parametrize(
     ("answer", "says", "wait"),
     [
-        (Answer(1, 503, {"retry-after": "9"}, "busy"), "did not take evt_2: answered 503 busy", 9),
-        (Answer(1, 302), "answered 302", 0),
-        (Answer(1, failure="timeout", error="no response within 15 seconds"), "no response within 15 seconds", 0),
+        (ReceiverAnswer(1, 503, {"retry-after": "9"}, "busy"), "did not take evt_2: answered 503 busy", 9),
+        (ReceiverAnswer(1, 302), "answered 302", 0),
+        (ReceiverAnswer(1, failure="timeout", error="no response within 15 seconds"), "no response within 15 seconds", 0),
     ],
 )
-async def test_http__without_a_2xx_says_how_many_were_taken(answer: Answer, says: str, wait: float) -> None:
-    client = Client(Answer(1, 200), answer)
+async def test_http__without_a_2xx_says_how_many_were_taken(answer: ReceiverAnswer, says: str, wait: float) -> None:
+    client = Client(ReceiverAnswer(1, 200), answer)
 
     with pytest.raises(SinkFailed, match=says) as failed:
         await HttpSink("https://collector.example/", "touchbase/test", now_us, None, client).send([event(1), event(2), event(3)])
@@ -141,10 +141,10 @@ class FakeNats:
         return "TOUCHBASE"
 
     async def get_last_msg(self, stream: str, subject: str) -> Any:
-        found = [body for name, body, _ in self.messages if name.startswith(subject.removesuffix(">"))]
-        if not found:
+        messages = [body for name, body, _ in self.messages if name.startswith(subject.removesuffix(">"))]
+        if not messages:
             raise NotFoundError
-        return type("Message", (), {"data": found[-1]})
+        return type("Message", (), {"data": messages[-1]})
 
     async def publish(self, subject: str, body: bytes, headers: dict[str, str]) -> None:
         if not self.has_stream:

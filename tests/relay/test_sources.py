@@ -28,11 +28,11 @@ class Server:
     def __init__(self, house: House) -> None:
         self.house = house
         self.answer: ApiResponse | FetchFailed | None = None
-        self.asked: list[str] = []
+        self.paths: list[str] = []
 
     async def send(self, base: str, request: ApiRequest) -> ApiResponse:
         assert base == BASE
-        self.asked.append(request.path)
+        self.paths.append(request.path)
         if isinstance(self.answer, FetchFailed):
             raise self.answer
         if self.answer is not None:
@@ -68,12 +68,12 @@ async def test_read__returns_the_envelopes_of_the_feed(house: House, source: Eve
     await house.contact(email="bob@example.com")
 
     batch = await source.read(None, 0)
-    rest = await source.read("evt_1", 0)
+    remaining = await source.read("evt_1", 0)
 
     feed = (await house.request("GET", "/public/v2/events")).json()
     assert msgspec.json.decode(msgspec.json.encode(batch.events)) == feed["data"]
     assert (batch.cursor, batch.has_more) == ("evt_2", False)
-    assert [one["data"]["id"] for one in rest.events] == ["evt_2"]
+    assert [event["data"]["id"] for event in remaining.events] == ["evt_2"]
 
 
 async def test_read__waits_for_the_next_event(house: House, stored: StoreSource, server: Server) -> None:
@@ -83,8 +83,8 @@ async def test_read__waits_for_the_next_event(house: House, stored: StoreSource,
     waiting = asyncio.ensure_future(stored.read(start.cursor, 20))
     await house.contact(email="ada@example.com")
 
-    assert [one["type"] for one in (await waiting).events] == ["contact.created"]
-    assert server.asked == ["/public/v2/events?limit=200&wait=20&after=evt_0"]
+    assert [event["type"] for event in (await waiting).events] == ["contact.created"]
+    assert server.paths == ["/public/v2/events?limit=200&wait=20&after=evt_0"]
 
 
 async def test_trimmed_log__stops_the_relay_and_names_where_to_go_on(house: House, source: EventLogSource) -> None:
@@ -110,7 +110,7 @@ async def test_server__that_refuses_or_fails_is_told_apart(server: Server) -> No
         await source.read(None, 0)
 
     assert failed.value.retry_after == 7
-    assert "after=evt_3&types=contact.%2A" in server.asked[0]
+    assert "after=evt_3&types=contact.%2A" in server.paths[0]
 
 
 async def test_large_page__is_asked_in_smaller_ones(server: Server) -> None:
@@ -123,4 +123,4 @@ async def test_large_page__is_asked_in_smaller_ones(server: Server) -> None:
     server.answer = None
     await source.read(None, 0)
 
-    assert [urlsplit(one).query.partition("&")[0] for one in server.asked] == ["limit=200", "limit=50", "limit=12"]
+    assert [urlsplit(first).query.partition("&")[0] for first in server.paths] == ["limit=200", "limit=50", "limit=12"]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tests.asgi_client import MakeClient
 from tests.house import House, read
-from tests.reports.test_campaigns import mail, some
+from tests.reports.test_campaigns import columns_of, mail
 
 from touchbase.sql.store import Store
 
@@ -17,7 +17,7 @@ async def test_admin_campaigns__name_the_client_of_each_row(store: Store, make_c
 
     reply = await call.get("/admin/v1/reports/campaigns?group_by=tool")
 
-    assert some(reply.json()["data"], "client_id", "tool", "mailed") == [("acme", "camp", 2), ("beta", "camp", 1)]
+    assert columns_of(reply.json()["data"], "client_id", "tool", "mailed") == [("acme", "camp", 2), ("beta", "camp", 1)]
     assert reply.json()["next_cursor"] is None
 
 
@@ -33,5 +33,5 @@ async def test_admin_statuses__come_in_pages_of_clients(store: Store, make_clien
     reply = await call.get(f"{path}&cursor={reply.json()['next_cursor']}")
     rows += reply.json()["data"]
 
-    assert some(rows, "client_id", "status", "records") == [("acme", "new", 1), ("beta", "new", 1), ("gamma", "new", 1)]
+    assert columns_of(rows, "client_id", "status", "records") == [("acme", "new", 1), ("beta", "new", 1), ("gamma", "new", 1)]
     assert reply.json()["next_cursor"] is None

@@ -59,9 +59,9 @@ class Client:
 
     async def write(self) -> None:
         """A status by request."""
-        for one in await self.some(1):
+        for first in await self.sample_contacts(1):
             status = self.chance.choice(("new", "customer", "lost", ""))
-            await self.house.request("PATCH", f"/public/v2/contacts/{one}", {"contact_status": status or None})
+            await self.house.request("PATCH", f"/public/v2/contacts/{first}", {"contact_status": status or None})
 
     async def create(self) -> None:
         """A contact by request, perhaps one that exists."""
@@ -70,9 +70,9 @@ class Client:
 
     async def delete(self) -> None:
         """A deletion into the bin."""
-        for one in await self.some(1):
-            await self.house.delete(one)
-            self.deleted.append(one)
+        for first in await self.sample_contacts(1):
+            await self.house.delete(first)
+            self.deleted.append(first)
 
     async def restore(self) -> None:
         """A restoration, if the address is free."""
@@ -81,24 +81,24 @@ class Client:
 
     async def merge(self) -> None:
         """A merge of two."""
-        ids = await self.some(2)
+        ids = await self.sample_contacts(2)
         if len(ids) == 2:
             self.merges.append((ids[0], (await self.house.merge(*ids))["merge_id"]))
 
     async def undo(self) -> None:
         """The undoing of the last merge, if it is still possible."""
         if self.merges:
-            one, merge = self.merges.pop()
-            await self.house.request("POST", f"/public/v2/contacts/{one}/merge/{merge}/undo")
+            first, merge = self.merges.pop()
+            await self.house.request("POST", f"/public/v2/contacts/{first}/merge/{merge}/undo")
 
     async def erase(self) -> None:
         """An erasure of a person."""
-        for one in await self.some(1):
-            await self.house.request("DELETE", f"/public/v2/contacts/{one}?erase=true")
+        for first in await self.sample_contacts(1):
+            await self.house.request("DELETE", f"/public/v2/contacts/{first}?erase=true")
 
-    async def some(self, count: int) -> list[int]:
+    async def sample_contacts(self, count: int) -> list[int]:
         """Up to so many contacts."""
-        ids = [each["id"] for each in await self.house.listed()]
+        ids = [item["id"] for item in await self.house.listed()]
         return self.chance.sample(ids, min(count, len(ids)))
 
 
@@ -128,7 +128,7 @@ def key_of(event: StoredEvent, by_campaign: bool) -> tuple[Any, ...]:
 def counted(row: dict[str, Any]) -> tuple[Any, ...]:
     """The counts of a recounted row."""
     effects = ("sent", "reply", "bounce", "unsubscribe")
-    return (*((row["events"][each], len(row["people"][each])) for each in effects), row["mailed_replied"])
+    return (*((row["events"][effect], len(row["people"][effect])) for effect in effects), row["mailed_replied"])
 
 
 def shown(row: dict[str, Any]) -> tuple[Any, ...]:
@@ -143,18 +143,18 @@ async def test_reports__say_what_a_recount_says(house: House, seed: int) -> None
     for _ in range(STEPS):
         await client.step()
     house.call.clock.move(1)
-    ids = [each["id"] for each in await house.listed()]
-    histories = {one: await house.call.parts.store.read(get_history(house.number, CONTACT, one)) for one in ids}
+    ids = [item["id"] for item in await house.listed()]
+    histories = {first: await house.call.parts.store.read(get_history(house.number, CONTACT, first)) for first in ids}
 
     for group_by in ("campaign,week", "week"):
         rows = await report(house, f"group_by={group_by}&since=90d")
         begins = sorted({row["begins_at"] for row in rows})
         edges = [from_text(row) for row in begins] + [house.call.clock.now]
         by_campaign = "campaign" in group_by
-        found = {
+        result = {
             (row["begins_at"], *((row["tool"], row["campaign_id"] or row["campaign"]) if by_campaign else ())): shown(row) for row in rows
         }
-        assert found == {group: counted(row) for group, row in recount(histories, week_edges(edges), by_campaign).items()}
+        assert result == {group: counted(row) for group, row in recount(histories, week_edges(edges), by_campaign).items()}
 
     await check_statuses(house, ids)
     assert await house.differences() == []
@@ -164,13 +164,13 @@ def week_edges(edges: list[int]) -> list[int]:
     """All weeks, also those in which nothing happened."""
     if len(edges) == 1:
         return edges * 2
-    whole = list(range(edges[0], edges[-1], 7 * DAY * SECOND))
-    return [*whole, edges[-1]]
+    full_indexes = list(range(edges[0], edges[-1], 7 * DAY * SECOND))
+    return [*full_indexes, edges[-1]]
 
 
-async def created_us(house: House, one: int) -> int:
+async def created_us(house: House, first: int) -> int:
     """When a contact was created: it counts from then on."""
-    contact = await house.call.parts.store.read(find_record(house.number, CONTACT_TYPE, one))
+    contact = await house.call.parts.store.read(find_record(house.number, CONTACT_TYPE, first))
     assert contact is not None
     return contact.created_us
 
@@ -178,12 +178,12 @@ async def created_us(house: House, one: int) -> int:
 async def check_statuses(house: House, ids: list[int]) -> None:
     """Compare the report with the statuses of each contact as of each end."""
     rows = await report(house, "interval=day&since=20d", STATUSES)
-    created = {one: await created_us(house, one) for one in ids}
+    created = {first: await created_us(house, first) for first in ids}
     for end in sorted({row["ends_at"] for row in rows}):
         expected: Counter[Any] = Counter()
-        for one in (one for one in ids if created[one] < from_text(end)):
-            reply = await house.request("GET", f"/public/v2/contacts/{one}?as_of={to_text(from_text(end) - 1)}")
+        for first_item in (first for first in ids if created[first] < from_text(end)):
+            reply = await house.request("GET", f"/public/v2/contacts/{first_item}?as_of={to_text(from_text(end) - 1)}")
             if reply.status == 200:
                 expected[reply.json().get("contact_status")] += 1
-        found = {row["status"]: row["records"] for row in rows if row["ends_at"] == end and row["records"]}
-        assert found == dict(expected), end
+        result = {row["status"]: row["records"] for row in rows if row["ends_at"] == end and row["records"]}
+        assert result == dict(expected), end

@@ -23,7 +23,7 @@ async def report(house: House, query: str = "", path: str = CAMPAIGNS) -> list[d
     return reply.json()["data"]
 
 
-def some(rows: list[dict[str, Any]], *names: str) -> list[tuple[Any, ...]]:
+def columns_of(rows: list[dict[str, Any]], *names: str) -> list[tuple[Any, ...]]:
     """These members of each row."""
     return [tuple(row[name] for name in names) for row in rows]
 
@@ -50,7 +50,7 @@ async def test_campaigns__group_by_campaign_and_week(house: House) -> None:
 
     rows = await report(house, "group_by=campaign,week&since=2w")
 
-    assert some(rows, "begins_at", "tool", "campaign", "mailed") == [
+    assert columns_of(rows, "begins_at", "tool", "campaign", "mailed") == [
         ("2026-11-09T00:00:00Z", "camp", "Autumn", 1),
         ("2026-11-16T00:00:00Z", "camp", "Autumn", 1),
         ("2026-11-16T00:00:00Z", "camp", "Winter", 1),
@@ -65,7 +65,7 @@ async def test_campaigns__group_by_tool_alone_counts_a_person_of_two_campaigns_o
 
     rows = await report(house, "group_by=tool")
 
-    assert some(rows, "tool", "mailed", "mails") == [("camp", 1, 2), ("plain", 1, 1)]
+    assert columns_of(rows, "tool", "mailed", "mails") == [("camp", 1, 2), ("plain", 1, 1)]
     assert "campaign" not in rows[0]
 
 
@@ -74,23 +74,23 @@ async def test_campaigns__a_late_reply_counts_for_the_week_of_its_mail(house: Ho
 
     rows = await report(house, "group_by=week&since=2w")
 
-    assert some(rows, "mailed", "replied", "mailed_replied", "reply_rate") == [(2, 0, 1, 0.5), (0, 1, 0, None)]
+    assert columns_of(rows, "mailed", "replied", "mailed_replied", "reply_rate") == [(2, 0, 1, 0.5), (0, 1, 0, None)]
 
 
 async def test_campaigns__a_reply_before_the_mail_or_to_another_campaign_is_none_to_it(house: House) -> None:
     await house.hook("camp", mail("ann", -900, event="email_replied"), mail("ann", -600), mail("bob", -500))
     await house.hook("camp", mail("bob", -400, "Winter", event="email_replied"))
 
-    by_campaign, whole = await report(house), await report(house, "group_by=week&since=1d")
+    by_campaign, full_report = await report(house), await report(house, "group_by=week&since=1d")
 
-    assert some(by_campaign, "campaign", "mailed_replied") == [("Autumn", 0), ("Winter", 0)]
-    assert some(whole, "mailed_replied") == [(1,)]  # Bob, whatever he answered
+    assert columns_of(by_campaign, "campaign", "mailed_replied") == [("Autumn", 0), ("Winter", 0)]
+    assert columns_of(full_report, "mailed_replied") == [(1,)]  # Bob, whatever he answered
 
 
 async def test_campaigns__a_renamed_campaign_is_one_row(house: House) -> None:
     await house.hook("camp", mail("ann", -60, campaign_id="7"), mail("bob", -50, "Winter", campaign_id="7"))
 
-    assert some(await report(house), "campaign", "campaign_id", "mailed") == [("Winter", "7", 2)]
+    assert columns_of(await report(house), "campaign", "campaign_id", "mailed") == [("Winter", "7", 2)]
 
 
 async def test_campaigns__leave_out_deleted_people_until_they_are_restored(house: House) -> None:
@@ -101,8 +101,8 @@ async def test_campaigns__leave_out_deleted_people_until_they_are_restored(house
     without = await report(house)
     await house.restore(ann)
 
-    assert some(without, "mailed", "replied", "mailed_replied") == [(1, 0, 0)]
-    assert some(await report(house), "mailed", "replied", "mailed_replied") == [(2, 1, 1)]
+    assert columns_of(without, "mailed", "replied", "mailed_replied") == [(1, 0, 0)]
+    assert columns_of(await report(house), "mailed", "replied", "mailed_replied") == [(2, 1, 1)]
 
 
 async def test_campaigns__forget_an_erased_person(house: House) -> None:
@@ -112,21 +112,21 @@ async def test_campaigns__forget_an_erased_person(house: House) -> None:
     reply = await house.request("DELETE", f"/public/v2/contacts/{ann}?erase=true")
 
     assert reply.status == 200, reply.body
-    assert some(await report(house), "mailed", "mails") == [(1, 1)]
+    assert columns_of(await report(house), "mailed", "mails") == [(1, 1)]
 
 
 async def test_campaigns__a_merged_person_is_one_and_a_repeat_counts_once(house: House) -> None:
     await house.hook("camp", mail("ann", -60), mail("bob", -50))
     await house.hook("camp", mail("ann", -60))
     await house.replay()
-    ann, bob = (each["id"] for each in await house.listed())
+    ann, bob = (item["id"] for item in await house.listed())
 
     merged = await house.merge(ann, bob)
     together = await report(house)
     await house.undo(ann, merged["merge_id"])
 
-    assert some(together, "mailed", "mails") == [(1, 2)]
-    assert some(await report(house), "mailed", "mails") == [(2, 2)]
+    assert columns_of(together, "mailed", "mails") == [(1, 2)]
+    assert columns_of(await report(house), "mailed", "mails") == [(2, 2)]
 
 
 async def test_campaigns__weeks_begin_in_the_time_zone(house: House) -> None:
@@ -135,7 +135,7 @@ async def test_campaigns__weeks_begin_in_the_time_zone(house: House) -> None:
 
     rows = await report(house, "group_by=week&since=1w&time_zone=Asia/Tokyo")
 
-    assert some(rows, "begins_at", "mailed") == [("2026-11-08T15:00:00Z", 1), ("2026-11-15T15:00:00Z", 1)]
+    assert columns_of(rows, "begins_at", "mailed") == [("2026-11-08T15:00:00Z", 1), ("2026-11-15T15:00:00Z", 1)]
 
 
 @pytest.mark.parametrize(

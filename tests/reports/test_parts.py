@@ -15,12 +15,12 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from tests.house import House
 from tests.reports.test_any_sequence import Client
-from tests.reports.test_campaigns import DAY, mail, report, some
+from tests.reports.test_campaigns import DAY, columns_of, mail, report
 from tests.storage.statements import STATEMENTS
 
 from touchbase.common.timestamps import SECOND, Micros
 from touchbase.history.status import REPLY, SENT
-from touchbase.reports import service
+from touchbase.reports.api import resource as service
 from touchbase.reports.event_hours import BY_EVENT, BY_RECORD
 from touchbase.reports.intervals import edges_of
 from touchbase.reports.models import CampaignCounts
@@ -59,11 +59,11 @@ def _made_of_parts(monkeypatch: pytest.MonkeyPatch) -> None:
 async def both(house: House, edges: Sequence[Micros], groups: Sequence[str], zone: str) -> tuple[list[Any], list[Any]]:
     """The report made of parts, and the one that counts all events."""
     store, now = house.call.parts.store, house.call.clock.now
-    made = await service.report_campaigns(store, house.number, edges, groups, zone, now)
+    new_report_campaigns = await service.report_campaigns(store, house.number, edges, groups, zone, now)
     counted = await store.read(report_campaigns(CampaignGroups(house.number, edges, "tool" in groups, "campaign" in groups)))
     assert not isinstance(counted, Exception)
     assert counted.rows is not None
-    return made, counted.rows
+    return new_report_campaigns, counted.rows
 
 
 @pytest.mark.usefixtures("_made_of_parts")
@@ -78,9 +78,9 @@ async def test_report__made_of_parts_says_what_a_recount_says_after_any_sequence
         interval = chance.choice(("day", "week", None, None))
         edges = [since, now] if interval is None else edges_of(since, now, interval, zone)
 
-        made, counted = await both(house, edges, chance.choice(GROUPS), zone)
+        created, counted = await both(house, edges, chance.choice(GROUPS), zone)
 
-        assert made == counted
+        assert created == counted
 
 
 EVENTS = st.tuples(
@@ -103,11 +103,11 @@ def recount(events: Sequence[Any], edges: Sequence[Micros], level: int) -> dict[
         totals, people, answered = rows[bisect_right(edges, at) - 1, group]
         totals[effect] += 1
         people[effect].add(who)
-        answers = (each for each, other in zip(events, group_of, strict=True) if (each[0], each[1], other) == (REPLY, who, group))
-        if effect == SENT and any(each[5] >= at for each in answers):
+        answers = (event for event, second in zip(events, group_of, strict=True) if (event[0], event[1], second) == (REPLY, who, group))
+        if effect == SENT and any(answer[5] >= at for answer in answers):
             answered.add(who)
     return {
-        key: (dict(totals), {each: len(ids) for each, ids in people.items()}, len(answered))
+        key: (dict(totals), {key: len(ids) for key, ids in people.items()}, len(answered))
         for key, (totals, people, answered) in rows.items()
     }
 
@@ -150,8 +150,8 @@ def test_parts__of_any_events_add_up(events: list[Any], zone: str, level: int, s
 @given(st.lists(st.sets(st.integers(0, 2**40)), max_size=4))
 def test_people__of_any_sets_are_counted_once(sets: list[set[int]]) -> None:
     people, common = People(), People()
-    for each in sets:
-        people.add_all(People.unpacked(People.of(each).packed()))
+    for item in sets:
+        people.add_all(People.unpacked(People.of(item).packed()))
     if sets:
         common.add_common(people, People.of(sets[0]))
 
@@ -184,29 +184,31 @@ def test_spans__of_too_long_a_time_are_none() -> None:
 async def test_report__counts_a_past_day_once(house: House, monkeypatch: pytest.MonkeyPatch) -> None:
     await house.hook("camp", mail("ann", -3 * DAY), mail("bob", -2 * DAY), mail("ann", -DAY, event="email_replied"))
     before = await report(house, "group_by=tool&since=7d")
-    asked: list[Any] = []
+    requested: list[Any] = []
     page = parts_sql._page
-    monkeypatch.setattr(parts_sql, "_page", lambda *given: asked.append((given[2], given[3])) or page(*given))
+    monkeypatch.setattr(
+        parts_sql, "_page", lambda *given_parts_sql: requested.append((given_parts_sql[2], given_parts_sql[3])) or page(*given_parts_sql)
+    )
 
     assert await report(house, "group_by=tool&since=7d") == before
-    assert {end - at[0] for at, end in asked if end < 2 * house.call.clock.now} <= {1_800 * SECOND}  # the hours that are not over
+    assert {end - at[0] for at, end in requested if end < 2 * house.call.clock.now} <= {1_800 * SECOND}  # the hours that are not over
 
 
 @pytest.mark.usefixtures("_made_of_parts")
 async def test_report__counts_a_past_day_again_after_a_late_event(house: House) -> None:
     await house.hook("camp", mail("ann", -3 * DAY), mail("bob", -3 * DAY))
-    assert some(await report(house, "group_by=day&since=5d"), "mailed", "mailed_replied") == [(2, 0)]
+    assert columns_of(await report(house, "group_by=day&since=5d"), "mailed", "mailed_replied") == [(2, 0)]
 
     await house.hook("camp", mail("cat", -3 * DAY), mail("ann", -DAY, event="email_replied"))
 
-    assert some(await report(house, "group_by=day&since=5d"), "mailed", "mailed_replied") == [(3, 1), (0, 0)]
+    assert columns_of(await report(house, "group_by=day&since=5d"), "mailed", "mailed_replied") == [(3, 1), (0, 0)]
 
 
 @pytest.mark.usefixtures("_made_of_parts")
 async def test_report__counts_a_past_day_again_after_deletion_restoration_and_erasure(house: House) -> None:
     await house.hook("camp", mail("ann", -3 * DAY), mail("bob", -3 * DAY))
     ann = (await house.listed())[0]["id"]
-    found = []
+    results = []
     for change in ("get", "delete", "restore", "erase"):
         if change == "delete":
             await house.delete(ann)
@@ -214,22 +216,22 @@ async def test_report__counts_a_past_day_again_after_deletion_restoration_and_er
             await house.request("POST", f"/public/v2/contacts/{ann}/restore")
         elif change == "erase":
             await house.request("DELETE", f"/public/v2/contacts/{ann}?erase=true")
-        found.append([row["mails"] for row in await report(house, "group_by=day&since=5d")])
+        results.append([row["mails"] for row in await report(house, "group_by=day&since=5d")])
 
-    assert found == [[2], [1], [2], [1]]
+    assert results == [[2], [1], [2], [1]]
 
 
 @pytest.mark.usefixtures("_made_of_parts")
 async def test_report__has_no_part_and_no_event_of_another_client(house: House) -> None:
-    one, other = [await House.of(house.call, name) for name in ("one", "other")]
-    await one.hook("camp", mail("ann", -3 * DAY))
-    await other.hook("camp", mail("bob", -3 * DAY), mail("cat", -3 * DAY))
+    first, second = [await House.of(house.call, name) for name in ("one", "other")]
+    await first.hook("camp", mail("ann", -3 * DAY))
+    await second.hook("camp", mail("bob", -3 * DAY), mail("cat", -3 * DAY))
     now = house.call.clock.now
 
     for _ in ("counted", "stored"):
-        rows = [await both(each, [now - 9 * DAY * SECOND, now], ("campaign",), "UTC") for each in (one, other)]
-        assert [[row.mails for row in made] for made, _ in rows] == [[1], [2]]
-        assert all(made == counted for made, counted in rows)
+        rows = [await both(item, [now - 9 * DAY * SECOND, now], ("campaign",), "UTC") for item in (first, second)]
+        assert [[row.mails for row in created] for created, _ in rows] == [[1], [2]]
+        assert all(created == counted for created, counted in rows)
 
 
 @pytest.mark.usefixtures("_made_of_parts")
@@ -238,10 +240,10 @@ async def test_report__counts_all_mails_of_a_person_at_one_time(house: House) ->
     await house.hook("camp", *mails)
     now = house.call.clock.now
 
-    made, counted = await both(house, [now - 9 * DAY * SECOND, now], ("campaign",), "UTC")
+    created, counted = await both(house, [now - 9 * DAY * SECOND, now], ("campaign",), "UTC")
 
-    assert made == counted
-    assert sum(row.mails for row in made) == 8
+    assert created == counted
+    assert sum(row.mails for row in created) == 8
 
 
 @pytest.mark.usefixtures("_made_of_parts")
@@ -252,10 +254,10 @@ async def test_report__of_many_events_is_read_part_by_part(house: House) -> None
     reads, counted = 0, {}
     rows = None
     while rows is None:
-        found = await store.read(query(counted))
-        assert not isinstance(found, Exception)
-        rows, reads = found.rows, reads + 1
-        counted |= found.counted
+        result = await store.read(query(counted))
+        assert not isinstance(result, Exception)
+        rows, reads = result.rows, reads + 1
+        counted |= result.counted
 
     assert reads == 4  # a part with an event is the last of its read
     assert [row.mailed for row in rows] == [3]

@@ -22,15 +22,15 @@ def documented() -> dict[str, list[str]]:
     """The columns of each view, as its page lists them."""
     sections = re.split(r"^## (touchbase_\w+)$", PAGE.read_text(), flags=re.MULTILINE)[1:]
     lists = [re.search(r"^Columns: (.+)$", text, re.MULTILINE) for text in sections[1::2]]
-    return {name: re.findall(r"`(\w+)`", found[1]) for name, found in zip(sections[::2], lists, strict=True) if found}
+    return {name: re.findall(r"`(\w+)`", result[1]) for name, result in zip(sections[::2], lists, strict=True) if result}
 
 
 async def columns(execute_sql: ExecuteSql, engine_url: str, view: str) -> list[str]:
     """The columns that the engine has."""
     if engine_url.startswith("sqlite"):
         return [row[0] for row in await execute_sql(f"SELECT name FROM pragma_table_info('{view}')")]
-    found = "SELECT column_name FROM information_schema.columns WHERE table_name = ? ORDER BY ordinal_position"
-    return [row[0] for row in await execute_sql(found, view)]
+    result = "SELECT column_name FROM information_schema.columns WHERE table_name = ? ORDER BY ordinal_position"
+    return [row[0] for row in await execute_sql(result, view)]
 
 
 async def views_of(execute_sql: ExecuteSql, engine_url: str) -> list[str]:
@@ -106,8 +106,8 @@ async def test_reader__sees_the_views_and_no_table(house: House, engine_url: str
     if databases.ordinary_by_itself:
         pytest.skip("the given server lets us make no roles")
     await house.contact(email="ann@example.com")
-    other = await House.of(house.call, "other")
-    await other.contact(email="bob@example.com")
+    second = await House.of(house.call, "other")
+    await second.contact(email="bob@example.com")
     owner = await asyncpg.connect(databases.as_superuser(engine_url))
     role = "touchbase_test_reader"
     try:
@@ -133,8 +133,8 @@ async def test_reader_of_one_client__sees_its_rows_whatever_it_sets(house: House
     if databases.ordinary_by_itself:
         pytest.skip("the given server lets us make no roles")
     await house.contact(email="ann@example.com")
-    other = await House.of(house.call, "other")
-    await other.contact(email="bob@example.com")
+    second = await House.of(house.call, "other")
+    await second.contact(email="bob@example.com")
     server, owner = await asyncpg.connect(engine_url), await asyncpg.connect(databases.as_superuser(engine_url))
     role = "touchbase_test_acme"
     try:

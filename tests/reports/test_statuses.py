@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from tests.house import House
-from tests.reports.test_campaigns import DAY, mail, report, some
+from tests.reports.test_campaigns import DAY, columns_of, mail, report
 from tests.statuses.jobs import renamed
 
 STATUSES = "/public/v2/reports/contacts/statuses"
@@ -13,7 +13,7 @@ STATUSES = "/public/v2/reports/contacts/statuses"
 
 async def statuses(house: House, query: str) -> list[tuple[Any, ...]]:
     """The rows of the report, without their ends."""
-    return some(await report(house, query, STATUSES), "begins_at", "status", "records", "entered")
+    return columns_of(await report(house, query, STATUSES), "begins_at", "status", "records", "entered")
 
 
 async def test_statuses__count_records_at_the_end_and_entries_in_the_interval(house: House) -> None:
@@ -81,7 +81,7 @@ async def test_statuses__of_companies(house: House) -> None:
     house.call.clock.move(1)
     rows = await report(house, "since=1d", "/public/v2/reports/companies/statuses")
 
-    assert some(rows, "status", "records", "entered") == [("target", 1, 1)]
+    assert columns_of(rows, "status", "records", "entered") == [("target", 1, 1)]
 
 
 async def test_statuses__too_many_words_are_refused(house: House, monkeypatch: Any) -> None:

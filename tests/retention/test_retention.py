@@ -82,15 +82,15 @@ async def test_retention__counts_a_parked_delivery_from_its_application(house: H
     assert (await house.state(parked))[:2] == ("applied", "retention")
 
 
-@pytest.mark.parametrize(("days", "kept"), [(None, True), (0, False), (500, True)])
-async def test_keep_bodies_days__sets_the_retention_of_a_client(house: House, days: int | None, kept: bool) -> None:
+@pytest.mark.parametrize(("days", "is_kept"), [(None, True), (0, False), (500, True)])
+async def test_keep_bodies_days__sets_the_retention_of_a_client(house: House, days: int | None, is_kept: bool) -> None:
     await house.store.write(set_client_settings("acme", ClientSettings(keep_bodies_days=days)))
     number = await house.tell(sent(EMAIL))
     house.now += 400 * DAY
 
     await keeper(house).run_once()
 
-    assert (await body(house, number) != b"") == kept
+    assert (await body(house, number) != b"") == is_kept
 
 
 async def test_prune__removes_bodies_page_by_page(house: House, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -133,11 +133,11 @@ async def test_retention__finishes_an_interrupted_erasure_search(house: House, e
     again.now += DAY
     await again.work()
     await store.vacuum()
-    found, still_open = await find_in_database(engine_url, *NAMES), await store.read(open_erasures())
+    result, still_open = await find_in_database(engine_url, *NAMES), await store.read(open_erasures())
     await store.close()
 
-    assert [(each.id, each.swept_to > 0, each.done_us) for each in left] == [(erasure.id, True, None)]
-    assert found == []
+    assert [(item.id, item.swept_to > 0, item.done_us) for item in left] == [(erasure.id, True, None)]
+    assert result == []
     assert still_open == []
 
 
@@ -145,9 +145,9 @@ async def test_add_erasures__erases_people_from_a_restored_backup(store: Store, 
     later = House(store, (await store.write(ensure_client("acme", NOON))).number)
     restored_store = await open_store("sqlite://") if engine_url == sqlite_url else await open_store(sqlite_url)
     restored = House(restored_store, (await restored_store.write(ensure_client("acme", NOON))).number)
-    for each in (later, restored):
-        await full_life(each)
-        await each.tell(sent("eve@example.com"))
+    for item in (later, restored):
+        await full_life(item)
+        await item.tell(sent("eve@example.com"))
     await later.erase(refs=(REF,))
     listed = await later.store.read(list_erasures(later.client, 200))
     assert listed.secret is not None
@@ -166,10 +166,10 @@ async def test_add_erasures__erases_people_from_a_restored_backup(store: Store, 
 
 
 async def test_retention__stops_at_once(house: House) -> None:
-    one = keeper(house)
-    running = asyncio.create_task(one.run())
+    first_keeper = keeper(house)
+    running = asyncio.create_task(first_keeper.run())
     await asyncio.sleep(0)
-    one.stop()
+    first_keeper.stop()
 
     async with asyncio.timeout(30):
         await running
@@ -186,10 +186,10 @@ async def test_get_delivery__returns_empty_content_without_a_body(house: House) 
 
 
 async def test_retention__continues_with_other_clients_after_a_failure(store: Store, house: House) -> None:
-    other = House(store, (await store.write(ensure_client("other", NOON))).number)
-    calls = [(each, await each.tell(sent("bob@example.com"))) for each in (house, other)]
-    for each, _ in calls:
-        await each.eraser.erase(each.client, refs=[REF])
+    other_house = House(store, (await store.write(ensure_client("other", NOON))).number)
+    calls = [(item, await item.tell(sent("bob@example.com"))) for item in (house, other_house)]
+    for entry, _ in calls:
+        await entry.eraser.erase(entry.client, refs=[REF])
     (first, *_) = await store.read(open_erasures())
     due = NOON + 91 * DAY
 
@@ -200,8 +200,8 @@ async def test_retention__continues_with_other_clients_after_a_failure(store: St
 
     await Retention(store, Eraser(store, read, lambda: due, connections), lambda: due, pause=0).run_once()
 
-    assert [each.client for each in await store.read(open_erasures())] == [first.client]
-    assert [await body(each, number) for each, number in calls] == [b"", b""]
+    assert [erasure.client for erasure in await store.read(open_erasures())] == [first.client]
+    assert [await body(item, number) for item, number in calls] == [b"", b""]
 
 
 async def test_retention__retries_a_failed_removal_in_the_next_run(store: Store, house: House) -> None:
@@ -234,11 +234,11 @@ def ending(house: House, days: int = 0, most_bytes: int = 0) -> Retention:
     return Retention(house.store, house.eraser, house.clock, pause=0, unrecognised=UnrecognisedLimits(days, most_bytes))
 
 
-async def riddles(house: House, count: int, size: int, **told: Any) -> list[int]:
+async def riddles(house: House, count: int, size: int, **reported: Any) -> list[int]:
     """Calls of this size that nobody understands, by their ids."""
     commands = [
         store_delivery(
-            house.client, CRM, b"%d %d %d" % (house.now, size, n), b"{}", "", (b"riddle %d " % n).ljust(size, b"x"), house.now, **told
+            house.client, CRM, b"%d %d %d" % (house.now, size, n), b"{}", "", (b"riddle %d " % n).ljust(size, b"x"), house.now, **reported
         )
         for n in range(count)
     ]

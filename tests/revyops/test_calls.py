@@ -53,17 +53,17 @@ def record(members: set[str], **values: object) -> Shape:
 
 def array(*emails: str, of: str = "email") -> Shape:
     """A bare array of the records with these values."""
-    return lambda body: [each[of] for each in body] == [*emails]
+    return lambda body: [item[of] for item in body] == [*emails]
 
 
 def page(*emails: str, of: str = "email", flat: bool = False) -> Shape:
     """The first page of an envelope with the records with these values."""
 
     def holds(body: Any) -> bool:
-        found = [each[of] for each in body["results"]]
-        shapes = {type(value) for each in body["results"] for name, value in each.items() if name.endswith("custom_fields")}
+        results = [result[of] for result in body["results"]]
+        shapes = {type(value) for result in body["results"] for name, value in result.items() if name.endswith("custom_fields")}
         numbers = (body["count"], body["total_pages"], body["current_page"], body["page_size"])
-        return set(body) == ENVELOPE and numbers == (len(emails), 1, 1, 100) and found == [*emails] and shapes <= {dict if flat else list}
+        return set(body) == ENVELOPE and numbers == (len(emails), 1, 1, 100) and results == [*emails] and shapes <= {dict if flat else list}
 
     return holds
 
@@ -136,7 +136,7 @@ CALLS: list[tuple[str, str, object, int, Shape]] = [
     ("GET", f"{V1}/{{theirs}}", None, 404, problem("no contact")),
     ("GET", f"{C1}/{{their_company}}", None, 404, problem("no company")),
     ("PATCH", f"{V1}/{{contact}}", {"contact_custom_fields": [{"field_name": "Tier", "field_value": "A"}]}, 200,
-     lambda body: [each["field_name"] for each in body["contact_custom_fields"]] == ["Seats", "Tier"]),
+     lambda body: [custom_field["field_name"] for custom_field in body["contact_custom_fields"]] == ["Seats", "Tier"]),
     ("PATCH", f"{V2}/{{contact}}?structure=FLAT", {"contact_custom_fields": [{"field_name": "Tier", "field_value": "B"}]}, 200,
      lambda body: body["contact_custom_fields"] == {"Seats": "40", "Tier": "B"}),
     ("PATCH", f"{V1}/{{contact}}", {"company_id": 999_999_999}, 404, problem("no company with id 999999999")),
@@ -189,7 +189,7 @@ CALLS: list[tuple[str, str, object, int, Shape]] = [
     ("GET", f"{E1}/{{email}}", None, 200, record(EMAIL, subject="Re: A question", body_text="Yes.", body_html="<p>Yes.</p>")),
     ("GET", f"{E1}/{{their_email}}", None, 404, problem("no e-mail")),
     ("POST", f"{E1}/set-interested", {"email": "jane@example.com", "subject": "Re: A question", "disposition": "meeting"}, 200,
-     lambda body: body["interested"] is True and [each["field_value"] for each in body["custom_fields"]] == ["40", "meeting"]),
+     lambda body: body["interested"] is True and [item["field_value"] for item in body["custom_fields"]] == ["40", "meeting"]),
     ("POST", f"{E1}/set-interested", {"email": "jane@example.com", "subject": "Another"}, 404, problem("this subject")),
     ("POST", f"{E1}/set-interested", {"email": "n/a", "subject": "Another"}, 422, problem("/email")),
     ("POST", f"{E1}/{{email}}/custom-fields", {"field_name": "Tone", "field_value": "warm"}, 201, record(FIELD, field_value="warm")),
@@ -198,7 +198,7 @@ CALLS: list[tuple[str, str, object, int, Shape]] = [
     ("POST", f"{E1}/{{their_email}}/custom-fields", {"field_name": "Tone", "field_value": "cold"}, 404, problem("no e-mail")),
     ("DELETE", f"{E1}/{{email}}/custom-fields/{{email_field}}", None, 200, record(FIELD, field_name="Tone", field_value="warm")),
     ("DELETE", f"{E1}/{{email}}/custom-fields/{{email_field}}", None, 404, problem("no custom field")),
-    ("GET", f"{E1}/{{email}}", None, 200, lambda body: [each["field_name"] for each in body["custom_fields"]] == ["Seats", "disposition"]),
+    ("GET", f"{E1}/{{email}}", None, 200, lambda body: [item["field_name"] for item in body["custom_fields"]] == ["Seats", "disposition"]),
     ("DELETE", f"{E1}/{{their_email}}", None, 404, problem("no e-mail")),
     ("DELETE", f"{E1}/{{email}}", None, 200, record(EMAIL, subject="Re: A question")),
     ("DELETE", f"{E1}/{{email}}", None, 404, problem("no e-mail")),
@@ -249,7 +249,7 @@ class Callers:
         """Send a request as the API's callers do: the key in `x-api-key`."""
         return await self.call(method, target, body, x_api_key=self.keys[who], **headers)
 
-    async def made(self, who: str, target: str, body: object) -> Any:
+    async def create(self, who: str, target: str, body: object) -> Any:
         """Create a record; return it."""
         reply = await self(who, "POST", target, body)
         assert reply.status == 201, reply
@@ -273,72 +273,72 @@ async def callers(store: Store, make_client: MakeClient) -> Callers:
 
 async def theirs(callers: Callers) -> dict[str, object]:
     """Records of the other client; return their ids by the names in the tables."""
-    company = await callers.made("beta", C1, {"domain": "theirs.example"})
-    contact = await callers.made("beta", V1, {**JANE, "company_id": company["id"], "contact_custom_fields": SEATS})
-    email = await callers.made("beta", E1, {**MAIL, "contact_id": contact["id"]})
+    company = await callers.create("beta", C1, {"domain": "theirs.example"})
+    contact = await callers.create("beta", V1, {**JANE, "company_id": company["id"], "contact_custom_fields": SEATS})
+    email = await callers.create("beta", E1, {**MAIL, "contact_id": contact["id"]})
     field = contact["contact_custom_fields"][0]["id"]
     return {"theirs": contact["id"], "their_company": company["id"], "their_field": field, "their_email": email["id"]}
 
 
 @pytest.mark.parametrize("before", ["", "/api"])
 async def test_revyops_calls__respond_as_their_callers_expect(callers: Callers, before: str, subtests: pytest.Subtests) -> None:
-    known = await theirs(callers)
+    expected = await theirs(callers)
     for number, (method, path, body, status, shape) in enumerate(CALLS):
-        target = path.format(**known) if "{" in path else path
+        target = path.format(**expected) if "{" in path else path
         reply = await callers("acme", method, f"{before}{target}", body)
         with subtests.test(f"{number} {method} {path}"):
             assert reply.status == status, reply
             assert shape(reply.json()), reply
         if reply.status == 201 and path == C1:
-            known.setdefault("company", reply.json()["id"])
+            expected.setdefault("company", reply.json()["id"])
         elif reply.status == 201 and path == V1:
-            known |= {"contact": reply.json()["id"], "field": reply.json()["contact_custom_fields"][0]["id"]}
+            expected |= {"contact": reply.json()["id"], "field": reply.json()["contact_custom_fields"][0]["id"]}
         elif reply.status == 201 and path.startswith(E1):
-            known.setdefault("email_field" if "{" in path else "email", reply.json()["id"])
+            expected.setdefault("email_field" if "{" in path else "email", reply.json()["id"])
         elif reply.status == 201:
-            known["john"] = reply.json()["id"]
+            expected["john"] = reply.json()["id"]
 
 
 async def test_master_lists__have_the_records_of_all_clients(callers: Callers, subtests: pytest.Subtests) -> None:
-    company = await callers.made("acme", C1, {"domain": "example.com"})
-    await callers.made("acme", V1, {**JANE, "company_id": company["id"], "contact_custom_fields": SEATS})
-    await callers.made("acme", V1, {"email": "john@example.com"})
-    known = await theirs(callers)
+    company = await callers.create("acme", C1, {"domain": "example.com"})
+    await callers.create("acme", V1, {**JANE, "company_id": company["id"], "contact_custom_fields": SEATS})
+    await callers.create("acme", V1, {"email": "john@example.com"})
+    expected = await theirs(callers)
 
     for number, (path, status, shape) in enumerate(MASTER):
         with subtests.test(f"{number} {path}"):
-            reply = await callers("master", "GET", path.format(**known) if "{" in path else path)
+            reply = await callers("master", "GET", path.format(**expected) if "{" in path else path)
 
             assert reply.status == status, reply
             assert shape(reply.json()), reply
 
 
 async def test_master_lists__show_an_administrator_of_one_client_that_client_only(callers: Callers, subtests: pytest.Subtests) -> None:
-    await callers.made("acme", V1, {"email": "john@example.com", "contact_custom_fields": SEATS})
-    known = await theirs(callers)
+    await callers.create("acme", V1, {"email": "john@example.com", "contact_custom_fields": SEATS})
+    expected = await theirs(callers)
     who = "acme administrator"
 
     for path in ("/public/contacts-master-list", f"/public/contacts-master-list/{LOOKUP}?field_name=Seats&field_value=40"):
         with subtests.test(path):
-            assert [each["client_id"] for each in (await callers(who, "GET", path)).json()] == ["acme"]
+            assert [item["client_id"] for item in (await callers(who, "GET", path)).json()] == ["acme"]
     for path in ("/public/v2/contacts-master-list", f"/public/v2/contacts-master-list/{LOOKUP}?field_name=Seats&field_value=40"):
         with subtests.test(path):
             body = (await callers(who, "GET", path)).json()
-            assert ([each["client_id"] for each in body["results"]], body["count"]) == (["acme"], 1)
-    assert (await callers(who, "GET", f"/public/contacts-master-list/{known['theirs']}")).status == 404
+            assert ([result["client_id"] for result in body["results"]], body["count"]) == (["acme"], 1)
+    assert (await callers(who, "GET", f"/public/contacts-master-list/{expected['theirs']}")).status == 404
     assert (await callers("acme", "GET", "/public/contacts-master-list")).status == 403
 
 
 async def test_master_lists__are_read_with_a_read_only_key_of_all_clients_in_its_own_header(callers: Callers) -> None:
     for client in ("acme", "beta"):
-        await callers.made(client, V1, {"email": f"john@{client}.example"})
+        await callers.create(client, V1, {"email": f"john@{client}.example"})
     key = callers.keys["reader"]
 
     plain = await callers.call("GET", "/public/contacts-master-list", x_master_api_key=key)
     numbered = await callers.call("GET", "/public/v2/contacts-master-list", x_master_api_key=key)
     writing = await callers.call("POST", V1, {"email": "joe@acme.example"}, x_master_api_key=key, x_client_id="acme")
 
-    assert [each["client_id"] for each in plain.json()] == ["acme", "beta"]
+    assert [item["client_id"] for item in plain.json()] == ["acme", "beta"]
     assert (numbered.status, numbered.json()["count"], writing.status) == (200, 2, 403)
 
 
@@ -358,7 +358,7 @@ async def test_v1_calls__refuse_a_missing_or_wrong_key_with_403(callers: Callers
 
 
 async def test_custom_field_post__runs_once_with_an_idempotency_key(callers: Callers) -> None:
-    number = (await callers.made("acme", V1, {"email": "jane@example.com"}))["id"]
+    number = (await callers.create("acme", V1, {"email": "jane@example.com"}))["id"]
     field = {"field_name": "Seats", "field_value": "40"}
 
     first, again = [await callers("acme", "POST", f"{V1}/{number}/custom-fields", field, idempotency_key="k1") for _ in range(2)]
@@ -370,7 +370,7 @@ async def test_custom_field_post__runs_once_with_an_idempotency_key(callers: Cal
 
 
 async def test_custom_field_post__leaves_no_stored_value_of_an_erased_person(callers: Callers, execute_sql: ExecuteSql) -> None:
-    number = (await callers.made("acme", V1, {"email": "jane@example.com"}))["id"]
+    number = (await callers.create("acme", V1, {"email": "jane@example.com"}))["id"]
     field = {"field_name": "Note", "field_value": "a secret of Jane's"}
     await callers("acme", "POST", f"{V1}/{number}/custom-fields", field, idempotency_key="k1")
 
@@ -396,33 +396,33 @@ async def test_v1_create__is_the_same_request_under_both_addresses(callers: Call
 
 
 async def test_v1_delete__moves_the_record_into_the_bin(callers: Callers) -> None:
-    number = (await callers.made("acme", V1, {"email": "jane@example.com"}))["id"]
+    number = (await callers.create("acme", V1, {"email": "jane@example.com"}))["id"]
 
-    refused = [await callers("acme", "DELETE", f"{V1}/{number}?{each}=true") for each in ("erase", "dry_run")]
+    refused = [await callers("acme", "DELETE", f"{V1}/{number}?{word}=true") for word in ("erase", "dry_run")]
     await callers("acme", "DELETE", f"{V1}/{number}")
 
-    assert [each.status for each in refused] == [422, 422]
+    assert [item.status for item in refused] == [422, 422]
     assert (await callers("acme", "POST", f"{V2}/{number}/restore")).status == 200
 
 
 async def test_custom_field_change__is_in_the_history_with_its_key(callers: Callers) -> None:
-    number = (await callers.made("acme", V1, {"email": "jane@example.com"}))["id"]
+    number = (await callers.create("acme", V1, {"email": "jane@example.com"}))["id"]
     field = (await callers("acme", "POST", f"{V1}/{number}/custom-fields", {"field_name": "Seats", "field_value": "40"})).json()
     callers.call.clock.move(10)
     await callers("acme", "PATCH", f"{V1}/{number}/custom-fields/{field['id']}", {"field_value": "41"})
 
     history = (await callers("acme", "GET", f"{V2}/{number}/history?field=cf.Seats")).json()["data"]
 
-    assert [each["value"] for each in history] == ["41", "40"]
-    assert all(each["set_by"]["key_id"] for each in history)
+    assert [item["value"] for item in history] == ["41", "40"]
+    assert all(item["set_by"]["key_id"] for item in history)
 
 
 async def test_custom_field_post__adds_a_name_once_under_many_at_once(callers: Callers) -> None:
-    number = (await callers.made("acme", V1, {"email": "jane@example.com"}))["id"]
-    fields = [{"field_name": "Seats", "field_value": str(each)} for each in range(5)]
+    number = (await callers.create("acme", V1, {"email": "jane@example.com"}))["id"]
+    fields = [{"field_name": "Seats", "field_value": str(index)} for index in range(5)]
 
     replies = await asyncio.gather(*(callers("acme", "POST", f"{V1}/{number}/custom-fields", field) for field in fields))
 
-    assert sorted(each.status for each in replies) == [200, 409, 409, 409, 409]
-    added = next(each.json()["field_value"] for each in replies if each.status == 200)
+    assert sorted(reply.status for reply in replies) == [200, 409, 409, 409, 409]
+    added = next(reply.json()["field_value"] for reply in replies if reply.status == 200)
     assert (await callers("acme", "GET", f"{V2}/{number}?structure=FLAT")).json()["contact_custom_fields"] == {"Seats": added}

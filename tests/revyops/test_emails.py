@@ -22,20 +22,20 @@ async def call(store: Store, make_client: MakeClient) -> ApiClient:
     return call
 
 
-async def made(call: ApiClient, **more: Any) -> Any:
+async def create_contact(call: ApiClient, **more: Any) -> Any:
     reply = await call.post(EMAILS, {"contact_email": JANE, "email_type": "reply", "subject": "Re: Hello", **more})
     assert reply.status == 201, reply
     return reply.json()
 
 
 async def test_email__is_a_message_with_an_event(call: ApiClient) -> None:
-    email = await made(call, body_html="<p>Yes &amp; no</p>", agent_email="sam@our.example", origin="smartlead")
+    email = await create_contact(call, body_html="<p>Yes &amp; no</p>", agent_email="sam@our.example", origin="smartlead")
 
     message = (await call.get(f"{MESSAGES}/{email['id']}")).json()
     assert (message["direction"], message["mailbox"], message["tool"]) == ("received", "sam@our.example", "smartlead")
     assert message["text"] == email["body_text"] == "Yes & no"
     timeline = (await call.get(f"/public/v2/contacts/{email['contact_id']}/timeline")).json()["data"]
-    assert "message.received" in [each["event"] for each in timeline]
+    assert "message.received" in [item["event"] for item in timeline]
     assert (await call.get(f"/public/v2/contacts/{email['contact_id']}")).json()["contact_status"] == "new"
 
 
@@ -51,27 +51,27 @@ async def test_linkedin_message__is_not_an_email(call: ApiClient) -> None:
         await call.post(f"{EMAILS}/set-interested", {"email": JANE, "subject": "Re: Hello"}),
     ]
 
-    assert [each.status for each in replies] == [404] * 4
+    assert [reply.status for reply in replies] == [404] * 4
     assert (await call.get(EMAILS)).json() == []
     assert (await call.get(f"{MESSAGES}/{number}")).status == 200
 
 
 async def test_set_interested__marks_the_newest_email_with_the_subject(call: ApiClient) -> None:
     times = ("2026-07-03T00:00:00Z", "2026-07-05T00:00:00Z", "2026-07-01T00:00:00Z")
-    _, newest, _ = [await made(call, email_timestamp=at) for at in times]
-    await made(call, email_timestamp="2026-07-09T00:00:00Z", subject="Re: Other")
+    _, newest, _ = [await create_contact(call, email_timestamp=at) for at in times]
+    await create_contact(call, email_timestamp="2026-07-09T00:00:00Z", subject="Re: Other")
     call.clock.move(10)
 
     reply = await call.post(f"{EMAILS}/set-interested", {"email": "JANE@example.com", "subject": " Re: Hello ", "disposition": "no"})
 
     body = (await call.get(EMAILS)).json()
-    assert [each["id"] for each in body if each["interested"]] == [newest["id"]]
-    assert reply.json() == next(each for each in body if each["interested"])
+    assert [email["id"] for email in body if email["interested"]] == [newest["id"]]
+    assert reply.json() == next(email for email in body if email["interested"])
     assert reply.json()["updated_time"] > newest["updated_time"]
 
 
 async def test_updated_time__is_that_of_the_last_request_that_changed_it(call: ApiClient) -> None:
-    email = await made(call)
+    email = await create_contact(call)
     times = [email["updated_time"]]
     call.clock.move(10)
 
@@ -86,14 +86,14 @@ async def test_updated_time__is_that_of_the_last_request_that_changed_it(call: A
 
 
 async def test_custom_fields__of_many_requests_at_once_are_all_stored(call: ApiClient) -> None:
-    email = await made(call)
-    fields = [{"field_name": f"Field {each % 5}", "field_value": str(each)} for each in range(10)]
+    email = await create_contact(call)
+    fields = [{"field_name": f"Field {index % 5}", "field_value": str(index)} for index in range(10)]
 
     replies = await asyncio.gather(*(call.post(f"{EMAILS}/{email['id']}/custom-fields", field) for field in fields))
 
-    assert sorted(each.status for each in replies) == [201] * 5 + [409] * 5
+    assert sorted(reply.status for reply in replies) == [201] * 5 + [409] * 5
     stored = (await call.get(f"{EMAILS}/{email['id']}")).json()["custom_fields"]
-    assert stored == sorted((each.json() for each in replies if each.status == 201), key=lambda field: field["field_name"])
+    assert stored == sorted((reply.json() for reply in replies if reply.status == 201), key=lambda field: field["field_name"])
 
 
 async def test_custom_field__of_a_message_with_copies_is_removed_from_all(call: ApiClient) -> None:
@@ -101,7 +101,7 @@ async def test_custom_field__of_a_message_with_copies_is_removed_from_all(call: 
     for day, fields in ((2, {"Tone": "warm", "Size": "L"}), (1, {"Tone": "cold"})):
         reply = await call.post(MESSAGES, {**sent, "occurred_at": f"2026-07-0{day}T00:00:00Z", "custom_fields": fields})
     [email] = (await call.get(EMAILS)).json()
-    ids = {each["field_name"]: each["id"] for each in email["custom_fields"]}
+    ids = {custom_field["field_name"]: custom_field["id"] for custom_field in email["custom_fields"]}
     assert reply.json()["custom_fields"] == {"Tone": "cold", "Size": "L"}
 
     again = await call.post(f"{EMAILS}/{email['id']}/custom-fields", {"field_name": "Size", "field_value": "M"})
@@ -113,7 +113,7 @@ async def test_custom_field__of_a_message_with_copies_is_removed_from_all(call: 
 
 
 async def test_custom_field__beyond_the_limit_is_refused(call: ApiClient) -> None:
-    email = await made(call, custom_fields=[{"field_name": f"F{each}", "field_value": "x"} for each in range(100)])
+    email = await create_contact(call, custom_fields=[{"field_name": f"F{index}", "field_value": "x"} for index in range(100)])
 
     reply = await call.post(f"{EMAILS}/{email['id']}/custom-fields", {"field_name": "One more", "field_value": "x"})
 
@@ -121,10 +121,10 @@ async def test_custom_field__beyond_the_limit_is_refused(call: ApiClient) -> Non
 
 
 async def test_email__names_its_contact_by_both_only_if_they_agree(call: ApiClient) -> None:
-    other = (await call.post("/public/v2/contacts", {"email": "joe@example.com"})).json()["id"]
+    other_contact_id = (await call.post("/public/v2/contacts", {"email": "joe@example.com"})).json()["id"]
 
-    email = await made(call, contact_id=1)
-    reply = await call.post(EMAILS, {"contact_email": JANE, "contact_id": other, "email_type": "sent"})
+    email = await create_contact(call, contact_id=1)
+    reply = await call.post(EMAILS, {"contact_email": JANE, "contact_id": other_contact_id, "email_type": "sent"})
 
     assert email["contact_email"] == JANE
     assert (reply.status, reply.json()["errors"][0]["pointer"]) == (422, "/contact_email")
@@ -140,9 +140,9 @@ async def test_email_post__runs_once_with_an_idempotency_key(call: ApiClient) ->
 
 
 async def test_emails__follow_the_setting_and_the_bin_of_messages(call: ApiClient) -> None:
-    number = (await made(call, body_text="Yes"))["contact_id"]
+    number = (await create_contact(call, body_text="Yes"))["contact_id"]
     await call.settings("default", store_message_bodies=False)
-    bare = await made(call, body_text="No", body_html="<p>No</p>")
+    bare = await create_contact(call, body_text="No", body_html="<p>No</p>")
 
     await call("DELETE", f"/public/contacts/{number}")
 

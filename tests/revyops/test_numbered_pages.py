@@ -30,13 +30,13 @@ async def numbers(call: ApiClient, target: str) -> tuple[list[int], int, int]:
     reply = await call.get(target)
     assert reply.status == 200, reply
     body = reply.json()
-    return [each["id"] for each in body["results"]], body["count"], body["total_pages"]
+    return [result["id"] for result in body["results"]], body["count"], body["total_pages"]
 
 
 async def test_numbered_pages__have_every_record_once_in_any_order_of_reading(house: House) -> None:
-    made = [await house.contact(email=f"{n}@example.com", first_name="Ann" if n % 2 else "Bob") for n in range(11)]
-    everyone = {page: made[(page - 1) * 3 : page * 3] for page in range(1, 6)}
-    anns = {page: made[1::2][(page - 1) * 2 : page * 2] for page in range(1, 4)}
+    contacts = [await house.contact(email=f"{n}@example.com", first_name="Ann" if n % 2 else "Bob") for n in range(11)]
+    everyone = {page: contacts[(page - 1) * 3 : page * 3] for page in range(1, 6)}
+    anns = {page: contacts[1::2][(page - 1) * 2 : page * 2] for page in range(1, 4)}
 
     for page in (4, 1, 2, 3, 4, 5, 2):
         assert await numbers(house.call, f"{LIST}?page={page}&page_size=3") == (everyone[page], 11, 4)
@@ -45,74 +45,76 @@ async def test_numbered_pages__have_every_record_once_in_any_order_of_reading(ho
 
 
 async def test_numbered_pages__leave_out_no_record_when_others_are_deleted(house: House) -> None:
-    made = [await house.contact(email=f"{n}@example.com") for n in range(7)]
+    contacts = [await house.contact(email=f"{n}@example.com") for n in range(7)]
     first, *_ = await numbers(house.call, f"{LIST}?page=1&page_size=2")
-    await house.delete(made[0])
-    await house.delete(made[1])
+    await house.delete(contacts[0])
+    await house.delete(contacts[1])
 
     second, count, pages = await numbers(house.call, f"{LIST}?page=2&page_size=2")
-    rest = [number for page in range(3, pages + 1) for number in (await numbers(house.call, f"{LIST}?page={page}&page_size=2"))[0]]
+    remaining_indexes = [
+        number for page in range(3, pages + 1) for number in (await numbers(house.call, f"{LIST}?page={page}&page_size=2"))[0]
+    ]
 
-    assert [*first, *second, *rest] == made
+    assert [*first, *second, *remaining_indexes] == contacts
     assert (count, pages) == (7, 4)
-    assert await numbers(house.call, f"{LIST}?page=1&page_size=2") == (made[2:4], 5, 3)
+    assert await numbers(house.call, f"{LIST}?page=1&page_size=2") == (contacts[2:4], 5, 3)
 
 
 async def test_numbered_pages__show_records_that_come_during_the_reading(house: House) -> None:
-    made = [await house.contact(email=f"{n}@example.com") for n in range(4)]
-    assert await numbers(house.call, f"{LIST}?page=1&page_size=2") == (made[:2], 4, 2)
-    made.append(await house.contact(email="late@example.com"))
+    contacts = [await house.contact(email=f"{n}@example.com") for n in range(4)]
+    assert await numbers(house.call, f"{LIST}?page=1&page_size=2") == (contacts[:2], 4, 2)
+    contacts.append(await house.contact(email="late@example.com"))
 
     second, count, pages = await numbers(house.call, f"{LIST}?page=2&page_size=2")
 
-    assert (second, count, pages) == (made[2:4], 5, 3)
-    assert await numbers(house.call, f"{LIST}?page=3&page_size=2") == (made[4:], 5, 3)
+    assert (second, count, pages) == (contacts[2:4], 5, 3)
+    assert await numbers(house.call, f"{LIST}?page=3&page_size=2") == (contacts[4:], 5, 3)
 
 
 async def test_numbered_pages__are_right_in_another_process(house: House, make_client: MakeClient) -> None:
     """It remembers nothing of the pages before."""
-    made = [await house.contact(email=f"{n}@example.com") for n in range(5)]
+    contacts = [await house.contact(email=f"{n}@example.com") for n in range(5)]
     await numbers(house.call, f"{LIST}?page=1&page_size=2")
 
     client = make_client(house.call.parts.store)
 
-    assert await numbers(client, f"{LIST}?page=2&page_size=2") == (made[2:4], 5, 3)
+    assert await numbers(client, f"{LIST}?page=2&page_size=2") == (contacts[2:4], 5, 3)
 
 
 async def test_numbered_pages__of_all_clients_cross_their_borders(call: ApiClient) -> None:
-    made = []
+    created = []
     for client in ("acme", "beta", "empty", "corp"):
         await call.settings(client)
         for n in range({"acme": 3, "beta": 2, "empty": 0, "corp": 4}[client]):
-            made.append((await call.post(LIST, {"email": f"{n}@example.com"}, x_client_id=client)).json()["id"])
+            created.append((await call.post(LIST, {"email": f"{n}@example.com"}, x_client_id=client)).json()["id"])
     target = "/public/v2/contacts-master-list?page_size=2&page="
 
     for page in (5, 1, 2, 3, 4, 5, 3):
-        assert await numbers(call, f"{target}{page}") == (made[(page - 1) * 2 : page * 2], 9, 5)
+        assert await numbers(call, f"{target}{page}") == (created[(page - 1) * 2 : page * 2], 9, 5)
     assert await numbers(call, f"{target}6") == ([], 9, 5)
 
 
 async def test_all_clients_list__has_every_record_once_with_its_client(call: ApiClient) -> None:
-    made = []
+    created = []
     for client in ("acme", "beta", "empty", "corp"):
         await call.settings(client)
         for n in range({"acme": 3, "beta": 2, "empty": 0, "corp": 4}[client]):
             body = {"email": f"{n}@example.com", "first_name": "Ann" if n else "Bob"}
-            made.append((client, (await call.post(LIST, body, x_client_id=client)).json()["id"]))
+            created.append((client, (await call.post(LIST, body, x_client_id=client)).json()["id"]))
 
     async def walk(filters: str) -> list[tuple[str, int]]:
-        found, cursor = [], ""
+        result, cursor = [], ""
         while True:
             reply = await call.get(f"/admin/v1/contacts?limit=2{filters}&cursor={cursor}")
             assert reply.status == 200, reply
-            found += [(each["client_id"], each["id"]) for each in reply.json()["data"]]
+            result += [(contact["client_id"], contact["id"]) for contact in reply.json()["data"]]
             cursor = reply.json()["next_cursor"]
             if cursor is None:
-                return found
+                return result
 
-    assert await walk("") == made
-    assert await walk("&client=beta") == [each for each in made if each[0] == "beta"]
-    assert await walk("&first_name=bob") == [made[0], made[3], made[5]]
+    assert await walk("") == created
+    assert await walk("&client=beta") == [item for item in created if item[0] == "beta"]
+    assert await walk("&first_name=bob") == [created[0], created[3], created[5]]
     assert await walk("&email=nobody@example.com") == []
 
 
@@ -129,13 +131,13 @@ async def test_all_clients_list__searches_some_clients_at_a_time(call: ApiClient
     monkeypatch.setattr("touchbase.search.api.all_clients.MOST_CLIENTS", 2)
     for client in ("a", "b", "c"):
         await call.settings(client)
-    made = (await call.post("/public/v2/companies", {"domain": "example.com"}, x_client_id="c")).json()["id"]
+    company_id = (await call.post("/public/v2/companies", {"domain": "example.com"}, x_client_id="c")).json()["id"]
 
     first = (await call.get("/admin/v1/companies?domain=example.com")).json()
     second = (await call.get(f"/admin/v1/companies?domain=example.com&cursor={first['next_cursor']}")).json()
 
     assert first["data"] == []
-    assert [(each["id"], each["client_id"]) for each in second["data"]] == [(made, "c")]
+    assert [(company["id"], company["client_id"]) for company in second["data"]] == [(company_id, "c")]
     assert second["next_cursor"] is None
 
 
@@ -144,24 +146,24 @@ class Records:
 
     def __init__(self, owners: Sequence[int]) -> None:
         self.records = [Contact(owner, number, 1_000 + number, 0) for number, owner in enumerate(owners, 1)]
-        self.asked: list[Query[Any]] = []
+        self.queries: list[Query[Any]] = []
 
     async def read(self, query: Any) -> Any:
         """Answer the three queries of numbered pages."""
-        self.asked.append(query)
+        self.queries.append(query)
         search = query.search
-        found = self._after(search)
+        result = self._after(search)
         if query.operation is search_page.operation:
-            page = found[: search.limit]
-            return SearchPage(page, position_of(page[-1], search.sort) if len(found) > search.limit else None)
+            page = result[: search.limit]
+            return SearchPage(page, position_of(page[-1], search.sort) if len(result) > search.limit else None)
         if query.operation is count_matches.operation:
-            return len(found)
+            return len(result)
         assert isinstance(query, find_position)
-        return position_of(found[query.skip - 1], query.search.sort) if query.skip <= len(found) else None
+        return position_of(result[query.skip - 1], query.search.sort) if query.skip <= len(result) else None
 
     def _after(self, search: RecordSearch[Any]) -> list[Contact]:
-        own = [each for each in self.records if each.client == search.client]
-        return [each for each in own if search.after is None or position_of(each, search.sort) > search.after]
+        own = [record for record in self.records if record.client == search.client]
+        return [record for record in own if search.after is None or position_of(record, search.sort) > search.after]
 
 
 class Pages:
@@ -179,15 +181,15 @@ class Pages:
         try:
             read_page(store, self.pages, key, self.clients, search_for, page, self.size).send(None)
         except StopIteration as done:  # the store answers at once
-            found: NumberedPage = done.value
-            return found
+            numbered_page: NumberedPage = done.value
+            return numbered_page
         raise AssertionError
 
     @contextmanager
     def counted(self) -> Iterator[list[Query[Any]]]:
         """List the queries of a block."""
-        self.store.asked = []
-        yield self.store.asked
+        self.store.queries = []
+        yield self.store.queries
 
 
 OWNERS = st.lists(st.integers(1, 3), max_size=12).map(sorted)
@@ -198,37 +200,37 @@ def test_read_page__returns_the_records_of_that_number_in_any_order_of_reading(o
     pages = Pages(owners, size)
 
     for page in order:
-        found = pages.read(page)
-        assert [record.id for _, record in found.records] == [*range(1, len(owners) + 1)][(page - 1) * size : page * size]
-        assert all(client.number == record.client for client, record in found.records)
-        assert found.count == len(owners)
+        result = pages.read(page)
+        assert [record.id for _, record in result.records] == [*range(1, len(owners) + 1)][(page - 1) * size : page * size]
+        assert all(client.number == record.client for client, record in result.records)
+        assert result.count == len(owners)
 
 
 @given(OWNERS, st.integers(1, 4), st.data())
 def test_read_page__a_reader_sees_every_record_that_stays_once_under_any_deletions(
     owners: list[int], size: int, data: st.DataObject
 ) -> None:
-    pages, page, seen = Pages(owners, size), 0, []
+    pages, page, observed = Pages(owners, size), 0, []
     while True:
         page += 1
-        found = pages.read(page)
-        seen += [record.id for _, record in found.records]
-        if page >= -(-found.count // size):
+        result = pages.read(page)
+        observed += [record.id for _, record in result.records]
+        if page >= -(-result.count // size):
             break
-        gone = data.draw(st.sets(st.sampled_from([each.id for each in pages.store.records])) if pages.store.records else st.just(set()))
-        pages.store.records = [each for each in pages.store.records if each.id not in gone]
+        gone = data.draw(st.sets(st.sampled_from([record.id for record in pages.store.records])) if pages.store.records else st.just(set()))
+        pages.store.records = [record for record in pages.store.records if record.id not in gone]
 
-    assert len(seen) == len(set(seen))
-    assert {each.id for each in pages.store.records} <= set(seen)
+    assert len(observed) == len(set(observed))
+    assert {record.id for record in pages.store.records} <= set(observed)
 
 
 def test_read_page__asks_for_one_page_when_the_one_before_was_read() -> None:
     pages = Pages([1] * 10, 2)
     pages.read(1)
 
-    with pages.counted() as asked:
+    with pages.counted() as requested:
         pages.read(2)
-    assert [each.operation for each in asked] == [search_page.operation]
+    assert [item.operation for item in requested] == [search_page.operation]
 
 
 def test_read_page__skips_from_the_nearest_page_that_is_known() -> None:
@@ -236,9 +238,9 @@ def test_read_page__skips_from_the_nearest_page_that_is_known() -> None:
     pages.read(1)
     pages.read(40)
 
-    with pages.counted() as asked:
+    with pages.counted() as requested:
         pages.read(43)
-    assert [each.skip for each in asked if isinstance(each, find_position)] == [4]
+    assert [item.skip for item in requested if isinstance(item, find_position)] == [4]
 
 
 def test_pages_read__forgets_lists_after_a_while_and_when_there_are_many() -> None:
@@ -247,14 +249,14 @@ def test_pages_read__forgets_lists_after_a_while_and_when_there_are_many() -> No
     for number in range(MOST_LISTS):
         pages.read(1, str(number))
 
-    with pages.counted() as asked:
+    with pages.counted() as requested:
         pages.read(2, "old")
         pages.read(2, "9")
-    assert sum(each.operation is count_matches.operation for each in asked) == len(pages.clients)
+    assert sum(item.operation is count_matches.operation for item in requested) == len(pages.clients)
     pages.now += REMEMBERED
-    with pages.counted() as asked:
+    with pages.counted() as requested:
         pages.read(2, "9")
-    assert sum(each.operation is count_matches.operation for each in asked) == len(pages.clients)
+    assert sum(item.operation is count_matches.operation for item in requested) == len(pages.clients)
 
 
 def test_pages_read__remembers_the_latest_places_of_a_list() -> None:
@@ -262,8 +264,8 @@ def test_pages_read__remembers_the_latest_places_of_a_list() -> None:
     for page in range(1, MOST_PLACES + 10):
         pages.read(page)
 
-    known = pages.pages.find("")
+    expected = pages.pages.find("")
 
-    assert known is not None
-    assert len(known.places) == MOST_PLACES
-    assert max(known.places) == MOST_PLACES + 10
+    assert expected is not None
+    assert len(expected.places) == MOST_PLACES
+    assert max(expected.places) == MOST_PLACES + 10

@@ -173,8 +173,8 @@ async def test_processes_needed_at_once__stay_for_the_next_jobs_and_end_when_the
         """Give so many processes a job at the same time; return their ids."""
         running = [asyncio.create_task(asyncio.to_thread(pool._exchange, b"job")) for _ in range(jobs)]
         there = [(await asyncio.to_thread(meeting.accept))[0] for _ in range(jobs)]
-        for each in there:
-            each.close()
+        for accept in there:
+            accept.close()
         return set(await asyncio.gather(*running))
 
     four = await at_once(4)

@@ -17,9 +17,9 @@ Companies = Mapping[int, Company]
 def holds(node: Node, record: Record, companies: Companies) -> bool:
     """Return whether a tree is true of a record."""
     if isinstance(node, All):
-        return all(holds(each, record, companies) for each in node.nodes)
+        return all(holds(item, record, companies) for item in node.nodes)
     if isinstance(node, Any):
-        return any(holds(each, record, companies) for each in node.nodes)
+        return any(holds(item, record, companies) for item in node.nodes)
     if isinstance(node, Not):
         return not holds(node.node, record, companies)
     return compare(node, value_of(node, record, companies))
@@ -27,15 +27,15 @@ def holds(node: Node, record: Record, companies: Companies) -> bool:
 
 def value_of(condition: Condition, record: Record, companies: Companies) -> str | int | None:
     """Return the value of the condition's field."""
-    one: Record | None = record
+    response: Record | None = record
     if condition.field.through_company:
         assert isinstance(record, Contact)
-        one = companies.get(record.company_id or 0)
-    if one is None:
+        response = companies.get(record.company_id or 0)
+    if response is None:
         return None
     if condition.field.is_custom:
-        return next((each.value for each in one.custom_fields if each.name == condition.field.column), None)
-    value: str | int | None = getattr(one, condition.field.column)
+        return next((custom_field.value for custom_field in response.custom_fields if custom_field.name == condition.field.column), None)
+    value: str | int | None = getattr(response, condition.field.column)
     return value
 
 
@@ -57,11 +57,11 @@ def compare_text(condition: Condition, value: str) -> bool:
     """Return whether a text meets the condition."""
     is_key = condition.field.kind is FieldKind.KEY
     have = value if is_key else folded(value)
-    wanted = [each for text in condition.values for each in ((str(text),) if is_key else spellings(str(text)))]
+    wanted = [item for text in condition.values for item in ((str(text),) if is_key else spellings(str(text)))]
     if condition.op is Op.CONTAINS:
-        return any(each in have for each in wanted)
+        return any(item in have for item in wanted)
     if condition.op is Op.STARTS_WITH:
-        return any(have.startswith(each) for each in wanted)
+        return any(have.startswith(item) for item in wanted)
     return have in wanted if condition.op in (Op.EQ, Op.IN) else ordered(condition.op, have, condition.values)
 
 
@@ -69,9 +69,9 @@ def ordered(op: Op, value: object, values: Sequence[object]) -> bool:
     """Compare by order, or look the value up."""
     if op in (Op.EQ, Op.IN):
         return value in values
-    other: object = values[0]
+    other_value: object = values[0]
     meets: Mapping[Op, bool] = {
-        Op.GT: value > other, Op.GTE: value >= other, Op.LT: value < other, Op.LTE: value <= other,  # type: ignore[operator]
+        Op.GT: value > other_value, Op.GTE: value >= other_value, Op.LT: value < other_value, Op.LTE: value <= other_value,  # type: ignore[operator]
     }  # fmt: skip
     return meets[op]
 
@@ -79,14 +79,14 @@ def ordered(op: Op, value: object, values: Sequence[object]) -> bool:
 def in_order(records: Sequence[Record], sort: Sequence[SortKey]) -> list[Record]:
     """Return the records sorted, those without a value last, and by id between equal ones."""
 
-    def before(one: Record, other: Record) -> int:
+    def before(record: Record, other_record: Record) -> int:
         for key in sort:
-            mine, theirs = sort_value(one, key), sort_value(other, key)
+            mine, theirs = sort_value(record, key), sort_value(other_record, key)
             if mine == theirs:
                 continue
             if mine is None or theirs is None:
                 return 1 if mine is None else -1
             return (1 if mine > theirs else -1) * (-1 if key.descending else 1)  # type: ignore[operator]
-        return (one.id - other.id) * (-1 if sort[0].descending else 1)
+        return (record.id - other_record.id) * (-1 if sort[0].descending else 1)
 
     return sorted(records, key=cmp_to_key(before))

@@ -24,22 +24,22 @@ async def create(call: ApiClient, name: str, **fields: Any) -> int:
 
 async def event(call: ApiClient, event: str, name: str, days_ago: float) -> None:
     """Receive a webhook of a campaign tool about a contact."""
-    found = Event(event, call.clock() - int(days_ago * DAY), email=f"{name.lower()}@example.com")
+    result = Event(event, call.clock() - int(days_ago * DAY), email=f"{name.lower()}@example.com")
     await call("POST", "/public/emailcampaign-webhook/default", raw=f"{event} {name} {days_ago}".encode())
-    await call.parts.store.work(call.kept[-1], 10, lambda _: Translation("instantly", [found]), call.clock())
+    await call.parts.store.work(call.kept[-1], 10, lambda _: Translation("instantly", [result]), call.clock())
 
 
 def names(reply: Response) -> list[str]:
     assert reply.status == 200, reply
-    return [one["first_name"] for one in reply.json()["data"]]
+    return [item["first_name"] for item in reply.json()["data"]]
 
 
 def faults(reply: Response) -> dict[str, str]:
     assert reply.status == 422, reply
-    return {each["pointer"]: each["detail"] for each in reply.problem["errors"]}
+    return {error["pointer"]: error["detail"] for error in reply.problem["errors"]}
 
 
-async def found(call: ApiClient, query: str) -> list[str]:
+async def searched_names(call: ApiClient, query: str) -> list[str]:
     return names(await call.get(f"{CONTACTS}?{query}"))
 
 
@@ -70,18 +70,18 @@ async def people(call: ApiClient) -> ApiClient:
 
 
 async def test_replied_last_week_and_not_interested__is_one_request(people: ApiClient) -> None:
-    assert await found(people, "last_reply_received[gte]=7d&contact_status[ne]=interested") == ["Cleo"]
-    assert await found(people, "last_reply_received[gte]=7d&contact_status=NOT%20interested") == ["Cleo"]
+    assert await searched_names(people, "last_reply_received[gte]=7d&contact_status[ne]=interested") == ["Cleo"]
+    assert await searched_names(people, "last_reply_received[gte]=7d&contact_status=NOT%20interested") == ["Cleo"]
     assert await searched(people, where={"last_reply_received[gte]": "1w", "not": {"contact_status": "Interested"}}) == ["Cleo"]
-    assert await found(people, "last_reply_received[gte]=7d") == ["Anna", "Cleo"], "in the order of replies, the latest last"
+    assert await searched_names(people, "last_reply_received[gte]=7d") == ["Anna", "Cleo"], "in the order of replies, the latest last"
 
 
 async def test_mailed_more_than_30_days_ago_and_not_suppressed__is_one_request(people: ApiClient) -> None:
     await people.post("/public/v2/suppressions", {"value": "bert@example.com"})
 
     for query in ("suppressed=false", "suppressed[ne]=true"):
-        assert await found(people, f"last_campaign_email_sent[lt]=30d&{query}") == ["Cleo", "Anna"]
-    assert await found(people, "last_campaign_email_sent[lt]=30d&suppressed=true") == ["Bert"]
+        assert await searched_names(people, f"last_campaign_email_sent[lt]=30d&{query}") == ["Cleo", "Anna"]
+    assert await searched_names(people, "last_campaign_email_sent[lt]=30d&suppressed=true") == ["Bert"]
     assert await searched(people, where={"any": [{"suppressed": True}, {"first_name": "dora"}]}) == ["Bert", "Dora"]
     assert "true or false" in faults(await people.get(f"{CONTACTS}?suppressed[gt]=1"))["?suppressed[gt]"]
 
@@ -103,18 +103,18 @@ async def test_suppressed__covers_what_the_lists_cover(people: ApiClient, entry:
     assert (await people.post(path, entry)).status in (200, 201)
     checked = [{"email": f"{name.lower()}@example.com"} for name in ("Anna", "Bert", "Cleo", "Dora")] + [{"email": "eve@mail.example.com"}]
 
-    assert await found(people, "suppressed=true&sort=first_name") == suppressed.split()
+    assert await searched_names(people, "suppressed=true&sort=first_name") == suppressed.split()
     matched = (await people.post(f"{CONTACTS}/match", {"items": checked})).json()["data"]
-    listed = [name for name, one in zip(("Anna", "Bert", "Cleo", "Dora", "Eve"), matched, strict=True) if one["suppressed"]]
+    listed = [name for name, item in zip(("Anna", "Bert", "Cleo", "Dora", "Eve"), matched, strict=True) if item["suppressed"]]
     assert listed == suppressed.split()
 
 
 async def test_all_at_companies_whose_industry_contains_bank__is_one_request(people: ApiClient) -> None:
-    assert await found(people, "company.cf.Industry[contains]=bank") == ["Anna", "Bert"]
+    assert await searched_names(people, "company.cf.Industry[contains]=bank") == ["Anna", "Bert"]
     assert await searched(people, where={"company.cf.Industry[contains]": "BANK"}) == ["Anna", "Bert"]
-    assert await found(people, "company.domain=https://www.bank.example/&company.company_status=active") == ["Anna", "Bert"]
+    assert await searched_names(people, "company.domain=https://www.bank.example/&company.company_status=active") == ["Anna", "Bert"]
     reply = await people.get(f"{COMPANIES}?cf.Industry[contains]=bank&name[starts_with]=first")
-    assert [one["domain"] for one in reply.json()["data"]] == ["bank.example"]
+    assert [company["domain"] for company in reply.json()["data"]] == ["bank.example"]
 
 
 @pytest.mark.parametrize(
@@ -141,15 +141,15 @@ async def test_all_at_companies_whose_industry_contains_bank__is_one_request(peo
     ],
 )  # fmt: skip
 async def test_list__finds(people: ApiClient, query: str, expected: str) -> None:
-    assert await found(people, query) == expected.split()
+    assert await searched_names(people, query) == expected.split()
 
 
 async def test_pages__stay_stable_while_records_are_written(people: ApiClient) -> None:
-    seen: list[str] = []
+    observed: list[str] = []
     cursor = ""
     for n in range(9):
         reply = await people.get(f"{CONTACTS}?sort=-last_name&limit=1{cursor}")
-        seen += names(reply)
+        observed += names(reply)
         if reply.json()["next_cursor"] is None:
             break
         cursor = f"&cursor={reply.json()['next_cursor']}"
@@ -158,7 +158,7 @@ async def test_pages__stay_stable_while_records_are_written(people: ApiClient) -
     first = await people.post(f"{CONTACTS}/search", body)
     second = await people.post(f"{CONTACTS}/search", {**body, "cursor": first.json()["next_cursor"]})
 
-    assert seen == ["Bert", "Anna", "Cleo", "Dora"]
+    assert observed == ["Bert", "Anna", "Cleo", "Dora"]
     assert [*names(first), *names(second)] == ["Cleo", "Anna", "Bert", "X2"]
 
 
@@ -167,16 +167,18 @@ async def test_cursors__of_plain_lists_and_searches_are_the_same(people: ApiClie
     search = (await people.get(f"{CONTACTS}?limit=2&id[gt]=0")).json()["next_cursor"]
 
     assert plain == search
-    assert await found(people, f"id[gt]=0&cursor={plain}") == await found(people, f"cursor={search}") == ["Cleo", "Dora"]
+    assert await searched_names(people, f"id[gt]=0&cursor={plain}") == await searched_names(people, f"cursor={search}") == ["Cleo", "Dora"]
     since = (await people.get(f"{CONTACTS}?limit=2&updated_since=2020-01-01")).json()["next_cursor"]
-    assert await found(people, f"updated_since=2020-01-01&id[gt]=0&cursor={since}") == await found(
+    assert await searched_names(people, f"updated_since=2020-01-01&id[gt]=0&cursor={since}") == await searched_names(
         people, f"updated_since=2020-01-01&cursor={since}"
     )
     assert "begin again" in faults(await people.get(f"{CONTACTS}?sort=email&cursor={plain}"))["?cursor"]
 
 
 async def test_plain_list__is_no_search(people: ApiClient) -> None:
-    assert await found(people, "contact_status=interested") == await found(people, "contact_status=Interested") == ["Anna"]
+    assert (
+        await searched_names(people, "contact_status=interested") == await searched_names(people, "contact_status=Interested") == ["Anna"]
+    )
     reply = await people.get(f"{CONTACTS}?limit=1")
     assert reply.headers.keys() & {"total-count", "preference-applied", "search-index"} == set()
 
@@ -201,32 +203,32 @@ async def test_count__is_a_header_on_request(people: ApiClient, prefer: str) -> 
 
 
 async def test_unknown_names__are_all_named_with_the_nearest(people: ApiClient) -> None:
-    found = faults(
+    result = faults(
         await people.get(f"{CONTACTS}?Email=a&status=b&lmit=1&company.domian=c&email[like]=d&sort=emial&fields=nmae&q=.&limit=0")
     )
 
-    assert found == {
+    assert result == {
         "?limit": "must be an integer from 1 to 200",
         "?Email": "there is no field 'Email'; did you mean 'email'?",
         "?status": "there is no field 'status'; did you mean 'contact_status'?",
         "?lmit": "there is no field 'lmit'; did you mean 'limit'?",
         "?company.domian": "there is no field 'company.domian'; did you mean 'company.domain'?",
-        "?email[like]": found["?email[like]"],
+        "?email[like]": result["?email[like]"],
         "?sort": "cannot sort by 'emial'; did you mean 'email'?",
-        "?fields": found["?fields"],
+        "?fields": result["?fields"],
         "?q": "must have a letter or digit; leave it out to get all records",
     }
     assert faults(await people.get(f"{COMPANIES}?contact_status=new"))["?contact_status"].endswith("did you mean 'company_status'?")
 
 
 async def test_search__refuses_members_that_it_does_not_have(people: ApiClient) -> None:
-    found = faults(await people.post(f"{CONTACTS}/search", {
+    result = faults(await people.post(f"{CONTACTS}/search", {
         "all": [], "contact_status[in]": ["new"], "srot": "email", "limit": 500, "sort": "emial", "where": {"all": [{"Email": "x"}]},
     }))  # fmt: skip
 
-    assert found.keys() == {"/all", "/contact_status[in]", "/srot", "/limit"}
-    assert found["/contact_status[in]"].endswith('filters are members of `where`: {"where": {"contact_status[in]": ...}}')
-    assert found["/srot"].endswith("did you mean 'sort'?")
+    assert result.keys() == {"/all", "/contact_status[in]", "/srot", "/limit"}
+    assert result["/contact_status[in]"].endswith('filters are members of `where`: {"where": {"contact_status[in]": ...}}')
+    assert result["/srot"].endswith("did you mean 'sort'?")
     again = faults(await people.post(f"{CONTACTS}/search", {"srot": "email", "sort": "emial", "where": {"all": [{"Email": "x"}]}}))
     assert again.keys() == {"/srot", "/sort", "/where/all/0/Email"}
 
@@ -244,8 +246,8 @@ async def test_search__finds_records_of_its_client_only(people: ApiClient) -> No
     for query in ("q=anna", "first_name=anna", "email[contains]=anna", "sort=email&limit=1", "id[gt]=0&limit=1"):
         ours = await people.get(f"{CONTACTS}?{query}")
         theirs = await people.get(f"{CONTACTS}?{query}", x_client_id="other")
-        assert [one["id"] for one in ours.json()["data"]] == [1], query
-        assert [one["id"] for one in theirs.json()["data"]] == [response.json()["id"]], query
-    assert await found(people, "company_id[in]=1") == ["Anna", "Bert"]
+        assert [contact["id"] for contact in ours.json()["data"]] == [1], query
+        assert [contact["id"] for contact in theirs.json()["data"]] == [response.json()["id"]], query
+    assert await searched_names(people, "company_id[in]=1") == ["Anna", "Bert"]
     reply = await people.post(f"{CONTACTS}/search", {"where": {"company_id": 1}}, x_client_id="other")
     assert reply.json() == {"data": [], "next_cursor": None}

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from hypothesis import HealthCheck, example, given, settings
-from hypothesis import strategies as some
+from hypothesis import strategies as st
 from tests.examples import examples
 from tests.projection.test_merged_records import NOON, about, client_of, merge, receive
 
@@ -20,24 +20,24 @@ from touchbase.search.sql.index import index_records
 from touchbase.search.words import indexed_words, rowid
 from touchbase.sql.store import Store
 
-objects, times = some.sampled_from("123"), some.integers(1, 9).map(lambda step: NOON - step)
-emails, domains = (some.sampled_from([f"{name}{end}" for name in "abc"]) for end in ("@example.com", ".example"))
-names = some.sampled_from(["Ann", "Bob", None])
-customs = some.dictionaries(some.sampled_from(["plan", "size"]), some.sampled_from(["pro", "Big Bank", None]), max_size=2)
-calls = some.one_of(
-    some.builds(lambda email, name: [{"event": "email_sent", "email": email, "first_name": name, "occurred_us": NOON - 3}], emails, names),
-    some.builds(
+objects, times = st.sampled_from("123"), st.integers(1, 9).map(lambda step: NOON - step)
+emails, domains = (st.sampled_from([f"{name}{end}" for name in "abc"]) for end in ("@example.com", ".example"))
+names = st.sampled_from(["Ann", "Bob", None])
+customs = st.dictionaries(st.sampled_from(["plan", "size"]), st.sampled_from(["pro", "Big Bank", None]), max_size=2)
+calls = st.one_of(
+    st.builds(lambda email, name: [{"event": "email_sent", "email": email, "first_name": name, "occurred_us": NOON - 3}], emails, names),
+    st.builds(
         lambda n, email, name, custom, at: about("contact", n, email=email, fields={"last_name": name}, custom=custom, occurred_us=at),
         objects, emails, names, customs, times,
     ),
-    some.builds(
+    st.builds(
         lambda n, domain, name, custom, at: about("company", n, domain=domain, fields={"name": name}, custom=custom, occurred_us=at),
         objects, domains, names, customs, times,
     ),
-    some.builds(merge, some.sampled_from(["contact", "company"]), objects, objects),
+    st.builds(merge, st.sampled_from(["contact", "company"]), objects, objects),
 )  # fmt: skip
-set_customs = customs.filter(lambda one: None not in one.values())
-requests = some.builds(lambda first, name, custom: ("request", first, name, custom), some.booleans(), names, set_customs)
+set_customs = customs.filter(lambda first_item: None not in first_item.values())
+requests = st.builds(lambda first, name, custom: ("request", first, name, custom), st.booleans(), names, set_customs)
 
 
 async def records(store: Store, client: int) -> list[Record]:
@@ -49,9 +49,9 @@ async def records(store: Store, client: int) -> list[Record]:
 
 async def change(store: Store, client: int, first: bool, name: str | None, custom: dict[str, Any]) -> None:
     """Change the first or the last record through the API."""
-    found = await records(store, client)
-    if found:
-        record = found[0 if first else -1]
+    result = await records(store, client)
+    if result:
+        record = result[0 if first else -1]
         column = "first_name" if isinstance(record, Contact) else "name"
         await store.write(WRITES[type(record)].update(RecordUpdate(client, record.id, {column: name}, {**custom}, NOON, new_write_key())))
 
@@ -63,7 +63,7 @@ ONE_CHANGED = about("contact", "1", custom={"plan": "Changed"}, occurred_us=NOON
 @example(steps=[*TWO, "index", ONE_CHANGED])
 @example(steps=[*TWO, "index", merge("contact", "1", "2")])
 @settings(max_examples=examples(40), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
-@given(steps=some.lists(some.one_of(calls, requests, some.just("index")), min_size=1, max_size=8))
+@given(steps=st.lists(st.one_of(calls, requests, st.just("index")), min_size=1, max_size=8))
 async def test_index__is_what_a_rebuild_would_give(store: Store, execute_sql: Any, steps: list[Any]) -> None:
     client = await client_of(store)
     for step in [*steps, "index"]:
@@ -81,7 +81,7 @@ async def test_index__is_what_a_rebuild_would_give(store: Store, execute_sql: An
     stored = {number: {*words.split()} for number, words in await execute_sql(f"SELECT {column} FROM search_index")}
 
     ours = {number: words for number, words in stored.items() if any(word.startswith((f"{client}p", f"{client}c")) for word in words)}
-    expected = {rowid(kind_of(one), one.id): {*indexed_words(one).split()} for one in await records(store, client)}
+    expected = {rowid(kind_of(record), record.id): {*indexed_words(record).split()} for record in await records(store, client)}
     assert ours == {number: words for number, words in expected.items() if words}
 
 

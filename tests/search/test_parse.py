@@ -128,14 +128,14 @@ def test_bounds__hold_for_depth_conditions_and_values() -> None:
     assert [fault.code for fault in parse_json({"id[in]": [1] * (MOST_VALUES + 1)})[1]] == ["range"]
     assert [fault.code for fault in parse_json({"id[in]": []})[1]] == ["range"]
     full = [{"id[in]": [1] * MOST_VALUES}] * (MOST_OF_ALL // MOST_VALUES)
-    rest = [1] * (MOST_OF_ALL % MOST_VALUES)
-    assert parse_json({"any": [*full, {"id[in]": rest}]})[1] == []
-    assert [fault.code for fault in parse_json({"any": [*full, {"id[in]": [*rest, 1]}]})[1]] == ["too_many"]
+    remaining = [1] * (MOST_OF_ALL % MOST_VALUES)
+    assert parse_json({"any": [*full, {"id[in]": remaining}]})[1] == []
+    assert [fault.code for fault in parse_json({"any": [*full, {"id[in]": [*remaining, 1]}]})[1]] == ["too_many"]
     assert [fault.code for fault in parse_query(("email", "a@b.example"), ("email", "c@d.example"))[1]] == ["repeated"]
 
 
 def test_prepare__gives_the_query() -> None:
-    found = prepare(
+    result = prepare(
         CONTACT_TYPE,
         CLIENT,
         SearchRequest(
@@ -145,11 +145,11 @@ def test_prepare__gives_the_query() -> None:
         NOW,
     )  # fmt: skip
 
-    query = found.search
+    query = result.search
     assert query.kind is CONTACT_TYPE
     assert (query.client, query.limit, query.words, query.count, query.custom_fields) == (7, 9, ("anna", "berg"), ESTIMATED, False)
     assert query.sort == (SortKey(OWN_FIELDS[1]["last_reply_received"], descending=True), SortKey(OWN_FIELDS[1]["email"]))
-    assert found.shown == {"id", "email", "contact_status"}
+    assert result.shown == {"id", "email", "contact_status"}
 
 
 def test_prepare__takes_a_cursor_of_the_same_order_only() -> None:

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as some
+from hypothesis import strategies as st
 from tests.examples import examples
 from tests.search.evaluate import holds, in_order
 
@@ -42,12 +42,12 @@ CUSTOM = ["Score", "Industry", "Renewal", "Size", "x.y"]
 NAMES = {
     1: [
         *OWN_FIELDS[1],
-        *(f"cf.{each}" for each in CUSTOM),
-        *(f"company.{each}" for each in OWN_FIELDS[2]),
+        *(f"cf.{item}" for item in CUSTOM),
+        *(f"company.{item}" for item in OWN_FIELDS[2]),
         "company.cf.Industry",
         "company.cf.Size",
     ],
-    2: [*OWN_FIELDS[2], *(f"cf.{each}" for each in CUSTOM)],
+    2: [*OWN_FIELDS[2], *(f"cf.{item}" for item in CUSTOM)],
 }
 TEXT_OPS = ["eq", "ne", "in", "nin", "contains", "starts_with", "gt", "gte", "lt", "lte", "is_set"]
 PARTS = [
@@ -80,16 +80,16 @@ KEY_VALUES = {
     "external_id": ["x1", "X1"],
 }
 
-customs = some.dictionaries(some.sampled_from(CUSTOM), some.sampled_from(VALUES), max_size=3)
-companies = some.lists(some.tuples(some.sampled_from(TEXTS), some.sampled_from(STATUSES), some.sampled_from(TIMES), customs), max_size=4)
-contacts = some.lists(
-    some.fixed_dictionaries(
+customs = st.dictionaries(st.sampled_from(CUSTOM), st.sampled_from(VALUES), max_size=3)
+companies = st.lists(st.tuples(st.sampled_from(TEXTS), st.sampled_from(STATUSES), st.sampled_from(TIMES), customs), max_size=4)
+contacts = st.lists(
+    st.fixed_dictionaries(
         {
-            **dict.fromkeys(("first_name", "last_name"), some.sampled_from(TEXTS)),
-            **dict.fromkeys(("status", "previous_status"), some.sampled_from(STATUSES)),
-            **dict.fromkeys(("created_us", "updated_us"), some.sampled_from(TIMES[1:])),
-            **dict.fromkeys(("first_sent_us", "last_sent_us", "last_reply_us", "status_changed_us"), some.sampled_from(TIMES)),
-            "company": some.integers(0, 4), "has_email": some.booleans(), "custom": customs,
+            **dict.fromkeys(("first_name", "last_name"), st.sampled_from(TEXTS)),
+            **dict.fromkeys(("status", "previous_status"), st.sampled_from(STATUSES)),
+            **dict.fromkeys(("created_us", "updated_us"), st.sampled_from(TIMES[1:])),
+            **dict.fromkeys(("first_sent_us", "last_sent_us", "last_reply_us", "status_changed_us"), st.sampled_from(TIMES)),
+            "company": st.integers(0, 4), "has_email": st.booleans(), "custom": customs,
         }
     ),
     max_size=12,
@@ -106,21 +106,30 @@ class World:
         return [*self.contacts] if kind == 1 else [*self.companies]
 
 
-async def made(store: Store, given_companies: list[Any], given_contacts: list[Any], number: int | None = None) -> World:
+async def create_world(store: Store, given_companies: list[Any], given_contacts: list[Any], number: int | None = None) -> World:
     """Create these records in a client of their own, or in the one with this number."""
     client = next(CLIENTS) if number is None else number
 
-    async def company(n: int, one: tuple[Any, ...]) -> Company:
-        kept = Company(client, 0, (one[2] or 5) + n % 2, one[2] or 9, f"c{n}.example", one[0], status=one[1], status_changed_us=one[2])
-        return (await store.write(create_company(Creation(kept, [*one[3].items()])))).record
+    async def company(n: int, first_item: tuple[Any, ...]) -> Company:
+        stored = Company(
+            client,
+            0,
+            (first_item[2] or 5) + n % 2,
+            first_item[2] or 9,
+            f"c{n}.example",
+            first_item[0],
+            status=first_item[1],
+            status_changed_us=first_item[2],
+        )
+        return (await store.write(create_company(Creation(stored, [*first_item[3].items()])))).record
 
-    found = [await company(n, one) for n, one in enumerate(given_companies)]
+    results = [await company(n, first) for n, first in enumerate(given_companies)]
 
-    async def contact(n: int, one: dict[str, Any]) -> Contact:
-        fields = {name: value for name, value in one.items() if name not in ("company", "custom", "has_email")}
-        address = f"p{n}@example.com" if one["has_email"] else None
-        employer = found[one["company"] - 1].id if 0 < one["company"] <= len(found) else None
-        kept = Contact(
+    async def contact(n: int, first_item: dict[str, Any]) -> Contact:
+        fields = {name: value for name, value in first_item.items() if name not in ("company", "custom", "has_email")}
+        address = f"p{n}@example.com" if first_item["has_email"] else None
+        employer = results[first_item["company"] - 1].id if 0 < first_item["company"] <= len(results) else None
+        stored = Contact(
             client,
             0,
             email=address,
@@ -129,38 +138,38 @@ async def made(store: Store, given_companies: list[Any], given_contacts: list[An
             company_id=employer,
             **fields,
         )
-        return (await store.write(create_contact(Creation(kept, [*one["custom"].items()])))).record
+        return (await store.write(create_contact(Creation(stored, [*first_item["custom"].items()])))).record
 
-    return World(client, found, list(await asyncio.gather(*(contact(n, one) for n, one in enumerate(given_contacts)))))
+    return World(client, results, list(await asyncio.gather(*(contact(n, first) for n, first in enumerate(given_contacts)))))
 
 
-@some.composite
-def members(draw: some.DrawFn, kind: int) -> dict[str, Any]:
-    name = draw(some.sampled_from(NAMES[kind]))
+@st.composite
+def members(draw: st.DrawFn, kind: int) -> dict[str, Any]:
+    name = draw(st.sampled_from(NAMES[kind]))
     field = SearchFields((CONTACT_TYPE, COMPANY_TYPE)[kind - 1], SETTINGS).find(name)
     assert field is not None
     is_ordered = field.kind in (FieldKind.NUMBER, FieldKind.TIME)
-    op = draw(some.sampled_from([each for each in TEXT_OPS if not (is_ordered and each in ("contains", "starts_with"))]))
+    op = draw(st.sampled_from([text_op for text_op in TEXT_OPS if not (is_ordered and text_op in ("contains", "starts_with"))]))
     if op == "is_set":
-        return {f"{name}[is_set]": draw(some.booleans())}
-    value = some.sampled_from(PARTS + [each for each in VALUES if each] + [each for each in STATUSES if each])
+        return {f"{name}[is_set]": draw(st.booleans())}
+    value = st.sampled_from(PARTS + [item for item in VALUES if item] + [item for item in STATUSES if item])
     if field.kind is FieldKind.TIME:
-        value = some.sampled_from([f"1970-01-01T00:00:0{n}Z" for n in range(5)] + ["1m"])
+        value = st.sampled_from([f"1970-01-01T00:00:0{n}Z" for n in range(5)] + ["1m"])
     elif field.kind is FieldKind.NUMBER:
-        value = some.integers(0, 8).map(str)
+        value = st.integers(0, 8).map(str)
     elif field.kind is FieldKind.KEY and op in ("eq", "ne", "in", "nin"):
-        value = some.sampled_from(KEY_VALUES[name.removeprefix("company.")])
+        value = st.sampled_from(KEY_VALUES[name.removeprefix("company.")])
     elif field.declared == "number" and op not in ("contains", "starts_with"):
-        value = some.sampled_from(["9", "10", "0.5", "-3.5"])
-    return {f"{name}[{op}]": draw(some.lists(value, min_size=1, max_size=3) if op in ("in", "nin") else value)}
+        value = st.sampled_from(["9", "10", "0.5", "-3.5"])
+    return {f"{name}[{op}]": draw(st.lists(value, min_size=1, max_size=3) if op in ("in", "nin") else value)}
 
 
 def trees(kind: int) -> Any:
-    return some.recursive(
+    return st.recursive(
         members(kind),
-        lambda inner: some.one_of(
-            some.lists(inner, max_size=3).map(lambda nodes: {"all": nodes}),
-            some.lists(inner, max_size=3).map(lambda nodes: {"any": nodes}),
+        lambda inner: st.one_of(
+            st.lists(inner, max_size=3).map(lambda nodes: {"all": nodes}),
+            st.lists(inner, max_size=3).map(lambda nodes: {"any": nodes}),
             inner.map(lambda node: {"not": node}),
         ),
         max_leaves=6,
@@ -168,11 +177,11 @@ def trees(kind: int) -> Any:
 
 
 def sorts(kind: int) -> Any:
-    names = some.lists(some.sampled_from([*OWN_FIELDS[kind]]), min_size=1, max_size=3, unique=True)
-    return some.builds(
+    names = st.lists(st.sampled_from([*OWN_FIELDS[kind]]), min_size=1, max_size=3, unique=True)
+    return st.builds(
         lambda names, down: tuple(SortKey(OWN_FIELDS[kind][name], is_down) for name, is_down in zip(names, down, strict=False)),
         names,
-        some.lists(some.booleans(), min_size=3, max_size=3),
+        st.lists(st.booleans(), min_size=3, max_size=3),
     )
 
 
@@ -183,21 +192,21 @@ def few(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @settings(max_examples=examples(60), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
-@given(data=some.data(), given_companies=companies, given_contacts=contacts, limit=some.integers(1, 5), kind=some.sampled_from([1, 2]))
+@given(data=st.data(), given_companies=companies, given_contacts=contacts, limit=st.integers(1, 5), kind=st.sampled_from([1, 2]))
 async def test_search__finds_what_the_tree_says(
     store: Store, data: Any, given_companies: list[Any], given_contacts: list[Any], limit: int, kind: int
 ) -> None:
-    world = await made(store, given_companies, given_contacts)
-    by_id = {one.id: one for one in world.companies}
-    if data.draw(some.booleans(), "indexed"):
+    world = await create_world(store, given_companies, given_contacts)
+    by_id = {first_company.id: first_company for first_company in world.companies}
+    if data.draw(st.booleans(), "indexed"):
         assert await store.write(index_records(world.client, 99)) == len(world.companies) + len(world.contacts)
-    candidates.FEW = data.draw(some.sampled_from([2_000, 1]), "few")
-    for tree in data.draw(some.lists(trees(kind), min_size=1, max_size=6)):
+    candidates.FEW = data.draw(st.sampled_from([2_000, 1]), "few")
+    for tree in data.draw(st.lists(trees(kind), min_size=1, max_size=6)):
         sort = data.draw(sorts(kind))
         faults: list[Fault] = []
         where = Parser(SearchFields((CONTACT_TYPE, COMPANY_TYPE)[kind - 1], SETTINGS), NOW, faults).json(tree)
         assert faults == []
-        expected = in_order([one for one in world.records(kind) if holds(where, one, by_id)], sort)
+        expected = in_order([record for record in world.records(kind) if holds(where, record, by_id)], sort)
 
         assert await pages(store, kind, world.client, where, sort, limit) == expected
 
@@ -205,22 +214,22 @@ async def test_search__finds_what_the_tree_says(
 async def pages(store: Store, kind: int, client: int, where: Any, sort: tuple[SortKey, ...], limit: int) -> list[Record]:
     """All records of a search, page by page."""
     query: RecordSearch[Any] = RecordSearch((CONTACT_TYPE, COMPANY_TYPE)[kind - 1], client, sort, limit, where, count=EXACT)
-    seen: list[Record] = []
+    observed: list[Record] = []
     while True:
-        found: Any = await store.read(search_page(query))
-        seen += found.records
-        assert len(found.records) <= limit
-        if found.next is None:
-            assert found.count.value == len(seen)
-            return seen
-        query.after = found.next
+        page: Any = await store.read(search_page(query))
+        observed += page.records
+        assert len(page.records) <= limit
+        if page.next is None:
+            assert page.count.value == len(observed)
+            return observed
+        query.after = page.next
 
 
 ANNA = {"first_name": "Anna", "custom": {"Industry": "Bank"}, "company": 0, "has_email": True, "created_us": 1, "updated_us": 1}
 
 
 async def test_search__is_stable_under_writes(store: Store) -> None:
-    world = await made(
+    world = await create_world(
         store,
         [],
         [{**ANNA, "created_us": n} for n in range(1, 7)],
@@ -232,16 +241,16 @@ async def test_search__is_stable_under_writes(store: Store) -> None:
     await store.write(create_contact(Creation(Contact(world.client, 0, 1, 1))))
     page = await store.read(search_page(RecordSearch(CONTACT_TYPE, world.client, sort, 9, after=first.next)))
 
-    assert [one.id for one in (*first.records, *page.records)] == [one.id for one in world.contacts]
+    assert [record.id for record in (*first.records, *page.records)] == [first_contact.id for first_contact in world.contacts]
 
 
 async def test_search__never_shows_records_of_another_client(store: Store) -> None:
-    ours = await made(
+    ours = await create_world(
         store,
         [],
         [ANNA],
     )
-    theirs = await made(
+    theirs = await create_world(
         store,
         [],
         [ANNA],
@@ -255,13 +264,13 @@ async def test_search__never_shows_records_of_another_client(store: Store) -> No
     assert await pages(store, 1, theirs.client, where, sort, 9) == theirs.contacts
 
 
-status_trees = some.recursive(
-    some.one_of(
-        some.sampled_from(["new", "won"]).map(lambda status: {"contact_status": status}),
-        some.sampled_from(["Anna", "Müller"]).map(lambda name: {"first_name": name}),
+status_trees = st.recursive(
+    st.one_of(
+        st.sampled_from(["new", "won"]).map(lambda status: {"contact_status": status}),
+        st.sampled_from(["Anna", "Müller"]).map(lambda name: {"first_name": name}),
     ),
-    lambda inner: some.one_of(
-        *(some.lists(inner, min_size=1, max_size=3).map(lambda nodes, op=op: {op: nodes}) for op in ("all", "any")),
+    lambda inner: st.one_of(
+        *(st.lists(inner, min_size=1, max_size=3).map(lambda nodes, op=op: {op: nodes}) for op in ("all", "any")),
         inner.map(lambda node: {"not": node}),
     ),
     max_leaves=4,
@@ -272,12 +281,12 @@ status_trees = some.recursive(
 @given(tree=status_trees)
 async def test_search__in_the_order_of_creation_finds_any_tree_of_statuses(store: Store, tree: Any) -> None:
     named = [("new", "Anna"), ("new", None), ("won", "Anna"), (None, "Anna"), (None, None), ("won", "Müller")]
-    world = await made(
+    world = await create_world(
         store, [], [{**ANNA, "status": status, "first_name": name, "created_us": n} for n, (status, name) in enumerate(named)]
     )
     candidates.FEW = 1
     where = Parser(SearchFields(CONTACT_TYPE, SETTINGS), NOW, []).json(tree)
 
-    found = await pages(store, 1, world.client, where, (SortKey(OWN_FIELDS[1]["created_time"]),), 2)
+    result = await pages(store, 1, world.client, where, (SortKey(OWN_FIELDS[1]["created_time"]),), 2)
 
-    assert found == [contact for contact in world.contacts if holds(where, contact, {})]
+    assert result == [contact for contact in world.contacts if holds(where, contact, {})]

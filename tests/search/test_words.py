@@ -51,9 +51,9 @@ def search(client: int, q: str, kind: int = CONTACT, **more: Any) -> Any:
     return RecordSearch(RECORD_TYPES[kind], client, default_sort(kind), 50, words=search_words(q, []), **more)
 
 
-async def found(store: Store, client: int, q: str, kind: int = CONTACT) -> list[int]:
+async def searched_ids(store: Store, client: int, q: str, kind: int = CONTACT) -> list[int]:
     """The ids that a search finds."""
-    return [one.id for one in (await store.read(search_page(search(client, q, kind)))).records]
+    return [record.id for record in (await store.read(search_page(search(client, q, kind)))).records]
 
 
 async def index(store: Store) -> None:
@@ -63,8 +63,8 @@ async def index(store: Store) -> None:
 
 
 async def anna(store: Store, client: int = 1) -> int:
-    one = Contact(client, 0, 1, 1, "Anna.Berg@Acme.example", "anna.berg@acme.example", first_name="Änna", last_name="O'Neil-Berg")
-    return (await store.write(create_contact(Creation(one, [("Industry", "First Bank & Söhne")])))).record.id
+    contact = Contact(client, 0, 1, 1, "Anna.Berg@Acme.example", "anna.berg@acme.example", first_name="Änna", last_name="O'Neil-Berg")
+    return (await store.write(create_contact(Creation(contact, [("Industry", "First Bank & Söhne")])))).record.id
 
 
 @pytest.mark.parametrize("indexed", [True, False], ids=["indexed", "just written"])
@@ -75,11 +75,11 @@ async def test_q__finds_the_beginnings_of_words(store: Store, indexed: bool) -> 
         await index(store)
 
     for q in ("anna", "ÄNNA", "änn", "berg", "o'neil", "ANNA.BERG@acme.example", "acme ann", "bank sohne", "söhne"):
-        assert await found(store, 1, q) == [number], q
+        assert await searched_ids(store, 1, q) == [number], q
     for q in ("erg", "anna schmidt", "annab"):
-        assert await found(store, 1, q) == [], q
-    assert await found(store, 1, "acme", kind=2) == [company]
-    assert await found(store, 1, "bank example", kind=2) == [company]
+        assert await searched_ids(store, 1, q) == [], q
+    assert await searched_ids(store, 1, "acme", kind=2) == [company]
+    assert await searched_ids(store, 1, "bank example", kind=2) == [company]
 
 
 @pytest.mark.parametrize("few", [candidates.FEW, 0], ids=["candidates", "in order"])
@@ -88,7 +88,7 @@ async def test_q__follows_every_write(store: Store, few: int, monkeypatch: pytes
     company = (await store.write(create_company(Creation(Company(1, 0, 1, 1, "acme.example", "Acme"))))).record.id
     await index(store)
     monkeypatch.setattr(candidates, "FEW", few)
-    seen = []
+    observed = []
     for indexed in (False, True):
         at, key = 10 + indexed, f"k{indexed}"
         await store.write(update_contact(RecordUpdate(1, number, {"first_name": f"Zoe{indexed}"}, {}, at, key)))
@@ -96,20 +96,20 @@ async def test_q__follows_every_write(store: Store, few: int, monkeypatch: pytes
         await store.write(update_company(RecordUpdate(1, company, {"name": f"Globex{indexed}"}, {}, at, key)))
         if indexed:
             await index(store)
-        seen += [await found(store, 1, q) for q in (f"zoe{indexed}", f"mill{indexed}", "anna bank")]
-        seen += [await found(store, 1, q, kind=2) for q in (f"globex{indexed}", "acme globex")]
+        observed += [await searched_ids(store, 1, q) for q in (f"zoe{indexed}", f"mill{indexed}", "anna bank")]
+        observed += [await searched_ids(store, 1, q, kind=2) for q in (f"globex{indexed}", "acme globex")]
 
-    assert seen == [[number], [number], [], [company], [company]] * 2
+    assert observed == [[number], [number], [], [company], [company]] * 2
 
 
 async def test_q__is_within_one_client(store: Store) -> None:
     ours, theirs = await anna(store, 1), await anna(store, 12)
     await index(store)
 
-    assert await found(store, 1, "anna") == [ours]
-    assert await found(store, 12, "anna") == [theirs]
-    assert await found(store, 2, "anna") == []
-    assert await found(store, 1, "2panna") == []
+    assert await searched_ids(store, 1, "anna") == [ours]
+    assert await searched_ids(store, 12, "anna") == [theirs]
+    assert await searched_ids(store, 2, "anna") == []
+    assert await searched_ids(store, 1, "2panna") == []
 
 
 async def test_q__says_when_many_records_wait_for_the_index(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -120,7 +120,7 @@ async def test_q__says_when_many_records_wait_for_the_index(store: Store, monkey
     caught_up, _ = await search_records(store, search(1, "anna"))
 
     assert (behind.records, behind.is_complete) == ([], False)
-    assert [one.id for one in caught_up.records] == numbers
+    assert [record.id for record in caught_up.records] == numbers
     assert caught_up.is_complete
 
 
@@ -132,12 +132,12 @@ async def test_index__is_rebuilt_for_a_store_with_rows(store: Store, engine_url:
     number = await anna(store)
     await index(store)
     await execute_sql(f"DELETE FROM {'search_words' if engine_url.startswith('sqlite') else 'search_index'}")
-    assert await found(store, 1, "anna") == []
+    assert await searched_ids(store, 1, "anna") == []
 
     await execute_sql("INSERT INTO search_pending (client, record_kind, record_id) SELECT client, 1, id FROM contact")
     await index(store)
 
-    assert await found(store, 1, "anna") == [number]
+    assert await searched_ids(store, 1, "anna") == [number]
 
 
 async def test_index__writes_no_words_that_are_the_same_as_before(store: Store, engine_url: str, execute_sql: Any) -> None:
@@ -161,7 +161,7 @@ async def test_index__is_brought_up_to_date_step_by_step(store: Store) -> None:
     steps = [await store.write(index_records(client, 2)) for _ in range(4)]
 
     assert steps == [2, 2, 1, 0]
-    assert len(await found(store, client, "anna")) == 5
+    assert len(await searched_ids(store, client, "anna")) == 5
 
 
 async def test_index__takes_records_with_long_custom_fields_in_several_steps(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -177,8 +177,8 @@ async def test_index__takes_records_with_long_custom_fields_in_several_steps(sto
 
     # The third one has the last contact and a company.
     assert steps == [9, 9, 9, 9, 1, 0]
-    assert len(await found(store, client, "anna")) == 3
-    assert len(await found(store, client, "anna2", COMPANY)) == 1
+    assert len(await searched_ids(store, client, "anna")) == 3
+    assert len(await searched_ids(store, client, "anna2", COMPANY)) == 1
 
 
 def test_words__are_runs_of_letters_and_digits_without_accents() -> None:
@@ -202,7 +202,7 @@ async def test_index__keeps_nothing_of_an_erased_person(store: Store, engine_url
     await store.vacuum(full=True)
 
     assert await find_in_database(engine_url, "xanthippe", "quetzal", "zugzwang") == []
-    assert await found(store, 1, "anna") == others
+    assert await searched_ids(store, 1, "anna") == others
 
 
 async def test_index__is_brought_up_to_date_by_maintenance(store: Store) -> None:
@@ -211,7 +211,7 @@ async def test_index__is_brought_up_to_date_by_maintenance(store: Store) -> None
     await Maintenance(store, lambda: 1).round()
 
     assert await store.read(next_to_index()) is None
-    assert await found(store, 1, "anna") == [number]
+    assert await searched_ids(store, 1, "anna") == [number]
 
 
 async def test_count__is_estimated_from_a_sample(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -37,11 +37,11 @@ class RawConnection:
         """Read the next response: status, headers, body."""
         head = (await self.reader.readuntil(b"\r\n\r\n")).decode()
         line, *lines = head.strip().split("\r\n")
-        headers = dict(each.split(": ", 1) for each in lines)
+        headers = dict(item.split(": ", 1) for item in lines)
         length = int(headers.get("content-length", 0))
         return int(line.split()[1]), headers, await self.reader.readexactly(length)
 
-    async def rest(self) -> bytes:
+    async def read_to_end(self) -> bytes:
         """Read until the server closes the connection."""
         return await self.reader.read()
 

@@ -38,7 +38,7 @@ async def served(*connections: list[bytes]) -> list[bytes]:
     answers = []
     for pieces in connections:
         caller = RawConnection(*await asyncio.open_connection("127.0.0.1", port))
-        answering = asyncio.create_task(caller.rest())
+        answering = asyncio.create_task(caller.read_to_end())
         for piece in pieces:
             await caller.send(piece)
             await asyncio.sleep(0)

@@ -19,12 +19,12 @@ class Once:
     """Refuses the first request, and notes what it sees."""
 
     def __init__(self, refusal: ErrorResponse = TOO_MANY_REQUESTS) -> None:
-        self.seen: list[str] = []
+        self.paths: list[str] = []
         self._refusal = refusal
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
-        self.seen.append(scope["path"])
-        status = self._refusal.status if len(self.seen) == 1 else 200
+        self.paths.append(scope["path"])
+        status = self._refusal.status if len(self.paths) == 1 else 200
         await send({"type": "http.response.start", "status": status, "headers": [(b"content-length", b"0")]})
         await send({"type": "http.response.body", "body": b""})
 
@@ -45,16 +45,16 @@ async def test_backpressure__during_the_pause_serves_other_connections_only(star
     monkeypatch.setattr(limits, "PAUSE_SECONDS", 3600)
     app = Once()
     running = await start(app)
-    refused, other = await running.call(), await running.call()
+    refused, other_response = await running.call(), await running.call()
 
     await refused.send(b"GET /first HTTP/1.1\r\n" + HOST + b"\r\n")
     await refused.response()
     await refused.send(b"GET /again HTTP/1.1\r\n" + HOST + b"\r\n")
     for _ in range(20):
-        await other.send(b"GET /other HTTP/1.1\r\n" + HOST + b"\r\n")
-        await other.response()
+        await other_response.send(b"GET /other HTTP/1.1\r\n" + HOST + b"\r\n")
+        await other_response.response()
 
-    assert app.seen == ["/first", *["/other"] * 20]
+    assert app.paths == ["/first", *["/other"] * 20]
 
 
 @pytest.mark.parametrize(("refusal", "proxies"), [(GONE_WRONG, None), (TOO_MANY_REQUESTS, TrustedProxies(["127.0.0.1"]))])

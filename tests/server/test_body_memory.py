@@ -81,9 +81,9 @@ async def test_body_memory__limits_the_share_of_one_address(start: Start) -> Non
     refused = await begin(running, 100, 100, b"X-Forwarded-For: 192.0.2.1\r\n")
     taken = await begin(running, 100, 100, b"X-Forwarded-For: 192.0.2.2\r\n")
 
-    assert [(await each.response())[0] for each in (refused, taken)] == [503, 200]
-    for each in greedy:
-        await each.send(b"x" * 50)
+    assert [(await item.response())[0] for item in (refused, taken)] == [503, 200]
+    for entry in greedy:
+        await entry.send(b"x" * 50)
 
 
 @pytest.mark.parametrize("ends", ["abort", "eof"])
@@ -114,10 +114,10 @@ async def test_body_memory__is_unlimited_when_not_configured(start: Start) -> No
 
 @given(st.lists(st.tuples(st.sampled_from("abc"), st.integers(0, 400)), max_size=40))
 def test_body_memory__stays_within_capacity_and_admits_small_bodies_of_new_addresses(
-    asked: list[tuple[str, int]],
+    demands: list[tuple[str, int]],
 ) -> None:
     bodies, held = BodyMemory(1000), {"a": 0, "b": 0, "c": 0}
-    for peer, size in asked:
+    for peer, size in demands:
         free = bodies.capacity - bodies.used
         taken = bodies.acquire(peer, size)
         if taken:

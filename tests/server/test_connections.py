@@ -76,7 +76,7 @@ async def test_two_body_lengths__are_refused_and_close_the_connection(start: Sta
     assert headers["content-type"] == "application/problem+json"
     assert headers["connection"] == "close"
     assert code_in(body) == "ambiguous_length"
-    assert await caller.rest() == b""
+    assert await caller.read_to_end() == b""
     assert running.ended == []
 
 
@@ -105,7 +105,7 @@ async def test_malformed_request__gets_400_with_a_problem_body(start: Start, req
     assert status == 400
     assert headers["content-type"] == "application/problem+json"
     assert json.loads(body)["request_id"] == headers["x-request-id"]
-    assert await caller.rest() == b""
+    assert await caller.read_to_end() == b""
 
 
 async def test_max_headers__refuses_more_with_431(start: Start) -> None:
@@ -143,9 +143,9 @@ async def test_max_header_bytes__refuses_endless_headers_while_they_arrive(start
 async def test_max_header_bytes__excludes_the_bodies_of_pipelined_requests(start: Start) -> None:
     running = await start()
     caller = await running.call()
-    one = b"POST /a HTTP/1.1\r\n" + HOST + b"Content-Length: 900\r\n\r\n" + b"x" * 900
+    first = b"POST /a HTTP/1.1\r\n" + HOST + b"Content-Length: 900\r\n\r\n" + b"x" * 900
 
-    await caller.send(one * 5 + b"GET /last HT")
+    await caller.send(first * 5 + b"GET /last HT")
     await caller.send(b"TP/1.1\r\n" + HOST + b"\r\n")
     answers = [await caller.response() for _ in range(6)]
 
@@ -160,13 +160,13 @@ async def test_header_timeout__ends_slow_headers_with_408(start: Start) -> None:
 
     assert (status, code_in(body)) == (408, "headers_too_slow")
     assert headers["connection"] == "close"
-    assert await caller.rest() == b""
+    assert await caller.read_to_end() == b""
 
 
 async def test_header_timeout__closes_a_silent_connection(start: Start) -> None:
     caller = await (await start(header_timeout=0.1)).call()
 
-    assert await caller.rest() == b""
+    assert await caller.read_to_end() == b""
 
 
 async def test_header_timeout__is_not_extended_by_empty_lines(start: Start) -> None:
@@ -176,7 +176,7 @@ async def test_header_timeout__is_not_extended_by_empty_lines(start: Start) -> N
         await caller.send(b"\r\n")
         await asyncio.sleep(0)
 
-    assert await caller.rest() == b""
+    assert await caller.read_to_end() == b""
 
 
 async def test_keep_alive__closes_a_connection_idle_after_its_response(start: Start) -> None:
@@ -186,7 +186,7 @@ async def test_keep_alive__closes_a_connection_idle_after_its_response(start: St
     status, _, _ = await caller.response()
 
     assert status == 200
-    assert await caller.rest() == b""
+    assert await caller.read_to_end() == b""
 
 
 async def test_slow_response__is_not_ended_by_the_header_or_keep_alive_timeout(start: Start) -> None:
@@ -195,7 +195,7 @@ async def test_slow_response__is_not_ended_by_the_header_or_keep_alive_timeout(s
     caller, silent = await running.call(), await running.call()
 
     await caller.send(b"GET / HTTP/1.1\r\n" + HOST + b"\r\n")
-    await silent.rest()  # the other caller's deadline has passed, and so would have this one's
+    await silent.read_to_end()  # the other caller's deadline has passed, and so would have this one's
     gate.opened.set()
     status, _, _ = await caller.response()
 
@@ -229,7 +229,7 @@ async def test_max_connections__refuses_one_more_with_503_and_closes_it(start: S
     status, headers, body = await second.response()
 
     assert (status, headers["retry-after"], code_in(body)) == (503, "1", "overloaded")
-    assert await second.rest() == b""
+    assert await second.read_to_end() == b""
 
 
 async def test_pipelined_requests__get_responses_in_order_before_a_malformed_one(start: Start) -> None:
@@ -240,7 +240,7 @@ async def test_pipelined_requests__get_responses_in_order_before_a_malformed_one
     answers = [await caller.response(), await caller.response()]
 
     assert [status for status, _, _ in answers] == [200, 200]
-    assert await caller.rest() == b""
+    assert await caller.read_to_end() == b""
     assert running.ended == [("/a", 200), ("/b", 200)]
 
 
@@ -252,7 +252,7 @@ async def test_malformed_chunk__ends_the_request_with_400(start: Start) -> None:
     status, _, body = await caller.response()
 
     assert (status, code_in(body)) == (400, "malformed_request")
-    assert await caller.rest() == b""
+    assert await caller.read_to_end() == b""
     assert running.ended == [("/a", 499)]
 
 
@@ -273,7 +273,7 @@ async def test_body__of_very_many_short_chunks_or_blank_lines_is_refused(
 
     assert (status, code_in(response)) == (400, "malformed_request")
     assert b"send larger chunks" in response
-    assert await caller.rest() == b""
+    assert await caller.read_to_end() == b""
 
 
 async def test_body__of_larger_chunks_may_have_any_number(start: Start, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -288,18 +288,18 @@ async def test_body__of_larger_chunks_may_have_any_number(start: Start, monkeypa
 
 
 async def test_trailer_fields__do_not_become_headers(start: Start) -> None:
-    seen: list[Any] = []
+    observed: list[Any] = []
 
     async def spy(scope: Any, receive: Any, send: Any) -> None:
         await echo(scope, receive, send)
-        seen.extend(scope["headers"])
+        observed.extend(scope["headers"])
 
     caller = await (await start(spy)).call()
 
     await caller.send(b"POST / HTTP/1.1\r\n" + HOST + b"Transfer-Encoding: chunked\r\n\r\n0\r\nX-Client-Id: other\r\n\r\n")
     await caller.response()
 
-    assert seen == [(b"host", b"localhost"), (b"transfer-encoding", b"chunked")]
+    assert observed == [(b"host", b"localhost"), (b"transfer-encoding", b"chunked")]
 
 
 async def test_early_response__leaves_the_connection_usable_after_the_rest_of_the_body(start: Start) -> None:
@@ -329,7 +329,7 @@ async def test_early_response__with_close_reaches_a_sender_that_is_still_sending
     status, headers, _ = await caller.response()
 
     assert (status, headers["connection"]) == (413, "close")
-    assert await caller.rest() == b""
+    assert await caller.read_to_end() == b""
 
 
 async def test_expect_100_continue__gets_100_before_the_body(start: Start) -> None:
@@ -355,7 +355,7 @@ async def test_expect_100_continue__an_early_final_response_closes_the_connectio
     status, headers, _ = await caller.response()
 
     assert (status, headers["connection"]) == (413, "close")
-    assert await caller.rest() == b""
+    assert await caller.read_to_end() == b""
 
 
 async def test_upgrade_header__is_ignored_and_the_request_served(start: Start) -> None:
@@ -365,7 +365,7 @@ async def test_upgrade_header__is_ignored_and_the_request_served(start: Start) -
     status, _, _ = await caller.response()
 
     assert status == 200
-    assert await caller.rest() == b""
+    assert await caller.read_to_end() == b""
 
 
 async def test_send_timeout__closes_a_connection_that_does_not_read_its_response(start: Start) -> None:
@@ -411,12 +411,12 @@ async def answered(caller: Any) -> int:
 async def test_max_connections__closes_the_longest_idle_connection_first(start: Start) -> None:
     running = await start(max_connections=3)
     first, second, third = [await running.call() for _ in range(3)]
-    assert [await answered(each) for each in (first, second, third, first)] == [200] * 4
+    assert [await answered(item) for item in (first, second, third, first)] == [200] * 4
 
     fourth, fifth = await running.call(), await running.call()
 
-    assert [await answered(each) for each in (fourth, fifth)] == [200, 200]
-    assert [await each.rest() for each in (second, third)] == [b"", b""]
+    assert [await answered(item) for item in (fourth, fifth)] == [200, 200]
+    assert [await item.read_to_end() for item in (second, third)] == [b"", b""]
     assert await answered(first) == 200
 
 
@@ -434,7 +434,7 @@ async def test_max_connections__never_closes_a_connection_with_a_request_in_prog
     await begun.send(HOST + b"\r\n")
 
     assert (status, code_in(body)) == (503, "overloaded")
-    assert [(await each.response())[0] for each in (busy, begun)] == [200, 200]
+    assert [(await item.response())[0] for item in (busy, begun)] == [200, 200]
 
 
 async def test_max_connections__counts_a_connection_with_a_partial_request_as_busy(start: Start) -> None:

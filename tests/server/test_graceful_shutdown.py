@@ -18,7 +18,7 @@ async def test_shutdown__completes_the_request_in_progress_and_accepts_no_other(
     await gate.inside.wait()
 
     running.server.stop()
-    closed = await idle.rest()
+    closed = await idle.read_to_end()
     with pytest.raises(ConnectionRefusedError):
         await running.call()
     gate.opened.set()
@@ -27,7 +27,7 @@ async def test_shutdown__completes_the_request_in_progress_and_accepts_no_other(
 
     assert closed == b""
     assert (status, headers["connection"]) == (200, "close")
-    assert await busy.rest() == b""
+    assert await busy.read_to_end() == b""
 
 
 async def test_shutdown__ends_a_request_with_503_after_the_timeout(start: Start) -> None:
@@ -52,4 +52,4 @@ async def test_shutdown__does_not_wait_for_incomplete_headers(start: Start) -> N
 
     await running.stop()
 
-    assert await caller.rest() == b""
+    assert await caller.read_to_end() == b""

@@ -127,8 +127,8 @@ async def test_get_metrics__reports_the_number_and_oldest_age_of_deliveries_by_s
 
     _, _, text = await get(caller, "/metrics")
 
-    found = dict(line.rsplit(" ", 1) for line in text.splitlines() if line.startswith("touchbase_inbox_"))
-    assert found == {
+    rsplits = dict(line.rsplit(" ", 1) for line in text.splitlines() if line.startswith("touchbase_inbox_"))
+    assert rsplits == {
         'touchbase_inbox_deliveries{state="failed"}': "0.0",
         'touchbase_inbox_deliveries{state="parked"}': "2.0",
         'touchbase_inbox_deliveries{state="received"}': "2.0",

@@ -98,8 +98,8 @@ async def test_metrics__have_no_series_for_methods_that_a_client_invents(start: 
         await caller.send(method + b" / HTTP/1.1\r\nHost: localhost\r\n\r\n")
         await caller.response()
 
-    (found,) = {sample.labels["method"] for family in metrics.registry.collect() for sample in family.samples if "method" in sample.labels}
-    assert found == "other"
+    (result,) = {sample.labels["method"] for family in metrics.registry.collect() for sample in family.samples if "method" in sample.labels}
+    assert result == "other"
 
 
 def test_line_writer__drops_and_counts_lines_beyond_the_buffer_limit() -> None:
@@ -175,11 +175,11 @@ def test_text_formatter__logs_an_exceptions_type_and_location_without_its_messag
     except ValueError:
         record = logging.LogRecord("touchbase", logging.ERROR, __file__, 1, "it\n%s \x1b[2J", ("failed",), sys.exc_info())
 
-    first, *rest = TextFormatter().format(record).splitlines()
+    first, *remaining = TextFormatter().format(record).splitlines()
 
     assert first[13:] == "error   it\\nfailed \\x1b[2J logger=touchbase error=ValueError"
-    assert "test_logs.py" in rest[0]
-    assert [line for line in [first, *rest] if "contact@example.com" in line and "raise ValueError" not in line] == []
+    assert "test_logs.py" in remaining[0]
+    assert [line for line in [first, *remaining] if "contact@example.com" in line and "raise ValueError" not in line] == []
 
 
 def test_text_line__quotes_values_with_spaces_and_omits_empty_ones() -> None:

@@ -106,7 +106,7 @@ async def test_half_closed_connection__gets_the_responses_to_its_complete_reques
     await gate.inside.wait()
     gate.opened.set()
 
-    received = await caller.rest()
+    received = await caller.read_to_end()
 
     assert received.count(b"HTTP/1.1 200") == answers
     # Whether the rest was begun before its end came to light is a matter of luck; nobody is owed an answer to it.
@@ -118,7 +118,7 @@ async def test_half_closed_connection__drops_an_incomplete_request(start: Start)
     running = await start(echo)
     caller = await half_closed(running, UNFINISHED)
 
-    assert await caller.rest() == b""
+    assert await caller.read_to_end() == b""
     assert running.ended == [("/post", 499)]
 
 
@@ -131,14 +131,14 @@ async def test_closed_connection__is_freed_without_garbage_collection(start: Sta
         await caller.response()
     while not running.server.server_state.connections:  # noqa: ASYNC110 - the server tells nobody
         await asyncio.sleep(0)
-    seen = weakref.ref(next(iter(running.server.server_state.connections)))
+    ref = weakref.ref(next(iter(running.server.server_state.connections)))
 
     gc.disable()
     try:
         caller.writer.transport.abort()
         await all_gone(running)
         async with asyncio.timeout(20):
-            while seen() is not None:  # noqa: ASYNC110 - the loop lets go of it in a turn of its own
+            while ref() is not None:  # noqa: ASYNC110 - the loop lets go of it in a turn of its own
                 await asyncio.sleep(0)
     finally:
         gc.enable()

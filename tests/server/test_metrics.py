@@ -65,12 +65,12 @@ def test_count__refuses_an_undefined_metric_and_missing_labels() -> None:
 
 
 def test_definitions__follow_the_naming_of_prometheus() -> None:
-    names = [each.name for each in METRICS]
+    names = [metric.name for metric in METRICS]
 
     assert len(names) == len(set(names))
     assert all(name.startswith("touchbase_") for name in names)
-    assert [each.name.endswith("_total") for each in METRICS] == [isinstance(each, Counter) for each in METRICS]
-    assert all(each.name.endswith("_seconds") for each in METRICS if isinstance(each, Histogram))
+    assert [metric.name.endswith("_total") for metric in METRICS] == [isinstance(metric, Counter) for metric in METRICS]
+    assert all(metric.name.endswith("_seconds") for metric in METRICS if isinstance(metric, Histogram))
 
 
 def test_count_report__counts_deliveries_by_channel_tool_and_outcome() -> None:
@@ -111,11 +111,11 @@ def test_count_fetch__counts_calls_and_records() -> None:
 def test_observe__counts_into_every_bucket_that_holds_the_duration(seconds: list[float]) -> None:
     metrics = ProcessMetrics()
 
-    for each in seconds:
-        metrics.observe(HTTP_REQUEST_DURATION, each, *REQUEST.values())
+    for entry in seconds:
+        metrics.observe(HTTP_REQUEST_DURATION, entry, *REQUEST.values())
 
     for end in REQUEST_BUCKETS if seconds else ():
-        held = sum(each <= end for each in seconds)
+        held = sum(item <= end for item in seconds)
         assert value(metrics, "http_request_duration_seconds_bucket", le=str(end), **REQUEST) == held
 
 

@@ -17,7 +17,9 @@ OURS = OriginGuard(("127.0.0.1", "hooks.example.com"), ("https://app.example.com
 APP = b"https://app.example.com"
 
 
-async def asked(caller: RawConnection, method: bytes = b"GET", path: bytes = b"/", host: bytes = b"localhost", **headers: bytes) -> Any:
+async def send_request(
+    caller: RawConnection, method: bytes = b"GET", path: bytes = b"/", host: bytes = b"localhost", **headers: bytes
+) -> Any:
     lines = b"".join(b"%b: %b\r\n" % (name.replace("_", "-").encode(), value) for name, value in headers.items())
     await caller.send(b"%b %b HTTP/1.1\r\nHost: %b\r\n%b\r\n" % (method, path, host, lines))
     return await caller.response()
@@ -31,8 +33,8 @@ async def asked(caller: RawConnection, method: bytes = b"GET", path: bytes = b"/
 async def test_open_mode__serves_local_names_ip_addresses_and_the_public_host(start: Start, host: bytes) -> None:
     caller = await (await start(origin_guard=OURS)).call()
 
-    assert (await asked(caller, host=host))[0] == 200
-    assert (await asked(caller, host=host, origin=b"http://" + host))[0] == 200
+    assert (await send_request(caller, host=host))[0] == 200
+    assert (await send_request(caller, host=host, origin=b"http://" + host))[0] == 200
 
 
 @pytest.mark.parametrize(
@@ -42,8 +44,8 @@ async def test_open_mode__refuses_a_foreign_host_with_421(start: Start, host: by
     running = await start(origin_guard=OURS)
     caller = await running.call()
 
-    status, headers, body = await asked(caller, host=host)
-    again, _, _ = await asked(caller)
+    status, headers, body = await send_request(caller, host=host)
+    again, _, _ = await send_request(caller)
 
     assert (status, json.loads(body)["code"]) == (421, "foreign_host")
     assert json.loads(body)["request_id"] == headers["x-request-id"]
@@ -58,7 +60,7 @@ async def test_open_mode__refuses_a_foreign_host_with_421(start: Start, host: by
 async def test_open_mode__refuses_a_foreign_origin_with_403(start: Start, method: bytes, origin: bytes) -> None:
     caller = await (await start(origin_guard=OURS)).call()
 
-    status, headers, body = await asked(caller, method, host=b"localhost:8000", origin=origin)
+    status, headers, body = await send_request(caller, method, host=b"localhost:8000", origin=origin)
 
     assert (status, json.loads(body)["code"]) == (403, "foreign_origin")
     assert "access-control-allow-origin" not in headers
@@ -71,8 +73,8 @@ PUBLIC = OriginGuard(("127.0.0.1",), ("https://app.example.com",), public=("hook
 async def test_open_mode__accepts_a_listed_origin_and_webhooks_to_any_host(start: Start) -> None:
     caller = await (await start(origin_guard=OURS)).call()
 
-    listed, _, _ = await asked(caller, origin=APP)
-    tool, _, _ = await asked(caller, b"POST", HOOK, b"tunnel.example", content_length=b"0")
+    listed, _, _ = await send_request(caller, origin=APP)
+    tool, _, _ = await send_request(caller, b"POST", HOOK, b"tunnel.example", content_length=b"0")
 
     assert (listed, tool) == (200, 200)
 
@@ -94,7 +96,7 @@ async def test_open_mode__refuses_a_webhook_from_a_foreign_page(
     running = await start(origin_guard=sites)
     caller = await running.call()
 
-    status, _, body = await asked(caller, b"POST", HOOK, host, content_length=b"0", **page)
+    status, _, body = await send_request(caller, b"POST", HOOK, host, content_length=b"0", **page)
 
     assert (status, json.loads(body)["code"]) == (403, "foreign_origin")
     assert running.ended == [(HOOK.decode(), 403)]
@@ -103,26 +105,26 @@ async def test_open_mode__refuses_a_webhook_from_a_foreign_page(
 async def test_open_mode__refuses_a_webhook_from_a_page_by_dns_rebinding(start: Start) -> None:
     caller = await (await start(origin_guard=OURS)).call()
 
-    rebound, _, _ = await asked(caller, b"POST", HOOK, b"evil.example", content_length=b"0", origin=b"http://evil.example")
+    rebound, _, _ = await send_request(caller, b"POST", HOOK, b"evil.example", content_length=b"0", origin=b"http://evil.example")
 
     assert rebound == 403
 
 
 async def test_on_foreign_origin__reports_only_webhooks_refused_for_their_origin(start: Start) -> None:
-    seen: list[str] = []
-    caller = await (await start(origin_guard=OURS, on_foreign_origin=lambda scope: seen.append(scope["path"]))).call()
+    observed: list[str] = []
+    caller = await (await start(origin_guard=OURS, on_foreign_origin=lambda scope: observed.append(scope["path"]))).call()
 
     for origin in (b"https://evil.example", b""):
-        await asked(caller, b"POST", b"/public/crm-webhook/acme", **({"origin": origin} if origin else {}))
+        await send_request(caller, b"POST", b"/public/crm-webhook/acme", **({"origin": origin} if origin else {}))
 
-    assert seen == ["/public/crm-webhook/acme"]
+    assert observed == ["/public/crm-webhook/acme"]
 
 
 async def test_open_mode__accepts_webhooks_from_same_origin_and_listed_pages(start: Start) -> None:
     caller = await (await start(origin_guard=OURS)).call()
 
-    own, _, _ = await asked(caller, b"POST", HOOK, b"localhost:80", content_length=b"0", origin=b"http://localhost:80")
-    listed, _, _ = await asked(caller, b"POST", HOOK, content_length=b"0", origin=APP, sec_fetch_site=b"cross-site")
+    own, _, _ = await send_request(caller, b"POST", HOOK, b"localhost:80", content_length=b"0", origin=b"http://localhost:80")
+    listed, _, _ = await send_request(caller, b"POST", HOOK, content_length=b"0", origin=APP, sec_fetch_site=b"cross-site")
 
     assert (own, listed) == (200, 200)
 
@@ -130,8 +132,8 @@ async def test_open_mode__accepts_webhooks_from_same_origin_and_listed_pages(sta
 async def test_cross_site_page__may_link_to_the_docs_but_not_post_a_form(start: Start) -> None:
     caller = await (await start(origin_guard=OURS)).call()
 
-    link, _, _ = await asked(caller, b"GET", b"/docs", sec_fetch_site=b"cross-site")
-    form, _, _ = await asked(caller, b"POST", b"/docs", content_length=b"0", sec_fetch_site=b"cross-site")
+    link, _, _ = await send_request(caller, b"GET", b"/docs", sec_fetch_site=b"cross-site")
+    form, _, _ = await send_request(caller, b"POST", b"/docs", content_length=b"0", sec_fetch_site=b"cross-site")
 
     assert (link, form) == (200, 403)
 
@@ -144,9 +146,9 @@ async def test_cross_site_page__may_link_to_the_docs_but_not_post_a_form(start: 
 async def test_open_mode__serves_only_webhook_addresses_under_the_public_host(start: Start, way: dict[str, bytes], path: bytes) -> None:
     caller = await (await start(origin_guard=PUBLIC)).call()
 
-    status, _, body = await asked(caller, path=path, **way)
-    hook, _, _ = await asked(caller, b"POST", HOOK, content_length=b"0", **way)
-    here, _, _ = await asked(caller, path=path, host=b"127.0.0.1:8000")
+    status, _, body = await send_request(caller, path=path, **way)
+    hook, _, _ = await send_request(caller, b"POST", HOOK, content_length=b"0", **way)
+    here, _, _ = await send_request(caller, path=path, host=b"127.0.0.1:8000")
 
     assert (status, json.loads(body)["code"]) == (403, "open_mode")
     assert "--auth api-key" in json.loads(body)["detail"]
@@ -156,8 +158,8 @@ async def test_open_mode__serves_only_webhook_addresses_under_the_public_host(st
 async def test_open_mode__serves_only_webhook_addresses_through_a_trusted_proxy(start: Start) -> None:
     caller = await (await start(origin_guard=PUBLIC, proxies=TrustedProxies(["127.0.0.1"]))).call()
 
-    status, _, body = await asked(caller, path=b"/admin/v1/clients")
-    hook, _, _ = await asked(caller, b"POST", HOOK, content_length=b"0", x_forwarded_for=b"192.0.2.1")
+    status, _, body = await send_request(caller, path=b"/admin/v1/clients")
+    hook, _, _ = await send_request(caller, b"POST", HOOK, content_length=b"0", x_forwarded_for=b"192.0.2.1")
 
     assert (status, json.loads(body)["code"], hook) == (403, "open_mode", 200)
 
@@ -165,8 +167,8 @@ async def test_open_mode__serves_only_webhook_addresses_through_a_trusted_proxy(
 async def test_open_mode__checks_x_forwarded_host_of_an_untrusted_proxy(start: Start) -> None:
     caller = await (await start(origin_guard=OURS)).call()
 
-    status, _, _ = await asked(caller, x_forwarded_host=b"localhost, tunnel.example")
-    hook, _, _ = await asked(caller, b"POST", HOOK, content_length=b"0", x_forwarded_host=b"tunnel.example")
+    status, _, _ = await send_request(caller, x_forwarded_host=b"localhost, tunnel.example")
+    hook, _, _ = await send_request(caller, b"POST", HOOK, content_length=b"0", x_forwarded_host=b"tunnel.example")
 
     assert (status, hook) == (421, 200)
 
@@ -174,7 +176,7 @@ async def test_open_mode__checks_x_forwarded_host_of_an_untrusted_proxy(start: S
 async def test_cors__sends_no_headers_unless_configured(start: Start) -> None:
     caller = await (await start()).call()
 
-    _, headers, _ = await asked(caller, origin=APP)
+    _, headers, _ = await send_request(caller, origin=APP)
 
     assert [name for name in headers if name.startswith("access-control") or name == "vary"] == []
 
@@ -182,7 +184,7 @@ async def test_cors__sends_no_headers_unless_configured(start: Start) -> None:
 async def test_cors__allows_a_listed_origin_without_credentials(start: Start) -> None:
     caller = await (await start(Cors(echo, ["https://app.example.com"]))).call()
 
-    _, headers, _ = await asked(caller, origin=APP)
+    _, headers, _ = await send_request(caller, origin=APP)
 
     assert headers["access-control-allow-origin"] == "https://app.example.com"
     assert "X-Request-Id" in headers["access-control-expose-headers"]
@@ -197,19 +199,19 @@ async def test_cors__allows_a_listed_origin_without_credentials(start: Start) ->
 async def test_cors__sends_no_headers_for_an_unlisted_origin(start: Start, origin: bytes) -> None:
     caller = await (await start(Cors(echo, ["https://app.example.com"]))).call()
 
-    _, headers, _ = await asked(caller, origin=origin)
-    _, preflight, _ = await asked(caller, b"OPTIONS", origin=origin, access_control_request_method=b"POST")
+    _, headers, _ = await send_request(caller, origin=origin)
+    _, preflight, _ = await send_request(caller, b"OPTIONS", origin=origin, access_control_request_method=b"POST")
 
-    for each in (headers, preflight):
-        assert [name for name in each if name.startswith("access-control")] == []
-        assert each["vary"] == "origin"
+    for item in (headers, preflight):
+        assert [name for name in item if name.startswith("access-control")] == []
+        assert item["vary"] == "origin"
 
 
 async def test_cors__responds_to_a_preflight_without_the_application(start: Start) -> None:
     running = await start(Cors(echo, ["https://app.example.com"]))
     caller = await running.call()
 
-    status, headers, body = await asked(caller, b"OPTIONS", b"/a", origin=APP, access_control_request_method=b"PATCH")
+    status, headers, body = await send_request(caller, b"OPTIONS", b"/a", origin=APP, access_control_request_method=b"PATCH")
 
     assert (status, body) == (204, b"")
     assert headers["access-control-allow-origin"] == "https://app.example.com"
@@ -221,13 +223,13 @@ async def test_cors__responds_to_a_preflight_without_the_application(start: Star
 async def test_cors__passes_options_without_preflight_headers_to_the_application(start: Start) -> None:
     caller = await (await start(Cors(echo, ["https://app.example.com"]))).call()
 
-    assert (await asked(caller, b"OPTIONS", origin=APP))[0] == 200
+    assert (await send_request(caller, b"OPTIONS", origin=APP))[0] == 200
 
 
 async def answers_of_every_kind(running: Running) -> list[dict[str, str]]:
     """Headers of an answer of the application and of one that the server gives itself."""
     caller, broken = await running.call(), await running.call()
-    _, first, _ = await asked(caller)
+    _, first, _ = await send_request(caller)
     await broken.send(b"nonsense\r\n\r\n")
     _, second, _ = await broken.response()
     return [first, second]
@@ -253,7 +255,7 @@ async def test_response__of_the_application_overrides_default_headers_without_re
     caller = await (await start(page)).call()
 
     await caller.send(b"GET / HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n")
-    head = (await caller.rest()).decode().lower()
+    head = (await caller.read_to_end()).decode().lower()
 
     assert (head.count("content-security-policy"), head.count("cache-control")) == (1, 1)
     assert "default-src 'self'" in head

@@ -28,7 +28,7 @@ LARGE = 100_000
 
 
 def connections_of(running: Running) -> list[ServerConnection]:
-    return [cast(ServerConnection, each) for each in running.server.server_state.connections]
+    return [cast(ServerConnection, connection) for connection in running.server.server_state.connections]
 
 
 async def test_pipelining__parses_a_few_requests_at_a_time_and_responds_to_all(start: Start) -> None:
@@ -74,10 +74,10 @@ async def test_pipelining__never_queues_more_than_a_few_parsed_requests(start: S
 async def test_pipelining__separates_bodies_from_requests_wherever_a_portion_ends(start: Start) -> None:
     bodies = [b"", b"\r\n\r\n" * 300, b"x" * (PORTION - 1), b"\r\n\r\nGET /body HTTP/1.1\r\n\r\n", b"x" * LARGE, b"x"]
     chunked = b"POST / HTTP/1.1\r\n" + HOST + b"Transfer-Encoding: chunked\r\n\r\n%x\r\n%b\r\n0\r\n\r\n"
-    whole = b"POST / HTTP/1.1\r\n" + HOST + b"Content-Length: %d\r\n\r\n%b"
+    full = b"POST / HTTP/1.1\r\n" + HOST + b"Content-Length: %d\r\n\r\n%b"
     caller = await (await start(max_header_bytes=2 * LARGE)).call()
 
-    await caller.send(b"".join((chunked if body and number % 4 else whole) % (len(body), body) for number, body in enumerate(bodies * 5)))
+    await caller.send(b"".join((chunked if body and number % 4 else full) % (len(body), body) for number, body in enumerate(bodies * 5)))
     answers = [await caller.response() for _ in bodies * 5]
 
     assert [body for _, _, body in answers] == bodies * 5
@@ -88,7 +88,7 @@ async def test_pipelining__closes_at_malformed_bytes_after_the_responses_due(sta
     caller = await running.call()
 
     await caller.send(GET * MANY + b"nonsense\r\n\r\n")
-    answers = (await caller.rest()).count(b"HTTP/1.1 200 OK\r\n")
+    answers = (await caller.read_to_end()).count(b"HTTP/1.1 200 OK\r\n")
 
     assert answers == MANY
 
@@ -137,24 +137,24 @@ async def test_pipelining__buffers_few_responses_for_a_connection_that_does_not_
     assert len(running.ended) <= 3
 
 
-@pytest.mark.parametrize("seen", [server_server.MAX_CHECKED_PER_PASS, 2])
-async def test_sweep__closes_expired_connections_in_bounded_passes(start: Start, monkeypatch: pytest.MonkeyPatch, seen: int) -> None:
-    monkeypatch.setattr(server_server, "MAX_CHECKED_PER_PASS", seen)
-    most = min(seen, MAX_CLOSED_PER_PASS)
+@pytest.mark.parametrize("checked", [server_server.MAX_CHECKED_PER_PASS, 2])
+async def test_sweep__closes_expired_connections_in_bounded_passes(start: Start, monkeypatch: pytest.MonkeyPatch, checked: int) -> None:
+    monkeypatch.setattr(server_server, "MAX_CHECKED_PER_PASS", checked)
+    most = min(checked, MAX_CLOSED_PER_PASS)
     running = await start(max_connections=1_000)
     callers = [await running.call() for _ in range(3 * MAX_CLOSED_PER_PASS)]
     for caller in callers:
         await caller.send(b"GET /slow HT")
-    while sum(each.in_headers for each in connections_of(running)) < len(callers):  # noqa: ASYNC110 - the server tells nobody
+    while sum(item.in_headers for item in connections_of(running)) < len(callers):  # noqa: ASYNC110 - the server tells nobody
         await asyncio.sleep(0)
     for connection in connections_of(running):
         connection.deadline = 0.0
 
     running.server.sweep()
-    gone = [sum(each.lingering for each in connections_of(running))]
+    gone = [sum(item.lingering for item in connections_of(running))]
     while gone[-1] < len(callers):
         await asyncio.sleep(0)
-        gone.append(sum(each.lingering for each in connections_of(running)))
+        gone.append(sum(item.lingering for item in connections_of(running)))
     answers = [await caller.response() for caller in callers]
 
     assert gone[0] == most
@@ -164,8 +164,8 @@ async def test_sweep__closes_expired_connections_in_bounded_passes(start: Start,
 
 @given(st.lists(st.one_of(st.just(b"\r\n\r\n"), st.binary(max_size=2 * PORTION)), max_size=40).map(b"".join))
 def test_portions__cover_all_bytes_and_only_the_last_is_short(data: bytes) -> None:
-    found = list(portions(data))
+    result = list(portions(data))
 
-    assert b"".join(portion for portion, _ in found) == data
-    assert all(data[:end].endswith(portion) for portion, end in found)
-    assert all(len(portion) > PORTION and portion.endswith(b"\r\n\r\n") for portion, _ in found[:-1])
+    assert b"".join(portion for portion, _ in result) == data
+    assert all(data[:end].endswith(portion) for portion, end in result)
+    assert all(len(portion) > PORTION and portion.endswith(b"\r\n\r\n") for portion, _ in result[:-1])

@@ -98,7 +98,7 @@ def test_proxy_headers__with_any_text_leave_a_valid_scope(chain: str, scheme: st
     assert scope["scheme"] in ("http", "https")
 
 
-async def told(scope: Any, receive: Any, send: Any) -> None:
+async def echo_caller(scope: Any, receive: Any, send: Any) -> None:
     """Answers with what the application is told of its caller."""
     host = dict(scope["headers"])[b"host"].decode()
     body = json.dumps([address_of(scope), scope["scheme"], host]).encode()
@@ -125,7 +125,7 @@ async def test_proxy_headers__are_used_only_from_a_trusted_proxy(
     start: Start, monkeypatch: pytest.MonkeyPatch, proxies: TrustedProxies | None, says: list[str]
 ) -> None:
     monkeypatch.setenv("FORWARDED_ALLOW_IPS", "*")  # what uvicorn itself would heed
-    caller = await (await start(told, proxies=proxies)).call()
+    caller = await (await start(echo_caller, proxies=proxies)).call()
 
     for _ in range(2):
         await caller.send(CALL)

@@ -47,9 +47,9 @@ async def test_request_id__of_responses_by_the_server_itself_is_in_the_log(
     host = b"evil.example" if status == 421 else b"localhost"
 
     await caller.send(request_line + b" HTTP/1.1\r\nHost: " + host + b"\r\n\r\n")
-    found, headers, _ = await caller.response()
+    result, headers, _ = await caller.response()
 
-    assert found == status
+    assert result == status
     assert noted.ids == [headers["x-request-id"]]
     assert (headers["x-request-id"] in caplog.text) == (status == 500)
 
@@ -99,18 +99,18 @@ async def test_response_by_the_server_itself__echoes_the_request_id_and_has_cors
     caller = await running.call()
 
     await caller.send(said)
-    found, headers, body = await caller.response()
+    result, headers, body = await caller.response()
 
-    assert (found, headers["x-request-id"]) == (status, "shop-17")
+    assert (result, headers["x-request-id"]) == (status, "shop-17")
     assert (headers["access-control-allow-origin"], headers["vary"]) == (SITE.decode(), "origin")
     assert status == 200 or json.loads(body)["request_id"] == "shop-17"
 
 
-@pytest.mark.parametrize("given", [b"two words", b"x" * 200, b'"', b""])
-async def test_request_id__replaces_an_invalid_value(start: Start, given: bytes) -> None:
+@pytest.mark.parametrize("value", [b"two words", b"x" * 200, b'"', b""])
+async def test_request_id__replaces_an_invalid_value(start: Start, value: bytes) -> None:
     caller = await (await start()).call()
 
-    await caller.send(b"GET /a#b HTTP/1.1\r\nHost: localhost\r\nX-Request-Id: " + given + b"\r\n\r\n")
+    await caller.send(b"GET /a#b HTTP/1.1\r\nHost: localhost\r\nX-Request-Id: " + value + b"\r\n\r\n")
     _, headers, _ = await caller.response()
 
     assert len(headers["x-request-id"]) == 32

@@ -25,7 +25,7 @@ async def test_response__without_content_length_is_chunked(start: Start) -> None
     caller = await (await start(answering(200, [], b"hel", b"", b"lo"))).call()
 
     await caller.send(GET.replace(b"\r\n\r\n", b"\r\nConnection: close\r\n\r\n"))
-    head, _, body = (await caller.rest()).partition(b"\r\n\r\n")
+    head, _, body = (await caller.read_to_end()).partition(b"\r\n\r\n")
 
     assert b"transfer-encoding: chunked" in head
     assert body == b"3\r\nhel\r\n2\r\nlo\r\n0\r\n\r\n"
@@ -35,7 +35,7 @@ async def test_head__gets_the_headers_without_a_body(start: Start) -> None:
     caller = await (await start(answering(200, [(b"content-length", b"5")], b"hello"))).call()
 
     await caller.send(GET.replace(b"GET", b"HEAD").replace(b"\r\n\r\n", b"\r\nConnection: close\r\n\r\n"))
-    head, _, body = (await caller.rest()).partition(b"\r\n\r\n")
+    head, _, body = (await caller.read_to_end()).partition(b"\r\n\r\n")
 
     assert b"content-length: 5" in head
     assert body == b""
@@ -58,7 +58,7 @@ async def test_http_1_0_request__gets_its_response_and_the_connection_closes(sta
     status, headers, body = await caller.response()
 
     assert (status, headers["connection"], body) == (200, "close", b"hello")
-    assert await caller.rest() == b""
+    assert await caller.read_to_end() == b""
 
 
 @pytest.mark.parametrize(
@@ -82,7 +82,7 @@ async def test_response__that_violates_http_becomes_500(start: Start, app: Any) 
 
     assert (status, headers["connection"], json.loads(body)["code"]) == (500, "close", "internal_error")
     assert "set-cookie" not in headers
-    assert await caller.rest() == b""
+    assert await caller.read_to_end() == b""
 
 
 async def test_application_exception__becomes_500_without_its_message(start: Start) -> None:
@@ -122,7 +122,7 @@ async def test_application_exception__in_mid_response_closes_the_connection(star
     caller = await (await start(broken)).call()
 
     await caller.send(GET)
-    response = await caller.rest()
+    response = await caller.read_to_end()
 
     assert response.endswith(b"4\r\nhalf\r\n")
 

@@ -22,9 +22,9 @@ async def refused(caller: RawConnection, request: bytes, status: int = 400, code
     """Whether this is the one answer to these bytes and the connection ends with it."""
     await caller.send(request)
     async with asyncio.timeout(30):
-        found, headers, body = await caller.response()
-        rest = await caller.rest()
-    return (found, code_in(body), headers["connection"], rest) == (status, code, "close", b"")
+        result, headers, body = await caller.response()
+        remaining = await caller.read_to_end()
+    return (result, code_in(body), headers["connection"], remaining) == (status, code, "close", b"")
 
 
 AMBIGUOUS = {
@@ -233,7 +233,7 @@ async def test_connection_close__leaves_later_bytes_unparsed(start: Start) -> No
     await caller.send(b"GET /last HTTP/1.1\r\nConnection: close\r\n" + HOST + b"\r\n" + SMUGGLED)
     status, _, _ = await caller.response()
 
-    assert (status, await caller.rest()) == (200, b"")
+    assert (status, await caller.read_to_end()) == (200, b"")
     assert running.ended == [("/last", 200)]
 
 
@@ -243,26 +243,26 @@ async def test_connection_close__leaves_later_bytes_unparsed(start: Start) -> No
     ids=["length", "chunks"],
 )
 async def test_upgrade_header__is_ignored_and_the_body_read(start: Start, body: bytes) -> None:
-    seen: list[Any] = []
+    observed: list[Any] = []
 
     async def spy(scope: Any, receive: Any, send: Any) -> None:
-        seen.append((scope["method"], scope["path"], dict(scope["headers"]).get(b"upgrade")))
+        observed.append((scope["method"], scope["path"], dict(scope["headers"]).get(b"upgrade")))
         await echo(scope, receive, send)
 
     running = await start(spy)
-    whole, in_pieces = await running.call(), await running.call()
+    full_response, in_pieces = await running.call(), await running.call()
     wish = b"POST /a HTTP/1.1\r\n" + HOST + b"Connection: Upgrade, HTTP2-Settings\r\nUpgrade: h2c\r\nHTTP2-Settings: AAA\r\n" + body
 
-    await whole.send(wish + SMUGGLED)
-    first = await whole.response()
+    await full_response.send(wish + SMUGGLED)
+    first = await full_response.response()
     for number in range(len(wish)):
         await in_pieces.send(wish[number : number + 1])
         await asyncio.sleep(0)
     second = await in_pieces.response()
 
     assert [(first[0], first[2]), (second[0], second[2])] == [(200, b"hello")] * 2
-    assert await whole.rest() == b""
-    assert seen == [("POST", "/a", None)] * 2
+    assert await full_response.read_to_end() == b""
+    assert observed == [("POST", "/a", None)] * 2
 
 
 BEFORE = {
@@ -288,16 +288,16 @@ async def test_request_line__is_parsed_strictly_after_any_previous_request(start
                 caller.writer.write(piece)
             await asyncio.sleep(0)
         first = await caller.response()
-        rest = await caller.rest()
+        remaining = await caller.read_to_end()
 
         assert first[0] == 200
-        assert b"200 OK" not in rest
+        assert b"200 OK" not in remaining
         assert "/smuggled" not in [path for path, _ in running.ended]
-        assert b"malformed_request" in rest or pieces == "at once"  # where an answer is owed, no other takes its place
+        assert b"malformed_request" in remaining or pieces == "at once"  # where an answer is owed, no other takes its place
 
 
 async def test_consecutive_requests__all_get_responses_for_any_split_of_the_bytes(start: Start) -> None:
-    sent = b"".join(each for each in BEFORE.values()) * 2
+    sent = b"".join(item for item in BEFORE.values()) * 2
     for size in (1, 2, 3, 5, 7, 50, len(sent)):
         caller = await (await start()).call()
 

@@ -44,12 +44,12 @@ except OSError as error:
 
 def all_in(folder: Path) -> list[bytes]:
     """Take all files of a folder and return their records."""
-    files, found = SpoolFiles(folder, MANY), []
+    files, result = SpoolFiles(folder, MANY), []
     while (taken := files.take()) is not None:
-        found += list(taken.records())
+        result += list(taken.records())
         taken.remove()
         taken.release()
-    return found
+    return result
 
 
 @given(batches=st.lists(st.lists(st.binary(min_size=1, max_size=50), min_size=1, max_size=4), max_size=6))
@@ -93,11 +93,11 @@ def test_records__of_a_file_that_ends_at_any_byte_are_the_whole_ones_before(
     end = data.draw(st.integers(0, path.stat().st_size))
     os.truncate(path, end)
 
-    whole, size = [], 0
+    full_item, size = [], 0
     for record in records:
         size += 8 + len(record)
-        whole += [record] if size <= end else []
-    assert all_in(folder) == whole
+        full_item += [record] if size <= end else []
+    assert all_in(folder) == full_item
 
 
 RECORDS = [b"first" * 9, b"second" * 9, b"third" * 9]
@@ -113,9 +113,9 @@ def damaged(folder: Path, change: Callable[[bytearray], None]) -> tuple[list[byt
     files.paths()[0].write_bytes(data)
     taken = files.take()
     assert taken is not None
-    found = list(taken.records())
+    records = list(taken.records())
     taken.release()
-    return found, taken.is_damaged
+    return records, taken.is_damaged
 
 
 def test_records__around_a_damaged_one_are_read(tmp_path: Path) -> None:
@@ -161,10 +161,10 @@ def test_append__survives_a_kill_with_all_that_it_has_returned_for(tmp_path: Pat
         writer.send_signal(signal.SIGKILL)
         acknowledged = max([int(line) for line in writer.stdout if line.endswith("\n")], default=600)
 
-    found = all_in(tmp_path)
+    result = all_in(tmp_path)
 
-    assert len(found) >= acknowledged >= 600
-    assert found == [f"record {number}".encode() for number in range(len(found))]
+    assert len(result) >= acknowledged >= 600
+    assert result == [f"record {number}".encode() for number in range(len(result))]
 
 
 def test_append__to_a_full_disk_raises_and_leaves_what_was_there(tmp_path: Path) -> None:

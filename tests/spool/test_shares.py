@@ -64,10 +64,10 @@ async def test_unknown_ids__fill_a_tenth_and_the_known_client_is_accepted(restar
 
 async def test_one_known_client__fills_half_and_leaves_room_for_another(restarted: ApiClient) -> None:
     honest = await statuses(restarted, ["honest"] * 20)
-    other = await statuses(restarted, ["other"] * 20)
+    other_statuses = await statuses(restarted, ["other"] * 20)
 
     assert 5 <= honest.count(200) <= 7
-    assert 2 <= other.count(200) <= 4
+    assert 2 <= other_statuses.count(200) <= 4
 
 
 async def test_known_clients__are_not_written_by_their_id(restarted: ApiClient, tmp_path: Path) -> None:

@@ -38,9 +38,9 @@ def metrics() -> CountedMetrics:
 
 @pytest.fixture
 async def spool(tmp_path: Path, metrics: CountedMetrics) -> AsyncIterator[Spool]:
-    made = Spool(tmp_path / "spool", 10**6, CIPHER, metrics)
-    yield made
-    made.close()
+    new_spool = Spool(tmp_path / "spool", 10**6, CIPHER, metrics)
+    yield new_spool
+    new_spool.close()
 
 
 @pytest.fixture
@@ -48,8 +48,8 @@ async def down(router: CellRouter, make_client: MakeClient, clock: Clock, spool:
     """A server with a spool, and a client of the cell eu, which is down."""
     refused = RefusedWebhooks(clock)
     call = make_client(router, spool=spool, cell_of_name=router.placement.cell_of_name, refused=refused)
-    made = [await House.of(call, f"client-{number}") for number in range(3)]
-    (house,) = (each for each in made if router.placement.cell_of(each.number) == 1)
+    created = [await House.of(call, f"client-{number}") for number in range(3)]
+    (house,) = (item for item in created if router.placement.cell_of(item.number) == 1)
     await router.cells[1].close()
     call.clock.move(2)  # nothing of the client is known in memory any more
     return call, house
@@ -73,8 +73,8 @@ async def test_webhook__of_a_cell_that_is_down_is_stored_when_it_is_back(
     stored = await spool.drain()
 
     assert (stored, await spool.drain()) == (1, 0)
-    (found,) = await router.read(list_deliveries(5, house.number))
-    assert (found.received_us, found.channel) == (came, "email_campaign")
+    (delivery,) = await router.read(list_deliveries(5, house.number))
+    assert (delivery.received_us, delivery.channel) == (came, "email_campaign")
     assert metrics.counted == [(SPOOLED,)]
 
 
@@ -92,7 +92,7 @@ async def test_webhooks__are_stored_in_the_order_in_which_they_came(
     await spool.drain()
 
     deliveries = await router.read(list_deliveries(50, house.number))
-    assert [each.received_us for each in reversed(deliveries)] == times
+    assert [delivery.received_us for delivery in reversed(deliveries)] == times
 
 
 async def test_webhooks__that_come_at_once_are_all_acknowledged_and_stored(
@@ -117,8 +117,8 @@ async def test_webhook__that_was_stored_already_is_a_repeat(down: tuple[ApiClien
 
     await spool.drain()
 
-    (found,) = await router.read(list_deliveries(5, house.number))
-    assert found.repeats == 2
+    (delivery,) = await router.read(list_deliveries(5, house.number))
+    assert delivery.repeats == 2
 
 
 async def test_webhook__that_its_receiver_refuses_is_recorded_when_it_is_received(
@@ -172,14 +172,14 @@ async def test_webhooks__without_a_proof_do_not_hold_up_the_ones_behind_them(
     await bring_back(router)
 
     assert await spool.drain() == 6
-    assert [each.channel for each in await router.read(list_deliveries(5, house.number))] == ["crm"]
+    assert [delivery.channel for delivery in await router.read(list_deliveries(5, house.number))] == ["crm"]
 
 
 async def test_webhooks__of_other_cells_do_not_wait(down: tuple[ApiClient, House], router: CellRouter, spool: Spool) -> None:
     call, house = down
     await call.post(f"/public/emailcampaign-webhook/{house.client_id}", BODY)
-    other = SpooledWebhook(call.clock(), "/public/crm-webhook/client-0", b"", b"", "http", [], "127.0.0.1", b"{}")
-    await spool.add(0, other)
+    other_spooled_webhook = SpooledWebhook(call.clock(), "/public/crm-webhook/client-0", b"", b"", "http", [], "127.0.0.1", b"{}")
+    await spool.add(0, other_spooled_webhook)
 
     assert await spool.drain() == 1
 
@@ -212,8 +212,8 @@ async def test_webhook__that_fails_for_another_reason_is_set_aside_and_holds_up_
         await spool.add(0, webhook)
     received: list[SpooledWebhook] = []
 
-    async def receive(one: SpooledWebhook) -> None:
-        received.append(one)
+    async def receive(spooled_webhook: SpooledWebhook) -> None:
+        received.append(spooled_webhook)
         if len(received) == 1:
             raise ZeroDivisionError
 
@@ -226,7 +226,7 @@ async def test_webhook__that_fails_for_another_reason_is_set_aside_and_holds_up_
 async def test_webhook__that_cannot_be_set_aside_waits_for_the_next_round(spool: Spool, tmp_path: Path) -> None:
     await spool.add(0, SpooledWebhook(5, "/public/crm-webhook/acme", b"", b"", "http", [], "127.0.0.1", b"{}"))
 
-    async def fails(one: SpooledWebhook) -> None:
+    async def fails(spooled_webhook: SpooledWebhook) -> None:
         raise ZeroDivisionError
 
     spool.receive = fails
@@ -244,8 +244,8 @@ async def test_damaged_file__is_stored_as_far_as_it_is_whole_and_set_aside(
 ) -> None:
     received: list[SpooledWebhook] = []
 
-    async def receive(one: SpooledWebhook) -> None:
-        received.append(one)
+    async def receive(spooled_webhook: SpooledWebhook) -> None:
+        received.append(spooled_webhook)
 
     spool.receive = receive
     for number in range(3):
@@ -266,7 +266,7 @@ async def test_set_aside_webhooks_and_damaged_files__are_removed_after_30_days_a
 ) -> None:
     webhook = SpooledWebhook(5, "/public/crm-webhook/acme", b"", b"", "http", [], "127.0.0.1", b"{}")
 
-    async def fails(one: SpooledWebhook) -> None:
+    async def fails(spooled_webhook: SpooledWebhook) -> None:
         raise ZeroDivisionError
 
     spool.receive = fails
@@ -300,7 +300,7 @@ async def test_counts__are_of_what_waits_and_of_what_is_set_aside(spool: Spool, 
     four = await spool.counts()
     size = sum(path.stat().st_size for path in (tmp_path / "spool").glob("*/*"))
 
-    async def fails(one: SpooledWebhook) -> None:
+    async def fails(spooled_webhook: SpooledWebhook) -> None:
         raise ZeroDivisionError
 
     spool.receive = fails
@@ -329,7 +329,7 @@ async def test_status__says_what_is_in_the_spool(down: tuple[ApiClient, House], 
     call, house = down
     await call.post(f"/public/emailcampaign-webhook/{house.client_id}", BODY)
     while_down = (await call.get("/admin/v1/status")).json()["spool"]
-    metrics = [each.samples for each in spool_metrics(await spool.counts(), call.clock())]
+    metrics = [spool_metric.samples for spool_metric in spool_metrics(await spool.counts(), call.clock())]
     await bring_back(router)
     await spool.drain()
     after = (await call.get("/admin/v1/status")).json()["spool"]

@@ -77,7 +77,7 @@ async def statuses(house: House, many: str = CONTACTS, query: str = "") -> dict[
     """The statuses by name."""
     reply = await house.request("GET", f"/public/v2/statuses/{many}?limit=200&{query}")
     assert reply.status == 200, reply.body
-    return {each["name"]: each for each in reply.json()["data"]}
+    return {item["name"]: item for item in reply.json()["data"]}
 
 
 def sent(email: str, seconds: int) -> dict[str, Any]:

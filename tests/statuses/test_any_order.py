@@ -24,7 +24,7 @@ async def run(house: House, facts: list[tuple[int, dict[str, Any]]], *, jobs_lat
     for word in ("Hot", "Warm", "replied", "do_not_contact"):
         await house.contact(email=f"{word}@example.com", contact_status=word)
     steps: list[tuple[int, Any]] = [*facts, *RENAMES.items()]
-    for when, step in sorted(steps, key=lambda each: each[0]):
+    for when, step in sorted(steps, key=lambda item: item[0]):
         at(house, when)
         if isinstance(step, dict):
             await house.hook("camp", step)
@@ -35,7 +35,7 @@ async def run(house: House, facts: list[tuple[int, dict[str, Any]]], *, jobs_lat
     await finish(house)
     assert await house.differences() == []
     return sorted(
-        (each["email"], each["contact_status"], each["previous_status"], each["status_changed_at"]) for each in await house.listed()
+        (item["email"], item["contact_status"], item["previous_status"], item["status_changed_at"]) for item in await house.listed()
     )
 
 

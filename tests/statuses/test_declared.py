@@ -48,12 +48,12 @@ async def test_define__adds_to_the_set_and_delete_takes_out(house: House) -> Non
     await house.call.settings(contact_statuses={"statuses": ["new", "Won"]})
     await house.contact(email=ANN, contact_status="Won")
 
-    made = await change(house, "POST", "", {"name": "Lost"}, status=201)
+    new_change = await change(house, "POST", "", {"name": "Lost"}, status=201)
     twice = await change(house, "POST", "", {"name": "lost"}, status=409)
     in_use = await change(house, "DELETE", "/Won", status=409)
     await change(house, "DELETE", "/new", status=204)
 
-    assert (made["name"], made["declared"], made["records"]) == ("Lost", True, 0)
+    assert (new_change["name"], new_change["declared"], new_change["records"]) == ("Lost", True, 0)
     assert "events do not distinguish it" in twice["detail"]
     assert "merge it into another one first" in in_use["detail"]
     assert await declared(house) == {"statuses": ["Won", "Lost"], "transitions": {}, "opt_outs": []}
@@ -73,18 +73,18 @@ async def test_list__has_declared_used_and_own_words(house: House) -> None:
     await house.call.settings(contact_statuses={"statuses": ["new", "Replied", "contacted"], "transitions": {"new": ["contacted"]}})
     await house.hook("camp", sent(ANN, 1), reply(ANN, 2), sent(BEN, 1))
 
-    found = await statuses(house)
+    result = await statuses(house)
     page = (await house.request("GET", "/public/v2/statuses/contacts?limit=2")).json()
     body = (await house.request("GET", f"/public/v2/statuses/contacts?cursor={page['next_cursor']}")).json()
     used = await statuses(house, query="in_use=true&name=REP")
 
-    assert [(name, one["declared"], one["records"], one["stands_for"]) for name, one in found.items()] == [
+    assert [(name, status["declared"], status["records"], status["stands_for"]) for name, status in result.items()] == [
         ("new", True, 0, []), ("Replied", True, 1, ["replied"]), ("contacted", True, 1, ["contacted"]),
         ("bounced", False, 0, []), ("do_not_contact", False, 0, []),
     ]  # fmt: skip
-    assert found["new"]["role"] == "not_contacted_yet"
-    assert found["new"]["next"] == ["contacted"]
-    assert [each["name"] for each in (*page["data"], *body["data"])] == list(found)
+    assert result["new"]["role"] == "not_contacted_yet"
+    assert result["new"]["next"] == ["contacted"]
+    assert [contact["name"] for contact in (*page["data"], *body["data"])] == list(result)
     assert list(used) == ["Replied"]
 
 
@@ -95,7 +95,7 @@ async def test_rename__of_a_word_in_the_spelling_of_the_set(house: House) -> Non
     job = await renamed(house, "Replied", "N/A")
     await house.hook("camp", sent(BEN, 3), reply(BEN, 4))
 
-    assert [each["contact_status"] for each in await house.listed()] == ["N/A", "N/A"]
+    assert [item["contact_status"] for item in await house.listed()] == ["N/A", "N/A"]
     assert (await job_of(house, job["id"]))["settings"] == {"from": "Replied", "to": "N/A"}
     assert (await renamed(house, "N/A", "Reply"))["state"] == "succeeded"
     assert await house.differences() == []

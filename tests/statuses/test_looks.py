@@ -51,7 +51,7 @@ async def test_wrong_list__names_every_fault(office: Office) -> None:
     refused = await office("PUT", PATH, {"data": wrong})
 
     assert refused.status == 422
-    assert [(each["pointer"], each["code"]) for each in refused.json()["errors"]] == [
+    assert [(error["pointer"], error["code"]) for error in refused.json()["errors"]] == [
         ("/data/1/name", "repeated"), ("/data/2/name", "blank"), ("/data/2/key", "repeated"),
     ]  # fmt: skip
     assert (await office("PUT", PATH, {"data": [{"name": "a", "color": "gold"}]})).status == 422

@@ -12,8 +12,8 @@ WORDS = {"statuses": ["new", "contacted", "Won"]}
 
 async def problems(house: House) -> list[str]:
     """The details of all problems, as the inbox lists them."""
-    found = await house.call("GET", "/admin/v1/deliveries?problems=true")
-    return [problem["detail"] for delivery in found.json()["data"] for problem in delivery["problems"]]
+    deliveries = await house.call("GET", "/admin/v1/deliveries?problems=true")
+    return [problem["detail"] for delivery in deliveries.json()["data"] for problem in delivery["problems"]]
 
 
 async def jobs(house: House) -> list[Any]:
@@ -27,7 +27,7 @@ async def test_refused__is_a_problem_until_the_status_is_defined(house: House) -
     await house.hook("camp", sent(ANN, 1), label(ANN, "Hot lead", 2), sent(BEN, 3), label(BEN, "Hot lead", 4), label(BEN, "Won", 5))
     await house.hook("camp", label(ANN, "Cold", 3))
     before, listed = await problems(house), await statuses(house)
-    versions = [each["updated_time"] for each in await house.listed()]
+    versions = [item["updated_time"] for item in await house.listed()]
 
     await change(house, "POST", "", {"name": "hot_lead"}, status=201)
     await finish(house)
@@ -44,7 +44,7 @@ async def test_refused__is_a_problem_until_the_status_is_defined(house: House) -
     assert [text.partition("'")[2].partition("'")[0] for text in await problems(house)] == ["Cold"]
     assert await house.differences() == []
     await house.replay()
-    assert [each["contact_status"] for each in await house.listed()] == ["hot_lead", "Won"]
+    assert [item["contact_status"] for item in await house.listed()] == ["hot_lead", "Won"]
     assert len(await problems(house)) == 1
 
 
@@ -72,7 +72,7 @@ async def test_refused__is_applied_when_it_is_merged_into_a_declared_one(house: 
     await merged(house, "Closed", "Won")
     await house.hook("camp", label(BEN, "closed", 3))
 
-    assert [each["contact_status"] for each in await house.listed()] == ["Won", "Won"]
+    assert [item["contact_status"] for item in await house.listed()] == ["Won", "Won"]
     assert await problems(house) == []
     assert await house.differences() == []
 
@@ -98,7 +98,7 @@ async def test_refused__of_a_company_and_of_a_waiting_event(house: House) -> Non
     await finish(house)
     await house.hook("hubspot", {**said, "event": "company.updated", "object_id": "8", "key": "c", "domain": "example.org"})
 
-    assert [each["company_status"] for each in await house.listed("companies")] == ["Partner", "Partner"]
+    assert [item["company_status"] for item in await house.listed("companies")] == ["Partner", "Partner"]
     assert (await job_of(house, 1))["progress"]["events"] == 2
     assert await problems(house) == []
     assert await house.differences() == []

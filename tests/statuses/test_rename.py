@@ -39,14 +39,14 @@ def seconds(number: int) -> str:
 
 async def status_of(house: House, number: int) -> tuple[Any, Any]:
     """The status and the one before it."""
-    found = await house.get(number)
-    return found["contact_status"], found["previous_status"]
+    response = await house.get(number)
+    return response["contact_status"], response["previous_status"]
 
 
 async def values(house: House, number: int) -> list[tuple[str, str, str | None]]:
     """The values of the status over time, oldest first: value, since, until."""
     answer = await house.request("GET", f"/public/v2/contacts/{number}/history?field=contact_status")
-    return [(each["value"], each["since"], each["until"]) for each in reversed(answer.json()["data"])]
+    return [(item["value"], item["since"], item["until"]) for item in reversed(answer.json()["data"])]
 
 
 async def test_rename__the_next_reply_sets_the_new_name_and_old_records_read_it(house: House) -> None:
@@ -124,15 +124,15 @@ async def test_rename__every_word_that_touchbase_sets_and_a_resubscription(house
         await renamed(house, word, name)
     at(house, HOUR)
 
-    seen = []
+    observed = []
     for fact in (reply(ANN, 200), bounce(ANN, 210), unsubscribe(ANN, 220), resubscribe(ANN, 230)):
         await house.hook("camp", fact)
-        seen.append((await status_of(house, ann))[0])
+        observed.append((await status_of(house, ann))[0])
     await house.hook("camp", sent(BEN, 240))
 
-    assert seen == ["Interested", "Undeliverable", "Blocked", "Undeliverable"]
+    assert observed == ["Interested", "Undeliverable", "Blocked", "Undeliverable"]
     assert (await house.listed(query="contact_status=Mailed"))[0]["email"] == BEN
-    assert {name: one["stands_for"] for name, one in (await statuses(house)).items() if one["stands_for"]} == {
+    assert {name: status["stands_for"] for name, status in (await statuses(house)).items() if status["stands_for"]} == {
         "Blocked": ["do_not_contact"], "Interested": ["replied"], "Mailed": ["contacted"], "Undeliverable": ["bounced"],
     }  # fmt: skip
     await house.replay()
@@ -170,7 +170,7 @@ async def test_rename__chains_and_goes_back(house: House) -> None:
     assert await status_of(house, ben) == ("Hot", None)
     assert [value for value, *_ in await values(house, ann)] == ["Hot", "Warm", "Cold", "Hot"]
     assert (await statuses(house))["Hot"]["records"] == 2
-    assert [each["name"] for each in (await statuses(house))["Hot"]["former_names"]] == ["Warm", "Cold"]
+    assert [former_name["name"] for former_name in (await statuses(house))["Hot"]["former_names"]] == ["Warm", "Cold"]
 
 
 async def test_rename__a_request_that_says_the_former_name_gets_the_present_one(house: House) -> None:

@@ -31,8 +31,8 @@ class KilledAfterAStep(RenameKind):
     async def run(self, run: JobRun) -> None:
         step = run.step
 
-        async def stepped(*given: Any) -> list[Any]:
-            await step(*given)
+        async def stepped(*value: Any) -> list[Any]:
+            await step(*value)
             raise JobLost("another worker has it") if self.lost else Killed
 
         run.step = stepped  # type: ignore[method-assign]
@@ -55,10 +55,10 @@ async def people(house: House) -> None:
 
 async def words(house: House) -> dict[str, int]:
     """How many contacts have each status."""
-    found: dict[str, int] = {}
-    for each in await house.listed():
-        found[each["contact_status"]] = found.get(each["contact_status"], 0) + 1
-    return found
+    result: dict[str, int] = {}
+    for item in await house.listed():
+        result[item["contact_status"]] = result.get(item["contact_status"], 0) + 1
+    return result
 
 
 async def test_job__another_worker_continues_after_a_kill(house: House) -> None:
@@ -119,8 +119,8 @@ async def test_job__catches_a_request_from_before_the_rename(house: House) -> No
     await finish(house)
 
     assert (waiting["state"], late) == ("running", "replied")
-    found = await house.get(ann)
-    assert (found["contact_status"], found["previous_status"], found["status_changed_at"]) == ("Interested", None, None)
+    response = await house.get(ann)
+    assert (response["contact_status"], response["previous_status"], response["status_changed_at"]) == ("Interested", None, None)
     assert (await job_of(house, job["id"]))["state"] == "succeeded"
     assert await house.differences() == []
 

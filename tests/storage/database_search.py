@@ -18,10 +18,10 @@ def _holds(value: object, needles: Iterable[str]) -> list[str]:
 async def find_in_database(engine_url: str, *needles: str) -> list[str]:
     """Return the places that contain any of these words, as `table.column: word` and `file: word`."""
     rows = _sqlite(engine_url) if engine_url.startswith("sqlite") else await _postgres(engine_url)
-    found = {f"{place}: {word}" for place, value in rows for word in _holds(value, needles)}
+    results = {f"{place}: {word}" for place, value in rows for word in _holds(value, needles)}
     if engine_url.startswith("sqlite"):
-        found |= _in_files(engine_url.removeprefix("sqlite:///"), needles)
-    return sorted(found)
+        results |= _in_files(engine_url.removeprefix("sqlite:///"), needles)
+    return sorted(results)
 
 
 def _in_files(path: str, needles: Iterable[str]) -> set[str]:
@@ -37,12 +37,12 @@ def tables_of_sqlite(engine_url: str) -> dict[str, list[str]]:
 
 
 def _sqlite(engine_url: str) -> list[tuple[str, Any]]:
-    found: list[tuple[str, Any]] = []
+    results: list[tuple[str, Any]] = []
     with apsw.Connection(engine_url.removeprefix("sqlite:///")) as connection:
         for table, columns in tables_of_sqlite(engine_url).items():
             for column in columns:
-                found += [(f"{table}.{column}", row[0]) for row in connection.execute(f"SELECT {column} FROM {table}")]
-    return found
+                results += [(f"{table}.{column}", row[0]) for row in connection.execute(f"SELECT {column} FROM {table}")]
+    return results
 
 
 async def _postgres(engine_url: str) -> list[tuple[str, Any]]:
@@ -51,9 +51,9 @@ async def _postgres(engine_url: str) -> list[tuple[str, Any]]:
         columns = await connection.fetch(
             "SELECT table_name, column_name FROM information_schema.columns WHERE table_schema = current_schema()"
         )
-        found: list[tuple[str, Any]] = []
+        results: list[tuple[str, Any]] = []
         for table, column in columns:
-            found += [(f"{table}.{column}", row[0]) for row in await connection.fetch(f"SELECT {column} FROM {table}")]
-        return found
+            results += [(f"{table}.{column}", row[0]) for row in await connection.fetch(f"SELECT {column} FROM {table}")]
+        return results
     finally:
         await connection.close()

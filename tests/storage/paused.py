@@ -24,7 +24,7 @@ from touchbase.errors import TouchbaseError
 from touchbase.sql.ids import Ids
 from touchbase.sql.operation import Command
 from touchbase.storage.postgres import connection as connections
-from touchbase.storage.postgres.serving_connection import ServingConnection
+from touchbase.storage.postgres.connection import ServingConnection
 from touchbase.stores.postgres import PostgresStore
 
 NOON = 1_790_000_000 * SECOND
@@ -89,16 +89,20 @@ class Outcome:
     differences: list[str] = field(default_factory=list)
     """What `verify` reports."""
 
-    def difference(self, other: Outcome) -> list[str]:
+    def difference(self, other_outcome: Outcome) -> list[str]:
         """Return how this outcome differs."""
-        lines = [f"result {mine}\n     is not {theirs}" for mine, theirs in zip(self.results, other.results, strict=True) if mine != theirs]
-        for table in sorted(self.rows.keys() | other.rows.keys()):
-            mine, theirs = self.rows.get(table, []), other.rows.get(table, [])
+        lines = [
+            f"result {mine}\n     is not {theirs}"
+            for mine, theirs in zip(self.results, other_outcome.results, strict=True)
+            if mine != theirs
+        ]
+        for table in sorted(self.rows.keys() | other_outcome.rows.keys()):
+            mine, theirs = self.rows.get(table, []), other_outcome.rows.get(table, [])
             lines += [f"{table} has {row}" for row in mine if row not in theirs]
             lines += [f"{table} lacks {row}" for row in theirs if row not in mine]
             if len(mine) != len(theirs):
                 lines.append(f"{table} has {len(mine)} rows, not {len(theirs)}")
-        return lines + [line for line in self.differences if line not in other.differences]
+        return lines + [line for line in self.differences if line not in other_outcome.differences]
 
 
 @dataclass
@@ -106,7 +110,7 @@ class Stage:
     """Two processes on one database, and the client that runs begin with."""
 
     paused: PostgresStore
-    other: PostgresStore
+    plain: PostgresStore
     sql: Any
     template: int
     tables: dict[str, list[str]] = field(default_factory=dict)
@@ -159,16 +163,16 @@ class Stage:
         )
         await self.sql.execute("UPDATE id_block SET next = $1 WHERE name <> 'client' AND next < $1", FIRST_NEW_ID)
         # Blocks of ids that the stores have fetched before are used up by other calls.
-        for store in (self.paused, self.other):
+        for store in (self.paused, self.plain):
             store._ids._left = Ids()
 
     async def client(self) -> int:
         """Return a new client with the template's rows."""
         self.runs += 1
-        number = (await self.other.write(ensure_client(f"run{self.runs}", NOON))).number
+        number = (await self.plain.write(ensure_client(f"run{self.runs}", NOON))).number
         await self.sql.execute(f"UPDATE client SET settings = (SELECT settings FROM client WHERE id = {self.template}) WHERE id = {number}")
         copies = []
-        for table, columns in sorted(self.tables.items(), key=lambda each: each[0] != "company"):  # which contacts refer to
+        for table, columns in sorted(self.tables.items(), key=lambda item: item[0] != "company"):  # which contacts refer to
             shown = ", ".join(f'"{name}"' for name in columns)
             values = ", ".join(
                 f"""replace("{name}", '"client":{self.template},', '"client":{number},')"""
@@ -214,18 +218,18 @@ class Stage:
     async def in_order(self, first: Callable[[int], Action], second: Callable[[int], Action]) -> tuple[Outcome, list[str]]:
         """Execute one operation after the other; return the outcome, and what a refused second one has written all the same."""
         number = await self.client()
-        result = await self.result(self.other, first(number), number)
+        result = await self.result(self.plain, first(number), number)
         rows = await self.rows(number)
-        results = result, await self.result(self.other, second(number), number)
+        results = result, await self.result(self.plain, second(number), number)
         outcome = Outcome(results, await self.rows(number), await self.differences(number))
         written = outcome.difference(Outcome(results, rows)) if results[1].startswith(ERROR) else []
         return outcome, written
 
     async def differences(self, number: int) -> list[str]:
         """Return what `verify` reports."""
-        return [self.shown(str(each), number) async for each in verify(self.other, number, Verified())]
+        return [self.shown(str(item), number) async for item in verify(self.plain, number, Verified())]
 
-    async def together(self, paused: Callable[[int], Action], other: Callable[[int], Action], pause: int) -> tuple[Outcome, bool]:
+    async def together(self, paused: Callable[[int], Action], other_action: Callable[[int], Action], pause: int) -> tuple[Outcome, bool]:
         """Execute one operation, and before its statement number `pause` another one, until that ends or waits for a lock.
 
         Return the outcome, and whether a later pause can give another one: not if the operation has fewer
@@ -238,7 +242,7 @@ class Stage:
         async def between(count: int) -> None:
             nonlocal running, goes_on
             if count == pause and running is None:
-                running = asyncio.ensure_future(self.result(self.other, other(number), number))
+                running = asyncio.ensure_future(self.result(self.plain, other_action(number), number))
                 await self._until_it_waits(running)
                 goes_on = running.done()
 
@@ -248,7 +252,7 @@ class Stage:
             mine = await self.result(self.paused, paused(number), number)
         finally:
             PausingConnection.between = None
-        theirs = await (running or self.result(self.other, other(number), number))
+        theirs = await (running or self.result(self.plain, other_action(number), number))
         return Outcome((mine, theirs), await self.rows(number), await self.differences(number)), goes_on
 
     async def _until_it_waits(self, running: asyncio.Future[str]) -> None:

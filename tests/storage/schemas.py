@@ -34,24 +34,24 @@ _POSTGRES = {
 def sqlite_schema(path: str) -> Schema:
     """Tables with their kind, columns and foreign keys, indexes with their conditions, and the planner's figures."""
     connection = apsw.Connection(path)
-    found: Schema = {"tables": connection.execute(_TABLES).fetchall()}
-    for name, *_ in found["tables"]:
-        found[f"columns of {name}"] = connection.execute(f"PRAGMA table_xinfo({name})").fetchall()
-        found[f"references of {name}"] = connection.execute(f"PRAGMA foreign_key_list({name})").fetchall()
+    schema: Schema = {"tables": connection.execute(_TABLES).fetchall()}
+    for name, *_ in schema["tables"]:
+        schema[f"columns of {name}"] = connection.execute(f"PRAGMA table_xinfo({name})").fetchall()
+        schema[f"references of {name}"] = connection.execute(f"PRAGMA foreign_key_list({name})").fetchall()
         indexes = connection.execute(f"SELECT name, \"unique\", origin, partial FROM pragma_index_list('{name}') ORDER BY name").fetchall()
-        found[f"indexes of {name}"] = indexes
-        found |= {f"columns of {index}": connection.execute(f"PRAGMA index_xinfo({index})").fetchall() for index, *_ in indexes}
+        schema[f"indexes of {name}"] = indexes
+        schema |= {f"columns of {index}": connection.execute(f"PRAGMA index_xinfo({index})").fetchall() for index, *_ in indexes}
     texts = connection.execute("SELECT name, sql FROM sqlite_schema WHERE type <> 'table' AND sql IS NOT NULL ORDER BY name")
-    found["texts"] = [(name, re.sub(r"\s+", " ", str(sql)).replace('"', "")) for name, sql in texts]
+    schema["texts"] = [(name, re.sub(r"\s+", " ", str(sql)).replace('"', "")) for name, sql in texts]
     if connection.execute("SELECT 1 FROM sqlite_schema WHERE name = 'sqlite_stat1'").fetchall():
-        found["figures"] = connection.execute("SELECT tbl, idx, stat FROM sqlite_stat1 ORDER BY tbl, idx, stat").fetchall()
+        schema["figures"] = connection.execute("SELECT tbl, idx, stat FROM sqlite_stat1 ORDER BY tbl, idx, stat").fetchall()
     connection.close()
-    return found
+    return schema
 
 
 async def postgres_schema(url: str) -> Schema:
     """Columns in their order, views, indexes, constraints, policies, row-level security and storage parameters."""
     connection = await asyncpg.connect(url)
-    found = {name: [tuple(row) for row in await connection.fetch(sql)] for name, sql in _POSTGRES.items()}
+    result = {name: [tuple(row) for row in await connection.fetch(sql)] for name, sql in _POSTGRES.items()}
     await connection.close()
-    return found
+    return result

@@ -57,11 +57,11 @@ def _statements_in(name: str, value: Any) -> Iterator[tuple[str, Statement]]:
     if isinstance(value, Statement):
         yield name, value
     elif isinstance(value, tuple):
-        for number, each in enumerate(value):
-            yield from _statements_in(f"{name}.{getattr(each, 'table', number)}", each)
+        for number, item in enumerate(value):
+            yield from _statements_in(f"{name}.{getattr(item, 'table', number)}", item)
     elif isinstance(value, Mapping):
-        for key, each in value.items():
-            yield from _statements_in(f"{name}.{key}", each)
+        for key, item in value.items():
+            yield from _statements_in(f"{name}.{key}", item)
     elif is_dataclass(value) and not isinstance(value, type):
         for field in fields(value):
             yield from _statements_in(f"{name}.{field.name}", getattr(value, field.name))
@@ -93,14 +93,14 @@ def calls_of(name: str) -> Iterator[tuple[str, str, ast.Call]]:
 @cache
 def _calls() -> dict[str, list[tuple[str, str, ast.Call]]]:
     """Every call of a plain name in the source, by that name."""
-    found: dict[str, list[tuple[str, str, ast.Call]]] = {}
+    result: dict[str, list[tuple[str, str, ast.Call]]] = {}
     for module, path in FILES.items():
         tree = ast.parse(path.read_text("utf-8"))
-        inside = {id(node): each.name for each in ast.walk(tree) if isinstance(each, ast.FunctionDef) for node in ast.walk(each)}
+        inside = {id(node): item.name for item in ast.walk(tree) if isinstance(item, ast.FunctionDef) for node in ast.walk(item)}
         for node in ast.walk(tree):
             if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
-                found.setdefault(node.func.id, []).append((module, inside.get(id(node), ""), node))
-    return found
+                result.setdefault(node.func.id, []).append((module, inside.get(id(node), ""), node))
+    return result
 
 
 _MODULE_STATEMENTS = [*_module_statements()]

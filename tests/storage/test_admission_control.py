@@ -13,9 +13,9 @@ from touchbase.records.models import Company
 from touchbase.records.operations import create_company
 from touchbase.records.writes import Creation
 from touchbase.sql.operation import MAX_COMMANDS
-from touchbase.storage.postgres import admission_control
-from touchbase.storage.postgres.admission_control import AdmissionControl
+from touchbase.storage.postgres import writer as admission_control
 from touchbase.storage.postgres.engine import WRITERS
+from touchbase.storage.postgres.writer import AdmissionControl
 from touchbase.stores import open_store
 
 
@@ -75,5 +75,5 @@ async def test_write__refuses_a_command_at_once_when_the_expected_wait_is_too_lo
     again = await store.write(ensure_client("other", 1))
     await store.close()
 
-    assert all(each.is_new for each in results)
+    assert all(item.is_new for item in results)
     assert again.client_id == "other"

@@ -7,16 +7,16 @@ import asyncio
 import asyncpg
 import pytest
 from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as some
+from hypothesis import strategies as st
 from tests.examples import examples
 
 from touchbase.sql.dialect import array
 from touchbase.sql.statement import Execute, Statement
-from touchbase.storage.postgres.array_params import as_array, column_params
+from touchbase.storage.postgres.connection import as_array, column_params
 
-TEXTS = some.none() | some.text(some.characters(exclude_categories=["Cs"], exclude_characters="\0"))
-AWKWARD = some.none() | some.text('"\\{},nrtbfu0123 \n\r\t\b\f\x01\x1f\x7fNULé\u2028\U0001f600')
-NUMBERS = some.none() | some.integers(-(2**63), 2**63 - 1)
+TEXTS = st.none() | st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"))
+AWKWARD = st.none() | st.text('"\\{},nrtbfu0123 \n\r\t\b\f\x01\x1f\x7fNULé\u2028\U0001f600')
+NUMBERS = st.none() | st.integers(-(2**63), 2**63 - 1)
 
 
 async def echoed(url: str, kind: str, values: list[object]) -> list[object]:
@@ -28,13 +28,13 @@ async def echoed(url: str, kind: str, values: list[object]) -> list[object]:
     return [row[0] for row in rows]
 
 
-@given(values=some.lists(TEXTS) | some.lists(AWKWARD))
+@given(values=st.lists(TEXTS) | st.lists(AWKWARD))
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=examples(150), deadline=None)
 def test_array_parameter__preserves_any_texts(postgres_url: str, values: list[object]) -> None:
     assert asyncio.run(echoed(postgres_url, "text", values)) == values
 
 
-@given(values=some.lists(NUMBERS))
+@given(values=st.lists(NUMBERS))
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=examples(30), deadline=None)
 def test_array_parameter__preserves_any_integers(postgres_url: str, values: list[object]) -> None:
     assert asyncio.run(echoed(postgres_url, "bigint", values)) == values

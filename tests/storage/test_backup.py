@@ -82,11 +82,11 @@ class Load:
 
 async def contents(store: Store, client: int) -> tuple[set[str], int]:
     contacts = await store.read(list_records(Listing(CONTACT_TYPE, client, 1_000_000)))
-    return {one.email or "" for one in contacts}, len(await store.read(list_deliveries(1_000_000, client)))
+    return {contact.email or "" for contact in contacts}, len(await store.read(list_deliveries(1_000_000, client)))
 
 
 async def differences(store: Store, client: int) -> list[str]:
-    return [str(one) async for one in verify(store, client, Verified())]
+    return [str(item) async for item in verify(store, client, Verified())]
 
 
 Taken = Callable[[Load], str]
@@ -113,12 +113,12 @@ async def test_backup__under_load_is_a_consistent_snapshot_with_all_earlier_writ
         await running
     await store.close()
     restored = await open_store(restored_url)
-    kept, deliveries = await contents(restored, client)
-    found = await differences(restored, client)
+    content, deliveries = await contents(restored, client)
+    result = await differences(restored, client)
     await restored.close()
 
-    assert found == []
-    assert before <= kept
+    assert result == []
+    assert before <= content
     assert len(before) <= deliveries <= len(load.acknowledged)
     assert while_it_was_taken > 0
 

@@ -34,10 +34,10 @@ def nodes(plan: dict[str, Any]) -> list[dict[str, Any]]:
 async def test_busy_clients__reads_few_rows_of_an_index_on_postgresql(postgres_url: str) -> None:
     connection = await asyncpg.connect(postgres_url)
     await connection.execute(FILL)
-    asked = next(plan_of_query(busy_clients(5), NO_CIPHER))
-    assert isinstance(asked, Select)
+    requested = next(plan_of_query(busy_clients(5), NO_CIPHER))
+    assert isinstance(requested, Select)
 
-    explained = await connection.fetchval(f"EXPLAIN (ANALYZE, FORMAT JSON) {asked.sql.replace('?', '$1')}", *asked.params)
+    explained = await connection.fetchval(f"EXPLAIN (ANALYZE, FORMAT JSON) {requested.sql.replace('?', '$1')}", *requested.params)
     await connection.close()
 
     plan = json.loads(explained)[0]["Plan"]
@@ -52,7 +52,7 @@ async def test_busy_clients__finds_only_clients_with_due_deliveries(postgres_url
     await connection.close()
     store = await open_store(postgres_url)
 
-    found = [await store.read(busy_clients(now)) for now in (5, 99)]
+    results = [await store.read(busy_clients(now)) for now in (5, 99)]
     await store.close()
 
-    assert found == [[1, 2, 3], [1, 2, 3, 4]]
+    assert results == [[1, 2, 3], [1, 2, 3, 4]]

@@ -10,7 +10,7 @@ from tests.storage.test_busy_clients import nodes
 
 from touchbase.deliveries.claiming import CLAIM, PEEK
 from touchbase.sql.statement import Execute, Row, Statement, for_postgres
-from touchbase.storage.postgres.array_params import column_params
+from touchbase.storage.postgres.connection import column_params
 
 HAS = 20_000
 TAKES = 32

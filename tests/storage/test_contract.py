@@ -34,7 +34,7 @@ def company(domain: str, client: int = OURS, **values: Any) -> Company:
     return Company(client, 0, MONDAY, MONDAY, domain, **values)
 
 
-async def made(store: Store, record: Contact | Company, *custom: tuple[str, str]) -> Any:
+async def create_record(store: Store, record: Contact | Company, *custom: tuple[str, str]) -> Any:
     if isinstance(record, Contact):
         return (await store.write(create_contact(Creation(record, list(custom))))).record
     return (await store.write(create_company(Creation(record, list(custom))))).record
@@ -52,13 +52,13 @@ def change(
 
 
 async def test_create_contact__stores_the_record_that_it_returns(store: Store) -> None:
-    employer = await made(store, company("acme.example"))
-    given = contact(
+    employer = await create_record(store, company("acme.example"))
+    given_contact = contact(
         "Ann@Example.com", first_name="Ann", last_name="Lee ✓", linkedin_url="LinkedIn.com/in/ann", linkedin_key="linkedin.com/in/ann",
         company_id=employer.id, origin="import", status="new",
     )  # fmt: skip
 
-    answer = await store.write(create_contact(Creation(given, [("seats", "12"), ("plan", "gold")])))
+    answer = await store.write(create_contact(Creation(given_contact, [("seats", "12"), ("plan", "gold")])))
 
     read = await store.read(find_record(OURS, CONTACT_TYPE, answer.record.id))
     assert answer.is_new
@@ -139,8 +139,8 @@ async def _both(store: Store, first: Any, second: Any, together: bool) -> list[A
 
 
 async def test_client__reads_and_changes_only_its_own_records(store: Store) -> None:
-    ours, theirs = await made(store, contact("ann@example.com")), await made(store, contact("ann@example.com", THEIRS))
-    employer = await made(store, company("acme.example", THEIRS))
+    ours, theirs = await create_record(store, contact("ann@example.com")), await create_record(store, contact("ann@example.com", THEIRS))
+    employer = await create_record(store, company("acme.example", THEIRS))
 
     with pytest.raises(NotFound):
         await store.write(update_contact(RecordUpdate(OURS, theirs.id, {"first_name": "Eve"}, {}, FRIDAY, "key")))
@@ -148,20 +148,22 @@ async def test_client__reads_and_changes_only_its_own_records(store: Store) -> N
     assert ours.id != theirs.id
     assert await store.read(find_record(OURS, CONTACT_TYPE, theirs.id)) is None
     assert await store.read(find_record(OURS, COMPANY_TYPE, employer.id)) is None
-    assert [one.id for one in await store.read(list_records(Listing(CONTACT_TYPE, OURS, 10)))] == [ours.id]
+    assert [record.id for record in await store.read(list_records(Listing(CONTACT_TYPE, OURS, 10)))] == [ours.id]
     assert await store.read(list_records(Listing(COMPANY_TYPE, OURS, 10))) == []
     assert await store.read(get_history(OURS, CONTACT, theirs.id)) == []
 
 
 async def test_concurrent_reads__return_each_record_only_to_its_client(store: Store) -> None:
-    people = [await made(store, contact(f"{n}@example.com", client), ("n", str(n))) for n in range(40) for client in (OURS, THEIRS)]
-    firms = [await made(store, company(f"{n}.example", client), ("n", str(n))) for n in range(3) for client in (OURS, THEIRS)]
+    people = [
+        await create_record(store, contact(f"{n}@example.com", client), ("n", str(n))) for n in range(40) for client in (OURS, THEIRS)
+    ]
+    firms = [await create_record(store, company(f"{n}.example", client), ("n", str(n))) for n in range(3) for client in (OURS, THEIRS)]
     nobody = max(person.id for person in people) + 1
 
     wanted = [*people, *firms, *people[::2]]
     results = await asyncio.gather(
-        *(store.read(find_record(one.client, type_of(one), one.id)) for one in wanted),
-        *(store.read(find_record(THEIRS if one.client == OURS else OURS, CONTACT_TYPE, one.id)) for one in people),
+        *(store.read(find_record(first.client, type_of(first), first.id)) for first in wanted),
+        *(store.read(find_record(THEIRS if person.client == OURS else OURS, CONTACT_TYPE, person.id)) for person in people),
         store.read(find_record(OURS, CONTACT_TYPE, nobody)),
     )
 
@@ -170,8 +172,8 @@ async def test_concurrent_reads__return_each_record_only_to_its_client(store: St
 
 
 async def test_company_id__is_refused_for_an_unknown_company_or_one_of_another_client(store: Store) -> None:
-    employer = await made(store, company("acme.example", THEIRS))
-    ann = await made(store, contact("ann@example.com"))
+    employer = await create_record(store, company("acme.example", THEIRS))
+    ann = await create_record(store, contact("ann@example.com"))
 
     for number in (employer.id, 12345678):
         with pytest.raises(Invalid, match="/company_id"):
@@ -179,11 +181,11 @@ async def test_company_id__is_refused_for_an_unknown_company_or_one_of_another_c
         with pytest.raises(Invalid, match="/company_id"):
             await store.write(change(ann, {"company_id": number}))
 
-    assert [one.id for one in await store.read(list_records(Listing(CONTACT_TYPE, OURS, 10)))] == [ann.id]
+    assert [record.id for record in await store.read(list_records(Listing(CONTACT_TYPE, OURS, 10)))] == [ann.id]
 
 
 async def test_update_contact__stores_fields_custom_fields_status_and_history(store: Store) -> None:
-    ann = await made(store, contact("ann@example.com", first_name="Ann", status="new"), ("seats", "12"), ("plan", "gold"))
+    ann = await create_record(store, contact("ann@example.com", first_name="Ann", status="new"), ("seats", "12"), ("plan", "gold"))
 
     changed = await store.write(
         change(ann, {"first_name": None, "last_name": "Lee", "status": "won"}, {"seats": "13", "plan": None, "tier": "a"})
@@ -202,19 +204,19 @@ async def test_update_contact__stores_fields_custom_fields_status_and_history(st
 
 
 async def test_update_contact__orders_history_by_arrival_when_the_clock_goes_back(store: Store) -> None:
-    ann = await made(store, contact("ann@example.com"), ("seats", "1"))
+    ann = await create_record(store, contact("ann@example.com"), ("seats", "1"))
     await store.write(change(ann, {"status": "open"}, {"seats": "2"}))
 
     changed = await store.write(change(ann, {"status": "won"}, {"seats": "3"}, MONDAY + 1, "another"))
 
     history = await store.read(get_history(OURS, CONTACT, ann.id))
     assert (changed.status, changed.previous_status) == ("won", "open")
-    assert [event.status for event in sorted(history, key=lambda one: one.occurred_us)] == [None, "open", "won"]
-    assert [each async for each in verify(store, OURS, Verified())] == []
+    assert [event.status for event in sorted(history, key=lambda first_history: first_history.occurred_us)] == [None, "open", "won"]
+    assert [item async for item in verify(store, OURS, Verified())] == []
 
 
 async def test_update_company__replaces_all_custom_fields_on_request(store: Store) -> None:
-    acme = await made(store, company("acme.example"), ("size", "9"), ("plan", "gold"))
+    acme = await create_record(store, company("acme.example"), ("size", "9"), ("plan", "gold"))
 
     await store.write(change(acme, {"name": "Acme"}, {"tier": "a"}, clear_custom=True))
 
@@ -225,7 +227,7 @@ async def test_update_company__replaces_all_custom_fields_on_request(store: Stor
 
 
 async def test_update_contact__with_equal_values_adds_an_event_and_leaves_the_record(store: Store) -> None:
-    ann = await made(store, contact("ann@example.com", first_name="Ann", status="new"), ("plan", "pro"))
+    ann = await create_record(store, contact("ann@example.com", first_name="Ann", status="new"), ("plan", "pro"))
 
     await store.write(change(ann, {"first_name": "Ann", "status": "new"}, {"plan": "pro", "seats": None}))
     await store.write(change(ann, {}, at=FRIDAY + 1))
@@ -239,26 +241,31 @@ async def test_update_contact__with_equal_values_adds_an_event_and_leaves_the_re
 
 
 async def test_update__refuses_the_primary_key_of_another_record(store: Store) -> None:
-    ann, bob = await made(store, contact("ann@example.com")), await made(store, contact("bob@example.com"))
-    acme, other = await made(store, company("acme.example")), await made(store, company("other.example"))
+    ann, bob = await create_record(store, contact("ann@example.com")), await create_record(store, contact("bob@example.com"))
+    acme, second = await create_record(store, company("acme.example")), await create_record(store, company("other.example"))
 
     with pytest.raises(Conflict) as refused:
         await store.write(change(bob, {"email": "Ann@example.com", "email_key": "ann@example.com"}))
     with pytest.raises(Conflict):
-        await store.write(change(other, {"domain": "acme.example"}))
+        await store.write(change(second, {"domain": "acme.example"}))
     await store.write(change(ann, {"email": "ANN@example.com", "email_key": "ann@example.com"}))
 
     assert refused.value.data == {"existing_id": ann.id}
-    assert [one.email for one in await store.read(list_records(Listing(CONTACT_TYPE, OURS, 10)))] == ["ANN@example.com", "bob@example.com"]
-    assert [one.id for one in await store.read(list_records(Listing(COMPANY_TYPE, OURS, 10, domain="acme.example")))] == [acme.id]
+    assert [record.email for record in await store.read(list_records(Listing(CONTACT_TYPE, OURS, 10)))] == [
+        "ANN@example.com",
+        "bob@example.com",
+    ]
+    assert [record.id for record in await store.read(list_records(Listing(COMPANY_TYPE, OURS, 10, domain="acme.example")))] == [acme.id]
 
 
 async def test_concurrent_updates__give_one_primary_key_to_one_contact(engine_url: str, open_with) -> None:
     stores = [await open_with(engine_url, {}) for _ in range(3)]
-    people = [await made(stores[0], contact(f"p{n}@example.com")) for n in range(30)]
+    people = [await create_record(stores[0], contact(f"p{n}@example.com")) for n in range(30)]
     wish = {"email": "ann@example.com", "email_key": "ann@example.com"}
 
-    answers = await asyncio.gather(*(stores[n % 3].write(change(one, dict(wish))) for n, one in enumerate(people)), return_exceptions=True)
+    answers = await asyncio.gather(
+        *(stores[n % 3].write(change(person, dict(wish))) for n, person in enumerate(people)), return_exceptions=True
+    )
 
     assert sorted(type(answer).__name__ for answer in answers) == ["Conflict"] * 29 + ["Contact"]
     assert len(await stores[0].read(list_records(Listing(CONTACT_TYPE, OURS, 10, email_key="ann@example.com")))) == 1
@@ -266,7 +273,7 @@ async def test_concurrent_updates__give_one_primary_key_to_one_contact(engine_ur
 
 async def test_concurrent_updates__of_one_record_are_all_stored(engine_url: str, open_with) -> None:
     stores = [await open_with(engine_url, {}) for _ in range(3)]
-    ann = await made(stores[0], contact("ann@example.com"))
+    ann = await create_record(stores[0], contact("ann@example.com"))
 
     await asyncio.gather(
         *(
@@ -281,12 +288,12 @@ async def test_concurrent_updates__of_one_record_are_all_stored(engine_url: str,
 
 
 async def test_update_contact__refuses_a_record_that_changed_since_it_was_read(store: Store) -> None:
-    ann = await made(store, contact("ann@example.com"))
-    seen = ann.updated_us
+    ann = await create_record(store, contact("ann@example.com"))
+    updated_us = ann.updated_us
 
-    await store.write(change(ann, {"first_name": "Ann"}, if_updated_us=seen))
+    await store.write(change(ann, {"first_name": "Ann"}, if_updated_us=updated_us))
     with pytest.raises(PreconditionFailed):
-        await store.write(change(ann, {"first_name": "Anna"}, if_updated_us=seen))
+        await store.write(change(ann, {"first_name": "Anna"}, if_updated_us=updated_us))
 
     read = await store.read(find_record(OURS, CONTACT_TYPE, ann.id))
     assert read is not None
@@ -294,7 +301,7 @@ async def test_update_contact__refuses_a_record_that_changed_since_it_was_read(s
 
 
 async def test_update_company__allows_only_declared_status_transitions(store: Store) -> None:
-    acme = await made(store, company("acme.example", status="lead"))
+    acme = await create_record(store, company("acme.example", status="lead"))
     declared = {"lead": ["customer"], "customer": []}
 
     with pytest.raises(Invalid, match="customer"):
@@ -307,7 +314,7 @@ async def test_update_company__allows_only_declared_status_transitions(store: St
 
 
 async def test_update_contact__sets_the_last_written_status_when_the_clock_goes_back(store: Store) -> None:
-    ann = await made(store, contact("ann@example.com", status="new"))
+    ann = await create_record(store, contact("ann@example.com", status="new"))
 
     await store.write(update_contact(RecordUpdate(OURS, ann.id, {"status": "won"}, {}, FRIDAY, "b")))
     await store.write(update_contact(RecordUpdate(OURS, ann.id, {"status": "interested"}, {}, FRIDAY - SECOND, "a")))
@@ -326,7 +333,7 @@ async def test_update__raises_not_found_for_an_unknown_record(store: Store) -> N
 
 @pytest.mark.parametrize("make", [lambda: contact("ann@example.com"), lambda: company("example.com")], ids=["contact", "company"])
 async def test_update__refuses_more_than_500_custom_fields(store: Store, make: Any) -> None:
-    first = await made(store, make(), *((f"f{n}", "x") for n in range(499)))
+    first = await create_record(store, make(), *((f"f{n}", "x") for n in range(499)))
 
     await store.write(change(first, {}, {"one": "x"}))
     with pytest.raises(Invalid, match="501 custom fields, and at most 500"):
@@ -334,13 +341,13 @@ async def test_update__refuses_more_than_500_custom_fields(store: Store, make: A
     await store.write(change(first, {}, {"one": None, "another": "x"}))
 
     query = find_record(OURS, CONTACT_TYPE, first.id) if isinstance(first, Contact) else find_record(OURS, COMPANY_TYPE, first.id)
-    found = await store.read(query)
-    assert found is not None
-    assert sorted(one.name for one in found.custom_fields if one.value is not None)[:2] == ["another", "f0"]
+    result = await store.read(query)
+    assert result is not None
+    assert sorted(custom_field.name for custom_field in result.custom_fields if custom_field.value is not None)[:2] == ["another", "f0"]
 
 
 async def test_update_contact__leaves_the_primary_key_free_when_it_is_refused(store: Store) -> None:
-    ann, bob = await made(store, contact("ann@example.com")), await made(store, contact("bob@example.com"))
+    ann, bob = await create_record(store, contact("ann@example.com")), await create_record(store, contact("bob@example.com"))
     cy = {"email": "cy@example.com", "email_key": "cy@example.com"}
 
     answers = await asyncio.gather(store.write(change(ann, cy | {"company_id": 99})), store.write(change(bob, cy)), return_exceptions=True)
@@ -355,7 +362,7 @@ async def test_update_contact__lets_a_record_over_500_custom_fields_change_but_n
     for n in (1, 2):
         body = f"{n}".encode()
         await store.write(store_delivery(client, "crm", body.ljust(16), b"{}", "", body, MONDAY))
-    await store.work(client, 10, lambda told: Translation("test", [_four_hundred(told.body.decode())]), MONDAY)
+    await store.work(client, 10, lambda reported: Translation("test", [_four_hundred(reported.body.decode())]), MONDAY)
     [ann] = await store.read(list_records(Listing(CONTACT_TYPE, client, 10)))
 
     with pytest.raises(Invalid, match="801 custom fields, and at most 500"):
@@ -365,7 +372,7 @@ async def test_update_contact__lets_a_record_over_500_custom_fields_change_but_n
 
     read = await store.read(find_record(client, CONTACT_TYPE, ann.id))
     assert read is not None
-    assert (read.first_name, sum(one.value is not None for one in read.custom_fields)) == ("Ann", 798)
+    assert (read.first_name, sum(custom_field.value is not None for custom_field in read.custom_fields)) == ("Ann", 798)
 
 
 def _four_hundred(word: str) -> Event:
@@ -375,12 +382,12 @@ def _four_hundred(word: str) -> Event:
 
 @pytest.mark.parametrize("make", [lambda: contact("ann@example.com"), lambda: company("example.com")], ids=["contact", "company"])
 async def test_group_commit__applies_statuses_of_one_record_in_order_of_arrival(store: Store, make: Any) -> None:
-    first = await made(store, make())
+    first = await create_record(store, make())
     update = WRITES[type(first)].update
     times = {"first": 9, "second": 5, "third": 8, "last": 4}  # as processes with different clocks give them
 
     await asyncio.gather(
-        *(store.write(update(RecordUpdate(OURS, first.id, {"status": told}, {}, FRIDAY + at, told))) for told, at in times.items())
+        *(store.write(update(RecordUpdate(OURS, first.id, {"status": key}, {}, FRIDAY + at, key))) for key, at in times.items())
     )
 
     query = find_record(OURS, CONTACT_TYPE, first.id) if isinstance(first, Contact) else find_record(OURS, COMPANY_TYPE, first.id)
@@ -391,10 +398,12 @@ async def test_group_commit__applies_statuses_of_one_record_in_order_of_arrival(
 
 async def test_former_address__leads_to_its_record_after_a_change_of_several_fields(store: Store) -> None:
     client = (await store.write(ensure_client("acme", MONDAY))).number
-    ann = await made(store, contact("ann@example.com", client))
+    ann = await create_record(store, contact("ann@example.com", client))
     await store.write(change(ann, {"email": "lee@example.com", "email_key": "lee@example.com", "first_name": "ann@example.com"}))
 
     await store.write(store_delivery(client, "crm", b"k" * 16, b"{}", "", b"x", MONDAY))
     await store.work(client, 10, lambda _: Translation("test", [Event("email_sent", MONDAY, "ann@example.com")]), MONDAY)
 
-    assert [(one.id, one.last_sent_us) for one in await store.read(list_records(Listing(CONTACT_TYPE, client, 10)))] == [(ann.id, MONDAY)]
+    assert [(record.id, record.last_sent_us) for record in await store.read(list_records(Listing(CONTACT_TYPE, client, 10)))] == [
+        (ann.id, MONDAY)
+    ]

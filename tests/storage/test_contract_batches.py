@@ -35,49 +35,49 @@ async def states(store: Store, numbers: list[int]) -> Counter[str]:
 
 
 async def test_work__applies_a_backlog_in_order_and_translates_each_delivery_once(store: Store, client: int) -> None:
-    kept = await backlog(store, client, 4)
-    seen: list[int] = []
+    stored = await backlog(store, client, 4)
+    observed: list[int] = []
 
     def counted(delivery: Delivery) -> Translation:
-        seen.append(delivery.id)
+        observed.append(delivery.id)
         return translate(delivery)
 
     for turn in range(1, 5):
         assert (await store.work(client, TURN, counted, NOON)).taken == TURN
-        assert await states(store, kept[: turn * TURN]) == {APPLIED: turn * TURN}
+        assert await states(store, stored[: turn * TURN]) == {APPLIED: turn * TURN}
     assert (await store.work(client, TURN, counted, NOON)).taken == 0
 
-    assert seen == sorted(kept)
+    assert observed == sorted(stored)
 
 
 @pytest.mark.parametrize("limit", [TURN // 2, TURN + 3, 3 * TURN])
 async def test_work__takes_as_many_deliveries_as_its_limit_allows(store: Store, client: int, limit: int) -> None:
-    kept = await backlog(store, client)
+    stored = await backlog(store, client)
     await store.work(client, TURN, translate, NOON)
 
     second = await store.work(client, limit, translate, NOON)
-    rest = await store.work(client, 100, translate, NOON)
+    remaining = await store.work(client, 100, translate, NOON)
 
-    assert (second.taken, second.taken + rest.taken) == (min(limit, 2 * TURN), 2 * TURN)
-    assert await states(store, kept) == {APPLIED: len(kept)}
+    assert (second.taken, second.taken + remaining.taken) == (min(limit, 2 * TURN), 2 * TURN)
+    assert await states(store, stored) == {APPLIED: len(stored)}
 
 
 async def test_work__skips_deliveries_that_another_process_took(engine_url: str, open_with: Callable[..., Awaitable[AnyStore]]) -> None:
-    one, other = [await open_with(engine_url, {}) for _ in range(2)]
-    client = (await one.write(ensure_client("acme", NOON))).number
-    kept = await backlog(one, client)
-    await one.work(client, TURN, translate, NOON)
+    first, second_store = [await open_with(engine_url, {}) for _ in range(2)]
+    client = (await first.write(ensure_client("acme", NOON))).number
+    stored = await backlog(first, client)
+    await first.work(client, TURN, translate, NOON)
 
-    await other.work(client, TURN - 3, translate, NOON)
-    second = await one.work(client, TURN, translate, NOON)
-    rest = await one.work(client, 100, translate, NOON)
+    await second_store.work(client, TURN - 3, translate, NOON)
+    second = await first.work(client, TURN, translate, NOON)
+    remaining = await first.work(client, 100, translate, NOON)
 
-    assert (second.taken, second.created, rest.taken) == (TURN, TURN, 3)
-    assert await states(one, kept) == {APPLIED: len(kept)}
+    assert (second.taken, second.created, remaining.taken) == (TURN, TURN, 3)
+    assert await states(first, stored) == {APPLIED: len(stored)}
 
 
 async def test_work__takes_no_delivery_of_a_client_suspended_after_the_last_batch(store: Store, client: int) -> None:
-    kept = await backlog(store, client)
+    stored = await backlog(store, client)
     await store.work(client, TURN, translate, NOON)
 
     await store.write(set_client_state(client, SUSPENDED, NOON))
@@ -86,19 +86,19 @@ async def test_work__takes_no_delivery_of_a_client_suspended_after_the_last_batc
     resumed = await store.work(client, 100, translate, NOON)
 
     assert (suspended.taken, resumed.taken) == (0, 2 * TURN)
-    assert await states(store, kept) == {APPLIED: len(kept)}
+    assert await states(store, stored) == {APPLIED: len(stored)}
 
 
 async def test_replayed_delivery__is_translated_again_although_its_batch_was_prefetched(store: Store, client: int) -> None:
-    kept = await backlog(store, client)
+    stored = await backlog(store, client)
     await store.work(client, TURN, translate, NOON)
 
     def otherwise(delivery: Delivery) -> Translation:
-        told = translate(delivery)
-        told.events[0].first_name = "Otherwise"
-        return told
+        reported = translate(delivery)
+        reported.events[0].first_name = "Otherwise"
+        return reported
 
-    await store.write(replay_deliveries(client, tuple(kept[15:18]), NOON))
+    await store.write(replay_deliveries(client, tuple(stored[15:18]), NOON))
     # A prefetch that read the queue after the replay has the deliveries behind it, which are applied before it.
     for _ in range(3):
         await store.work(client, TURN, otherwise, NOON)
@@ -107,12 +107,12 @@ async def test_replayed_delivery__is_translated_again_although_its_batch_was_pre
         contact.email for contact in await store.read(list_records(Listing(CONTACT_TYPE, client, 100))) if contact.first_name == "Otherwise"
     ]
     assert {f"p{n}@example.com" for n in (15, 16, 17)} <= set(named)
-    assert await states(store, kept[15:18]) == {APPLIED: 3}
+    assert await states(store, stored[15:18]) == {APPLIED: 3}
 
 
 async def test_erasure__between_two_batches_removes_the_person_from_prefetched_deliveries(store: Store, client: int) -> None:
     tells = [{**sent("other")[0], "campaign": "looks for p12@example.com"}]
-    kept = [(await store.write(call(client, tells if n == 14 else sent(f"p{n}")))).id for n in range(2 * TURN)]
+    stored = [(await store.write(call(client, tells if n == 14 else sent(f"p{n}")))).id for n in range(2 * TURN)]
     await store.work(client, TURN, translate, NOON)
 
     erased: Ref = ("", "email", "p12@example.com")
@@ -120,19 +120,19 @@ async def test_erasure__between_two_batches_removes_the_person_from_prefetched_d
     for _ in range(2):
         await store.work(client, TURN, translate, NOON)
 
-    assert len(await store.read(list_records(Listing(CONTACT_TYPE, client, 100)))) == len(kept) - 1
-    assert await states(store, kept) == {APPLIED: len(kept) - 1, IGNORED: 1}
-    assert [number for number in kept if (await state(store, number)).body == b""] == [kept[12], kept[14]]
+    assert len(await store.read(list_records(Listing(CONTACT_TYPE, client, 100)))) == len(stored) - 1
+    assert await states(store, stored) == {APPLIED: len(stored) - 1, IGNORED: 1}
+    assert [number for number in stored if (await state(store, number)).body == b""] == [stored[12], stored[14]]
 
 
 async def test_failing_delivery__harms_no_delivery_of_the_next_batches(store: Store, client: int) -> None:
-    kept = [(await store.write(call(client, b"bug" if n == 14 else sent(f"p{n}")))).id for n in range(3 * TURN)]
+    stored = [(await store.write(call(client, b"bug" if n == 14 else sent(f"p{n}")))).id for n in range(3 * TURN)]
 
     for _ in range(4):
         await store.work(client, TURN, translate, NOON)
 
-    assert await states(store, kept) == {APPLIED: len(kept) - 1, RECEIVED: 1}
-    assert "a bug of an adapter" in ((await state(store, kept[14])).error or "")
+    assert await states(store, stored) == {APPLIED: len(stored) - 1, RECEIVED: 1}
+    assert "a bug of an adapter" in ((await state(store, stored[14])).error or "")
 
 
 async def test_close__ends_a_running_prefetch(engine_url: str, open_with: Callable[..., Awaitable[AnyStore]]) -> None:
@@ -151,24 +151,24 @@ async def test_close__ends_a_running_prefetch(engine_url: str, open_with: Callab
 
 @pytest.mark.parametrize("sizes", [[], [1], [10, 20_000, 10], [9_000, 9_000, 9_000], [20_000, 20_000], [1] * 40])
 async def test_work__translates_bodies_of_any_size_in_order(store: Store, client: int, sizes: list[int]) -> None:
-    seen: list[int] = []
+    observed: list[int] = []
     bodies = [msgspec.json.encode(sent(f"p{n}")).ljust(size) for n, size in enumerate(sizes)]
-    kept = [(await store.write(call(client, body))).id for body in bodies]
+    stored = [(await store.write(call(client, body))).id for body in bodies]
 
     def counted(delivery: Delivery) -> Translation:
-        seen.append(delivery.id)
+        observed.append(delivery.id)
         return translate(delivery)
 
     assert (await store.work(client, 100, counted, NOON)).taken == len(sizes)
-    assert seen == kept
+    assert observed == stored
 
 
 async def test_replayed_delivery__is_applied_before_the_backlog_ends(store: Store, client: int) -> None:
-    kept = await backlog(store, client, 9)
+    stored = await backlog(store, client, 9)
     await store.work(client, 2, translate, NOON)
 
-    await store.write(replay_deliveries(client, (kept[0],), NOON))
+    await store.write(replay_deliveries(client, (stored[0],), NOON))
     for _ in range(40):
         await store.work(client, 2, translate, NOON)
 
-    assert (await states(store, kept[-4:]), (await state(store, kept[0])).state) == ({RECEIVED: 4}, APPLIED)
+    assert (await states(store, stored[-4:]), (await state(store, stored[0])).state) == ({RECEIVED: 4}, APPLIED)

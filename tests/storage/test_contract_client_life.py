@@ -123,9 +123,11 @@ async def with_data(store: Store, client_id: str = "acme", many: int = 3) -> Cli
     for n in range(3):
         email = f"bin{n}@example.com"
         await store.write(create_contact(Creation(Contact(number, 0, 5, 5, email=email, email_key=email))))
-    made = [each.id for each in await store.read(list_records(Listing(CONTACT_TYPE, number, 200))) if (each.email or "").startswith("bin")]
-    await store.write(delete_record(number, CONTACT, made[0], 6, "deleted"))
-    await store.write(merge_records(number, CONTACT, made[1], made[2:], Policy("newest"), 6, "merged"))
+    created = [
+        record.id for record in await store.read(list_records(Listing(CONTACT_TYPE, number, 200))) if (record.email or "").startswith("bin")
+    ]
+    await store.write(delete_record(number, CONTACT, created[0], 6, "deleted"))
+    await store.write(merge_records(number, CONTACT, created[1], created[2:], Policy("newest"), 6, "merged"))
     await store.write(save_entries(number, [NewEntry("email", "listed@example.com")], 5))
     await store.write(store_parts(number, {(0, 5): CountedPart(0, ReportPart(), b"counted")}, 5))
     [contact] = await store.read(list_records(Listing(CONTACT_TYPE, number, 1)))
@@ -140,14 +142,14 @@ async def tables_of(execute_sql: ExecuteSql, engine_url: str) -> dict[str, list[
         names = [row[0] for row in await execute_sql("SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite_%'")]
         columns = {name: await execute_sql(f"SELECT name, pk FROM pragma_table_info('{name}') ORDER BY pk") for name in names}
     else:
-        found = await execute_sql(
+        result = await execute_sql(
             "SELECT c.table_name, c.column_name, COALESCE(k.ordinal_position, 0) FROM information_schema.columns c "
             "LEFT JOIN information_schema.key_column_usage k ON k.table_name = c.table_name AND k.column_name = c.column_name "
             "AND k.constraint_name = c.table_name || '_pkey' WHERE c.table_schema = current_schema() ORDER BY 3"
         )
-        columns = {row[0]: [each[1:] for each in found if each[0] == row[0]] for row in found}
+        columns = {row[0]: [item[1:] for item in result if item[0] == row[0]] for row in result}
     return {
-        name: [column for column, place in found if place] for name, found in columns.items() if "client" in [each[0] for each in found]
+        name: [column for column, place in value if place] for name, value in columns.items() if "client" in [item[0] for item in value]
     }
 
 
@@ -195,8 +197,8 @@ async def test_client_tables__have_an_index_that_begins_with_the_client(sqlite_u
 async def test_client_deletion__removes_all_rows_of_the_client_and_none_of_others(
     store: Store, execute_sql: ExecuteSql, engine_url: str, most: int
 ) -> None:
-    client, other = await with_data(store), await with_data(store, "other")
-    before, others = await left_of(execute_sql, engine_url, client.number), await left_of(execute_sql, engine_url, other.number)
+    client, second = await with_data(store), await with_data(store, "other")
+    before, others = await left_of(execute_sql, engine_url, client.number), await left_of(execute_sql, engine_url, second.number)
     rows = await store.read(count_client_rows(client.number))
 
     await store.write(begin_deletion(client.number, 5))
@@ -204,7 +206,7 @@ async def test_client_deletion__removes_all_rows_of_the_client_and_none_of_other
 
     assert min(before.values()) > 0, "every table has something in it, else this test shows nothing"
     assert set((await left_of(execute_sql, engine_url, client.number)).values()) == {0}
-    assert await left_of(execute_sql, engine_url, other.number) == others
+    assert await left_of(execute_sql, engine_url, second.number) == others
     assert done[-1].removed == rows
     assert len(done) > rows // most
     assert await store.read(find_client("acme-now")) is None
@@ -217,13 +219,13 @@ async def test_client_deletion__resumes_after_an_interruption(store: Store, exec
     await store.write(begin_deletion(client.number, 5))
 
     first = await remove(store, client.number, most=4, pieces=3)
-    told = await store.read(find_client_by_number(client.number))
+    reported = await store.read(find_client_by_number(client.number))
     again = await store.write(begin_deletion(client.number, 99))
-    rest = await remove(store, client.number, most=4)
+    remaining = await remove(store, client.number, most=4)
 
-    assert told is not None
-    assert told.deletion == again.deletion == Deletion(5, first[-1].removed)
-    assert (first[-1].done, rest[-1].done, rest[-1].removed) == (False, True, rows)
+    assert reported is not None
+    assert reported.deletion == again.deletion == Deletion(5, first[-1].removed)
+    assert (first[-1].done, remaining[-1].done, remaining[-1].removed) == (False, True, rows)
     assert set((await left_of(execute_sql, engine_url, client.number)).values()) == {0}
 
 
@@ -248,11 +250,11 @@ async def test_client_deletion__removes_the_client_row_after_earlier_requests_en
 
     early = await remove(store, client.number, at=6, pieces=6)
     await store.write(create_contact(Creation(Contact(client.number, 0, 6, 6, "late@a.example", "late@a.example"))))
-    found = await remove(store, client.number, at=LATER)
+    result = await remove(store, client.number, at=LATER)
 
-    assert [(each.done, each.wait_us) for each in early[-2:]] == [(False, LATER - 6)] * 2
-    assert found[-1].done
-    assert len(found) == 2
+    assert [(item.done, item.wait_us) for item in early[-2:]] == [(False, LATER - 6)] * 2
+    assert result[-1].done
+    assert len(result) == 2
     assert set((await left_of(execute_sql, engine_url, client.number)).values()) == {0}
 
 
@@ -270,7 +272,7 @@ async def test_remove_client_rows__refuses_a_client_that_is_not_being_deleted(
 
 
 async def test_client_being_deleted__refuses_changes_and_is_listed(store: Store) -> None:
-    client, other = await store.write(ensure_client("acme", 1)), await store.write(ensure_client("other", 1))
+    client, second = await store.write(ensure_client("acme", 1)), await store.write(ensure_client("other", 1))
     await store.write(begin_deletion(client.number, 5))
 
     for command in (
@@ -280,10 +282,10 @@ async def test_client_being_deleted__refuses_changes_and_is_listed(store: Store)
             await store.write(command)
     with pytest.raises(NotFound):
         await store.write(store_key(ApiKey("k", b"d", (), client.number, "", 6)))
-    assert [each.number for each in await store.read(deleting_clients())] == [client.number]
+    assert [deleting_client.number for deleting_client in await store.read(deleting_clients())] == [client.number]
     assert (await store.write(ensure_client("acme", 6))).state == DELETING
     with pytest.raises(NotFound):
-        await store.write(begin_deletion(other.number + 10_000, 5))
+        await store.write(begin_deletion(second.number + 10_000, 5))
 
 
 async def test_create_client__stores_the_name_and_refuses_a_client_id_in_use(store: Store) -> None:
@@ -312,10 +314,10 @@ async def test_client__is_renamed_suspended_and_resumed(store: Store) -> None:
     named = await store.write(rename_client(client.number, "Acme"))
     suspended = await store.write(set_client_state(client.number, SUSPENDED, 2))
     again = await store.write(set_client_state(client.number, SUSPENDED, 3))
-    found = await store.read(find_client("acme"))
+    result = await store.read(find_client("acme"))
     resumed = await store.write(set_client_state(client.number, ACTIVE, 4))
 
-    assert (named.name, suspended.state, again, found, resumed.state) == ("Acme", SUSPENDED, suspended, suspended, ACTIVE)
+    assert (named.name, suspended.state, again, result, resumed.state) == ("Acme", SUSPENDED, suspended, suspended, ACTIVE)
     with pytest.raises(NotFound):
         await store.write(rename_client(client.number + 10_000, "x"))
 
@@ -330,7 +332,7 @@ async def test_suspended_client__has_webhooks_stored_and_applied_on_resumption(s
     await store.write(set_client_state(client.number, ACTIVE, 3))
     busy_then, report_then = await store.read(busy_clients(10)), await work(store, client)
 
-    assert (busy, report.taken, {each.state for each in waiting}) == ([], 0, {"received"})
+    assert (busy, report.taken, {item.state for item in waiting}) == ([], 0, {"received"})
     assert (counted.by_state["received"], counted.oldest_us) == (2, {})
     assert (busy_then, report_then.ended) == ([client.number], {"applied": 2})
     assert len(await store.read(list_records(Listing(CONTACT_TYPE, client.number, 10)))) == 2
@@ -346,7 +348,7 @@ async def test_suspended_client__has_no_failing_delivery_attempted(store: Store)
 
     await store.work(client.number, 10, breaking, 10)
 
-    assert [(each.state, each.attempts) for each in await store.read(list_deliveries(10, client.number))] == [("received", 0)]
+    assert [(item.state, item.attempts) for item in await store.read(list_deliveries(10, client.number))] == [("received", 0)]
 
 
 async def test_suspension__stops_a_claimed_delivery_from_being_applied(store: Store) -> None:
@@ -364,7 +366,7 @@ async def test_suspension__stops_a_claimed_delivery_from_being_applied(store: St
         rehearsal = await store.dry_run(client.number, [(await store.read(list_deliveries(1, client.number)))[0].id], sent, 10)
 
     assert (report.taken, await store.read(list_records(Listing(CONTACT_TYPE, client.number, 10)))) == (0, [])
-    assert (rehearsal.created, [each.state for each in rehearsal.deliveries]) == (1, ["applied"])
+    assert (rehearsal.created, [item.state for item in rehearsal.deliveries]) == (1, ["applied"])
 
 
 async def test_former_client_id__works_until_it_expires_and_stays_reserved(store: Store) -> None:
@@ -374,9 +376,9 @@ async def test_former_client_id__works_until_it_expires_and_stays_reserved(store
 
     assert (rotated.number, rotated.client_id) == (client.number, "new")
     assert [(await store.read(find_client("old", at))) for at in (99, 100)] == [rotated, None]
-    found = await store.read(find_client("old", 99))
-    assert found is not None
-    assert found.until_us == 100
+    result = await store.read(find_client("old", 99))
+    assert result is not None
+    assert result.until_us == 100
     assert await store.read(find_client("old")) is None
     assert await store.read(find_client("new", 5)) == rotated
     assert await store.read(former_ids(client.number, 99)) == [FormerId("old", 100)]
@@ -389,19 +391,19 @@ async def test_former_client_id__works_until_it_expires_and_stays_reserved(store
 
 
 async def test_rotate_client_id__refuses_an_id_of_another_client_and_allows_a_former_own_id(store: Store) -> None:
-    one, other = await store.write(ensure_client("one", 1)), await store.write(ensure_client("other", 1))
-    await store.write(rotate_client_id(other.number, "other2", 0))
+    first, second = await store.write(ensure_client("one", 1)), await store.write(ensure_client("other", 1))
+    await store.write(rotate_client_id(second.number, "other2", 0))
 
     for taken in ("other", "other2"):
         with pytest.raises(Conflict):
-            await store.write(rotate_client_id(one.number, taken, 9))
+            await store.write(rotate_client_id(first.number, taken, 9))
     with pytest.raises(WrongState):
-        await store.write(rotate_client_id(one.number, "one", 9))
-    back = await store.write(rotate_client_id(other.number, "other", 50))
+        await store.write(rotate_client_id(first.number, "one", 9))
+    back = await store.write(rotate_client_id(second.number, "other", 50))
 
     assert back.client_id == "other"
-    assert await store.read(former_ids(other.number, 5)) == [FormerId("other2", 50)]
-    assert await store.read(find_client("one")) == one
+    assert await store.read(former_ids(second.number, 5)) == [FormerId("other2", 50)]
+    assert await store.read(find_client("one")) == first
 
 
 async def test_rotate_client_id__gives_each_id_to_one_client_during_concurrent_creations(engine_url: str, open_with: Any) -> None:
@@ -419,24 +421,24 @@ async def test_rotate_client_id__gives_each_id_to_one_client_during_concurrent_c
         assert isinstance(answers[1], Client)
         assert answers[1].number == client.number
         assert sum(isinstance(answer, Conflict) for answer in answers) == 1
-        found = await stores[0].read(find_client(f"new{turn}", 50))
-        assert found.number == next(each.number for each in (answers[0], answers[2]) if isinstance(each, Client))
+        result = await stores[0].read(find_client(f"new{turn}", 50))
+        assert result.number == next(answer.number for answer in (answers[0], answers[2]) if isinstance(answer, Client))
 
 
 async def test_list_client_page__filters_by_state_and_by_part_of_the_name_or_id(store: Store) -> None:
     names = {"c1": "Ärzte Nord", "b2": "Acme", "a3": "acme Süd", "d4": ""}
-    made = {client_id: await store.write(create_client(client_id, name, 1)) for client_id, name in names.items()}
-    await store.write(set_client_state(made["b2"].number, SUSPENDED, 2))
+    created = {client_id: await store.write(create_client(client_id, name, 1)) for client_id, name in names.items()}
+    await store.write(set_client_state(created["b2"].number, SUSPENDED, 2))
 
-    async def found(**wanted: Any) -> list[str]:
+    async def listed_client_ids(**wanted: Any) -> list[str]:
         return [client.client_id for client in await store.read(list_client_page(**{"limit": 10, **wanted}))]
 
-    assert await found() == ["a3", "b2", "c1", "d4"]
-    assert await found(limit=2) == ["a3", "b2"]
-    assert await found(limit=2, after="b2") == ["c1", "d4"]
-    assert await found(text="ACME") == ["a3", "b2"]
-    assert await found(text="ärzte") == ["c1"]
-    assert await found(text="4") == ["d4"]
-    assert await found(state=SUSPENDED) == ["b2"]
-    assert await found(only=made["c1"].number) == ["c1"]
-    assert await found(text="nobody") == []
+    assert await listed_client_ids() == ["a3", "b2", "c1", "d4"]
+    assert await listed_client_ids(limit=2) == ["a3", "b2"]
+    assert await listed_client_ids(limit=2, after="b2") == ["c1", "d4"]
+    assert await listed_client_ids(text="ACME") == ["a3", "b2"]
+    assert await listed_client_ids(text="ärzte") == ["c1"]
+    assert await listed_client_ids(text="4") == ["d4"]
+    assert await listed_client_ids(state=SUSPENDED) == ["b2"]
+    assert await listed_client_ids(only=created["c1"].number) == ["c1"]
+    assert await listed_client_ids(text="nobody") == []

@@ -52,12 +52,12 @@ async def test_set_client_settings__with_keep_limits_leaves_the_limits_and_refus
     lowered = ClientLimits(requests=5)
     await store.write(set_client_settings("acme", ClientSettings(limits=lowered)))
 
-    kept = await store.write(set_client_settings("acme", ClientSettings(create_unknown=False), keep_limits=True))
+    stored = await store.write(set_client_settings("acme", ClientSettings(create_unknown=False), keep_limits=True))
     named = await store.write(set_client_settings("acme", ClientSettings(limits=ClientLimits(requests=5)), keep_limits=True))
     with pytest.raises(Forbidden):
         await store.write(set_client_settings("acme", ClientSettings(limits=ClientLimits(requests=1000)), keep_limits=True))
 
-    assert kept.settings == ClientSettings(create_unknown=False, limits=lowered)
+    assert stored.settings == ClientSettings(create_unknown=False, limits=lowered)
     assert (await store.read(find_client("acme"))) == named
     assert named.settings == ClientSettings(limits=lowered)
 

@@ -111,8 +111,8 @@ async def test_erasure__leaves_texts_that_name_other_people(planted: House, exec
 
 
 async def _job(house: House, state: str) -> Job:
-    made = Job(house.client, 0, "contacts.import", UPLOADING, NOON, NOON, {"mapping": {}}, files_until_us=NOON + DAY)
-    job = await house.store.write(create_job(made))
+    new_job = Job(house.client, 0, "contacts.import", UPLOADING, NOON, NOON, {"mapping": {}}, files_until_us=NOON + DAY)
+    job = await house.store.write(create_job(new_job))
     preview = {"preview": {"header": ["E-mail", "Name"], "rows": [[EMAIL, "Canaria Vogelsang"]]}}
     return await house.store.write(change_job(job.client, job.id, (UPLOADING,), state, NOON, progress=preview, files_until_us=NOON + DAY))
 

@@ -23,6 +23,7 @@ from touchbase.errors import Conflict, NotFound, PersonErased, UnrecognisedPaylo
 from touchbase.history.dedupe_keys import body_key
 from touchbase.history.events import CONTACT, Event, Translation
 from touchbase.history.sql import get_history
+from touchbase.identity import pii_scan
 from touchbase.identity import scan as identity_scan
 from touchbase.inbox.sql.commands import replay_deliveries, store_delivery
 from touchbase.inbox.sql.queries import get_delivery, list_deliveries
@@ -33,7 +34,6 @@ from touchbase.records.record_type import COMPANY_TYPE, CONTACT_TYPE
 from touchbase.records.sql.reads import Listing, find_record, list_records
 from touchbase.records.writes import Creation, RecordUpdate
 from touchbase.sql.store import Store
-from touchbase.suppression import pii_scan
 
 NOON = 1_790_000_000 * SECOND
 EMAIL = "Canary.Bird@example.com"
@@ -47,10 +47,10 @@ def read(request: WebhookRequest) -> Translation:
     if request.body == b"break" or b"break" in request.body[:20]:
         raise KeyError(request.body.decode())
     try:
-        found = msgspec.json.decode(request.body, type=list[dict[str, Any]])
+        document = msgspec.json.decode(request.body, type=list[dict[str, Any]])
     except msgspec.DecodeError as error:
         raise UnrecognisedPayload("not ours") from error
-    return Translation("test", [Event(**one) for one in found])
+    return Translation("test", [Event(**first) for first in document])
 
 
 @dataclass
@@ -71,9 +71,9 @@ class House:
 
     async def keep(self, body: bytes, *, headers: dict[str, str] | None = None, query: str = "", channel: str = "crm") -> int:
         key = body_key(channel, query, "", body)
-        told = json.dumps(headers or {}).encode()
-        found = await self.store.write(store_delivery(self.client, channel, key, told, query, body, self.now))
-        return found.id
+        reported = json.dumps(headers or {}).encode()
+        delivery = await self.store.write(store_delivery(self.client, channel, key, reported, query, body, self.now))
+        return delivery.id
 
     async def tell(self, *events: dict[str, Any]) -> int:
         """A call that says this, applied."""
@@ -89,15 +89,15 @@ class House:
         return await self.eraser.search(erasure)
 
     async def contacts(self) -> dict[str | None, Contact]:
-        return {each.email_key: each for each in await self.store.read(list_records(Listing(CONTACT_TYPE, self.client, 200)))}
+        return {record.email_key: record for record in await self.store.read(list_records(Listing(CONTACT_TYPE, self.client, 200)))}
 
     async def state(self, number: int) -> tuple[str, str | None, bytes]:
-        found = await self.store.read(get_delivery(number, self.client))
-        assert found is not None
-        return found.state, found.body_removed, found.body
+        delivery = await self.store.read(get_delivery(number, self.client))
+        assert delivery is not None
+        return delivery.state, delivery.body_removed, delivery.body
 
     async def differences(self) -> list[str]:
-        return [str(each) async for each in verify(self.store, self.client, Verified())]
+        return [str(item) async for item in verify(self.store, self.client, Verified())]
 
 
 @pytest.fixture
@@ -114,8 +114,8 @@ def crm(what: str = "updated", step: int = 2, **more: Any) -> dict[str, Any]:
 
 
 async def create(house: House, email: str, **more: Any) -> Contact:
-    made = Contact(house.client, 0, NOON - 2 * DAY, NOON - 2 * DAY, email=email, email_key=email_key(email), **more)
-    return (await house.store.write(create_contact(Creation(made, [("nickname", "Canaria")])))).record
+    contact = Contact(house.client, 0, NOON - 2 * DAY, NOON - 2 * DAY, email=email, email_key=email_key(email), **more)
+    return (await house.store.write(create_contact(Creation(contact, [("nickname", "Canaria")])))).record
 
 
 async def full_life(house: House) -> int:
@@ -221,7 +221,7 @@ async def test_suppression__ignores_a_late_webhook_about_an_erased_person(
     await house.tell(sent(EMAIL))
     await house.erase(contact.id)
 
-    numbers = [await house.tell(*late)] if at_once else [await house.tell(each) for each in late]
+    numbers = [await house.tell(*late)] if at_once else [await house.tell(item) for item in late]
 
     assert await house.contacts() == {}
     assert [(await house.state(number))[:2] for number in numbers] == [("ignored", "erased")] * len(numbers)
@@ -294,7 +294,7 @@ async def test_erasure__handles_character_references_of_any_length(house: House)
     await house.erase(refs=(REF,))
     later = await house.tell({**sent("bob@example.com", 2), "campaign": "&#" + "9" * 5_000})
 
-    assert [(await house.state(each))[0] for each in (number, later)] == ["applied", "applied"]
+    assert [(await house.state(item))[0] for item in (number, later)] == ["applied", "applied"]
 
 
 async def test_object_of_an_erased_person__follows_a_later_claim_of_another_address(house: House) -> None:
@@ -343,31 +343,31 @@ async def test_erasure__leaves_the_company_of_the_person(house: House) -> None:
 
 
 async def test_erasure__leaves_a_contact_of_another_client_with_the_same_address(house: House) -> None:
-    other = House(house.store, (await house.store.write(ensure_client("other", NOON))).number)
-    for each in (house, other):
-        await each.tell(sent(EMAIL))
+    other_house = House(house.store, (await house.store.write(ensure_client("other", NOON))).number)
+    for item in (house, other_house):
+        await item.tell(sent(EMAIL))
     with pytest.raises(NotFound):
-        await other.erase((await house.contacts())[REF[2]].id)
+        await other_house.erase((await house.contacts())[REF[2]].id)
 
     await house.erase(refs=(REF,))
-    await other.tell(sent(EMAIL, 5))
+    await other_house.tell(sent(EMAIL, 5))
 
     assert await house.contacts() == {}
-    assert REF[2] in await other.contacts()
-    assert await other.store.read(find_erased(other.client, [REF])) == set()
+    assert REF[2] in await other_house.contacts()
+    assert await other_house.store.read(find_erased(other_house.client, [REF])) == set()
 
 
 async def test_would_erase__counts_without_removing(house: House) -> None:
     contact = await full_life(house)
     before = await house.store.read(find_person(house.client, contact))
 
-    told = await house.eraser.would_erase(house.client, contact, ())
+    would_erase = await house.eraser.would_erase(house.client, contact, ())
     after = await house.store.read(find_person(house.client, contact))
     erasure = await house.erase(contact)
 
     assert before == after
-    assert told["deliveries"] == erasure.removed["deliveries"]
-    assert {name: count for name, count in told.items() if name != "deliveries"} == {
+    assert would_erase["deliveries"] == erasure.removed["deliveries"]
+    assert {name: count for name, count in would_erase.items() if name != "deliveries"} == {
         name: count for name, count in erasure.removed.items() if name != "deliveries"
     }
 
@@ -382,9 +382,9 @@ async def test_erased_person__is_refused_by_create_and_update(house: House) -> N
 
     again = Contact(house.client, 0, NOON, NOON, email=EMAIL, email_key=REF[2])
     profile = Contact(house.client, 0, NOON, NOON, linkedin_url=PROFILE, linkedin_key=linkedin_key(PROFILE))
-    for made in (again, profile):
+    for created in (again, profile):
         with pytest.raises(PersonErased, match="was erased"):
-            await house.store.write(create_contact(Creation(made, guarded=True)))
+            await house.store.write(create_contact(Creation(created, guarded=True)))
     change = update_contact(RecordUpdate(house.client, bob.id, {"email": EMAIL, "email_key": REF[2]}, {}, NOON, "k", guarded=True))
     with pytest.raises(PersonErased):
         await house.store.write(change)
@@ -415,16 +415,16 @@ async def test_list_erasures__returns_keyed_hashes_with_the_single_secret_of_the
     await house.erase(contact)
     # Digests of one client say nothing of another's: the copy is told of them as that client's own.
     first = await house.store.read(list_erasures(house.client, 2))
-    rest = await house.store.read(list_erasures(house.client, 200, first.last or b""))
+    remaining_erasures = await house.store.read(list_erasures(house.client, 200, first.last or b""))
     assert first.secret is not None
 
     with pytest.raises(Conflict):
         await copy.store.write(add_erasures(copy.client, b"x" * 32, [], NOON))
-    again = await house.store.write(add_erasures(house.client, first.secret, first.keys + rest.keys, NOON))
+    again = await house.store.write(add_erasures(house.client, first.secret, first.keys + remaining_erasures.keys, NOON))
 
     assert (len(first.keys), again) == (2, 0)
-    assert len(rest.keys) == 2
-    assert all(len(each.digest) == 32 for each in first.keys + rest.keys)
+    assert len(remaining_erasures.keys) == 2
+    assert all(len(key.digest) == 32 for key in first.keys + remaining_erasures.keys)
 
 
 def test_pii_tables__include_every_table_that_names_a_record(sqlite_url: str) -> None:
@@ -472,11 +472,11 @@ async def test_erasure__raises_not_found_for_an_unknown_contact(house: House) ->
 
 async def test_vacuum__after_an_erasure_leaves_no_trace_and_all_other_people(house: House, engine_url: str) -> None:
     number = await house.keep(b'[{"event": "email_sent", "email": "%s", "occurred_us": 5}]' % EMAIL.encode())
-    other = await house.keep(b'[{"event": "email_sent", "email": "bob@example.com", "occurred_us": 7}]')
+    second = await house.keep(b'[{"event": "email_sent", "email": "bob@example.com", "occurred_us": 7}]')
     await house.work()
     await house.erase(refs=(REF,))
 
     assert await house.store.vacuum(full=True)
     assert set(await house.contacts()) == {"bob@example.com"}
-    assert [(await house.state(each))[:2] for each in (number, other)] == [("ignored", "erased"), ("applied", None)]
+    assert [(await house.state(item))[:2] for item in (number, second)] == [("ignored", "erased"), ("applied", None)]
     assert await find_in_database(engine_url, *NAMES) == []

@@ -51,18 +51,18 @@ async def test_erasure_of_a_suspended_client__applies_shared_deliveries_as_for_a
         [sent("bob@example.com", 5)],
     ]
     await suspend(house)
-    for each in (house, active):
-        each.kept = [await each.keep(msgspec.json.encode(call)) for call in calls]
+    for entry in (house, active):
+        entry.kept = [await entry.keep(msgspec.json.encode(call)) for call in calls]
 
-    for each in (house, active):
-        await each.eraser.apply_pending(each.client)
-        await each.erase(refs=(REF,))
+    for entry in (house, active):
+        await entry.eraser.apply_pending(entry.client)
+        await entry.erase(refs=(REF,))
     shared, untouched = await house.state(house.kept[1]), await house.state(house.kept[0])
     await suspend(house, ACTIVE)
     await house.work()
 
     assert (shared, untouched[:2]) == (("applied", "erased", b""), ("received", None))
-    (bob,), (same,) = [list((await each.contacts()).values()) for each in (house, active)]
+    (bob,), (same,) = [list((await item.contacts()).values()) for item in (house, active)]
     assert [getattr(bob, name) for name in FOLDED] == [getattr(same, name) for name in FOLDED]
     assert await house.differences() == []
 

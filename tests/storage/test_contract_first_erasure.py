@@ -49,7 +49,7 @@ async def test_create__goes_on_for_others_after_the_first_erasure(house: House) 
 
     assert [type(result) for result in results if isinstance(result, Exception)] == [PersonErased, Conflict]
     assert set(await house.contacts()) == {"ann@x.test", "bob@x.test"}
-    assert [one.name for one in (await house.contacts())["ann@x.test"].custom_fields] == ["plan"]
+    assert [custom_field.name for custom_field in (await house.contacts())["ann@x.test"].custom_fields] == ["plan"]
 
 
 async def test_create__answers_the_existing_contact_after_the_first_erasure(house: House) -> None:

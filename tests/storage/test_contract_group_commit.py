@@ -6,7 +6,7 @@ import asyncio
 from typing import Any
 
 import pytest
-from tests.storage.test_contract import FRIDAY, OURS, THEIRS, change, company, contact, made
+from tests.storage.test_contract import FRIDAY, OURS, THEIRS, change, company, contact, create_record
 
 from touchbase.errors import Conflict, Invalid, NotFound
 from touchbase.event_log.models import EventType, LoggedEvent
@@ -59,31 +59,31 @@ async def at_once(store: Store, *commands: Any) -> list[Any]:
 
 
 async def read(store: Store, record: Contact) -> Contact:
-    found = await store.read(find_record(OURS, CONTACT_TYPE, record.id))
-    assert found is not None
-    return found
+    result = await store.read(find_record(OURS, CONTACT_TYPE, record.id))
+    assert result is not None
+    return result
 
 
 @pytest.mark.parametrize("wish", WISHES.values(), ids=WISHES)
 async def test_group_commit__returns_each_update_as_it_is_stored(store: Store, wish: dict[str, Any]) -> None:
-    employer = await made(store, company("acme.example"))
-    people = [await made(store, contact(f"p{n}@example.com", first_name="P", status="new"), ("seats", "1")) for n in range(4)]
+    employer = await create_record(store, company("acme.example"))
+    people = [await create_record(store, contact(f"p{n}@example.com", first_name="P", status="new"), ("seats", "1")) for n in range(4)]
     wishes = [{"first_name": "Q"}, {"status": "lost"}, {"company_id": employer.id}, wish]
 
-    answers = await at_once(store, *(change(one, dict(each), {"seats": "2"}) for one, each in zip(people, wishes, strict=True)))
+    answers = await at_once(store, *(change(person, dict(item), {"seats": "2"}) for person, item in zip(people, wishes, strict=True)))
 
-    assert [await read(store, one) for one in people] == answers
-    for answer, each in zip(answers, wishes, strict=True):
-        assert {name: getattr(answer, name) for name in each} == each
+    assert [await read(store, person) for person in people] == answers
+    for answer, entry in zip(answers, wishes, strict=True):
+        assert {name: getattr(answer, name) for name in entry} == entry
     for status in {answer.status for answer in answers} - {None}:  # each index tells of it too
         assert await store.read(list_records(Listing(CONTACT_TYPE, OURS, 10, status=status))) == [
-            one for one in answers if one.status == status
+            first_answer for first_answer in answers if first_answer.status == status
         ]
     assert await store.read(list_records(Listing(CONTACT_TYPE, OURS, 10, company_id=employer.id))) == [answers[2]]
 
 
 async def test_group_commit__returns_each_state_of_a_contact_changed_several_times(store: Store) -> None:
-    ann = await made(store, contact("ann@example.com"), ("seats", "0"))
+    ann = await create_record(store, contact("ann@example.com"), ("seats", "0"))
     changes = [
         update_contact(RecordUpdate(OURS, ann.id, {"first_name": f"Ann {n}"}, {"seats": str(n)}, FRIDAY + n, f"key{n}"))
         for n in range(1, 5)
@@ -91,21 +91,25 @@ async def test_group_commit__returns_each_state_of_a_contact_changed_several_tim
 
     answers = await at_once(store, *changes)
 
-    assert [(one.first_name, one.custom_fields[0].value) for one in answers] == [(f"Ann {n}", str(n)) for n in range(1, 5)]
+    assert [(answer.first_name, answer.custom_fields[0].value) for answer in answers] == [(f"Ann {n}", str(n)) for n in range(1, 5)]
     assert await read(store, ann) == answers[-1]
 
 
 async def test_group_commit__limits_a_refusal_to_its_own_command(store: Store) -> None:
-    people = [await made(store, contact(f"p{n}@example.com")) for n in range(40)]
+    people = [await create_record(store, contact(f"p{n}@example.com")) for n in range(40)]
     wishes: list[dict[str, Any]] = [{"first_name": f"N{n}"} for n in range(40)]
     wishes[7], wishes[8] = {"company_id": 99}, {"email": "P1@example.com", "email_key": "p1@example.com"}
-    changes = [change(one, wish) for one, wish in zip(people, wishes, strict=True)]
+    changes = [change(person, wish) for person, wish in zip(people, wishes, strict=True)]
     changes[20].update.id = 2**52
 
     answers = await at_once(store, *changes)
 
-    assert {n: type(one) for n, one in enumerate(answers) if not isinstance(one, Contact)} == {7: Invalid, 8: Conflict, 20: NotFound}
-    assert [(await read(store, one)).first_name for one in people] == [None if n in (7, 8, 20) else f"N{n}" for n in range(40)]
+    assert {n: type(answer) for n, answer in enumerate(answers) if not isinstance(answer, Contact)} == {
+        7: Invalid,
+        8: Conflict,
+        20: NotFound,
+    }
+    assert [(await read(store, person)).first_name for person in people] == [None if n in (7, 8, 20) else f"N{n}" for n in range(40)]
 
 
 @pytest.mark.parametrize("how", ["returns", "raises", "returns, with a savepoint", "raises, with a savepoint"])
@@ -118,7 +122,7 @@ async def test_group_commit__leaves_nothing_of_a_command_that_fails_after_a_writ
 
 
 async def test_group_commit__gives_one_address_to_either_an_update_or_a_creation(store: Store) -> None:
-    bob = await made(store, contact("bob@example.com"))
+    bob = await create_record(store, contact("bob@example.com"))
 
     changed, created = await at_once(store, change(bob, dict(CY)), create_contact(Creation(contact("cy@example.com"))))
 
@@ -130,31 +134,31 @@ async def test_group_commit__gives_one_address_to_either_an_update_or_a_creation
 
 
 async def test_group_commit__leaves_an_address_with_its_owner_when_another_contact_asks_for_it(store: Store) -> None:
-    ann, bob = await made(store, contact("ann@example.com")), await made(store, contact("bob@example.com"))
+    ann, bob = await create_record(store, contact("ann@example.com")), await create_record(store, contact("bob@example.com"))
     wish = {"email": "ANN@example.com", "email_key": "ann@example.com"}
 
-    for one, other in ((ann, bob), (bob, ann)):
-        answers = await at_once(store, change(one, dict(wish)), change(other, dict(wish)))
+    for first, second in ((ann, bob), (bob, ann)):
+        answers = await at_once(store, change(first, dict(wish)), change(second, dict(wish)))
 
         assert {type(answer) for answer in answers} == {Contact, Conflict}
-        assert [each.id for each in await store.read(list_records(Listing(CONTACT_TYPE, OURS, 10, email_key="ann@example.com")))] == [
+        assert [record.id for record in await store.read(list_records(Listing(CONTACT_TYPE, OURS, 10, email_key="ann@example.com")))] == [
             ann.id
         ]
 
 
 async def test_group_commit__lets_a_contact_take_back_its_former_address(store: Store) -> None:
-    ann = await made(store, contact("ann@example.com"))
+    ann = await create_record(store, contact("ann@example.com"))
 
     answers = await at_once(store, change(ann, dict(CY)), change(ann, {"email": "ann@example.com", "email_key": "ann@example.com"}))
 
-    assert [one.email_key for one in answers] == ["cy@example.com", "ann@example.com"]
+    assert [answer.email_key for answer in answers] == ["cy@example.com", "ann@example.com"]
     assert await read(store, ann) == answers[-1]
 
 
 @pytest.mark.parametrize("choice", ["error", "return", "update"])
 async def test_group_commit__creates_one_contact_of_equal_creations_and_reports_it_to_the_others(store: Store, choice: str) -> None:
-    there = await made(store, contact("ann@example.com", **PROFILE), ("seats", "12"))
-    asked = [
+    there = await create_record(store, contact("ann@example.com", **PROFILE), ("seats", "12"))
+    requested = [
         contact("new@example.com"),
         contact("ann@example.com"),
         contact("new@example.com"),
@@ -162,7 +166,7 @@ async def test_group_commit__creates_one_contact_of_equal_creations_and_reports_
         contact("last@example.com"),
     ]
 
-    answers = await at_once(store, *(create_contact(Creation(each, on_duplicate=choice)) for each in asked))
+    answers = await at_once(store, *(create_contact(Creation(item, on_duplicate=choice)) for item in requested))
 
     new = answers[0].record
     if choice == "return":
@@ -188,24 +192,24 @@ async def test_commands_taken__counts_callers_and_not_the_server_itself(store: S
 async def test_concurrent_lists__return_each_query_its_own_page(store: Store) -> None:
     for n in range(24):
         client = (OURS, THEIRS)[n % 3 == 0]
-        await made(store, contact(f"p{n}@example.com", client, status=f"s{n % 2}"), ("seats", f"{n}"), ("plan", f"{client}"))
-        await made(store, company(f"c{n}.example", client, status=f"s{n % 2}"), ("seats", f"{n}"))
+        await create_record(store, contact(f"p{n}@example.com", client, status=f"s{n % 2}"), ("seats", f"{n}"), ("plan", f"{client}"))
+        await create_record(store, company(f"c{n}.example", client, status=f"s{n % 2}"), ("seats", f"{n}"))
     filters: list[dict[str, Any]] = [{}, {"status": "s1"}, {"status": "s0", "after": (0, 5)}, {"updated_since_us": 0}, {"status": "none"}]
-    asked = [
-        list_records(Listing(kind, client, 5, **each))
+    records = [
+        list_records(Listing(kind, client, 5, **item))
         for kind in (CONTACT_TYPE, COMPANY_TYPE)
         for client in (OURS, THEIRS)
-        for each in filters
+        for item in filters
     ]
-    alone = [await store.read(query) for query in asked]
+    alone = [await store.read(query) for query in records]
 
-    together = await asyncio.gather(*(store.read(query) for query in asked * 3))
+    together = await asyncio.gather(*(store.read(query) for query in records * 3))
 
     assert together == alone * 3
     assert [len(page) for page in alone[:5]] == [5, 5, 5, 5, 0]
-    assert {one.client for page in alone[:5] for one in page} == {OURS}
-    assert all(one.custom_fields for page in together for one in page)
-    assert max(len(one.custom_fields) for page in together for one in page) == 2
+    assert {item.client for page in alone[:5] for item in page} == {OURS}
+    assert all(item.custom_fields for page in together for item in page)
+    assert max(len(item.custom_fields) for page in together for item in page) == 2
 
 
 @pytest.mark.parametrize("callers", [1, 2, 5])
@@ -213,7 +217,7 @@ async def test_concurrent_reads__complete_when_each_reader_reads_again_at_once(
     store: Store, callers: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(together, "READERS", 1)  # so that the one that looks at the queue for the last time is the only one
-    ann = await made(store, contact("ann@example.com"))
+    ann = await create_record(store, contact("ann@example.com"))
 
     async def ask() -> list[Contact]:
         return [await read(store, ann) for _ in range(20)]

@@ -38,7 +38,7 @@ def request(client: int, key: str = "k", fingerprint: bytes = b"f", at: int = NO
     return RequestKey(client, key, fingerprint, at)
 
 
-def told(result: object) -> StoredResponse:
+def encoded_response(result: object) -> StoredResponse:
     """The contact's id and name, or the error's code, as bytes."""
     if isinstance(result, TouchbaseError):
         return StoredResponse(result.code.encode())
@@ -47,20 +47,22 @@ def told(result: object) -> StoredResponse:
 
 
 def only_results(result: object) -> StoredResponse | None:
-    return None if isinstance(result, TouchbaseError) else told(result)
+    return None if isinstance(result, TouchbaseError) else encoded_response(result)
 
 
-def create(asked: RequestKey, name: str = "Ada", email: str | None = None, answer: Answer = told) -> Command[Created[Contact]]:
-    contact = Contact(asked.client, 0, NOW, NOW, email=email, email_key=email, first_name=name)
-    return execute_once(asked, create_contact(Creation(contact, [("seat", "12")])), answer)
+def create(
+    request_key: RequestKey, name: str = "Ada", email: str | None = None, answer: Answer = encoded_response
+) -> Command[Created[Contact]]:
+    contact = Contact(request_key.client, 0, NOW, NOW, email=email, email_key=email, first_name=name)
+    return execute_once(request_key, create_contact(Creation(contact, [("seat", "12")])), answer)
 
 
 async def names(store: Store, client: int) -> list[str | None]:
     return [contact.first_name for contact in await store.read(list_records(Listing(CONTACT_TYPE, client, 500)))]
 
 
-async def kept(store: Store, asked: RequestKey) -> bytes | None:
-    response = await store.read(find_response(asked))
+async def stored_bytes(store: Store, request_key: RequestKey) -> bytes | None:
+    response = await store.read(find_response(request_key))
     return None if response is None else response.response.encoded
 
 
@@ -71,7 +73,7 @@ async def test_idempotency_key__runs_the_command_once(store: Store) -> None:
     again = await store.write(create(request(client, at=NOW + 5), name="Grace"))
 
     assert isinstance(first, Created)
-    assert [(one.name, one.value) for one in first.record.custom_fields] == [("seat", "12")]
+    assert [(custom_field.name, custom_field.value) for custom_field in first.record.custom_fields] == [("seat", "12")]
     assert again == StoredResponse(f"{first.record.id} True".encode(), CONTACT, first.record.id)
     assert await names(store, client) == ["Ada"]
 
@@ -89,23 +91,23 @@ async def test_idempotency_key__refuses_another_request(store: Store) -> None:
 async def test_idempotency_key__is_separate_for_each_client(store: Store) -> None:
     clients = [await client_of(store), await client_of(store), 0]
 
-    made = [await store.write(create(request(client, fingerprint=b"%d" % client))) for client in clients]
+    created = [await store.write(create(request(client, fingerprint=b"%d" % client))) for client in clients]
 
-    assert [type(each) for each in made] == [Created] * 3
+    assert [type(item) for item in created] == [Created] * 3
     assert [await names(store, client) for client in clients] == [["Ada"]] * 3
 
 
 async def test_find_response__returns_the_stored_response_for_any_request_with_the_key(store: Store) -> None:
     client = await client_of(store)
-    made = await store.write(create(request(client)))
-    assert isinstance(made, Created)
+    created = await store.write(create(request(client)))
+    assert isinstance(created, Created)
 
     response = await store.read(find_response(request(client, fingerprint=b"other")))
 
     assert response is not None
-    assert (response.fingerprint, response.response) == (b"f", told(made))
-    assert await kept(store, request(client, key="K")) is None
-    assert await kept(store, request(client + 1)) is None
+    assert (response.fingerprint, response.response) == (b"f", encoded_response(created))
+    assert await stored_bytes(store, request(client, key="K")) is None
+    assert await stored_bytes(store, request(client + 1)) is None
 
 
 async def test_idempotency_key__is_free_again_after_its_lifetime(store: Store) -> None:
@@ -115,14 +117,14 @@ async def test_idempotency_key__is_free_again_after_its_lifetime(store: Store) -
 
     with pytest.raises(KeyReused):
         await store.write(create(last))
-    dead = await kept(store, over)
-    made = await store.write(create(over, name="Grace"))
+    dead = await stored_bytes(store, over)
+    created = await store.write(create(over, name="Grace"))
     again = await store.write(create(over, name="Joan"))
 
     assert dead is None
-    assert isinstance(made, Created)
-    assert again == told(made)
-    assert await kept(store, request(client, at=NOW + 2 * LIFETIME - 1)) == told(made).encoded
+    assert isinstance(created, Created)
+    assert again == encoded_response(created)
+    assert await stored_bytes(store, request(client, at=NOW + 2 * LIFETIME - 1)) == encoded_response(created).encoded
     assert await names(store, client) == ["Ada", "Grace"]
 
 
@@ -132,9 +134,9 @@ async def test_idempotency_key__stays_free_after_an_error_that_is_not_stored(sto
 
     with pytest.raises(Conflict):
         await store.write(create(request(client), email="a@b.c", answer=only_results))
-    made = await store.write(create(request(client), "Grace"))
+    created = await store.write(create(request(client), "Grace"))
 
-    assert isinstance(made, Created)
+    assert isinstance(created, Created)
 
 
 async def test_idempotency_key__repeats_a_stored_error(store: Store) -> None:
@@ -171,32 +173,32 @@ async def test_idempotent__runs_a_command_without_a_result_once(store: Store) ->
 async def test_idempotency_key__runs_one_of_64_concurrent_requests_and_repeats_its_response(store: Store, engine_url: str) -> None:
     client = await client_of(store)
     # On PostgreSQL the other half comes by another process.
-    other = store if engine_url.startswith("sqlite") else await open_store(engine_url)
+    other_store = store if engine_url.startswith("sqlite") else await open_store(engine_url)
 
     async with asyncio.timeout(60):
-        answers = await asyncio.gather(*((store, other)[n % 2].write(create(request(client))) for n in range(64)))
-    if other is not store:
-        await other.close()
+        answers = await asyncio.gather(*((store, other_store)[n % 2].write(create(request(client))) for n in range(64)))
+    if other_store is not store:
+        await other_store.close()
 
-    (made,) = [each for each in answers if isinstance(each, Created)]
-    assert [each for each in answers if each is not made] == [told(made)] * 63
+    (new_answer,) = [answer for answer in answers if isinstance(answer, Created)]
+    assert [answer for answer in answers if answer is not new_answer] == [encoded_response(new_answer)] * 63
     assert await names(store, client) == ["Ada"]
 
 
 async def test_concurrent_idempotency_keys__create_one_record_each(store: Store, engine_url: str) -> None:
     client = await client_of(store)
-    other = store if engine_url.startswith("sqlite") else await open_store(engine_url)
+    other_store = store if engine_url.startswith("sqlite") else await open_store(engine_url)
     order = [*range(30), *reversed(range(30)), *range(0, 30, 3)]
 
     async with asyncio.timeout(60):
         answers = await asyncio.gather(
-            *((store, other)[n % 2].write(create(request(client, f"k{key}"), f"n{key}")) for n, key in enumerate(order))
+            *((store, other_store)[n % 2].write(create(request(client, f"k{key}"), f"n{key}")) for n, key in enumerate(order))
         )
-    if other is not store:
-        await other.close()
+    if other_store is not store:
+        await other_store.close()
 
     assert sorted(await names(store, client)) == sorted(f"n{key}" for key in range(30))
-    assert sum(isinstance(each, Created) for each in answers) == 30
+    assert sum(isinstance(answer, Created) for answer in answers) == 30
 
 
 async def test_idempotency_key__rolls_back_the_later_write_of_two_processes(postgres_url: str) -> None:
@@ -209,7 +211,7 @@ async def test_idempotency_key__rolls_back_the_later_write_of_two_processes(post
         tries.append(result)
         with ThreadPoolExecutor(1) as another:
             another.submit(asyncio.run, elsewhere()).result(30)
-        return told(result)
+        return encoded_response(result)
 
     async def elsewhere() -> None:
         store = await open_store(postgres_url)
@@ -217,25 +219,25 @@ async def test_idempotency_key__rolls_back_the_later_write_of_two_processes(post
         await store.close()
 
     answer = await store.write(create(request(client), "Ada", answer=meanwhile))
-    found = await names(store, client)
+    matching_names = await names(store, client)
     await store.close()
 
     assert isinstance(answer, StoredResponse)
-    assert (found, len(tries)) == (["Grace"], 1)
+    assert (matching_names, len(tries)) == (["Grace"], 1)
 
 
 async def test_idempotency_key__runs_the_next_concurrent_request_when_the_first_fails(store: Store) -> None:
     client = await client_of(store)
     await store.write(create_contact(Creation(Contact(client, 0, NOW, NOW, email="a@b.c", email_key="a@b.c", first_name="Ada"))))
 
-    refused, made, again = await asyncio.gather(
+    refused, created, again = await asyncio.gather(
         store.write(create(request(client), email="a@b.c", answer=only_results)),
         store.write(create(request(client), "Grace")),
         store.write(create(request(client), "Joan")),
         return_exceptions=True,
     )
 
-    assert [type(each) for each in (refused, made, again)] == [Conflict, Created, StoredResponse]
+    assert [type(item) for item in (refused, created, again)] == [Conflict, Created, StoredResponse]
     assert await names(store, client) == ["Ada", "Grace"]
 
 
@@ -245,13 +247,13 @@ async def test_group_commit__gives_idempotent_commands_of_several_kinds_their_ow
 
     answers = await asyncio.gather(
         store.write(create(request(client, "a"))),
-        store.write(execute_once(request(client, "b"), create_company(Creation(company)), told)),
+        store.write(execute_once(request(client, "b"), create_company(Creation(company)), encoded_response)),
         store.write(execute_once(request(client, "c"), None, lambda _: StoredResponse(b"c"))),
         store.write(create_contact(Creation(Contact(client, 0, NOW, NOW, first_name="Grace")))),
-        store.write(execute_once(request(client, "b"), create_company(Creation(company)), told)),
+        store.write(execute_once(request(client, "b"), create_company(Creation(company)), encoded_response)),
     )
 
-    assert [type(each).__name__ for each in answers] == ["Created", "Created", "NoneType", "Created", "StoredResponse"]
+    assert [type(answer).__name__ for answer in answers] == ["Created", "Created", "NoneType", "Created", "StoredResponse"]
     assert sorted(map(str, await names(store, client))) == ["Ada", "Grace"]
     assert len(await store.read(list_records(Listing(COMPANY_TYPE, client, 5)))) == 1
 
@@ -263,13 +265,13 @@ async def test_response_error__rolls_back_only_its_own_command(store: Store) -> 
         raise ZeroDivisionError
 
     answers = await asyncio.gather(
-        *(store.write(create(request(client, f"k{n}"), f"n{n}", answer=breaks if n == 3 else told)) for n in range(8)),
+        *(store.write(create(request(client, f"k{n}"), f"n{n}", answer=breaks if n == 3 else encoded_response)) for n in range(8)),
         return_exceptions=True,
     )
 
-    assert [type(each) for each in answers] == [ZeroDivisionError if n == 3 else Created for n in range(8)]
+    assert [type(answer) for answer in answers] == [ZeroDivisionError if n == 3 else Created for n in range(8)]
     assert sorted(map(str, await names(store, client))) == [f"n{n}" for n in range(8) if n != 3]
-    assert await kept(store, request(client, "k3")) is None
+    assert await stored_bytes(store, request(client, "k3")) is None
 
 
 async def test_failing_command__stores_no_response(engine_url: str, open_with: Opener) -> None:
@@ -280,22 +282,22 @@ async def test_failing_command__stores_no_response(engine_url: str, open_with: O
     with pytest.raises(Exception, match=r"(?i)unique"):
         await store.write(execute_once(request(1), Put("taken"), lambda _: StoredResponse(b"done")))
 
-    assert await kept(store, request(1)) is None
+    assert await stored_bytes(store, request(1)) is None
 
 
 async def test_stored_response__is_repeated_by_another_process(store: Store, engine_url: str) -> None:
     client = await client_of(store)
-    made = await store.write(create(request(client)))
-    assert isinstance(made, Created)
+    created = await store.write(create(request(client)))
+    assert isinstance(created, Created)
     await store.close()
 
     later = await open_store(engine_url)
     again = await later.write(create(request(client)))
-    found = await names(later, client)
+    result = await names(later, client)
     await later.close()
 
-    assert again == told(made)
-    assert found == ["Ada"]
+    assert again == encoded_response(created)
+    assert result == ["Ada"]
 
 
 async def test_delete_responses__removes_only_expired_responses(store: Store) -> None:
@@ -312,18 +314,18 @@ async def test_delete_responses__removes_only_expired_responses(store: Store) ->
     assert due == [(client, "k0"), (client, "k1")]
     assert first == [(client, "k0")]
     assert gone == 1
-    assert [await kept(store, request(client, f"k{n}", at=NOW)) is not None for n in range(4)] == [False, True, True, True]
+    assert [await stored_bytes(store, request(client, f"k{n}", at=NOW)) is not None for n in range(4)] == [False, True, True, True]
     assert await store.read(expired_responses(then, 10)) == []
 
 
 async def test_delete_responses__removes_only_those_of_one_client(store: Store) -> None:
-    one, other = await client_of(store), await client_of(store)
-    for client in (one, other):
+    first, second = await client_of(store), await client_of(store)
+    for client in (first, second):
         await store.write(create(request(client)))
 
-    await store.write(delete_responses(one, ["k"], NOW + 2 * DAY))
+    await store.write(delete_responses(first, ["k"], NOW + 2 * DAY))
 
-    assert await store.read(expired_responses(NOW + 2 * DAY, 10)) == [(other, "k")]
+    assert await store.read(expired_responses(NOW + 2 * DAY, 10)) == [(second, "k")]
 
 
 async def test_stored_response__follows_its_record_through_a_merge(store: Store, execute_sql: ExecuteSql) -> None:
@@ -344,16 +346,16 @@ async def test_stored_response__follows_its_record_through_a_merge(store: Store,
 @pytest.mark.parametrize("order", list(itertools.permutations(["first", "again", "other"])))
 async def test_group_commit__treats_requests_with_one_idempotency_key_as_sequential(store: Store, order: tuple[str, ...]) -> None:
     client = await client_of(store)
-    asked = {
+    requested = {
         "first": create(request(client)),
         "again": create(request(client)),
         "other": create(request(client, fingerprint=b"other")),
     }
 
-    answers = await asyncio.gather(*(store.write(asked[name]) for name in order), return_exceptions=True)
+    answers = await asyncio.gather(*(store.write(requested[name]) for name in order), return_exceptions=True)
 
     by_name = dict(zip(order, answers, strict=True))
-    kinds = sorted(type(each).__name__ for each in answers)
+    kinds = sorted(type(answer).__name__ for answer in answers)
     refused = ["KeyReused"] * (2 if isinstance(by_name["other"], Created) else 1)
     assert kinds == ["Created", *refused, *["StoredResponse"] * (2 - len(refused))]
     assert len(await names(store, client)) == 1

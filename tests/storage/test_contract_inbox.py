@@ -59,7 +59,7 @@ def translate(delivery: Delivery) -> Translation:
         raise ZeroDivisionError("a bug of an adapter")
     if delivery.body.startswith(b"poison"):
         return Translation("test", [Event("email_sent", -(2**70), "poison@example.com")])
-    return Translation("test", [Event(**one) for one in msgspec.json.decode(delivery.body)])
+    return Translation("test", [Event(**item) for item in msgspec.json.decode(delivery.body)])
 
 
 def as_crm(delivery: Delivery) -> Translation:
@@ -76,13 +76,13 @@ async def state(store: Store, number: int) -> Delivery:
 async def test_store_delivery__stores_the_webhook_byte_for_byte(store: Store, client: int) -> None:
     body = bytes(range(256)) * 300
 
-    kept = await store.write(call(client, body))
+    stored = await store.write(call(client, body))
 
-    found = await state(store, kept.id)
-    assert kept == StoredDelivery(kept.id, False)
-    assert (found.body, found.query, found.headers) == (body, "a=1", {"content-type": "application/json"})
-    assert (found.client, found.client_id, found.state, found.received_us, found.size) == (client, "acme", RECEIVED, NOON, len(body))
-    assert await store.read(get_delivery(kept.id, client + 1)) is None
+    result = await state(store, stored.id)
+    assert stored == StoredDelivery(stored.id, False)
+    assert (result.body, result.query, result.headers) == (body, "a=1", {"content-type": "application/json"})
+    assert (result.client, result.client_id, result.state, result.received_us, result.size) == (client, "acme", RECEIVED, NOON, len(body))
+    assert await store.read(get_delivery(stored.id, client + 1)) is None
 
 
 @pytest.mark.parametrize("together", [True, False])
@@ -126,28 +126,28 @@ async def test_store_delivery__stores_one_of_concurrent_webhooks_after_the_dedup
 
     results = await asyncio.gather(*(store.write(call(client, b"same", at=LATER + 1 + n % 2)) for n in range(5)))
 
-    assert sorted(each.is_repeat for each in results) == [False, True, True, True, True]
-    assert {each.id for each in results} != {first.id}
-    assert len({each.id for each in results}) == 1
+    assert sorted(result.is_repeat for result in results) == [False, True, True, True, True]
+    assert {result.id for result in results} != {first.id}
+    assert len({result.id for result in results}) == 1
 
 
 async def test_store_delivery__recognises_repeats_within_one_group_by_their_times(store: Store, client: int) -> None:
     times = [NOON, NOON + 1, NOON + 3, LATER + 4, LATER + 5, NOON]
-    other = store.write(call(client, b"other", at=NOON + 2))
+    second = store.write(call(client, b"other", at=NOON + 2))
 
-    *kept, last = await asyncio.gather(*(store.write(call(client, b"same", at=at)) for at in times), other)
+    *remaining, last = await asyncio.gather(*(store.write(call(client, b"same", at=at)) for at in times), second)
 
-    assert [each.is_repeat for each in kept] == [False, True, False, False, True, True]
+    assert [item.is_repeat for item in remaining] == [False, True, False, False, True, True]
     assert not last.is_repeat
-    assert len({each.id for each in (*kept, last)}) == 4
+    assert len({item.id for item in (*remaining, last)}) == 4
 
 
 async def test_store_delivery__stores_equal_webhooks_of_two_clients_separately(store: Store, client: int) -> None:
     number = (await store.write(ensure_client("other", NOON))).number
 
-    kept = [await store.write(call(whose, b"same")) for whose in (client, number, number)]
+    stored = [await store.write(call(whose, b"same")) for whose in (client, number, number)]
 
-    assert [each.is_repeat for each in kept] == [False, False, True]
+    assert [item.is_repeat for item in stored] == [False, False, True]
 
 
 async def test_store_delivery__stores_one_of_equal_webhooks_that_several_processes_receive(engine_url: str, open_with) -> None:
@@ -159,8 +159,8 @@ async def test_store_delivery__stores_one_of_equal_webhooks_that_several_process
         calls = [(store, f"call {turn}".encode(), NOON + turn) for store in stores for _ in range(4)]
         rounds.append(await asyncio.gather(*(store.write(call(client, body, at=at)) for store, body, at in calls)))
 
-    assert [sum(not each.is_repeat for each in kept) for kept in rounds] == [1] * 8
-    assert len({each.id for kept in rounds for each in kept}) == len(await stores[0].read(list_deliveries(50))) == 8
+    assert [sum(not item.is_repeat for item in stored) for stored in rounds] == [1] * 8
+    assert len({item.id for stored in rounds for item in stored}) == len(await stores[0].read(list_deliveries(50))) == 8
 
 
 async def test_forget_dedupe_keys__makes_a_webhook_new_and_leaves_its_delivery(store: Store, client: int) -> None:
@@ -187,7 +187,7 @@ async def test_old_dedupe_keys__are_paged_in_order(store: Store, client: int) ->
     while pages[-1]:
         pages.append(await store.read(old_dedupe_keys(NOON + 1, 2, pages[-1][-1])))
 
-    assert [one for page in pages for one in page] == [(whose, bytes([key])) for whose in (client, number) for key in (7, 8, 9)]
+    assert [item for page in pages for item in page] == [(whose, bytes([key])) for whose in (client, number) for key in (7, 8, 9)]
     assert await store.read(old_dedupe_keys(NOON, 10)) == []
 
 
@@ -220,29 +220,29 @@ async def test_work__applies_each_delivery_once_in_several_processes(engine_url:
 
 
 async def test_work__takes_the_oldest_deliveries_up_to_its_limit(store: Store, client: int) -> None:
-    kept = [await store.write(call(client, sent(f"p{n}"))) for n in range(5)]
+    stored = [await store.write(call(client, sent(f"p{n}"))) for n in range(5)]
 
     report = await store.work(client, 3, translate, NOON)
 
     assert report.taken == 3
-    assert [(await state(store, one.id)).state for one in kept] == [APPLIED] * 3 + [RECEIVED] * 2
+    assert [(await state(store, first.id)).state for first in stored] == [APPLIED] * 3 + [RECEIVED] * 2
     assert await store.read(busy_clients(NOON)) == [client]
 
 
 async def test_work__limits_a_failure_to_its_own_delivery(store: Store, client: int) -> None:
     bodies: list[object] = [sent("ann"), b"nonsense", b"bug", b"poison", [], sent("bob")]
-    kept = [await store.write(call(client, body)) for body in bodies]
+    stored = [await store.write(call(client, body)) for body in bodies]
 
     report = await store.work(client, 100, translate, NOON)
 
-    found = [await state(store, one.id) for one in kept]
-    assert [one.state for one in found] == [APPLIED, UNRECOGNISED, RECEIVED, RECEIVED, IGNORED, APPLIED]
-    assert found[1].error == "nobody understands this"
-    assert found[2].error == "ZeroDivisionError: a bug of an adapter"
-    assert found[3].error
-    assert [one.attempts for one in found] == [1] * 6
+    states = [await state(store, first.id) for first in stored]
+    assert [first_state.state for first_state in states] == [APPLIED, UNRECOGNISED, RECEIVED, RECEIVED, IGNORED, APPLIED]
+    assert states[1].error == "nobody understands this"
+    assert states[2].error == "ZeroDivisionError: a bug of an adapter"
+    assert states[3].error
+    assert [first_state.attempts for first_state in states] == [1] * 6
     assert report.taken == 6
-    assert [one.email for one in await store.read(list_records(Listing(CONTACT_TYPE, client, 10)))] == [
+    assert [record.email for record in await store.read(list_records(Listing(CONTACT_TYPE, client, 10)))] == [
         "ann@example.com",
         "bob@example.com",
     ]
@@ -257,12 +257,12 @@ async def test_work__limits_each_record_to_the_maximum_of_custom_fields(store: S
         await store.work(client, 2, as_crm, NOON)
 
     records = await store.read(list_records(Listing(CONTACT_TYPE, client, 10)))
-    assert {each.email: len(each.custom_fields) for each in records} == {"ann@example.com": MAX_CUSTOM_FIELDS, "bob@example.com": 500}
+    assert {record.email: len(record.custom_fields) for record in records} == {"ann@example.com": MAX_CUSTOM_FIELDS, "bob@example.com": 500}
 
 
 async def test_work__replaces_invalid_characters_in_an_error_message(store: Store, client: int) -> None:
     broken = await store.write(call(client, b"bug"))
-    whole = await store.write(call(client, sent("ann")))
+    full = await store.write(call(client, sent("ann")))
 
     def breaking(delivery: Delivery) -> Translation:
         if delivery.id == broken.id:
@@ -272,32 +272,32 @@ async def test_work__replaces_invalid_characters_in_an_error_message(store: Stor
     await store.work(client, 10, breaking, NOON)
 
     assert (await state(store, broken.id)).error == "ValueError: half a pair ? and a NUL "
-    assert (await state(store, whole.id)).state == APPLIED
+    assert (await state(store, full.id)).state == APPLIED
 
 
 @pytest.mark.parametrize("body", [b"bug", b"poison"])
 async def test_failing_delivery__is_retried_later_and_ends_as_failed(store: Store, client: int, body: bytes) -> None:
-    kept = await store.write(call(client, body))
+    stored = await store.write(call(client, body))
     now, tries, outcomes = NOON, 0, list[tuple[str, str, str]]()
-    while (found := await state(store, kept.id)).state == RECEIVED:
-        now = max(now, found.next_attempt_us)
+    while (result := await state(store, stored.id)).state == RECEIVED:
+        now = max(now, result.next_attempt_us)
         assert (await store.work(client, 10, translate, now - 1)).taken == (0 if tries else 1)
         if tries:
             outcomes += (await store.work(client, 10, translate, now)).outcomes
         tries += 1
 
-    assert (found.state, outcomes) == (FAILED, [("email_campaign", "", FAILED)])
-    assert found.attempts == MAX_ATTEMPTS
-    assert found.error
+    assert (result.state, outcomes) == (FAILED, [("email_campaign", "", FAILED)])
+    assert result.attempts == MAX_ATTEMPTS
+    assert result.error
     assert await store.read(list_deliveries(10, state=FAILED)) != []
 
 
 async def test_replay__applies_a_delivery_that_was_unrecognised_before(store: Store, client: int) -> None:
-    kept = await store.write(call(client, b"nonsense"))
+    stored = await store.write(call(client, b"nonsense"))
     await store.work(client, 10, translate, NOON)
 
-    count = await store.write(replay_deliveries(client, [kept.id, 999_999], NOON))
-    waiting = await state(store, kept.id)
+    count = await store.write(replay_deliveries(client, [stored.id, 999_999], NOON))
+    waiting = await state(store, stored.id)
     report = await store.work(client, 10, lambda delivery: Translation("test", [Event("email_sent", NOON, "ann@example.com")]), NOON)
 
     assert count == 1
@@ -309,24 +309,24 @@ async def test_replayed_delivery__counts_its_lag_from_the_replay(store: Store, c
     old = [await store.write(call(client, sent(f"old{n}"), at=NOON - DAY)) for n in range(3)]
     await store.work(client, 10, translate, NOON - DAY)
     replays = [(old[2], NOON), (old[0], NOON + 1), (old[1], NOON - 60 * SECOND)]
-    for kept, at in replays:
-        await store.write(replay_deliveries(client, [kept.id], at))
+    for stored_item, at in replays:
+        await store.write(replay_deliveries(client, [stored_item.id], at))
 
     waiting = [(await store.read(count_inbox())).oldest_us[RECEIVED]]
     first = await store.work(client, 1, translate, NOON - 90 * SECOND)  # whatever the clock says
     waiting.append((await store.read(count_inbox())).oldest_us[RECEIVED])
     await store.write(call(client, sent("new"), at=NOON - 5))
     waiting.append((await store.read(count_inbox())).oldest_us[RECEIVED])
-    rest = await store.work(client, 10, translate, NOON + 5)
+    remaining = await store.work(client, 10, translate, NOON + 5)
 
     assert waiting == [NOON - 60 * SECOND, NOON, NOON - 5]
     assert (first.taken, first.oldest_us) == (1, NOON - 60 * SECOND)
-    assert (rest.taken, rest.oldest_us, (await state(store, old[0].id)).state) == (3, NOON - 5, APPLIED)
+    assert (remaining.taken, remaining.oldest_us, (await state(store, old[0].id)).state) == (3, NOON - 5, APPLIED)
 
 
 async def test_failing_replayed_delivery__counts_its_lag_from_its_receipt(store: Store, client: int) -> None:
-    kept = await store.write(call(client, b"bug", at=NOON - DAY))
-    await store.write(replay_deliveries(client, [kept.id], NOON))
+    stored = await store.write(call(client, b"bug", at=NOON - DAY))
+    await store.write(replay_deliveries(client, [stored.id], NOON))
 
     await store.work(client, 10, translate, NOON)
 
@@ -351,8 +351,8 @@ async def test_parked_delivery__is_applied_when_another_names_its_address(store:
 
 async def test_inbox__is_counted_by_state_and_listed_newest_first(store: Store, client: int) -> None:
     number = (await store.write(ensure_client("other", NOON))).number
-    kept = [await store.write(call(client, sent(f"p{n}"), at=NOON + n)) for n in range(4)]
-    kept.append(await store.write(call(number, b"nonsense", at=NOON - 1)))
+    stored = [await store.write(call(client, sent(f"p{n}"), at=NOON + n)) for n in range(4)]
+    stored.append(await store.write(call(number, b"nonsense", at=NOON - 1)))
     await store.work(number, 10, translate, NOON)
 
     counts = await store.read(count_inbox())
@@ -363,7 +363,7 @@ async def test_inbox__is_counted_by_state_and_listed_newest_first(store: Store, 
     assert counts.by_state[RECEIVED] == 4
     assert counts.by_state[UNRECOGNISED] == 1
     assert counts.oldest_us == {RECEIVED: NOON, UNRECOGNISED: NOON - 1}
-    assert [one.id for one in first + deliveries] == sorted((one.id for one in kept), reverse=True)
-    assert {one.body for one in first} == {b""}
-    assert [one.id for one in ours] == [one.id for one in reversed(kept[:4])]
+    assert [delivery.id for delivery in first + deliveries] == sorted((first_item.id for first_item in stored), reverse=True)
+    assert {delivery.body for delivery in first} == {b""}
+    assert [delivery.id for delivery in ours] == [first_item.id for first_item in reversed(stored[:4])]
     assert await store.read(list_deliveries(10, tool="instantly")) == []

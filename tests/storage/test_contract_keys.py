@@ -29,10 +29,10 @@ async def test_store_first_key__succeeds_once_among_several_processes(engine_url
 
     async with asyncio.timeout(60):
         firsts = [store_first_key(ApiKey(f"k{n}", b"d", ("admin",), None, "first", n)) for n in range(16)]
-        kept = await asyncio.gather(*(stores[n % 4].write(first) for n, first in enumerate(firsts)))
+        stored = await asyncio.gather(*(stores[n % 4].write(first) for n, first in enumerate(firsts)))
 
-    assert sorted(kept) == [False] * 15 + [True]
-    assert [each.key_id for each in await stores[0].read(list_keys(100, 0))] == [f"k{kept.index(True)}"]
+    assert sorted(stored) == [False] * 15 + [True]
+    assert [item.key_id for item in await stores[0].read(list_keys(100, 0))] == [f"k{stored.index(True)}"]
 
 
 async def test_store_first_key__is_refused_where_any_api_key_exists(store: Store) -> None:
@@ -79,7 +79,7 @@ async def test_rotate_key__creates_one_successor_among_concurrent_requests(engin
     async with asyncio.timeout(60):
         answers = await asyncio.gather(*(stores[n].write(rotation("k1", f"next{n}")) for n in range(3)), return_exceptions=True)
 
-    assert sorted(type(each).__name__ for each in answers) == ["ApiKey", "WrongState", "WrongState"]
+    assert sorted(type(answer).__name__ for answer in answers) == ["ApiKey", "WrongState", "WrongState"]
     assert len(await stores[0].read(list_keys(10, 10))) == 2
 
 
@@ -126,13 +126,13 @@ async def test_list_keys__pages_newest_first_and_filters_by_client_and_state(sto
         await store.write(store_key(ApiKey(name, b"d", (), owner, "", 5 + number // 2, "live", expires)))
     await store.write(revoke_key("e", 20))
 
-    async def found(**wanted: Any) -> str:
-        return "".join(each.key_id for each in await store.read(list_keys(**{"limit": 10, "at": 100, **wanted})))
+    async def listed_keys(**wanted: Any) -> str:
+        return "".join(item.key_id for item in await store.read(list_keys(**{"limit": 10, "at": 100, **wanted})))
 
-    assert await found() == "edcba"
-    assert await found(limit=2) == "ed"
-    assert await found(before=(6, "d")) == "cba"
-    assert await found(client=client) == "ecb"
-    assert [await found(state=state) for state in (ACTIVE, EXPIRED, REVOKED)] == ["dca", "b", "e"]
-    assert await found(state=ACTIVE, at=10) == "dcba"
-    assert await found(client=client, state=ACTIVE, limit=1) == "c"
+    assert await listed_keys() == "edcba"
+    assert await listed_keys(limit=2) == "ed"
+    assert await listed_keys(before=(6, "d")) == "cba"
+    assert await listed_keys(client=client) == "ecb"
+    assert [await listed_keys(state=state) for state in (ACTIVE, EXPIRED, REVOKED)] == ["dca", "b", "e"]
+    assert await listed_keys(state=ACTIVE, at=10) == "dcba"
+    assert await listed_keys(client=client, state=ACTIVE, limit=1) == "c"

@@ -47,7 +47,7 @@ def translate(delivery: Delivery) -> Translation:
         said = msgspec.json.decode(delivery.body.rstrip(b" "), type=list[dict[str, Any]])
     except msgspec.DecodeError as error:
         raise UnrecognisedPayload("not ours") from error
-    return Translation("test", [Event(**one) for one in said])
+    return Translation("test", [Event(**first) for first in said])
 
 
 class Apart:
@@ -57,7 +57,7 @@ class Apart:
         return translate(delivery)
 
     async def read_many(self, deliveries: Sequence[Delivery]) -> list[ReadResult]:
-        return [pack_result(read_delivery(each, translate)) for each in deliveries]
+        return [pack_result(read_delivery(delivery, translate)) for delivery in deliveries]
 
     async def scan_many(self, deliveries: Sequence[Delivery]) -> list[Any]:
         raise NotImplementedError
@@ -93,75 +93,79 @@ async def ending(store: Store, number: int) -> tuple[str, int, str | None]:
 
 async def records(store: Store, client: int) -> list[tuple[Any, ...]]:
     """Every contact, with its history, but for ids."""
-    found: list[tuple[Any, ...]] = []
+    results: list[tuple[Any, ...]] = []
     after: tuple[int, int] | None = None
     while page := await store.read(list_records(Listing(CONTACT_TYPE, client, 200, after=after))):
         after = (page[-1].created_us, page[-1].id)
-        for one in page:
-            history = await store.read(get_history(client, CONTACT, one.id))
-            told = [(each.event, each.occurred_us, each.key) for each in history]
-            found.append((one.email, one.status, one.first_sent_us, one.last_sent_us, one.last_reply_us, told))
-    return sorted(found)
+        for record in page:
+            history = await store.read(get_history(client, CONTACT, record.id))
+            reported = [(item.event, item.occurred_us, item.key) for item in history]
+            results.append((record.email, record.status, record.first_sent_us, record.last_sent_us, record.last_reply_us, reported))
+    return sorted(results)
 
 
 @pytest.mark.parametrize("read", [translate, Apart()], ids=["here", "apart"])
 async def test_large_delivery__has_the_same_result_as_its_parts_alone(store: Store, read: Any) -> None:
-    client, other = await client_of(store), (await store.write(ensure_client("other", NOON))).number
+    client, second = await client_of(store), (await store.write(ensure_client("other", NOON))).number
     number = await keep(store, client, people())
-    for one in people():
-        await keep(store, other, [one])
+    for person in people():
+        await keep(store, second, [person])
 
     report = await drain(store, client, read=read)
-    await drain(store, other)
+    await drain(store, second)
 
     assert (report.taken, report.created) == (1, MANY)
     assert await ending(store, number) == ("applied", 1, None)
-    assert await records(store, client) == await records(store, other)
-    assert [each async for each in verify(store, client, Verified())] == []
+    assert await records(store, client) == await records(store, second)
+    assert [item async for item in verify(store, client, Verified())] == []
 
 
 @pytest.mark.parametrize("size", [0, LARGE + 1])
 async def test_large_delivery__is_processed_in_parts_of_bounded_size(store: Store, size: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    seen = parts(monkeypatch)
+    observed = parts(monkeypatch)
     client = await client_of(store)
     await keep(store, client, people(), size=size)
     await keep(store, client, people(3), size=size)
 
     await drain(store, client)
 
-    assert max(seen) <= MAX_EVENTS
-    assert sum(seen) >= MANY
+    assert max(observed) <= MAX_EVENTS
+    assert sum(observed) >= MANY
 
 
 async def test_large_delivery__applies_few_events_at_once_when_each_has_many_custom_fields(
     store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    seen = parts(monkeypatch)
+    observed = parts(monkeypatch)
     client = await client_of(store)
     custom = {f"field_{n}": "x" for n in range(10 * FIELDS_PER_EVENT)}
     wide = [{"event": "contact.updated", "object_id": f"o{n}", "object_type": "person", "email": f"p{n}@example.com"} for n in range(30)]
-    await keep(store, client, [{**one, "occurred_us": NOON - DAY, "custom": custom} for one in wide])
+    await keep(store, client, [{**item, "occurred_us": NOON - DAY, "custom": custom} for item in wide])
 
     await drain(store, client)
 
-    assert sum(seen) == 30
-    assert max(seen) * len(custom) <= FIELDS_PER_EVENT * MAX_EVENTS
+    assert sum(observed) == 30
+    assert max(observed) * len(custom) <= FIELDS_PER_EVENT * MAX_EVENTS
 
 
 def parts(monkeypatch: pytest.MonkeyPatch, crash_at: int | None = None) -> list[int]:
     """How many events each part of large deliveries has; a process that crashes at a part."""
-    cut, seen = large_delivery.subject_parts, list[int]()
+    cut, observed = large_delivery.subject_parts, list[int]()
 
     def part(unpack: Callable[[], Any]) -> Any:
-        if crash_at == len(seen):
-            seen.append(-1)
+        if crash_at == len(observed):
+            observed.append(-1)
             raise Crash
-        made = unpack()
-        seen.append(len(made.subjects))
-        return made
+        created = unpack()
+        observed.append(len(created.subjects))
+        return created
 
-    monkeypatch.setattr(large_delivery, "subject_parts", lambda one: [lambda each=each: part(each) for each in cut(one)])
-    return seen
+    monkeypatch.setattr(
+        large_delivery,
+        "subject_parts",
+        lambda first_large_delivery: [lambda item=item: part(item) for item in cut(first_large_delivery)],
+    )
+    return observed
 
 
 class Crash(BaseException):
@@ -182,7 +186,7 @@ async def test_large_delivery__starts_again_after_a_crash(store: Store, crash_at
 
     assert await ending(store, number) == ("applied", 2, None)
     assert len(await records(store, client)) == MANY
-    assert [each async for each in verify(store, client, Verified())] == []
+    assert [item async for item in verify(store, client, Verified())] == []
 
 
 async def test_large_delivery__fails_after_repeated_crashes_and_can_be_replayed(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -236,8 +240,8 @@ async def test_large_delivery__about_unknown_objects_is_parked_and_applied_later
     await drain(store, client)
     assert (await ending(store, number))[0] == "parked"
 
-    known = [{**one, "event": "contact.created", "email": f"o{n}@example.com", "fields": {}} for n, one in enumerate(said)]
-    await keep(store, client, known, "crm")
+    expected = [{**first, "event": "contact.created", "email": f"o{n}@example.com", "fields": {}} for n, first in enumerate(said)]
+    await keep(store, client, expected, "crm")
     await drain(store, client)
 
     assert (await ending(store, number))[0] == "applied"
@@ -276,22 +280,26 @@ async def test_large_delivery__about_an_erased_person_applies_to_others_and_lose
     delivery = await store.read(get_delivery(number))
     assert delivery is not None
     assert (delivery.state, delivery.body_removed) == ("applied", "erased")
-    assert "p1@example.com" not in {one[0] for one in await records(store, client)}
+    assert "p1@example.com" not in {record[0] for record in await records(store, client)}
     assert len(await records(store, client)) == MANY - 1
 
 
 async def test_large_delivery__lets_other_writes_run_between_its_parts(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
-    client, other = await client_of(store), (await store.write(ensure_client("other", NOON))).number
+    client, second = await client_of(store), (await store.write(ensure_client("other", NOON))).number
     await keep(store, client, people())
     cut, created = large_delivery.subject_parts, list[asyncio.Task[Any]]()
 
     def part(unpack: Callable[[], Any]) -> Any:
-        made = Contact(other, 0, NOON, NOON, email=f"a{len(created)}@b.co", email_key=f"a{len(created)}@b.co")
-        assert all(each.done() for each in created[:-1])  # what was asked for two parts ago has been answered
-        created.append(asyncio.get_running_loop().create_task(store.write(create_contact(Creation(made)))))
+        contact = Contact(second, 0, NOON, NOON, email=f"a{len(created)}@b.co", email_key=f"a{len(created)}@b.co")
+        assert all(item.done() for item in created[:-1])  # what was asked for two parts ago has been answered
+        created.append(asyncio.get_running_loop().create_task(store.write(create_contact(Creation(contact)))))
         return unpack()
 
-    monkeypatch.setattr(large_delivery, "subject_parts", lambda one: [lambda each=each: part(each) for each in cut(one)])
+    monkeypatch.setattr(
+        large_delivery,
+        "subject_parts",
+        lambda first_large_delivery: [lambda item=item: part(item) for item in cut(first_large_delivery)],
+    )
     await drain(store, client)
     await asyncio.gather(*created)
 
@@ -314,10 +322,10 @@ async def test_large_delivery__is_applied_oldest_first(store: Store, monkeypatch
 async def test_delivery_over_budget__fails_at_once_and_harms_no_other_delivery(store: Store) -> None:
     class Stopped(Apart):
         async def read_many(self, deliveries: Sequence[Delivery]) -> list[ReadResult]:
-            found = await super().read_many(deliveries)
+            result = await super().read_many(deliveries)
             return [
-                ReadResult(why="it took too long", for_good=True) if b"bad" in each.body else one
-                for each, one in zip(deliveries, found, strict=True)
+                ReadResult(why="it took too long", for_good=True) if b"bad" in delivery.body else first
+                for delivery, first in zip(deliveries, result, strict=True)
             ]
 
     client = await client_of(store)
@@ -326,5 +334,5 @@ async def test_delivery_over_budget__fails_at_once_and_harms_no_other_delivery(s
 
     await drain(store, client, read=Stopped())
 
-    assert [await ending(store, each) for each in bad] == [("failed", 1, "it took too long")] * 2
+    assert [await ending(store, item) for item in bad] == [("failed", 1, "it took too long")] * 2
     assert (await ending(store, good))[0] == "applied"

@@ -55,7 +55,7 @@ async def warnings(store: Store, client: int) -> list[dict[str, object]]:
 
 @pytest.mark.parametrize("most", [1, 2, 5, 2_000])
 async def test_measure_page__adds_up_each_row_once_whatever_the_page(store: Store, most: int) -> None:
-    client, other = await client_of(store), await client_of(store, "other")
+    client, second = await client_of(store), await client_of(store, "other")
     empty = await measured(store, client, most)
 
     await fill(store, client)
@@ -65,7 +65,7 @@ async def test_measure_page__adds_up_each_row_once_whatever_the_page(store: Stor
     assert empty == 0
     assert bodies + fields < total < bodies + fields + 3 * 2_000
     assert total == await measured(store, client, 2_000)
-    assert await measured(store, other, most) == 0
+    assert await measured(store, second, most) == 0
 
 
 async def test_claim_count__is_for_one_process_until_its_lease_ends(store: Store) -> None:
@@ -106,9 +106,9 @@ async def test_store_count__shows_in_the_client_and_the_totals(store: Store) -> 
     for client, stored in zip(clients, (80, 81, 101, 5_000, 7_000), strict=True):
         await store.write(store_count(client, stored, NOW, 0))
 
-    found = await store.read(find_client("c"))
-    assert found is not None
-    assert found.stored_bytes == 101
+    result = await store.read(find_client("c"))
+    assert result is not None
+    assert result.stored_bytes == 101
     assert await store.read(count_stored()) == StoredTotals(total=12_262, largest=7_000, near=2, over=1)
     assert await store.read(list_near_limit()) == [StorageShare(clients[1], 81, 100), StorageShare(clients[2], 101, 100)]
 

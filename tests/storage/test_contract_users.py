@@ -172,10 +172,10 @@ async def test_session__is_found_until_it_ends(store: Store) -> None:
     await store.write(store_session(session))
     await store.write(store_session(of_key))
 
-    found, key_session = await store.read(find_session(session.id_hash)), await store.read(find_session(of_key.id_hash))
-    assert found is not None
+    result, key_session = await store.read(find_session(session.id_hash)), await store.read(find_session(of_key.id_hash))
+    assert result is not None
     assert key_session is not None
-    assert (found.session, found.user, key_session.session, key_session.user) == (session, user, of_key, None)
+    assert (result.session, result.user, key_session.session, key_session.user) == (session, user, of_key, None)
     assert text not in repr(session)
     assert key_text.startswith("0123456789ab.")
     assert await store.read(list_sessions(NOW, user.id)) == [session]
@@ -194,11 +194,11 @@ async def test_session_use__prolongs_it_to_thirty_days_at_most(store: Store) -> 
     await store.write(store_session_uses({session.id_hash: NOW + 6 * DAY}, {user.id: NOW + 6 * DAY}))
     await store.write(store_session_uses({session.id_hash: NOW + 5 * DAY}, {user.id: NOW + 5 * DAY}))
 
-    found = await store.read(find_session(session.id_hash))
-    assert found is not None
-    assert found.user is not None
-    assert (found.session.ends_us, found.user.last_seen_us) == (NOW + 6 * DAY + IDLE, NOW + 6 * DAY)
-    assert replace(found.session, last_seen_us=NOW + 29 * DAY).ends_us == NOW + LONGEST
+    result = await store.read(find_session(session.id_hash))
+    assert result is not None
+    assert result.user is not None
+    assert (result.session.ends_us, result.user.last_seen_us) == (NOW + 6 * DAY + IDLE, NOW + 6 * DAY)
+    assert replace(result.session, last_seen_us=NOW + 29 * DAY).ends_us == NOW + LONGEST
     assert await store.read(list_sessions(NOW + 6 * DAY + IDLE, user.id)) == []
 
 
@@ -242,8 +242,8 @@ async def test_suspension_and_another_password__end_sessions_and_links(store: St
 
 
 async def test_end_sessions__leaves_those_of_others_and_the_one_that_asks(store: Store) -> None:
-    user, other = await joined(store), await joined(store, "ben@example.com")
-    sessions = [new_session(holder, NOW + n, "", "")[1] for n, holder in enumerate((user.id, user.id, other.id))]
+    user, second = await joined(store), await joined(store, "ben@example.com")
+    sessions = [new_session(holder, NOW + n, "", "")[1] for n, holder in enumerate((user.id, user.id, second.id))]
     for session in sessions:
         await store.write(store_session(session))
 
@@ -312,6 +312,6 @@ async def test_removed_client__leaves_no_grants(store: Store) -> None:
         while not removal.done:
             removal = await store.write(remove_client_rows(client, at, 1000))
 
-    found = await store.read(find_user(user.id))
-    assert found is not None
-    assert found.grants == {client + 1: "viewer"}
+    result = await store.read(find_user(user.id))
+    assert result is not None
+    assert result.grants == {client + 1: "viewer"}

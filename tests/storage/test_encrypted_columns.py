@@ -53,17 +53,17 @@ async def connect(store: Store, tool: str = "hubspot", secret: str | None = SECR
 
 
 async def secrets(store: Store) -> list[list[str]]:
-    return [one.secrets for one in await store.read(list_connections(1))]
+    return [connection.secrets for connection in await store.read(list_connections(1))]
 
 
 async def test_connection_secret__is_stored_only_encrypted(store: Store, engine_url: str, execute_sql: ExecuteSql, tmp_path: Path) -> None:
     await connect(store)
     await store.write(change_connection(1, "crm", "hubspot", ["another-secret", SECRET], NO_SETTINGS, 2))
 
-    kept = await execute_sql("SELECT secrets FROM connection")
-    files = bytes_in(tmp_path) if engine_url.startswith("sqlite") else str(kept).encode()
+    remaining = await execute_sql("SELECT secrets FROM connection")
+    files = bytes_in(tmp_path) if engine_url.startswith("sqlite") else str(remaining).encode()
 
-    assert kept[0][0].startswith("sealed:1:")
+    assert remaining[0][0].startswith("sealed:1:")
     assert SECRET.encode() not in files
     assert b"another-secret" not in files
     assert await secrets(store) == [["another-secret", SECRET]]
@@ -134,12 +134,12 @@ async def test_postgresql_without_an_encryption_key__refuses_secrets_with_an_ins
     refused = await asyncio.gather(
         connect(store), store.write(change_connection(1, "crm", "close", [SECRET], NO_SETTINGS, 2)), return_exceptions=True
     )
-    found = await secrets(store)
+    result = await secrets(store)
     await store.close()
 
-    assert [type(one) for one in refused] == [Invalid, Invalid]
-    assert all("/secrets: cannot be stored" in str(one) and "`touchbase encryption-keys generate`" in str(one) for one in refused)
-    assert found == [[]]
+    assert [type(item) for item in refused] == [Invalid, Invalid]
+    assert all("/secrets: cannot be stored" in str(item) and "`touchbase encryption-keys generate`" in str(item) for item in refused)
+    assert result == [[]]
 
 
 async def test_open_store__encrypts_secrets_stored_in_clear(
@@ -180,14 +180,14 @@ async def test_encryption_key_rotation__encrypts_all_secrets_again_while_servers
     await connect(first, "zoho", None)
     server, command = await open_with_keys(BOTH), await open_with_keys(BOTH)
 
-    steps, seen = [], []
+    steps, observed = [], []
     while steps[-1:] != [0]:
         steps.append(await command.write(reencrypt_batch(2)))
-        seen.append(await secrets(server))
+        observed.append(await secrets(server))
     forgotten = await command.write(retire_keys())
 
     assert steps == [2, 1, 0]
-    assert seen == [[[SECRET], [SECRET], [SECRET], []]] * 3
+    assert observed == [[[SECRET], [SECRET], [SECRET], []]] * 3
     assert forgotten == [decode_key(OLD, "").id]
     assert await secrets(await open_with_keys(AFTER)) == [[SECRET], [SECRET], [SECRET], []]
     with pytest.raises(UnusableStore, match="missing or wrong"):
@@ -242,13 +242,13 @@ async def test_key_file__is_created_with_the_first_secret_and_readable_by_its_ow
         await connect(store)
     await store.close()
     again = await open_store(sqlite_url)
-    found = await secrets(again)
+    result = await secrets(again)
     await again.close()
 
     assert (before, stat.S_IMODE(file.stat().st_mode)) == (False, 0o600)
     assert f"created {file}" in caplog.text
     assert file.read_text().strip() not in caplog.text
-    assert found == [[SECRET]]
+    assert result == [[SECRET]]
     assert names_in(tmp_path) == ["touchbase.db", "touchbase.db.key"]
 
 
@@ -257,7 +257,7 @@ async def test_running_store__reads_an_encryption_key_that_another_process_made_
     keys = KeyFile(tmp_path / "touchbase.db.key")
 
     await connect(command)
-    made = await secrets(server)
+    new_secrets = await secrets(server)
     keys.begin_rotation()
     await command.write(reencrypt_batch(100))
     await command.write(retire_keys())
@@ -268,11 +268,11 @@ async def test_running_store__reads_an_encryption_key_that_another_process_made_
     await command.close()
     aside.unlink()  # type: ignore[union-attr]
     again = await open_store(sqlite_url)
-    found = await secrets(again)
+    result = await secrets(again)
     await again.close()
 
-    assert made == rotated == [[SECRET]]
-    assert found == [["sealed with the new key"], [SECRET]]
+    assert new_secrets == rotated == [[SECRET]]
+    assert result == [["sealed with the new key"], [SECRET]]
 
 
 def test_key_file_rotation__resumes_with_the_key_that_it_made(tmp_path: Path) -> None:
@@ -319,18 +319,18 @@ PLACES = st.tuples(st.sampled_from(["connection", "other"]), st.sampled_from(["s
 
 @given(st.text(), PLACES, PLACES)
 def test_cipher__decrypts_any_text_only_with_its_key_and_in_its_location(
-    text: str, place: tuple[object, ...], other: tuple[object, ...]
+    text: str, place: tuple[object, ...], second: tuple[object, ...]
 ) -> None:
-    one, another = new_key(), new_key()
-    sealed = AesGcmCipher(StaticKeys([one])).encrypt(text, place)
+    key, another = new_key(), new_key()
+    sealed = AesGcmCipher(StaticKeys([key])).encrypt(text, place)
 
-    assert AesGcmCipher(StaticKeys([another, one])).decrypt(sealed, place) == text
+    assert AesGcmCipher(StaticKeys([another, key])).decrypt(sealed, place) == text
     assert not text.strip() or len(text) < 8 or text not in sealed
     with pytest.raises(DecryptionFailed):
         AesGcmCipher(StaticKeys([another])).decrypt(sealed, place)
-    if other != place:
+    if second != place:
         with pytest.raises(DecryptionFailed):
-            AesGcmCipher(StaticKeys([one])).decrypt(sealed, other)
+            AesGcmCipher(StaticKeys([key])).decrypt(sealed, second)
 
 
 @given(st.binary(min_size=1))
@@ -342,10 +342,10 @@ def test_cipher__refuses_any_other_text(raw: bytes) -> None:
 
 
 def test_repr__hides_secrets_and_encryption_keys() -> None:
-    made = Connection(1, "crm", "hubspot", 1, 1, [SECRET])
+    connection = Connection(1, "crm", "hubspot", 1, 1, [SECRET])
     shown = [
-        made,
-        add_connection(made),
+        connection,
+        add_connection(connection),
         change_connection(1, "crm", "hubspot", [SECRET], NO_SETTINGS, 1),
         Sender("hubspot", True, (SECRET,)),
     ]
@@ -363,11 +363,11 @@ async def test_unreadable_key_file__is_logged_and_refuses_a_secret_for_now(
 
     with pytest.raises(Overloaded, match="cannot be encrypted now"):
         await connect(store)
-    found = await secrets(store)
+    result = await secrets(store)
     await store.close()
 
     assert "is not an encryption key" in caplog.text
-    assert found == []
+    assert result == []
 
 
 def test_create_key_file__leaves_no_file_when_writing_fails(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

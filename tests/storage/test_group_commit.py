@@ -224,11 +224,11 @@ class TakeId(Command[int]):
 
 
 async def test_ids__are_unique_even_after_a_rollback(engine_url, open_with) -> None:
-    given: list[int] = []
+    values: list[int] = []
 
     def take_ids(commands: Sequence[TakeId], ids: Ids) -> Plan[list[object]]:
         mine = [ids.take("contact") for _ in commands]
-        given.extend(mine)
+        values.extend(mine)
         yield Execute(PUT, [(f"id{number}", number) for number in mine])
         if any(command.breaks for command in commands):
             raise ZeroDivisionError
@@ -241,8 +241,8 @@ async def test_ids__are_unique_even_after_a_rollback(engine_url, open_with) -> N
 
     await asyncio.gather(*(again.write(TakeId()) for _ in range(9)))
 
-    assert len(given) == len(set(given))
-    assert len(given) > 18
+    assert len(values) == len(set(values))
+    assert len(values) > 18
 
 
 async def test_group_commit__retries_after_a_serialization_conflict(engine_url, open_with) -> None:

@@ -79,7 +79,7 @@ def test_migrations__have_the_same_names_on_both_engines() -> None:
 def test_migrations__match_their_recorded_digests() -> None:
     """A store that ran the old text refuses the new one, so a change goes into a new file. A new migration adds its lines to the list."""
     landed = dict(reversed(line.split("  ")) for line in (Path(__file__).parent / "migrations.sha256").read_text().splitlines())
-    here = {f"{engine}/{each.name}.sql": each.digest for engine in ("postgres", "sqlite") for each in packaged(engine)}
+    here = {f"{engine}/{item.name}.sql": item.digest for engine in ("postgres", "sqlite") for item in packaged(engine)}
 
     missing = [f"{digest}  {name}" for name, digest in here.items() if name not in landed]
     assert missing == [], "add these lines to tests/storage/migrations.sha256"
@@ -148,7 +148,7 @@ async def test_open_store__without_upgrade_refuses_pending_migrations(tmp_path, 
 
     for url in (f"sqlite:///{tmp_path}/old.db", empty_postgres_url):
         with pytest.raises(
-            UnusableStore, match=f"has pending migrations: {', '.join(each.name for each in packaged('sqlite')[1:])}; run touchbase migrate"
+            UnusableStore, match=f"has pending migrations: {', '.join(item.name for item in packaged('sqlite')[1:])}; run touchbase migrate"
         ):
             await open_store(url, encryption_keys=KEYS, upgrade=False)
 

@@ -18,6 +18,7 @@ from tests.storage.schemas import postgres_schema, sqlite_schema
 from touchbase.clients.sql.clients import list_clients
 from touchbase.consistency.service import Verified, verify
 from touchbase.encryption.encrypted_columns import check_encryption
+from touchbase.erasure_marks import LINKEDIN, digest
 from touchbase.errors import UnusableStore
 from touchbase.history.events import Event, Translation
 from touchbase.sql.migrations import SCHEMA, packaged
@@ -28,9 +29,8 @@ from touchbase.storage.schema_state import schema_state
 from touchbase.storage.sqlite.backup import back_up, read_backup
 from touchbase.storage.sqlite.restore import staged_backup
 from touchbase.stores import copy_store, open_store
-from touchbase.suppression.suppression_keys import LINKEDIN, digest
 
-LATER = [each.name for each in packaged("sqlite") if each.name != SCHEMA]
+LATER = [item.name for item in packaged("sqlite") if item.name != SCHEMA]
 """The migrations that a store of revision 81a25171 lacks."""
 ACME = {"x-client-id": "acme"}
 ANN, CID, EVE = 1, 3, 5
@@ -83,7 +83,7 @@ async def read(url: str, sql: str) -> list[tuple[Any, ...]]:
 
 async def differences(store: Store) -> list[str]:
     return [
-        str(each) for client in await store.read(list_clients()) async for each in verify(store, client.number, Verified(), bodies=True)
+        str(item) for client in await store.read(list_clients()) async for item in verify(store, client.number, Verified(), bodies=True)
     ]
 
 
@@ -118,12 +118,15 @@ async def test_upgrade__keeps_records_and_their_history(old_url: str, make_clien
 
     assert (ann["email"], ann["last_name"], ann["external_id"], ann["company_id"]) == ("Ann@example.com", "Archer", "c-1", company["id"])
     assert (ann["contact_status"], ann["previous_status"], ann["last_reply_received"]) == ("new", "replied", "2026-11-21T09:00:00Z")
-    assert {each["field_name"]: each["field_value"] for each in ann["contact_custom_fields"]} == {"shoe": "39", "seat": "12"}
+    assert {custom_field["field_name"]: custom_field["field_value"] for custom_field in ann["contact_custom_fields"]} == {
+        "shoe": "39",
+        "seat": "12",
+    }
     assert (company["domain"], company["name"], company["company_status"]) == ("example.com", "Example", "prospect")
-    assert [each["event"] for each in timeline] == ["contact.updated", "contact.created", "email_replied", "email_sent"]
-    assert [each["email"].partition("@")[0] for each in contacts] == ["Ann", "bob", "cid", "dee", "fay"]
-    assert [each["email"] for each in deleted] == ["eve@example.org"]
-    assert [each["id"] for each in named] == [ANN]
+    assert [item["event"] for item in timeline] == ["contact.updated", "contact.created", "email_replied", "email_sent"]
+    assert [contact["email"].partition("@")[0] for contact in contacts] == ["Ann", "bob", "cid", "dee", "fay"]
+    assert [item["email"] for item in deleted] == ["eve@example.org"]
+    assert [item["id"] for item in named] == [ANN]
     assert no_differences == []
 
 
@@ -190,15 +193,15 @@ async def test_upgrade__lists_profiles_whose_other_pages_were_listed(old_url: st
 
     store = await upgraded(old_url)
     call = make_client(store)
-    own = [each["value"] for each in await rows(call, "/public/v2/suppressions?kind=linkedin_url")]
-    of_all = [each["value"] for each in await rows(call, "/admin/v1/suppressions?kind=linkedin_url")]
+    own = [row["value"] for row in await rows(call, "/public/v2/suppressions?kind=linkedin_url")]
+    of_all = [row["value"] for row in await rows(call, "/admin/v1/suppressions?kind=linkedin_url")]
     url = "https://www.linkedin.com/sales/lead/ACwAA,NAME_SEARCH,zz"
     checked = await call.post("/public/v2/suppressions/check", {"items": [{"linkedin_url": url}]}, **ACME)
     await store.close()
 
     assert own == list(LISTED.values())
     assert of_all == list(LISTED.values())
-    assert [each["reason"] for each in checked.json()["data"]] == ["legal"]
+    assert [item["reason"] for item in checked.json()["data"]] == ["legal"]
     assert await read(old_url, "SELECT value FROM suppression_cause WHERE kind = 'linkedin_url' ORDER BY value") == sorted(
         [(value,) for value in LISTED.values()]
     )
@@ -222,10 +225,10 @@ async def test_upgrade__joins_entries_of_one_profile_to_the_one_in_force_longest
     again = await rows(call, "/public/v2/suppressions?kind=linkedin_url")
     await store.close()
 
-    assert [(each["id"], each["value"], each["reason"], each["until"]) for each in entries] == [(9_001, profile, "legal", None)]
+    assert [(row["id"], row["value"], row["reason"], row["until"]) for row in entries] == [(9_001, profile, "legal", None)]
     assert causes == [("", "legal", 5), ("event", "unsubscribed", 0), ("later", "other", 90)]
     assert added.status == 200
-    assert [(each["id"], each["reason"]) for each in again] == [(9_001, "legal")]
+    assert [(item["id"], item["reason"]) for item in again] == [(9_001, "legal")]
 
 
 async def test_upgrade__gives_contacts_the_key_of_the_profile_in_their_text(old_url: str) -> None:
@@ -256,7 +259,7 @@ async def test_upgrade__gives_contacts_with_addresses_a_first_one(old_url: str, 
     store = await upgraded(old_url)
     call = make_client(store)
     cid = (await call.get(f"/public/v2/contacts/{CID}", **ACME)).json()
-    named = [[each["id"] for each in await rows(call, f"/public/v2/contacts?email={email}")] for email in cid["emails"]]
+    named = [[row["id"] for row in await rows(call, f"/public/v2/contacts?email={email}")] for email in cid["emails"]]
     no_differences = await differences(store)
     replaced = await call.patch(f"/public/v2/contacts/{CID}", {"email": "cid@new.example.org"}, **ACME)
     no_differences += await differences(store)
@@ -290,8 +293,8 @@ async def test_upgraded_store__recognises_erased_people_by_the_hash_of_a_former_
 
     assert (created.status, created.json()["code"]) == (409, "person_erased")
     assert newest["state"] == "ignored"
-    assert [each["reason"] for each in checked.json()["data"]] == ["legal"]
-    assert [each["suppressed"] for each in matched.json()["data"]] == ["legal"]
+    assert [item["reason"] for item in checked.json()["data"]] == ["legal"]
+    assert [item["suppressed"] for item in matched.json()["data"]] == ["legal"]
     assert (restored.status, restored.headers["touchbase-suppressed"]) == (201, "legal")
 
 
@@ -299,7 +302,7 @@ async def test_upgrade__keeps_what_surrounds_records(old_url: str, make_client: 
     store = await upgraded(old_url)
     call = make_client(store)
 
-    clients = {each["name"]: each for each in await rows(call, "/admin/v1/clients")}
+    clients = {row["name"]: row for row in await rows(call, "/admin/v1/clients")}
     [key] = await rows(call, "/admin/v1/keys")
     deliveries = await rows(call, "/admin/v1/deliveries")
     refusals = await rows(call, "/admin/v1/refusals")
@@ -315,18 +318,18 @@ async def test_upgrade__keeps_what_surrounds_records(old_url: str, make_client: 
 
     assert sorted(clients) == ["Acme", "Beta"]
     assert (key["name"], key["scopes"]) == ("reader", ["records:read"])
-    assert [each["state"] for each in deliveries] == ["parked", "unrecognised", "unrecognised", *["applied"] * 4]
-    assert [each["cause"] for each in refusals] == ["unknown_client", "not_verified"]
-    assert [(each["tool"], each["secret"]) for each in connections] == [("hubspot", "not set"), ("instantly", "set")]
-    assert [(each["value"], each["reason"]) for each in suppressions] == [
+    assert [delivery["state"] for delivery in deliveries] == ["parked", "unrecognised", "unrecognised", *["applied"] * 4]
+    assert [refusal["cause"] for refusal in refusals] == ["unknown_client", "not_verified"]
+    assert [(connection["tool"], connection["secret"]) for connection in connections] == [("hubspot", "not set"), ("instantly", "set")]
+    assert [(suppression["value"], suppression["reason"]) for suppression in suppressions] == [
         ("bob@example.com", "unsubscribed"),
         ("competitor.example", "other"),
     ]
     assert installation["value"] == "never@example.net"
     assert (endpoint["url"], endpoint["state"]) == ("https://hooks.example.com/touchbase", "disabled")
-    assert [(each["kind"], each["state"]) for each in jobs] == [("contacts.import", "succeeded"), ("contacts.link_companies", "succeeded")]
-    assert [each["subject"] for each in messages] == ["By hand", "Re: Hello", "Hello"]
-    assert [each["name"] for each in fields] == ["seat", "shoe", "size"]
+    assert [(job["kind"], job["state"]) for job in jobs] == [("contacts.import", "succeeded"), ("contacts.link_companies", "succeeded")]
+    assert [message["subject"] for message in messages] == ["By hand", "Re: Hello", "Hello"]
+    assert [field["name"] for field in fields] == ["seat", "shoe", "size"]
     assert (sum(encryption.by_key.values()) > 0, encryption.lost, encryption.clear) == (True, [], 0)
 
 
@@ -343,7 +346,7 @@ async def test_upgraded_store__takes_writes_and_remembers_erasures_and_answered_
     received = await call.post("/public/crm-webhook/acme", {"of": "zed"})
     await store.work(1, 10, lambda delivery: Translation("hubspot", [Event("contact_changed", AFTER, ZED, key="z")]), AFTER)
     newest = (await rows(call, "/admin/v1/deliveries"))[0]
-    emails = [each["email"] for each in await rows(call, "/public/v2/contacts")]
+    emails = [row["email"] for row in await rows(call, "/public/v2/contacts")]
     no_differences = await differences(store)
     await store.close()
 
@@ -475,13 +478,13 @@ async def test_upgrade__suppresses_everybody_who_has_opted_out(old_url: str, mak
 
     store = await upgraded(old_url)
     call = make_client(store)
-    found = [(await call.get(f"/public/v2/contacts/{number}/suppression", **ACME)).json() for number in (status, former, free)]
+    results = [(await call.get(f"/public/v2/contacts/{number}/suppression", **ACME)).json() for number in (status, former, free)]
     entries = await rows(call, "/public/v2/suppressions?reason=status")
     await call("PATCH", f"/public/v2/contacts/{status}", {"contact_status": "new"}, **ACME)
     after = (await call.get(f"/public/v2/contacts/{status}/suppression", **ACME)).json()
     saved = await call.post("/public/v2/suppressions", {"value": "new@example.org"}, **ACME)
     await store.close()
 
-    assert [(each["suppressed"], each["reason"]) for each in found] == [(True, "status"), (True, "unsubscribed"), (False, None)]
-    assert [(each["source"], each["note"]) for each in entries] == [("api", "status 'Do Not Contact'")]
+    assert [(item["suppressed"], item["reason"]) for item in results] == [(True, "status"), (True, "unsubscribed"), (False, None)]
+    assert [(row["source"], row["note"]) for row in entries] == [("api", "status 'Do Not Contact'")]
     assert (after["suppressed"], saved.status) == (True, 201)

@@ -72,7 +72,7 @@ from touchbase.records.operations import create_company, create_contact, update_
 from touchbase.records.record_type import CONTACT_TYPE
 from touchbase.records.sql.reads import Listing
 from touchbase.records.writes import Creation, RecordUpdate, RecordUpsert
-from touchbase.search.bulk_change import change_page
+from touchbase.search.api.bulk import change_page
 from touchbase.sql.operation import Command
 from touchbase.statuses.sql.renames import rewrite_statuses
 from touchbase.stores.postgres import PostgresStore
@@ -192,7 +192,7 @@ async def apply_webhooks(store: PostgresStore, turn: Turn) -> object:
 
 def translate(delivery: Delivery) -> Translation:
     """Bodies that are our own events."""
-    return Translation("hubspot", [msgspec.convert(each, Event) for each in msgspec.json.decode(delivery.body)])
+    return Translation("hubspot", [msgspec.convert(item, Event) for item in msgspec.json.decode(delivery.body)])
 
 
 CALLS: dict[str, tuple[type | None, Call]] = {
@@ -395,7 +395,7 @@ async def stage(postgres_url: str, monkeypatch: pytest.MonkeyPatch) -> AsyncIter
 
 async def furnish(stage: Stage) -> World:
     """Make the template's records."""
-    store, client, world = stage.other, stage.template, World()
+    store, client, world = stage.plain, stage.template, World()
     turn = Turn(client, -90)
 
     async def company(domain: str) -> int:
@@ -444,31 +444,31 @@ async def furnish(stage: Stage) -> World:
     return world
 
 
-async def faults(stage: Stage, world: World, mine: str, other: str) -> list[str]:
+async def faults(stage: Stage, world: World, mine: str, second_item: str) -> list[str]:
     """Return what is wrong when one operation pauses and another one runs."""
 
     def first(client: int) -> Action:
         return CALLS[mine][1](world, Turn(client, 1))
 
     def second(client: int) -> Action:
-        return CALLS[other][1](world, Turn(client, 2))
+        return CALLS[second_item][1](world, Turn(client, 2))
 
     before, written = await stage.in_order(first, second)
     swapped, more_written = await stage.in_order(second, first)
     after = Outcome((swapped.results[1], swapped.results[0]), swapped.rows, swapped.differences)
-    found = ["\n  ".join([f"{mine} and {other}: a refused one wrote", *lines]) for lines in (written, more_written) if lines]
+    results = ["\n  ".join([f"{mine} and {second_item}: a refused one wrote", *lines]) for lines in (written, more_written) if lines]
     pause, goes_on = 1, True  # the first statement begins the transaction
     while goes_on:
         outcome, goes_on = await stage.together(first, second, pause)
         pause += 1
         if mine in READ_WITHOUT_LOCK and not outcome.results[0].startswith(BROKEN):
-            for each in (before, after, outcome):
-                each.results = "", each.results[1]
+            for item in (before, after, outcome):
+                item.results = "", item.results[1]
         if mine == "change_page" and not outcome.results[0].startswith(BROKEN) and not outcome.differences:
             continue  # a page is changed record by record
         if wrong := min(outcome.difference(before), outcome.difference(after), key=len):
-            found.append("\n  ".join([f"{mine}, before statement {pause - 1} {other}:", *wrong]))
-    return found
+            results.append("\n  ".join([f"{mine}, before statement {pause - 1} {second_item}:", *wrong]))
+    return results
 
 
 def test_operations__are_all_tried_or_reviewed() -> None:
@@ -488,17 +488,17 @@ def names_a_record(kind: type) -> bool:
     return bool(parameters & RECORD_PARAMETERS) or ("kind" in parameters and bool(parameters & {"id", "ids"}))
 
 
-@pytest.mark.parametrize(("one", "other"), SAME_RECORDS)
+@pytest.mark.parametrize(("first", "second"), SAME_RECORDS)
 async def test_operations__wait_for_another_one_on_the_same_records_instead_of_deadlocking(
-    stage: tuple[Stage, World], one: str, other: str
+    stage: tuple[Stage, World], first: str, second: str
 ) -> None:
-    assert "\n".join([*await faults(*stage, one, other), *await faults(*stage, other, one)]) == ""
+    assert "\n".join([*await faults(*stage, first, second), *await faults(*stage, second, first)]) == ""
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("mine", CALLS)
 async def test_operations__with_another_one_between_give_what_one_after_the_other_gives(stage: tuple[Stage, World], mine: str) -> None:
     sample = OTHERS if FULL else OTHERS[[*CALLS].index(mine) % 3 :: 3]
-    found = [fault for other in dict.fromkeys((*sample, mine)) for fault in await faults(*stage, mine, other)]
+    fromkeys = [fault for other_fromkey in dict.fromkeys((*sample, mine)) for fault in await faults(*stage, mine, other_fromkey)]
 
-    assert "\n".join(found) == ""
+    assert "\n".join(fromkeys) == ""

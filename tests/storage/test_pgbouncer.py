@@ -23,7 +23,7 @@ from touchbase.records.operations import create_contact
 from touchbase.records.record_type import CONTACT_TYPE
 from touchbase.records.sql.reads import Listing, list_records
 from touchbase.records.writes import Creation
-from touchbase.storage.postgres import pooler
+from touchbase.storage.postgres import engine as pooler
 from touchbase.stores import open_store
 
 PGBOUNCER = shutil.which("pgbouncer") or ("/usr/sbin/pgbouncer" if os.path.exists("/usr/sbin/pgbouncer") else None)
@@ -56,7 +56,7 @@ async def pooled(postgres_url: str) -> AsyncIterator[Pooled]:
         port = free_port()
         users = folder / "users.txt"
         users.write_text(f'"{parts.username}" "{parts.password}"\n')
-        server = parts.hostname or dict(each.split("=") for each in parts.query.split("&")).get("host", "")
+        server = parts.hostname or dict(word.split("=") for word in parts.query.split("&")).get("host", "")
         config = folder / "pgbouncer.ini"
         config.write_text(
             f"[databases]\n* = host={server} port={parts.port or 5432}\n[pgbouncer]\nlisten_addr = 127.0.0.1\nlisten_port = {port}\n"

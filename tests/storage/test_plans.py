@@ -86,10 +86,10 @@ def steps(store: apsw.Cursor, sql: str, parameters: int) -> list[str]:
 def walks(plan: list[str]) -> list[str]:
     """Steps that read a whole table, or everything of one client."""
     table = r"SCAN (p|q|r|g|few|\d+ CONSTANT ROWS?|CONSTANT ROW|search_index VIRTUAL TABLE INDEX 0:=)$"  # the last one is a rowid
-    whole = [step for step in plan if step.startswith("SCAN") and not re.match(table, step)]
+    full_plans = [step for step in plan if step.startswith("SCAN") and not re.match(table, step)]
     # Whether a client has erased anybody is one look into the index: EXISTS reads one row. Its storage is one row.
     one_row = ("erased_together", "SEARCH storage ")
-    return whole + [step for step in plan if step.endswith("(client=?)") and not any(part in step for part in one_row)]
+    return full_plans + [step for step in plan if step.endswith("(client=?)") and not any(part in step for part in one_row)]
 
 
 def texts(op: Statement) -> list[tuple[str, int]]:
@@ -97,9 +97,9 @@ def texts(op: Statement) -> list[tuple[str, int]]:
     if op.sqlite:
         return [(op.sqlite, len(op.columns))]
     bodies = [body for body in (op.first_set, op.sqlite_set or op.body, op.inserted_ids) if body]
-    asked = [(for_sqlite(op.columns, body, 2), 2 * len(op.columns)) for body in bodies]
+    requested = [(for_sqlite(op.columns, body, 2), 2 * len(op.columns)) for body in bodies]
     others = (("q", op.more_columns, op.more_set), ("r", op.last_columns, op.last_set))
-    return [*asked, *((for_sqlite(columns, text, 2, table), 2 * len(columns)) for table, columns, text in others if text)]
+    return [*requested, *((for_sqlite(columns, text, 2, table), 2 * len(columns)) for table, columns, text in others if text)]
 
 
 # When a company goes in, SQLite would look for contacts that waited for it; it never does, as none may.
@@ -108,7 +108,7 @@ NEVER_RUN = {f"records.sql.statements.{name}" for name in ("CREATE_COMPANY", "IN
 FIRST_IS_ENOUGH = {
     "deliveries.claiming.CLAIM",
     "clients.sql.clients.CLIENT_BY_CLIENT_ID",
-    "suppression.server_secret.SECRET_IF_ERASED",
+    "erasure_marks.SECRET_IF_ERASED",
     "projection.deleted_records.ANY_FORMER",
     "do_not_contact.sql.statements.LISTED_KINDS",
 }
@@ -137,18 +137,18 @@ MAY_WALK = {
 def test_statements__find_their_rows_by_index(subtests: pytest.Subtests, store: apsw.Cursor) -> None:
     for name in sorted(STATEMENTS.keys() - MAY_WALK):
         with subtests.test(name):
-            found = [walk for sql, parameters in texts(STATEMENTS[name]) for walk in walks(steps(store, sql, parameters))]
+            results = [walk for sql, parameters in texts(STATEMENTS[name]) for walk in walks(steps(store, sql, parameters))]
 
-            found = [walk for walk in found if not (name in FIRST_IS_ENOUGH and walk.startswith(("SEARCH e ", "SEARCH d ")))]
-            assert [walk for walk in found if not (name in NEVER_RUN and walk.startswith("SEARCH contact USING PRIMARY KEY"))] == []
+            results = [walk for walk in results if not (name in FIRST_IS_ENOUGH and walk.startswith(("SEARCH e ", "SEARCH d ")))]
+            assert [walk for walk in results if not (name in NEVER_RUN and walk.startswith("SEARCH contact USING PRIMARY KEY"))] == []
 
 
 @pytest.mark.parametrize("query", LISTS)
 def test_filtered_list__finds_its_page_by_index(store: apsw.Cursor, query: Query[Any]) -> None:
-    asked = next(plan_of_query(query, NO_CIPHER))
+    requested = next(plan_of_query(query, NO_CIPHER))
 
-    assert isinstance(asked, Select)
-    plan = steps(store, asked.sql, len(asked.params))
+    assert isinstance(requested, Select)
+    plan = steps(store, requested.sql, len(requested.params))
     if query == list_records(Listing(CONTACT_TYPE, 1, 50)):
         plan = []  # all that the client has, in order of id: the primary key is the index
     assert walks(plan) == []
@@ -157,10 +157,10 @@ def test_filtered_list__finds_its_page_by_index(store: apsw.Cursor, query: Query
 @pytest.mark.parametrize("after", [None, (6, 7)], ids=["first", "later"])
 @pytest.mark.parametrize("kind", [CONTACT_TYPE, COMPANY_TYPE], ids=["contacts", "companies"])
 def test_list_by_status_and_update_time__starts_at_its_page_in_the_index(store: apsw.Cursor, kind: Any, after: Any) -> None:
-    asked = next(plan_of_query(list_records(Listing(kind, 1, 50, status="rare", updated_since_us=5, after=after)), NO_CIPHER))
+    requested = next(plan_of_query(list_records(Listing(kind, 1, 50, status="rare", updated_since_us=5, after=after)), NO_CIPHER))
 
-    assert isinstance(asked, Select)
-    (step,) = steps(store, asked.sql, len(asked.params))
+    assert isinstance(requested, Select)
+    (step,) = steps(store, requested.sql, len(requested.params))
     assert "_status_updated (client=? AND status=? AND " in step  # and nothing is sorted, and nothing of other statuses is met
 
 
@@ -169,28 +169,28 @@ def test_list_by_status_and_update_time__starts_at_its_page_in_the_index(store: 
 )
 def test_skipped_records__are_read_in_the_index_only(store: apsw.Cursor, search: RecordSearch[Any]) -> None:
     for query in (find_position(1, search, 900), find_position(1, replace(search, after=(6, 7)), 900)):
-        asked = next(plan_of_query(query, NO_CIPHER))
+        requested = next(plan_of_query(query, NO_CIPHER))
 
-        assert isinstance(asked, Select)
-        (step,) = steps(store, asked.sql, len(asked.params))
+        assert isinstance(requested, Select)
+        (step,) = steps(store, requested.sql, len(requested.params))
         assert "_created (client=?" in step
         assert "COVERING INDEX" in step
 
 
 def test_clients_to_link__are_found_by_index(store: apsw.Cursor) -> None:
-    asked = next(plan_of_query(clients_to_link(100), NO_CIPHER))
+    requested = next(plan_of_query(clients_to_link(100), NO_CIPHER))
 
-    assert isinstance(asked, Select)
-    plan = steps(store, asked.sql, len(asked.params))
+    assert isinstance(requested, Select)
+    plan = steps(store, requested.sql, len(requested.params))
     assert any("client_linking (" in step for step in plan)
     assert walks([step for step in plan if "(client=?)" not in step]) == []  # one row each of the state and of the counter
 
 
 def test_count_inbox__counts_by_index(store: apsw.Cursor) -> None:
     counting = plan_of_query(count_inbox(), NO_CIPHER)
-    asked = [next(counting), *[counting.send([(0,)]) for _ in range(2 * len(STUCK) - 1)]]
+    requested = [next(counting), *[counting.send([(0,)]) for _ in range(2 * len(STUCK) - 1)]]
 
-    plans = [steps(store, each.sql, len(each.params)) for each in asked if isinstance(each, Select)]
+    plans = [steps(store, item.sql, len(item.params)) for item in requested if isinstance(item, Select)]
     assert [plan for plan in plans if plan != ["SEARCH d USING COVERING INDEX delivery_oldest (state=?)"]] == []
 
 
@@ -200,16 +200,16 @@ def test_count_inbox__counts_by_index(store: apsw.Cursor) -> None:
 def test_insert_statements__use_no_temporary_table(store: apsw.Cursor, name: str) -> None:
     """SQLite makes one for each index that holds a row only where a value is in a list of three or more, and fills it each time."""
     explained = [row for sql, many in texts(STATEMENTS[name]) for row in store.execute(f"EXPLAIN {sql}", [None] * many)]
-    made = [row for row in explained if row[1] == "OpenEphemeral"]
+    explaineds = [row for row in explained if row[1] == "OpenEphemeral"]
 
-    assert made == []
+    assert explaineds == []
 
 
 def test_busy_clients__reads_single_rows_of_an_index(store: apsw.Cursor) -> None:
-    asked = next(plan_of_query(busy_clients(5), NO_CIPHER))
+    requested = next(plan_of_query(busy_clients(5), NO_CIPHER))
 
-    assert isinstance(asked, Select)
-    plan = steps(store, asked.sql, len(asked.params))
+    assert isinstance(requested, Select)
+    plan = steps(store, requested.sql, len(requested.params))
     touched = [step for step in plan if "delivery" in step]
     assert [step for step in touched if "USING COVERING INDEX delivery_waiting" not in step] == []
     # Leaps and looks, each for one row; a walk through all that one client has would be "(client=?)".
@@ -237,10 +237,10 @@ SEARCHES = {
     ],
 )
 def test_search_of_deliveries__reads_its_step_in_an_index(store: apsw.Cursor, name: str, index: str) -> None:
-    asked = next(plan_of_query(SEARCHES[name], NO_CIPHER))
+    requested = next(plan_of_query(SEARCHES[name], NO_CIPHER))
 
-    assert isinstance(asked, Select)
-    plan = steps(store, asked.sql, len(asked.params))
+    assert isinstance(requested, Select)
+    plan = steps(store, requested.sql, len(requested.params))
     assert index in plan
     # The step is a list of at most `limit` rows, or a person's deliveries; each row's events are found by the delivery.
     assert [walk for walk in walks(plan) if walk not in ("SCAN w", "SCAN t")] == []

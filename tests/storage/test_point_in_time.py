@@ -52,10 +52,10 @@ class Archiving(Cluster):
 @pytest.fixture
 def folder() -> Iterator[Path]:
     """Not in pytest's own: where we are root, the server's user may not go there."""
-    made = Path(f"/tmp/touchbase-pitr-{os.getpid()}")
-    made.mkdir(mode=0o755)
-    yield made
-    shutil.rmtree(made)
+    path = Path(f"/tmp/touchbase-pitr-{os.getpid()}")
+    path.mkdir(mode=0o755)
+    yield path
+    shutil.rmtree(path)
 
 
 @pytest.fixture
@@ -98,8 +98,8 @@ def test_point_in_time_recovery__restores_every_acknowledged_write_up_to_the_tim
 
     restored.recover(archive, moment)
 
-    found, differences = asyncio.run(_contents(url.replace(f":{present.port}/", f":{restored.port}/")))
-    assert found == {"before@example.com", "after@example.com"}
+    content, differences = asyncio.run(_contents(url.replace(f":{present.port}/", f":{restored.port}/")))
+    assert content == {"before@example.com", "after@example.com"}
     assert differences == []
 
 
@@ -107,6 +107,6 @@ async def _contents(url: str) -> tuple[set[str | None], list[str]]:
     store = await open_store(url)
     client = (await store.write(ensure_client("acme", 1))).number
     emails = {contact.email for contact in await store.read(list_records(Listing(CONTACT_TYPE, client, 100)))}
-    differences = [str(one) async for one in verify(store, client, Verified())]
+    differences = [str(item) async for item in verify(store, client, Verified())]
     await store.close()
     return emails, differences

@@ -21,7 +21,7 @@ from touchbase.records.writes import Creation
 from touchbase.sql.migrations import Migration, packaged
 from touchbase.sql.statement import Plan, Select
 from touchbase.sql.store import Vacuumed
-from touchbase.storage.postgres import connection, engine, serving_connection
+from touchbase.storage.postgres import connection, engine
 from touchbase.storage.postgres.connection import committing, is_unavailable, refuse_settings, unavailable
 from touchbase.stores import open_store
 
@@ -83,11 +83,11 @@ async def test_plan__goes_on_on_a_thread_when_it_gets_many_rows(postgres_url, mo
     threads: list[str] = []
 
     def plan() -> Plan[int]:
-        found = 0
+        result = 0
         for rows in (3, 4, 1):
-            found += len((yield Select("SELECT generate_series(1, ?)", (rows,))))
+            result += len((yield Select("SELECT generate_series(1, ?)", (rows,))))
             threads.append(threading.current_thread().name.partition("_")[0])
-        return found
+        return result
 
     database = await asyncpg.connect(postgres_url)
     assert await connection.run(database, plan()) == 8
@@ -100,16 +100,16 @@ async def test_concurrent_reads__limit_a_failure_to_one_read(postgres_url) -> No
     store = await open_store(postgres_url)
     client = (await store.write(ensure_client("reads", 1))).number
     record = Company(client, 0, 1, 1, "reads.example")
-    made = (await store.write(create_company(Creation(record, [])))).record
+    new_record = (await store.write(create_company(Creation(record, [])))).record
 
     beyond = find_record(client, COMPANY_TYPE, 2**70)  # no such number: the server refuses it, and all that is asked for with it
     results = await asyncio.gather(
-        *(store.read(beyond if n == 5 else find_record(client, COMPANY_TYPE, made.id)) for n in range(12)), return_exceptions=True
+        *(store.read(beyond if n == 5 else find_record(client, COMPANY_TYPE, new_record.id)) for n in range(12)), return_exceptions=True
     )
     await store.close()
 
     assert isinstance(results.pop(5), asyncpg.PostgresError)
-    assert results == [made] * 11
+    assert results == [new_record] * 11
 
 
 BREAKS = """
@@ -126,17 +126,17 @@ async def test_concurrent_lists__limit_a_server_error_to_the_affected_pages(
 ) -> None:
     store = await open_store(empty_postgres_url)
     light, heavy = [(await store.write(ensure_client(name, 1))).number for name in ("light", "heavy")]
-    made = [(await store.write(create_company(Creation(Company(light, 0, 1, 1, f"{n}.example"), [])))).record for n in range(3)]
+    records = [(await store.write(create_company(Creation(Company(light, 0, 1, 1, f"{n}.example"), [])))).record for n in range(3)]
     await store.write(create_company(Creation(Company(heavy, 0, 1, 1, "heavy.example"), [])))
     operator = await asyncpg.connect(empty_postgres_url)
     await operator.execute(BREAKS.format(state))
     await operator.close()
 
-    asked = [list_records(Listing(COMPANY_TYPE, heavy if n in (5, 9) else light, 3)) for n in range(20)]
-    results = await asyncio.gather(*map(store.read, asked), return_exceptions=True)
+    requested_records = [list_records(Listing(COMPANY_TYPE, heavy if n in (5, 9) else light, 3)) for n in range(20)]
+    results = await asyncio.gather(*map(store.read, requested_records), return_exceptions=True)
     await store.close()
 
-    assert [n for n, page in enumerate(results) if page != made] == [5, 9]
+    assert [n for n, page in enumerate(results) if page != records] == [5, 9]
     assert {type(results[n]) for n in (5, 9)} == {error}
 
 
@@ -178,11 +178,11 @@ async def test_failover__reconnects_to_the_writable_server(empty_postgres_url) -
     await admin.execute("SET default_transaction_read_only = off")
     await admin.execute(f"ALTER DATABASE {name} RESET default_transaction_read_only")
     await admin.close()
-    made = [await store.write(ensure_client("acme", 1)), await store.write(company)]
+    created = [await store.write(ensure_client("acme", 1)), await store.write(company)]
     await store.close()
 
-    assert made[0].client_id == "acme"
-    assert made[1].is_new
+    assert created[0].client_id == "acme"
+    assert created[1].is_new
 
 
 def test_committing__raises_a_serialization_error_without_a_cause() -> None:
@@ -322,7 +322,7 @@ async def test_lost_begin_response__raises_store_unavailable_and_writes_nothing(
 async def test_server_that_goes_silent__is_given_up_and_reached_again(postgres_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """As behind a network that loses a host, or one that is frozen: no connection is closed."""
     monkeypatch.setattr(connection, "CONNECT_SECONDS", 0.2)
-    monkeypatch.setattr(serving_connection, "ANSWER_SECONDS", 0.2)
+    monkeypatch.setattr(connection, "ANSWER_SECONDS", 0.2)
     thief = Thief(postgres_url)
     async with thief as url:
         store = await open_store(url)
@@ -338,14 +338,14 @@ async def test_server_that_goes_silent__is_given_up_and_reached_again(postgres_u
         client = await store.read(find_client("before"))
         await store.close()
 
-    assert [type(each) for each in refused] == [StoreUnavailable] * 3
+    assert [type(item) for item in refused] == [StoreUnavailable] * 3
     assert client is not None
 
 
 async def test_silent_commit__has_an_unknown_outcome_and_is_not_cancelled(postgres_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """A cancelled commit that waits for a standby becomes visible with one copy."""
     thief = Thief(postgres_url)
-    monkeypatch.setattr(serving_connection, "ANSWER_SECONDS", 0.2)
+    monkeypatch.setattr(connection, "ANSWER_SECONDS", 0.2)
     async with thief as url:
         store = await open_store(url)
 
@@ -368,7 +368,7 @@ async def test_pooler_without_a_server__is_given_up(postgres_url: str, monkeypat
 
 
 async def test_migration__may_take_longer_than_a_request(empty_postgres_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(serving_connection, "ANSWER_SECONDS", 0.1)
+    monkeypatch.setattr(connection, "ANSWER_SECONDS", 0.1)
     slow = Migration("9999_slow", "SELECT pg_sleep(0.2)")
     monkeypatch.setattr(engine, "packaged", lambda kind: [*packaged(kind), slow])
     store = await open_store(empty_postgres_url, as_is=True)
@@ -443,9 +443,9 @@ def test_is_unavailable__includes_refused_logins(error: type[asyncpg.PostgresErr
     ],
 )
 def test_unavailable__writes_details_only_to_the_log(error: Exception, caplog: pytest.LogCaptureFixture) -> None:
-    told = unavailable(error)
+    reported = unavailable(error)
 
-    assert told.detail == "cannot use the database now: the server's log says why"
+    assert reported.detail == "cannot use the database now: the server's log says why"
     assert "10.0.0.5" in caplog.text
 
 

@@ -95,17 +95,17 @@ Made = asyncpg.Connection
 
 @pytest.fixture
 async def store(postgres_url: str) -> AsyncIterator[Store]:
-    made = await open_store(postgres_url, encryption_keys=ENCRYPTION_KEYS)
-    yield made
-    await made.close()
+    new_store = await open_store(postgres_url, encryption_keys=ENCRYPTION_KEYS)
+    yield new_store
+    await new_store.close()
 
 
 @pytest.fixture
 async def hand(postgres_url: str) -> AsyncIterator[Made]:
     """A connection of the role that owns the tables."""
-    made = await asyncpg.connect(postgres_url)
-    yield made
-    await made.close()
+    connect = await asyncpg.connect(postgres_url)
+    yield connect
+    await connect.close()
 
 
 async def fill(store: Store, *clients: int) -> None:
@@ -130,9 +130,11 @@ async def fill(store: Store, *clients: int) -> None:
         await store.write(claim_fetch(n, "hubspot", 5, 6, 1))
         for email in ("1@example.com", "2@example.com", "3@example.com"):
             await store.write(create_contact(Creation(Contact(n, 0, 5, 5, email=email, email_key=email))))
-        made = [each.id for each in await store.read(list_records(Listing(CONTACT_TYPE, n, 200))) if each.email != "ann@example.com"]
-        await store.write(delete_record(n, CONTACT, made[0], 6, "deleted"))
-        await store.write(merge_records(n, CONTACT, made[1], made[2:], Policy("newest"), 6, "merged"))
+        created = [
+            record.id for record in await store.read(list_records(Listing(CONTACT_TYPE, n, 200))) if record.email != "ann@example.com"
+        ]
+        await store.write(delete_record(n, CONTACT, created[0], 6, "deleted"))
+        await store.write(merge_records(n, CONTACT, created[1], created[2:], Policy("newest"), 6, "merged"))
         await store.write(save_entries(n, [NewEntry("email", "ann@example.com")], 5))
         await store.write(store_count(n, 5, 5, 0))
         await store.write(store_parts(n, {(0, 5): CountedPart(0, ReportPart(), b"counted")}, 5))
@@ -146,8 +148,8 @@ async def fill(store: Store, *clients: int) -> None:
 
 async def ann(store: Store, client: int) -> int:
     """The id of the contact that `fill` made first."""
-    [found] = await store.read(list_records(Listing(CONTACT_TYPE, client, 1, email_key="ann@example.com")))
-    return found.id
+    [result] = await store.read(list_records(Listing(CONTACT_TYPE, client, 1, email_key="ann@example.com")))
+    return result.id
 
 
 async def with_events(store: Store) -> None:
@@ -156,7 +158,7 @@ async def with_events(store: Store) -> None:
     theirs = await store.write(ensure_client("theirs", 1))
     assert theirs.number == THEIRS
     await fill(store, OURS, THEIRS)
-    told = Translation(
+    translation = Translation(
         "hubspot",
         [
             Event("contact.updated", 5, "ann@example.com", object_type="person", object_id="7", company_object=("company", "9")),
@@ -166,7 +168,7 @@ async def with_events(store: Store) -> None:
         may_ask=True,
     )
     for n in (OURS, THEIRS):
-        await store.work(n, 10, lambda delivery: told, 9)
+        await store.work(n, 10, lambda delivery: translation, 9)
 
 
 async def walled(hand: Made) -> list[str]:
@@ -210,29 +212,29 @@ async def test_tables_without_row_level_security__match_the_reviewed_list(hand: 
 
 async def test_client_row__is_visible_in_its_own_scope_and_in_client_lists(store: Store, hand: Made) -> None:
     await with_events(store)
-    seen: dict[str, list[int]] = {}
+    observed: dict[str, list[int]] = {}
     with_rows: dict[str, set[str]] = {}
     for scope in (NO_CLIENT, scope_for(THEIRS), CLIENT_LIST, ALL_CLIENTS):
         await hand.execute(f"SET touchbase.clients = '{scope}'")
-        seen[scope] = sorted(row["id"] for row in await hand.fetch("SELECT id FROM client"))
+        observed[scope] = sorted(row["id"] for row in await hand.fetch("SELECT id FROM client"))
         with_rows[scope] = {table for table in await hidden(hand) if await rows_of(hand, table)}
 
     everything = set(await hidden(hand))
-    assert list(seen.values()) == [[], [THEIRS], [*range(1, THEIRS + 1)], [*range(1, THEIRS + 1)]]
+    assert list(observed.values()) == [[], [THEIRS], [*range(1, THEIRS + 1)], [*range(1, THEIRS + 1)]]
     assert list(with_rows.values()) == [set(), everything, WHO_THERE_IS - {"client"}, everything]
 
 
 async def test_scope__shows_only_the_rows_of_its_clients(store: Store, hand: Made) -> None:
     await with_events(store)
-    seen: dict[str, dict[str, list[int | None]]] = {}
+    observed: dict[str, dict[str, list[int | None]]] = {}
     for scope in (None, NO_CLIENT, scope_for(OURS), scope_for(THEIRS), scope_for(5), scope_for(OURS, 5, THEIRS), ALL_CLIENTS):
         if scope is not None:
             await hand.execute(f"SET touchbase.clients = '{scope}'")
-        seen[str(scope)] = {table: await rows_of(hand, table) for table in await hidden(hand)}
+        observed[str(scope)] = {table: await rows_of(hand, table) for table in await hidden(hand)}
 
     for table in await hidden(hand):
-        found = [clients[table] for clients in seen.values()]
-        assert found == [[], [], [OURS], [THEIRS], [], [OURS, THEIRS], [OURS, THEIRS]], table
+        results = [clients[table] for clients in observed.values()]
+        assert results == [[], [], [OURS], [THEIRS], [], [OURS, THEIRS], [OURS, THEIRS]], table
 
 
 async def test_scope__refuses_writes_to_rows_of_other_clients(store: Store, hand: Made) -> None:
@@ -262,7 +264,7 @@ async def test_words_of_another_client__lead_to_no_record_and_are_not_written(st
     await hand.execute(f"SET touchbase.clients = '{scope_for(OURS)}'")
 
     numbers = [row["record"] for row in await hand.fetch("SELECT record FROM search_index WHERE words @@ '11cexample:*'::tsquery")]
-    assert numbers == [2 * one.id + 1 for one in theirs.records] != []
+    assert numbers == [2 * record.id + 1 for record in theirs.records] != []
     assert await hand.fetch("SELECT 1 FROM company WHERE id = ANY($1)", [number // 2 for number in numbers]) == []
     assert await hand.execute("UPDATE search_index SET words = ''") == "UPDATE 1"
     assert await hand.execute("DELETE FROM search_index") == "DELETE 1"
@@ -319,15 +321,15 @@ async def test_new_connection__has_its_scope_set_again(postgres_url: str, open_w
 
     await hand.fetch("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name LIKE 'touchbase%'")
 
-    seen = []
+    observed = []
     for _ in range(10_000):
         try:
-            seen.append(await store.write(Look(5)))
+            observed.append(await store.write(Look(5)))
         except Overloaded:
             await asyncio.sleep(0)
-        if len(seen) == 9:
+        if len(observed) == 9:
             break
-    assert seen == [",5,"] * 9
+    assert observed == [",5,"] * 9
 
 
 async def test_with_scope__sets_a_scope_again_after_a_failure(postgres_url: str) -> None:
@@ -341,10 +343,10 @@ async def test_with_scope__sets_a_scope_again_after_a_failure(postgres_url: str)
     await connection.execute("ROLLBACK")
 
     connection = await line.with_scope(scope_for(7))
-    found = await connection.fetchval("SELECT current_setting('touchbase.clients')")
+    fetchval = await connection.fetchval("SELECT current_setting('touchbase.clients')")
     await line.close()
 
-    assert found == ",7,"
+    assert fetchval == ",7,"
 
 
 async def test_connection__ignores_a_scope_set_for_the_role_or_database(databases: Databases, empty_postgres_url: str) -> None:
@@ -355,10 +357,10 @@ async def test_connection__ignores_a_scope_set_for_the_role_or_database(database
     await hand.close()
     line = ReconnectingConnection(empty_postgres_url)
 
-    found = await (await line.connection()).fetchval("SELECT current_setting('touchbase.clients')")
+    fetchval = await (await line.connection()).fetchval("SELECT current_setting('touchbase.clients')")
     await line.close()
 
-    assert found == ""
+    assert fetchval == ""
 
 
 async def test_pooled_connection__is_returned_without_a_scope(store: Any) -> None:
@@ -371,9 +373,9 @@ async def test_pooled_connection__is_returned_without_a_scope(store: Any) -> Non
         await store.read(find_record(OURS, CONTACT_TYPE, 2**70))  # no integer that a statement can hold: it fails inside of its transaction
 
     connections = [await store._pool.acquire() for _ in range(6)]
-    scopes = {await each.fetchval("SELECT current_setting('touchbase.clients')") for each in connections}
-    for each in connections:
-        await store._pool.release(each)
+    scopes = {await connection.fetchval("SELECT current_setting('touchbase.clients')") for connection in connections}
+    for item in connections:
+        await store._pool.release(item)
 
     assert scopes == {""}
 
@@ -387,12 +389,12 @@ async def test_role_that_bypasses_row_level_security__causes_a_warning(databases
         pytest.skip("the server's role is no superuser, so there is none to come as")
     store = await open_store(databases.as_superuser(postgres_url))
 
-    told = list(store.warnings)
+    warnings = list(store.warnings)
     await store.close()
 
-    assert len(told) == 1
-    assert "is a superuser or has BYPASSRLS" in told[0]
-    assert "docs/how-to/run-on-postgresql.md" in told[0]
+    assert len(warnings) == 1
+    assert "is a superuser or has BYPASSRLS" in warnings[0]
+    assert "docs/how-to/run-on-postgresql.md" in warnings[0]
 
 
 async def test_server_and_workers__log_a_role_that_bypasses_row_level_security(
@@ -407,9 +409,9 @@ async def test_server_and_workers__log_a_role_that_bypasses_row_level_security(
         async with standalone_workers(settings):
             pass
 
-    told = [record.getMessage() for record in caplog.records if record.levelname == "WARNING"]
-    assert len(told) == 2
-    assert all("is a superuser or has BYPASSRLS" in each for each in told)
+    get_messages = [record.getMessage() for record in caplog.records if record.levelname == "WARNING"]
+    assert len(get_messages) == 2
+    assert all("is a superuser or has BYPASSRLS" in get_message for get_message in get_messages)
 
 
 async def test_disabled_row_level_security__causes_a_warning(empty_postgres_url: str) -> None:
@@ -419,11 +421,11 @@ async def test_disabled_row_level_security__causes_a_warning(empty_postgres_url:
     await hand.close()
 
     store = await open_store(empty_postgres_url)
-    told = list(store.warnings)
+    warnings = list(store.warnings)
     await store.close()
 
-    assert len(told) == 1
-    assert "switched off for contact, link:" in told[0]
+    assert len(warnings) == 1
+    assert "switched off for contact, link:" in warnings[0]
 
 
 WALKING: dict[str, str] = {
@@ -458,9 +460,9 @@ async def test_row_level_security__stops_a_statement_that_omits_its_client(store
     await with_events(store)
 
     def forgetful(commands: Sequence[Any], ids: Ids) -> Plan[list[object]]:
-        found = yield Select("SELECT DISTINCT client FROM contact", ())
+        result = yield Select("SELECT DISTINCT client FROM contact", ())
         yield Execute(Statement("forgetful", (("name", "text"),), body="UPDATE contact SET first_name = p.name FROM p"), [("gone",)])
-        return [sorted(row[0] for row in found)] * len(commands)
+        return [sorted(row[0] for row in result)] * len(commands)
 
     cipher = AesGcmCipher(StaticKeys(ENCRYPTION_KEYS.read()))
     careless = await open_with(postgres_url, {Look: handler(forgetful)}, cipher=cipher)

@@ -168,7 +168,7 @@ from touchbase.records.sql.lookup import find_owner, match_everywhere
 from touchbase.records.sql.reads import Listing, count_matching, find_record, list_records
 from touchbase.records.writes import Creation, RecordUpdate
 from touchbase.reports.parts import CampaignGroups
-from touchbase.search.bulk_change import change_page
+from touchbase.search.api.bulk import change_page
 from touchbase.search.fields import OWN_FIELDS, SearchFields
 from touchbase.search.parse import Parser
 from touchbase.search.queries import RecordSearch
@@ -297,30 +297,30 @@ NO_ALIAS = {
 
 def careless(text: str) -> list[str]:
     """The client's tables that a statement touches without saying whose rows it means."""
-    found: list[str] = []
+    results: list[str] = []
     named: dict[str, int] = {}
     for word, table, alias in re.findall(r"\b(FROM|JOIN|UPDATE|INTO|USING)\s+(\w+)(?:\s+(?:AS\s+)?(\w+))?", text):
         if table not in WALLED:
             continue
         if word == "INTO":
             columns = re.search(rf"INTO {table} \(([^)]*)\)", text)
-            found += [] if columns and "client" in columns[1].split(", ") else [table]
+            results += [] if columns and "client" in columns[1].split(", ") else [table]
             continue
         name = alias if alias and alias.lower() not in NO_ALIAS else ""
         named[name] = named.get(name, 0) + 1
         mark = rf"\b{name}\.client\b" if name else r"(?<![\w.])client\b"
         conditions = len(re.findall(rf"{mark} = ", text)) + len(re.findall(rf" = {mark}", text))
         conditions += len(re.findall(rf"{mark} IN \((?:\?|\$)", text))
-        found += [f"{table} {name}".strip()] if conditions < named[name] else []
-    return found
+        results += [f"{table} {name}".strip()] if conditions < named[name] else []
+    return results
 
 
 def test_write_statements__name_their_client_or_are_listed_exceptions(subtests: pytest.Subtests) -> None:
     for name in sorted(STATEMENTS):
         with subtests.test(name):
-            found = [(text, careless(text)) for text in texts(STATEMENTS[name]) if careless(text)]
+            results = [(text, careless(text)) for text in texts(STATEMENTS[name]) if careless(text)]
 
-            assert bool(found) == (name in BY_RIGHT), found
+            assert bool(results) == (name in BY_RIGHT), results
 
 
 def test_statement_list__includes_every_statement() -> None:
@@ -412,7 +412,7 @@ def listings() -> Iterator[Any]:
 
 def searches() -> Iterator[Any]:
     """A search of each type with every choice of what it may have."""
-    for kind, given in (
+    for kind, value_item in (
         (CONTACT_TYPE, searched(CONTACT_TYPE, OF_BOTH | OF_CONTACTS, "last_reply_received", "email")),
         (
             COMPANY_TYPE,
@@ -424,11 +424,11 @@ def searches() -> Iterator[Any]:
             ),
         ),
     ):
-        given |= {"count": "a", "custom_fields": False, "page_bytes": 1}
-        optional = [name for name in given if name != "sort"]
+        value_item |= {"count": "a", "custom_fields": False, "page_bytes": 1}
+        optional = [name for name in value_item if name != "sort"]
         for chosen in itertools.product((False, True), repeat=len(optional)):
             names = [name for name, is_chosen in zip(optional, chosen, strict=True) if is_chosen]
-            yield RecordSearch(kind, 1, given["sort"], 5, **{name: given[name] for name in names})
+            yield RecordSearch(kind, 1, value_item["sort"], 5, **{name: value_item[name] for name in names})
 
 
 VARIED: dict[type, Callable[[], Iterator[Any]]] = {list_records: listings, count_matching: listings, search_page: searches}
@@ -439,7 +439,7 @@ def value(name: str, hint: object) -> Any:  # noqa: PLR0911 - one line a type
     """Something that a field of this name and type may hold."""
     if name in SPECIAL:
         return SPECIAL[name]
-    kinds = [each for each in typing.get_args(hint) if each is not type(None)] if type(None) in typing.get_args(hint) else [hint]
+    kinds = [item for item in typing.get_args(hint) if item is not type(None)] if type(None) in typing.get_args(hint) else [hint]
     kind, parts = kinds[0], typing.get_args(kinds[0])
     if typing.get_origin(kind) is tuple:
         return tuple(value("", part) for part in parts)
@@ -451,7 +451,7 @@ def value(name: str, hint: object) -> Any:  # noqa: PLR0911 - one line a type
         kind = list[parts[0]]  # type: ignore[valid-type]
         if name == "addresses" and kind == list[tuple[str, str]]:
             return [("email", "ann@example.com")]
-        known: dict[Any, Any] = {
+        expected: dict[Any, Any] = {
             list[int]: [2],
             list[int | str]: [1],
             list[str]: ["a"],
@@ -460,7 +460,7 @@ def value(name: str, hint: object) -> Any:  # noqa: PLR0911 - one line a type
             list[tuple[str, str]]: [(column, "a") for column in ("email_key", "linkedin_key", "domain")],
             list[Addresses]: [Addresses("ann@example.com")],
         }
-        return known.get(kind, [("", "email", "ann@example.com")])
+        return expected.get(kind, [("", "email", "ann@example.com")])
     others: dict[Any, Any] = {
         int: 1,
         bool: True,
@@ -482,12 +482,12 @@ def variants(kind: type[Any]) -> Iterator[Any]:
     hints = typing.get_type_hints(kind)
     choices: list[list[Any]] = []
     for field in fields(kind):
-        given = SEARCHED.get(kind, {}).get(field.name) or value(field.name, hints[field.name])
+        value_item = SEARCHED.get(kind, {}).get(field.name) or value(field.name, hints[field.name])
         if field.name == "clients" and kind in SPANNING_UNLESS_NAMED:
-            choices.append([None, given])
+            choices.append([None, value_item])
             continue
         # `skip` changes no text, and each choice doubles the time.
-        choices.append([given] if field.default is MISSING or field.name == "skip" else [field.default, given])
+        choices.append([value_item] if field.default is MISSING or field.name == "skip" else [field.default, value_item])
     for chosen in itertools.product(*choices):
         yield kind(*chosen)
 
@@ -535,7 +535,7 @@ class Reader:
 
     def __init__(self, path: str) -> None:
         self.connection = apsw.Connection(path)
-        self.asked: list[str] = []
+        self.statements: list[str] = []
         self.places: set[tuple[str, int]] = set()
 
     def texts_of(self, query: Any) -> list[str]:
@@ -554,10 +554,10 @@ class Reader:
         return self._heard(check_keys(SEALER))
 
     def _heard(self, plan: Plan[Any]) -> list[str]:
-        self.asked.clear()
+        self.statements.clear()
         with suppress(TouchbaseError):  # the result of a command that has written before
             read(self.connection.cursor(), plan)
-        return list(self.asked)
+        return list(self.statements)
 
 
 @pytest.fixture
@@ -594,17 +594,17 @@ async def reader(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Reader:
     await store.write(erase_person(1, 9, 2))
     await store.write(begin_deletion(2, 9))
     await store.close()
-    made = Reader(f"{tmp_path}/store.db")
+    new_reader = Reader(f"{tmp_path}/store.db")
     init = Select.__init__
 
     def spy(self: Select, sql: str, params: Any, postgres: str = "", budget: Any = None) -> None:
         frame = sys._getframe(1)
-        made.asked.append(sql)
-        made.places.add((module_at(frame.f_code.co_filename), frame.f_lineno))
+        new_reader.statements.append(sql)
+        new_reader.places.add((module_at(frame.f_code.co_filename), frame.f_lineno))
         init(self, sql, params)
 
     monkeypatch.setattr(Select, "__init__", spy)
-    return made
+    return new_reader
 
 
 def test_queries__name_their_client_or_are_listed_exceptions(reader: Reader) -> None:
@@ -614,14 +614,14 @@ def test_queries__name_their_client_or_are_listed_exceptions(reader: Reader) -> 
         *((query, reader.texts_of) for kind in QUERIES for query in variants(kind)),
         *((command, reader.texts_of_command) for command in ASKING),
     ]
-    for asked, texts_of in questions:
-        kind = type(asked)
-        found = [each for text in texts_of(asked) for each in careless(text)]
-        is_unnamed = kind in SPANNING_UNLESS_NAMED and (asked.clients if hasattr(asked, "clients") else asked.client) is None
-        if found and (kind in SPANNING or is_unnamed):
+    for requested, texts_of in questions:
+        kind = type(requested)
+        results = [item for text in texts_of(requested) for item in careless(text)]
+        is_unnamed = kind in SPANNING_UNLESS_NAMED and (requested.clients if hasattr(requested, "clients") else requested.client) is None
+        if results and (kind in SPANNING or is_unnamed):
             by_right.add(kind)
-        elif found:
-            forgotten.append((asked, found))
+        elif results:
+            forgotten.append((requested, results))
 
     assert forgotten == []
     asking = {*QUERIES, *map(type, ASKING)}
@@ -647,10 +647,10 @@ def test_reader__covers_every_select(reader: Reader) -> None:
 def test_cross_client_lists__match_the_reviewed_exceptions() -> None:
     operations = {kind: kind.operation for kind in (*all_commands(), *QUERIES) if kind is not execute_once}
 
-    assert {kind for kind, found in operations.items() if found.scope == ALL_CLIENTS} == SPANNING.keys()
-    assert {kind for kind, found in operations.items() if found.unnamed == ALL_CLIENTS} == SPANNING_UNLESS_NAMED
-    assert {kind for kind, found in operations.items() if found.scope == CLIENT_LIST} == ABOUT_CLIENTS
-    assert {kind for kind, found in operations.items() if found.unnamed == CLIENT_LIST} == ABOUT_CLIENTS_UNLESS_NAMED
+    assert {kind for kind, operation in operations.items() if operation.scope == ALL_CLIENTS} == SPANNING.keys()
+    assert {kind for kind, operation in operations.items() if operation.unnamed == ALL_CLIENTS} == SPANNING_UNLESS_NAMED
+    assert {kind for kind, operation in operations.items() if operation.scope == CLIENT_LIST} == ABOUT_CLIENTS
+    assert {kind for kind, operation in operations.items() if operation.unnamed == CLIENT_LIST} == ABOUT_CLIENTS_UNLESS_NAMED
 
 
 def test_all_clients_scope__appears_only_in_the_listed_files() -> None:

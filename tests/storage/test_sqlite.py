@@ -75,15 +75,15 @@ async def test_full_disk__makes_the_store_unavailable_until_there_is_space(sqlit
 
     answers = await asyncio.gather(*(store.write(Fill(f"client{n}")) for n in range(8)), return_exceptions=True)
     refused = [answer for answer in answers if answer is not None]
-    kept = len(await store.read(list_clients()))
+    stored = len(await store.read(list_clients()))
     await store.write(Pages(100_000))
     await asyncio.gather(*(store.write(Fill(f"later{n}")) for n in range(8)))
 
     assert refused
     assert {type(answer) for answer in refused} == {StoreUnavailable}
     assert "full" in str(refused[0])
-    assert kept == len(answers) - len(refused)
-    assert len(await store.read(list_clients())) == kept + 8
+    assert stored == len(answers) - len(refused)
+    assert len(await store.read(list_clients())) == stored + 8
 
 
 class FailingDisk(apsw.VFS):
@@ -215,28 +215,28 @@ def test_killed_process__loses_no_acknowledged_write(engine_url) -> None:
     process.stdout.close()
     process.wait()
 
-    kept = asyncio.run(_clients_of(engine_url))
+    stored = asyncio.run(_clients_of(engine_url))
 
-    assert set(acknowledged) <= kept
+    assert set(acknowledged) <= stored
 
 
 async def _clients_of(url: str) -> set[str]:
     store = await open_store(url)
     await store.write(ensure_client("after", 2))
-    kept = {client.client_id for client in await store.read(list_clients())}
+    client_ids = {client.client_id for client in await store.read(list_clients())}
     await store.close()
-    return kept
+    return client_ids
 
 
 async def test_in_memory_stores__are_separate() -> None:
-    one, other = await open_store("sqlite://"), await open_store("sqlite:///:memory:")
-    await one.write(ensure_client("acme", 1))
+    first_store, other_store = await open_store("sqlite://"), await open_store("sqlite:///:memory:")
+    await first_store.write(ensure_client("acme", 1))
 
-    seen = [await store.read(find_client("acme")) is not None for store in (one, other)]
-    await one.close()
-    await other.close()
+    observed = [await store.read(find_client("acme")) is not None for store in (first_store, other_store)]
+    await first_store.close()
+    await other_store.close()
 
-    assert seen == [True, False]
+    assert observed == [True, False]
 
 
 @pytest.mark.parametrize(
@@ -293,7 +293,7 @@ async def test_open_store__refuses_a_url_in_another_form_without_repeating_it(ad
 
 def modes_of(path: Path) -> dict[str, int]:
     """Who may do what with a store's files."""
-    return {each.name: stat.S_IMODE(each.stat().st_mode) for each in path.parent.glob(f"{path.name}*")}
+    return {item.name: stat.S_IMODE(item.stat().st_mode) for item in path.parent.glob(f"{path.name}*")}
 
 
 async def test_open_store__makes_a_new_file_private_and_leaves_the_mode_of_an_existing_one(tmp_path: Path) -> None:
@@ -357,8 +357,8 @@ async def test_vacuum__can_be_repeated_after_another_process_blocked_it(
     path = tmp_path / "traces.db"
     store = await _with_erased(f"sqlite:///{path}", open_with)
 
-    with apsw.Connection(str(path)) as other:
-        other.execute("CREATE TABLE in_the_way (one)")
+    with apsw.Connection(str(path)) as other_connection:
+        other_connection.execute("CREATE TABLE in_the_way (one)")
         assert not await store.vacuum()
         with pytest.raises(StoreUnavailable, match="another process has locked the store"):
             await store.vacuum(full=True)
@@ -367,8 +367,8 @@ async def test_vacuum__can_be_repeated_after_another_process_blocked_it(
 
 
 async def _some(store: Store, count: int) -> list[Contact]:
-    asked = (create_contact(Creation(Contact(1, 0, 1, 1, first_name=f"{n}"), [("seats", f"{n}")])) for n in range(count))
-    return sorted([(await store.write(each)).record for each in asked], key=lambda contact: contact.id)
+    contacts = (create_contact(Creation(Contact(1, 0, 1, 1, first_name=f"{n}"), [("seats", f"{n}")])) for n in range(count))
+    return sorted([(await store.write(item)).record for item in contacts], key=lambda contact: contact.id)
 
 
 async def test_slow_list__returns_its_whole_page(sqlite_url: str, open_with: Any, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -411,7 +411,7 @@ async def test_event_loop__runs_between_two_lists(sqlite_url: str, open_with: An
 async def test_new_store__finds_events_by_index_before_it_is_opened_again(tmp_path, monkeypatch) -> None:
     connections: list[apsw.Connection] = []
     opened = engine.open_upgraded
-    monkeypatch.setattr(engine, "open_upgraded", lambda *of, **more: (found := opened(*of, **more), connections.append(found[0]))[0])
+    monkeypatch.setattr(engine, "open_upgraded", lambda *of, **more: (result := opened(*of, **more), connections.append(result[0]))[0])
     store = await open_store(f"sqlite:///{tmp_path}/new.db")
 
     [writing] = connections

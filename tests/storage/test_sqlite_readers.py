@@ -45,7 +45,7 @@ async def test_query__does_not_wait_for_reports(sqlite_url: str, open_with: Any)
 
 async def test_query__does_not_wait_for_slow_queries_of_another_client(sqlite_url: str, open_with: Any) -> None:
     store = await open_with(sqlite_url, {})
-    slow, other = [(await store.write(ensure_client(name, 1))).number for name in ("slow", "other")]
+    slow, second = [(await store.write(ensure_client(name, 1))).number for name in ("slow", "other")]
     may_end, begun = threading.Event(), threading.Semaphore(0)
 
     @query
@@ -63,9 +63,9 @@ async def test_query__does_not_wait_for_slow_queries_of_another_client(sqlite_ur
         reads[-1].cancel()
 
         async with asyncio.timeout(20):
-            answers = [await store.read(read_slowly(other)) for _ in range(3)]
+            answers = [await store.read(read_slowly(second)) for _ in range(3)]
     finally:
         may_end.set()
 
-    assert answers == [other] * 3
+    assert answers == [second] * 3
     assert await asyncio.gather(*reads[:-1]) == [slow] * (3 * engine.READERS - 1)

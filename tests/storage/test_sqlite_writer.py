@@ -105,11 +105,11 @@ def counting(threads: list[str], rows: int, every: int = 1) -> Command[int]:
 
     @command(quick=True, scope=ALL_CLIENTS)
     def count_numbers() -> Plan[int]:
-        found = 0
+        result = 0
         for text in NUMBERS:
-            found += len((yield Select(text.format(rows, every), ())))
+            result += len((yield Select(text.format(rows, every), ())))
             threads.append(threading.current_thread().name.partition("_")[0])
-        return found
+        return result
 
     return count_numbers()
 
@@ -149,17 +149,17 @@ async def test_long_write__takes_the_same_id_again_on_the_writer_thread(sqlite_u
 async def test_writes__wait_for_another_process_while_reads_continue(sqlite_url, open_with) -> None:
     store = await open_with(sqlite_url, {})
     await store.write(ensure_client("before", 1))
-    other = apsw.Connection(str(path_of(sqlite_url)))
-    other.execute("BEGIN IMMEDIATE")
+    other_connection = apsw.Connection(str(path_of(sqlite_url)))
+    other_connection.execute("BEGIN IMMEDIATE")
 
     waiting = [asyncio.ensure_future(store.write(ensure_client(f"later{n}", 1))) for n in range(3)]
-    seen = [await store.read(find_client("before")) for _ in range(20)]
+    clients = [await store.read(find_client("before")) for _ in range(20)]
     answered = [write.done() for write in waiting]
-    other.execute("ROLLBACK")
-    other.close()
+    other_connection.execute("ROLLBACK")
+    other_connection.close()
     await asyncio.gather(*waiting)
 
-    assert all(seen)
+    assert all(clients)
     assert answered == [False] * 3
     assert len(await store.read(list_clients())) == 4
 
@@ -178,17 +178,19 @@ async def test_wal__is_reset_while_writes_go_on_without_a_pause(sqlite_url, open
         return sum(later < earlier for earlier, later in itertools.pairwise(pages))
 
     async def write(first: int) -> list[StoredDelivery]:
-        found = []
+        results = []
         for n in range(first, MOST_WRITES, WRITERS):  # how soon the thread that copies gets its turn is up to the machine
-            found.append(await store.write(_delivery(client.number, n, b"x" * 500)))
+            results.append(await store.write(_delivery(client.number, n, b"x" * 500)))
             if resets() > 1:
                 break
-        return found
+        return results
 
-    stored = [one for some in await asyncio.gather(*(write(first) for first in range(WRITERS))) for one in some]
+    stored = [
+        first_item for sample_first in await asyncio.gather(*(write(first) for first in range(WRITERS))) for first_item in sample_first
+    ]
 
     assert resets() > 1
-    assert len({one.id for one in stored}) == len(stored)
+    assert len({item.id for item in stored}) == len(stored)
 
 
 def _real(url: str) -> str:
@@ -253,7 +255,7 @@ async def test_write__is_refused_when_no_thread_accepts_it_and_the_next_succeeds
 
     async with asyncio.timeout(30):
         assert (await store.write(ensure_client("taken", 1))).client_id == "taken"
-    assert [each.client_id for each in await store.read(list_clients())] == ["taken"]
+    assert [client.client_id for client in await store.read(list_clients())] == ["taken"]
 
 
 @pytest.mark.parametrize("flush", [0.0, 60.0], ids=["on a thread", "in the loop"])
@@ -294,9 +296,9 @@ async def test_writer_thread__returns_its_result_once_memory_is_available(sqlite
     real = store._writer._threads._loop
     monkeypatch.setattr(store._writer._threads, "_loop", Loop())
     async with asyncio.timeout(30):
-        made = await store.write(ensure_client("someone", 1))
+        created = await store.write(ensure_client("someone", 1))
 
-    assert (made.client_id, failures) == ("someone", [])
+    assert (created.client_id, failures) == ("someone", [])
 
 
 async def test_failed_rollback__does_not_stop_the_next_write(sqlite_url, open_with) -> None:
@@ -304,6 +306,6 @@ async def test_failed_rollback__does_not_stop_the_next_write(sqlite_url, open_wi
     store._writer.cursor.execute("BEGIN")
     store._writer.cursor.execute("UPDATE id_block SET next = -1")
 
-    made = await store.write(ensure_client("someone", 1))
+    created = await store.write(ensure_client("someone", 1))
 
-    assert made.number > 0
+    assert created.number > 0

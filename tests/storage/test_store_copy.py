@@ -40,7 +40,7 @@ def silent(step: str, table: str, done: int, total: int) -> None:
     """Report nothing."""
 
 
-async def made(engine: str, empty: str, folder: Path) -> str:
+async def filled_store(engine: str, empty: str, folder: Path) -> str:
     """Make a store with data in every table, with the present schema; return its address."""
     url = make_old_sqlite(folder / "old.db") if engine == "sqlite" else await make_old_postgres(empty)
     store = await open_store(url, encryption_keys=KEYS, as_is=True, copies=False)
@@ -68,15 +68,15 @@ async def content(url: str) -> dict[str, set[tuple[Any, ...]]]:
             }
     connection = await asyncpg.connect(url)
     await connection.execute("SET touchbase.clients = 'all'")
-    found: dict[str, list[str]] = {}
+    result: dict[str, list[str]] = {}
     for name, column in await connection.fetch(
         "SELECT table_name, column_name FROM information_schema.columns WHERE table_schema = current_schema() "
         "AND table_name IN (SELECT tablename FROM pg_tables WHERE schemaname = current_schema()) ORDER BY 1, 2"
     ):
-        found.setdefault(name, []).append(column)
+        result.setdefault(name, []).append(column)
     rows = {
         name: {tuple(row) for row in await connection.fetch(f"SELECT {', '.join(sorted(columns))} FROM {name}")}
-        for name, columns in found.items()
+        for name, columns in result.items()
         if name not in OF_EACH and not name.startswith("search_")
     }
     await connection.close()
@@ -90,28 +90,28 @@ BOTH_WAYS = [("sqlite", "postgresql"), ("postgresql", "sqlite"), ("sqlite", "sql
 async def test_copy_store__copies_every_row_and_encrypts_secrets_with_the_target_key(
     source: str, target: str, empty_postgres_url: str, tmp_path: Path
 ) -> None:
-    from_url = await made(source, empty_postgres_url, tmp_path)
+    from_url = await filled_store(source, empty_postgres_url, tmp_path)
     to_url = empty_postgres_url if target == "postgresql" else f"sqlite:///{tmp_path / 'new.db'}"
     copied = await copy_store(from_url, to_url, KEYS, silent)
     wanted = await content(from_url)
     assert await content(to_url) == wanted
-    assert {each.name: each.rows for each in copied if each.name not in SECRETS} == {name: len(rows) for name, rows in wanted.items()}
+    assert {item.name: item.rows for item in copied if item.name not in SECRETS} == {name: len(rows) for name, rows in wanted.items()}
     assert all(wanted[name] for name in ("contact", "company", "event", "delivery_body", "custom_field", "api_key"))
     old, new = await open_store(from_url, encryption_keys=KEYS), await open_store(to_url, encryption_keys=KEYS)
     try:
         for client in await old.read(list_clients()):
             connections = await old.read(list_connections(client.number))
             assert await new.read(list_connections(client.number)) == connections
-            assert [one async for one in verify(new, client.number, Verified(), lambda: None)] == []
+            assert [item async for item in verify(new, client.number, Verified(), lambda: None)] == []
         await index_waiting(new, lambda: False)
         assert await new.read(next_to_index()) is None
         searches = [
             search_page(RecordSearch(CONTACT_TYPE, client.number, default_sort(CONTACT), 50, words=("ann",)))
             for client in await old.read(list_clients())
         ]
-        found = [(await new.read(each)).records for each in searches]
-        assert found == [(await old.read(each)).records for each in searches]
-        assert any(found)
+        records = [(await new.read(search)).records for search in searches]
+        assert records == [(await old.read(search)).records for search in searches]
+        assert any(records)
         state = await new.read(check_encryption())
         assert sum(state.by_key.values()) > 0
         assert (state.lost, state.clear) == ([], 0)
@@ -121,7 +121,7 @@ async def test_copy_store__copies_every_row_and_encrypts_secrets_with_the_target
 
 
 async def test_copy_store__back_to_the_first_engine_gives_the_same_rows(empty_postgres_url: str, tmp_path: Path) -> None:
-    first = await made("sqlite", empty_postgres_url, tmp_path)
+    first = await filled_store("sqlite", empty_postgres_url, tmp_path)
     await copy_store(first, empty_postgres_url, KEYS, silent)
     again = f"sqlite:///{tmp_path / 'again.db'}"
     await copy_store(empty_postgres_url, again, KEYS, silent)
@@ -134,7 +134,7 @@ async def test_copy_store__continues_after_an_interruption(
     target: str, stop_after: int, empty_postgres_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(copying, "ROWS_PER_BATCH", 2)
-    source = await made("sqlite", empty_postgres_url, tmp_path)
+    source = await filled_store("sqlite", empty_postgres_url, tmp_path)
     to_url = empty_postgres_url if target == "postgresql" else f"sqlite:///{tmp_path / 'new.db'}"
     batches = 0
 
@@ -156,9 +156,9 @@ async def test_copy_store__refuses_to_continue_from_another_source(
     empty_postgres_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(copying, "ROWS_PER_BATCH", 1)
-    source = await made("sqlite", empty_postgres_url, tmp_path)
-    other = f"sqlite:///{tmp_path / 'other.db'}"
-    await (await open_store(other, encryption_keys=KEYS)).close()
+    source = await filled_store("sqlite", empty_postgres_url, tmp_path)
+    second = f"sqlite:///{tmp_path / 'other.db'}"
+    await (await open_store(second, encryption_keys=KEYS)).close()
 
     def stop(step: str, table: str, done: int, total: int) -> None:
         raise Stopped
@@ -166,11 +166,11 @@ async def test_copy_store__refuses_to_continue_from_another_source(
     with pytest.raises(Stopped):
         await copy_store(source, f"sqlite:///{tmp_path / 'new.db'}", KEYS, stop)
     with pytest.raises(UnusableStore, match="unfinished copy of another store"):
-        await copy_store(other, f"sqlite:///{tmp_path / 'new.db'}", KEYS, silent)
+        await copy_store(second, f"sqlite:///{tmp_path / 'new.db'}", KEYS, silent)
 
 
 async def test_copy_store__detects_a_source_that_changes_during_the_copy(empty_postgres_url: str, tmp_path: Path) -> None:
-    source = await made("sqlite", empty_postgres_url, tmp_path)
+    source = await filled_store("sqlite", empty_postgres_url, tmp_path)
     target = f"sqlite:///{tmp_path / 'new.db'}"
     changed: list[str] = []
 
@@ -195,7 +195,7 @@ async def test_copy_store__detects_a_source_that_changes_during_the_copy(empty_p
 async def test_copy_store__refuses_a_target_with_data(target: str, empty_postgres_url: str, tmp_path: Path) -> None:
     source = f"sqlite:///{tmp_path / 'source.db'}"
     await (await open_store(source, encryption_keys=KEYS)).close()
-    full = await made(target, empty_postgres_url, tmp_path)
+    full = await filled_store(target, empty_postgres_url, tmp_path)
     before = await content(full)
     with pytest.raises(UnusableStore, match="not empty"):
         await copy_store(source, full, KEYS, silent)
@@ -204,14 +204,14 @@ async def test_copy_store__refuses_a_target_with_data(target: str, empty_postgre
 
 
 async def test_copy_store__refuses_secrets_without_an_encryption_key_of_the_target(empty_postgres_url: str, tmp_path: Path) -> None:
-    source = await made("sqlite", empty_postgres_url, tmp_path)
+    source = await filled_store("sqlite", empty_postgres_url, tmp_path)
     await asyncio.to_thread((tmp_path / "old.db.key").write_text, KEYS.current)
     with pytest.raises(UnusableStore, match="secrets"):
         await copy_store(source, empty_postgres_url, replace(KEYS, current=""), silent)
 
 
 async def test_copy_store__refuses_a_store_in_use(empty_postgres_url: str, tmp_path: Path) -> None:
-    source = await made("postgresql", empty_postgres_url, tmp_path)
+    source = await filled_store("postgresql", empty_postgres_url, tmp_path)
     store = await open_store(source, encryption_keys=KEYS)
     try:
         with pytest.raises(UnusableStore, match="stop it"):

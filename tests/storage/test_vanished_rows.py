@@ -23,10 +23,10 @@ COMPANY = Creation(Company(1, 0, 5, 5, "example.com"))
 
 
 def ids() -> Ids:
-    some = Ids()
+    sample_ids = Ids()
     for name in ("contact", "company", "delivery", "client"):
-        some.fill(name, 1, 10)
-    return some
+        sample_ids.fill(name, 1, 10)
+    return sample_ids
 
 
 def finished(plan: Any, *answers: list[Any]) -> Any:

@@ -47,8 +47,8 @@ async def test_write_queue__leaves_room_for_one_client_while_another_floods_it(e
     assert {answer.detail for answer in refused} == {"too many writes of this client are waiting; send this again in a moment"}
     assert min(answer.retry_after for answer in refused) >= 1
     # What was refused is not kept, and what was kept is no less than was said.
-    kept = [await store.read(count_deliveries(client)) for client in (LOUD, QUIET)]
-    assert kept == [len(loud) - len(refused), 10]
+    stored = [await store.read(count_deliveries(client)) for client in (LOUD, QUIET)]
+    assert stored == [len(loud) - len(refused), 10]
 
 
 async def test_write_queue__frees_the_room_that_a_flood_took(engine_url, open_with) -> None:

@@ -18,17 +18,17 @@ Asked = list[tuple[int, int]]
 
 
 @pytest.fixture
-def asked(monkeypatch: pytest.MonkeyPatch) -> Asked:
+def requested_parts(monkeypatch: pytest.MonkeyPatch) -> Asked:
     """Which parts the system was asked to begin with, in a time that stands still."""
-    found: Asked = []
+    results: Asked = []
 
     def begin(descriptor: int, start: int, length: int, flags: int) -> int:
-        found.append((start, length))
+        results.append((start, length))
         return 0
 
     monkeypatch.setattr(module, "_begin", begin)
     monkeypatch.setattr(module.time, "sleep", lambda seconds: None)
-    return found
+    return results
 
 
 def of_size(folder: Path, size: int) -> int:
@@ -39,25 +39,27 @@ def of_size(folder: Path, size: int) -> int:
 
 
 @pytest.mark.parametrize("size", [1, SMALLEST_PART, SMALLEST_PART + 1, 10_000_001, 5_000_000_000])
-def test_start_writeback__covers_every_byte_once_in_few_parts(tmp_path: Path, asked: Asked, size: int) -> None:
+def test_start_writeback__covers_every_byte_once_in_few_parts(tmp_path: Path, requested_parts: Asked, size: int) -> None:
     descriptor = of_size(tmp_path, size)
 
     start_writeback(descriptor)
     os.close(descriptor)
 
-    assert [start for start, _ in asked] == [sum(length for _, length in asked[:n]) for n in range(len(asked))]
-    assert asked[-1][0] < size <= sum(asked[-1])
-    assert len(asked) <= PARTS
-    assert all(length >= SMALLEST_PART for _, length in asked)
+    assert [start for start, _ in requested_parts] == [
+        sum(length for _, length in requested_parts[:n]) for n in range(len(requested_parts))
+    ]
+    assert requested_parts[-1][0] < size <= sum(requested_parts[-1])
+    assert len(requested_parts) <= PARTS
+    assert all(length >= SMALLEST_PART for _, length in requested_parts)
 
 
-def test_start_writeback__does_nothing_for_an_empty_file(tmp_path: Path, asked: Asked) -> None:
+def test_start_writeback__does_nothing_for_an_empty_file(tmp_path: Path, requested_parts: Asked) -> None:
     descriptor = of_size(tmp_path, 0)
 
     start_writeback(descriptor)
     os.close(descriptor)
 
-    assert asked == []
+    assert requested_parts == []
 
 
 def test_start_writeback__does_nothing_on_an_unsupported_system(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -71,7 +73,7 @@ def test_start_writeback__does_nothing_on_an_unsupported_system(tmp_path: Path, 
     start_writeback(-1)
 
 
-def test_start_writeback__raises_for_a_closed_descriptor(asked: Asked) -> None:
+def test_start_writeback__raises_for_a_closed_descriptor(requested_parts: Asked) -> None:
     with pytest.raises(OSError, match="descriptor"):
         start_writeback(-1)
 

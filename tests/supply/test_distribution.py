@@ -55,9 +55,9 @@ def environment(place: Path, *wheels: Path) -> Path:
     if wheels:
         pip = [sys.executable, "-m", "pip", "--python", str(place / "bin" / "python"), "install", "--quiet", "--no-deps", "--no-index"]
         subprocess.run([*pip, *map(str, wheels)], check=True)
-    asked = [str(place / "bin" / "python"), "-c", "import sysconfig; print(sysconfig.get_path('purelib'))"]
-    packages = Path(subprocess.run(asked, check=True, capture_output=True, text=True).stdout.strip())
-    paths = {sysconfig.get_path("purelib"), *(each for each in sys.path if each.endswith("site-packages"))}
+    requested = [str(place / "bin" / "python"), "-c", "import sysconfig; print(sysconfig.get_path('purelib'))"]
+    packages = Path(subprocess.run(requested, check=True, capture_output=True, text=True).stdout.strip())
+    paths = {sysconfig.get_path("purelib"), *(item for item in sys.path if item.endswith("site-packages"))}
     (packages / "dependencies.pth").write_text("\n".join(sorted(paths)) + "\n")
     return place / "bin"
 
@@ -105,12 +105,12 @@ def test_wheel__needs_the_client_of_its_version(wheel: Path) -> None:
 
 
 def test_wheel__offers_the_extras_of_the_project(wheel: Path) -> None:
-    asked = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["optional-dependencies"]
-    [name] = [each for each in zipfile.ZipFile(wheel).namelist() if each.endswith("/METADATA")]
+    requested = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["optional-dependencies"]
+    [name] = [item for item in zipfile.ZipFile(wheel).namelist() if item.endswith("/METADATA")]
     lines = zipfile.ZipFile(wheel).read(name).decode().splitlines()
 
     assert f"Version: {touchbase.__version__}" in lines
-    assert {line.removeprefix("Provides-Extra: ") for line in lines if line.startswith("Provides-Extra: ")} == set(asked)
+    assert {line.removeprefix("Provides-Extra: ") for line in lines if line.startswith("Provides-Extra: ")} == set(requested)
 
 
 def test_source_distribution__has_what_the_tests_need(built: Path) -> None:
@@ -142,8 +142,8 @@ def test_installed_wheel__takes_a_webhook_and_shows_its_contact(server: Server) 
 
 
 def test_installed_wheel__runs_from_its_own_files(installed: Path, tmp_path: Path) -> None:
-    asked = [str(installed / "python"), "-c", "import touchbase; print(touchbase.__file__)"]
-    stdout = subprocess.run(asked, cwd=tmp_path, check=True, capture_output=True, text=True).stdout
+    requested = [str(installed / "python"), "-c", "import touchbase; print(touchbase.__file__)"]
+    stdout = subprocess.run(requested, cwd=tmp_path, check=True, capture_output=True, text=True).stdout
     assert Path(stdout).is_relative_to(installed.parent)
 
     version = subprocess.run([str(installed / "touchbase"), "--version"], cwd=tmp_path, check=True, capture_output=True, text=True).stdout

@@ -67,8 +67,8 @@ def test_release_check__wants_a_version_as_the_tag(tree: Path) -> None:
 
 
 def jobs(path: Path) -> dict[str, Any]:
-    found: dict[str, Any] = yaml.safe_load(path.read_text(encoding="utf-8"))["jobs"]
-    return found
+    result: dict[str, Any] = yaml.safe_load(path.read_text(encoding="utf-8"))["jobs"]
+    return result
 
 
 @pytest.mark.parametrize("path", WORKFLOWS, ids=lambda path: path.name)
@@ -94,11 +94,11 @@ def test_workflows__have_no_token_and_write_nothing_but_the_release() -> None:
 
 
 def test_release__publishes_only_what_was_tested_and_tried() -> None:
-    found = jobs(ROOT / ".github" / "workflows" / "release.yml")
-    steps = [step.get("run", "") for step in found["build"]["steps"]]
+    result = jobs(ROOT / ".github" / "workflows" / "release.yml")
+    steps = [step.get("run", "") for step in result["build"]["steps"]]
 
     assert steps.index("bash .ci/run") < steps.index("make dist sbom")
-    assert (found["try"]["needs"], found["publish"]["needs"]) == ("build", "try")
+    assert (result["try"]["needs"], result["publish"]["needs"]) == ("build", "try")
 
 
 @pytest.mark.skipif(

@@ -32,12 +32,12 @@ def test_lock_file__has_hashes_for_every_package_and_no_urls() -> None:
 
 
 def test_runtime_lock__holds_the_project_dependencies_and_no_dev_tools() -> None:
-    asked = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-    names = {re.split(r"[^a-z0-9-]", each)[0] for each in asked["dependencies"]} - {sbom.CLIENT}
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    names = {re.split(r"[^a-z0-9-]", dependency)[0] for dependency in project["dependencies"]} - {sbom.CLIENT}
     runs = {package.name for package in locked(RUNS)}
 
     assert names <= runs
-    assert not runs & {re.split(r"[^a-z0-9-]", each)[0] for each in asked["optional-dependencies"]["dev"]}
+    assert not runs & {re.split(r"[^a-z0-9-]", item)[0] for item in project["optional-dependencies"]["dev"]}
 
 
 @pytest.fixture(scope="module")
@@ -46,8 +46,8 @@ def bill(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("sys.argv", ["sbom", str(place)])
         assert sbom.main() == 0
-    made: dict[str, Any] = json.loads(place.read_text(encoding="utf-8"))
-    return made
+    document: dict[str, Any] = json.loads(place.read_text(encoding="utf-8"))
+    return document
 
 
 def test_sbom__is_valid_cyclonedx(bill: dict[str, Any]) -> None:
@@ -55,8 +55,8 @@ def test_sbom__is_valid_cyclonedx(bill: dict[str, Any]) -> None:
     names = [f"{name}.SNAPSHOT.schema.json" for name in ("bom-1.6", "spdx", "jsf-0.82")]
     schema, *others = [json.loads((folder / name).read_text(encoding="utf-8")) for name in names]
     base = schema["$id"].rpartition("/")[0]
-    known = [(f"{base}/{name}", other) for name, other in zip(names[1:], others, strict=True)]
-    validator = jsonschema_rs.validator_for(schema, registry=jsonschema_rs.Registry(known))
+    expected = [(f"{base}/{name}", second) for name, second in zip(names[1:], others, strict=True)]
+    validator = jsonschema_rs.validator_for(schema, registry=jsonschema_rs.Registry(expected))
 
     assert [error.message for error in validator.iter_errors(bill)] == []
     assert not validator.is_valid({**bill, "components": [{"name": 7}]})
@@ -64,16 +64,16 @@ def test_sbom__is_valid_cyclonedx(bill: dict[str, Any]) -> None:
 
 def test_sbom__lists_every_runtime_package_with_hash_licence_and_dependencies(bill: dict[str, Any]) -> None:
     parts = {part["name"]: part for part in bill["components"]}
-    needs = {each["ref"]: each.get("dependsOn", []) for each in bill["dependencies"]}
+    needs = {dependency["ref"]: dependency.get("dependsOn", []) for dependency in bill["dependencies"]}
 
-    assert [(part["name"], part["version"]) for part in bill["components"]] == [(each.name, each.version) for each in locked(RUNS)]
+    assert [(part["name"], part["version"]) for part in bill["components"]] == [(item.name, item.version) for item in locked(RUNS)]
     assert all(part["hashes"] and part["purl"].startswith(f"pkg:pypi/{name}@") for name, part in parts.items())
     assert [name for name, part in parts.items() if not part.get("licenses") and "properties" not in part] == []
     assert bill["metadata"]["component"]["name"] == "touchbase"
     reached, waiting = set[str](), ["touchbase"]
     while waiting:
         reached.add(ref := waiting.pop())
-        waiting += [each for each in needs[ref] if each not in reached]
+        waiting += [item for item in needs[ref] if item not in reached]
     assert reached == {"touchbase", "touchbase-client", *(part["bom-ref"] for part in bill["components"])}
     assert [part["name"] for part in bill["metadata"]["component"]["components"]] == ["touchbase-client"]
     assert [ref.partition("==")[0] for ref in needs["touchbase-client"]] == ["httpcore"]
@@ -107,11 +107,11 @@ def test_audit__passes_only_when_every_package_was_looked_up(
     coming = iter(answers)
 
     def report(service: str) -> Any:
-        found = next(coming)
-        return found and {"dependencies": [{"name": name, **each} for name, each in found.items()]}
+        result = next(coming)
+        return result and {"dependencies": [{"name": name, **value} for name, value in result.items()]}
 
     monkeypatch.setattr(audit, "report", report)
-    monkeypatch.setattr(audit, "locked", lambda path: [audit_package(*each) for each in PACKAGES.items()])
+    monkeypatch.setattr(audit, "locked", lambda path: [audit_package(*package) for package in PACKAGES.items()])
 
     assert audit.main() == status
     assert says in "".join(capsys.readouterr())
@@ -127,11 +127,11 @@ def test_audit__of_a_crashing_auditor_covers_no_package(prints: str, monkeypatch
     script.write_text(f"#!/bin/sh\nprintf '%s' '{prints}'\nexit 1\n")
     script.chmod(0o755)
     monkeypatch.setattr("sys.executable", str(script))
-    found = audit.Findings(unknown=set(PACKAGES))
+    findings = audit.Findings(unknown=set(PACKAGES))
 
-    audit.take(found, audit.report("pypi"), PACKAGES)
+    audit.take(findings, audit.report("pypi"), PACKAGES)
 
-    assert found.unknown == set(PACKAGES)
+    assert findings.unknown == set(PACKAGES)
 
 
 def test_ci__continues_after_an_audit_only_when_no_service_was_reachable() -> None:

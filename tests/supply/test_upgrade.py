@@ -100,9 +100,9 @@ def dependencies(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def installation(tmp_path: Path, dependencies: Path) -> Iterator[Installation]:
     folder = tmp_path / "installation"
     folder.mkdir()
-    made = Installation(folder, dependencies)
-    yield made
-    for server in made.servers:
+    new_installation = Installation(folder, dependencies)
+    yield new_installation
+    for server in new_installation.servers:
         server.clean_up()
 
 

@@ -49,7 +49,7 @@ class Recorded:
 
     def spans(self, name: str = "") -> list[ReadableSpan]:
         """The spans that have ended, of this name if one is given."""
-        return [each for each in self.exporter.get_finished_spans() if name in ("", each.name)]
+        return [finished_span for finished_span in self.exporter.get_finished_spans() if name in ("", finished_span.name)]
 
     async def ask(self, call: ApiClient, method: str, target: str, *, raw: bytes = b"", **headers: str) -> Response:
         """Send a request, and end its span as the server does."""
@@ -82,7 +82,7 @@ class Listener:
 
     port: int = 0
     got: list[tuple[dict[str, str], bytes]] = field(default_factory=list)
-    some: asyncio.Event = field(default_factory=asyncio.Event)
+    arrived: asyncio.Event = field(default_factory=asyncio.Event)
 
     async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         with contextlib.suppress(asyncio.IncompleteReadError, ConnectionError):
@@ -91,7 +91,7 @@ class Listener:
                 headers = {name.lower(): value for name, value in (line.split(": ", 1) for line in lines)}
                 body = await reader.readexactly(int(headers.get("content-length", 0)))
                 self.got.append((headers, body))
-                self.some.set()
+                self.arrived.set()
                 writer.write(b"HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n")
         writer.close()
 
@@ -103,23 +103,23 @@ class Listener:
         """The spans that a collector got, by name, with `resource` of their process."""
         from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
 
-        found: dict[str, Any] = {}
+        result: dict[str, Any] = {}
         for headers, body in self.got:
             raw = gzip.decompress(body) if headers.get("content-encoding") == "gzip" else body
             for resource in ExportTraceServiceRequest.FromString(raw).resource_spans:
-                found["resource"] = {each.key: each.value.string_value for each in resource.resource.attributes}
+                result["resource"] = {attribute.key: attribute.value.string_value for attribute in resource.resource.attributes}
                 for scope in resource.scope_spans:
-                    found |= {each.name: each for each in scope.spans}
-        return found
+                    result |= {span.name: span for span in scope.spans}
+        return result
 
 
 @contextlib.asynccontextmanager
 async def listening() -> AsyncIterator[Listener]:
-    made = Listener()
-    server = await asyncio.start_server(made.serve, "127.0.0.1", 0)
-    made.port = server.sockets[0].getsockname()[1]
+    listener = Listener()
+    server = await asyncio.start_server(listener.serve, "127.0.0.1", 0)
+    listener.port = server.sockets[0].getsockname()[1]
     async with server:
-        yield made
+        yield listener
 
 
 @dataclass
@@ -148,7 +148,7 @@ class Whole:
 
 
 @pytest.fixture
-async def whole(engine_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Whole]:
+async def traced_server(engine_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Whole]:
     pytest.importorskip("opentelemetry.exporter.otlp.proto.http", reason=WHY)
     async with contextlib.AsyncExitStack() as ending:
         collector, receiver = await ending.enter_async_context(listening()), await ending.enter_async_context(listening())

@@ -23,7 +23,7 @@ from touchbase.inbox.sql.queries import list_deliveries
 from touchbase.inbox.worker import InboxWorker
 from touchbase.outgoing.api.event_objects import AS_IN_API
 from touchbase.outgoing.dispatcher import Dispatcher
-from touchbase.outgoing.http_client import Answer
+from touchbase.outgoing.http_client import ReceiverAnswer
 from touchbase.sql.store import Store
 from touchbase.tracing.trace_context import current_trace_id
 
@@ -83,9 +83,9 @@ async def test_delivery__that_fails_has_a_span_with_an_error_for_each_attempt(tr
         traced.call.clock.move(60)
 
     spans = recorded.spans("process inbox")
-    assert [(each.attributes or {})["touchbase.attempt"] for each in spans] == [1, 2]
-    assert [(each.attributes or {})["error.type"] for each in spans] == ["received", "received"]
-    assert not any("ada@example.com" in each.to_json() for each in recorded.spans())
+    assert [(span.attributes or {})["touchbase.attempt"] for span in spans] == [1, 2]
+    assert [(span.attributes or {})["error.type"] for span in spans] == ["received", "received"]
+    assert not any("ada@example.com" in span.to_json() for span in recorded.spans())
 
 
 async def test_repeat__is_a_receipt_of_the_stored_delivery(traced: House, recorded: Recorded) -> None:
@@ -93,7 +93,7 @@ async def test_repeat__is_a_receipt_of_the_stored_delivery(traced: House, record
         await recorded.ask(traced.call, "POST", HOOK, raw=BODY)
     await apply(traced, recorded)
 
-    first, second = (each.attributes or {} for each in recorded.spans("send inbox"))
+    first, second = (span.attributes or {} for span in recorded.spans("send inbox"))
     assert first["messaging.message.id"] == second["messaging.message.id"]
     assert (first["touchbase.repeat"], second["touchbase.repeat"]) == (False, True)
     assert len(recorded.spans("process inbox")) == 1
@@ -120,7 +120,7 @@ async def test_sender__of_a_webhook_decides_nothing(
     assert request.parent is None
     assert request.context.trace_id != TRACE
     assert [link.context.trace_id for link in request.links] == [TRACE]
-    assert not any("theirs" in each.to_json() for each in recorded.spans())
+    assert not any("theirs" in span.to_json() for span in recorded.spans())
     assert len(recorded.spans()) == 3
 
 
@@ -148,7 +148,7 @@ async def test_spans__hold_no_client_id_and_no_address_of_a_request(store: Store
     await recorded.ask(house.call, "GET", f"/public/v2/contacts?q=swordfish&client={WHO}", x_client_id=WHO)
     await recorded.ask(house.call, f"SWORDFISH-{WHO}", "/public/v2/contacts")
 
-    text = "".join(each.to_json() for each in recorded.spans())
+    text = "".join(span.to_json() for span in recorded.spans())
     assert len(recorded.spans()) == 5
     assert WHO not in text
     assert "swordfish" not in text.casefold()
@@ -166,10 +166,10 @@ async def test_any_text__as_trace_context_fails_no_request(sqlite_call: ApiClien
 
 async def test_failing_receiver__gets_a_span_with_an_error_per_attempt(traced: House, recorded: Recorded) -> None:
     receivers = Receivers(lambda sent: 500 if len(receivers.sent) == 1 else 200)
-    seen: list[str] = []
+    observed: list[str] = []
 
-    async def post(url: str, headers: dict[str, str], body: bytes) -> Answer:
-        seen.append(current_trace_id())
+    async def post(url: str, headers: dict[str, str], body: bytes) -> ReceiverAnswer:
+        observed.append(current_trace_id())
         return await receivers.post(url, headers, body)
 
     class Sending:
@@ -190,9 +190,9 @@ async def test_failing_receiver__gets_a_span_with_an_error_per_attempt(traced: H
     assert (first.attributes["error.type"], first.attributes["http.response.status_code"]) == ("500", 500)
     assert (second.attributes["http.request.resend_count"], "error.type" in second.attributes) == (1, False)
     assert [sent.headers["traceparent"].split("-")[2] for sent in receivers.sent] == [
-        f"{each.context.span_id:016x}" for each in (first, second)
+        f"{item.context.span_id:016x}" for item in (first, second)
     ]
-    assert seen == [f"{each.context.trace_id:032x}" for each in (first, second)]
+    assert observed == [f"{item.context.trace_id:032x}" for item in (first, second)]
     assert first.parent is None
     assert "swordfish" not in first.to_json()
 

@@ -45,15 +45,15 @@ def test_any_span__is_read_back_as_it_was_stored(name: SpanName, state: str) -> 
 
 @given(st.text())
 def test_any_text__is_a_span_or_none(text: str) -> None:
-    found = span_of_text(text)
+    result = span_of_text(text)
 
-    assert found is None or found.trace_id
+    assert result is None or result.trace_id
 
 
 def test_headers__with_two_parents_name_no_span() -> None:
-    given = [(b"traceparent", PARENT.encode()), (b"tracestate", b"a=1"), (b"tracestate", b"b=2")]
+    values = [(b"traceparent", PARENT.encode()), (b"tracestate", b"a=1"), (b"tracestate", b"b=2")]
 
-    assert span_of_headers(given) == FIRST._replace(state="a=1,b=2")
-    assert span_of_headers([*given, (b"tracestate", b"c=" + b"3" * MAX_STATE)]) == FIRST
-    assert span_of_headers([*given, given[0]]) is None
-    assert span_of_headers(given[1:]) is None
+    assert span_of_headers(values) == FIRST._replace(state="a=1,b=2")
+    assert span_of_headers([*values, (b"tracestate", b"c=" + b"3" * MAX_STATE)]) == FIRST
+    assert span_of_headers([*values, values[0]]) is None
+    assert span_of_headers(values[1:]) is None

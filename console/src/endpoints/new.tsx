@@ -7,7 +7,7 @@ import { toast } from '../ui/toast';
 import { bodyOf, EMPTY, type Draft } from './draft';
 import { EndpointFields } from './fields';
 import { PreviewPanel } from './preview';
-import { EndpointIcon, freshSecret } from './screen';
+import { EndpointIcon, freshSecret } from './shown';
 import { KIND_LESSONS, KIND_NAMES, type Endpoint, type Kind } from './types';
 
 /** A mistake of the form itself, which no request was made for. */

@@ -15,7 +15,7 @@ import { EndpointFields } from './fields';
 import { mistake } from './new';
 import { PreviewPanel } from './preview';
 import { ReplayMenu } from './replay';
-import { EndpointState, freshSecret, nameOf } from './screen';
+import { EndpointState, freshSecret, nameOf } from './shown';
 import { KIND_NAMES, type Attempt, type Endpoint } from './types';
 
 export function OneEndpoint({ id }: { id: string }) {

@@ -1,5 +1,4 @@
 /** Endpoints: where the client's events are sent, and how that goes. */
-import { signal } from '@preact/signals';
 import { useEffect } from 'preact/hooks';
 import { useShortcuts } from '../keys';
 import { useGet } from '../data';
@@ -7,14 +6,11 @@ import { client, go, href, place } from '../route';
 import { isAdmin } from '../session';
 import type { Page } from '../types';
 import { Empty, Icon, ProblemNote, Skeleton, Time } from '../ui/basic';
-import { Mark } from '../ui/status';
-import { count, toolName, words } from '../words';
+import { count } from '../words';
 import { NewEndpoint } from './new';
 import { OneEndpoint } from './one';
-import { KIND_NAMES, type Endpoint, type Kind } from './types';
-
-/** The secret of an endpoint that was just made or changed: it is shown once, and nowhere stored. */
-export const freshSecret = signal<{ id: number; secret: string; until: string | undefined } | null>(null);
+import { EndpointIcon, EndpointState, nameOf } from './shown';
+import { KIND_NAMES, type Endpoint } from './types';
 
 export function Endpoints({ endpoint }: { endpoint: string }) {
   if (!isAdmin.value) {
@@ -109,14 +105,6 @@ function Filters({ query }: { query: URLSearchParams }) {
   );
 }
 
-export function nameOf(one: Endpoint): string {
-  return one.description || (one.kind === 'email' ? one.to.join(', ') : one.kind === 'hubspot' ? 'Statuses to HubSpot' : one.kind === 'blocklist' ? `Blocklist of ${toolName(one.tool)}` : one.url);
-}
-
-export function EndpointIcon({ kind }: { kind: Kind }) {
-  return <Icon name={kind === 'email' ? 'mail' : kind === 'slack' ? 'reply' : kind === 'hubspot' ? 'company' : kind === 'blocklist' ? 'ban' : 'code'} />;
-}
-
 function Row({ one }: { one: Endpoint }) {
   const { waiting = 0, failed = 0, failing_since_time: failing = null, last_delivered_time: last = null } = one.progress ?? {};
   return (
@@ -139,19 +127,6 @@ function Row({ one }: { one: Endpoint }) {
         </span>
       </a>
     </li>
-  );
-}
-
-const LOOKS = { active: ['green', 'won'], paused: ['amber', 'active'], disabled: ['grey', 'lost'] } as const;
-
-/** The state, and whether it fails at the moment. */
-export function EndpointState({ one }: { one: Endpoint }) {
-  const fails = one.state === 'active' && one.progress?.failing_since_time != null;
-  const [hue, group] = fails ? (['red', 'lost'] as const) : LOOKS[one.state];
-  return (
-    <Mark hue={hue} group={group}>
-      {fails ? 'Failing' : words(one.state)}
-    </Mark>
   );
 }
 

@@ -6,14 +6,14 @@ import { readAgain, useGet } from '../data';
 import { href, place } from '../route';
 import { canWrite } from '../session';
 import { Button, Empty, Icon, ProblemNote, Skeleton, Time } from '../ui/basic';
+import { Mark } from '../ui/status';
 import { toastProblem } from '../ui/toast';
 import { count, longTime, plural, span, words } from '../words';
 import { BadRows, ReportLines } from './lines';
 import { fileOf, sendAgain } from './files';
 import { MappingForm } from './mapping';
-import { StateMark } from './screen';
 import { ENDED, type Job } from './types';
-import { counted, isImport, jobName, LISTS, manyOf, meaning, waits } from './words';
+import { counted, isImport, jobName, LISTS, lookOfJob, manyOf, meaning, stateName, waits } from './words';
 
 const SOON = 700;
 
@@ -231,5 +231,14 @@ function After({ job, path }: { job: Job; path: string }) {
       {(!list || list === 'invalid') && job.files.bad_rows && <BadRows path={`${path}/bad-rows`} total={counted(job, 'invalid') ?? 0} />}
       {job.files_until && (job.files.bad_rows || job.files.result || job.files.report) && <p class="faint">Its files are removed on {longTime(job.files_until)}.</p>}
     </>
+  );
+}
+
+export function StateMark({ job }: { job: Job }) {
+  const [hue, group] = lookOfJob(job.state);
+  return (
+    <Mark hue={hue} group={group}>
+      {stateName(job)}
+    </Mark>
   );
 }

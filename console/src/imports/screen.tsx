@@ -4,11 +4,10 @@ import { usePages } from '../data';
 import { go, href, place } from '../route';
 import { canWrite } from '../session';
 import { Button, Empty, ProblemNote, Skeleton, Time } from '../ui/basic';
-import { Mark } from '../ui/status';
 import { Drop } from './drop';
-import { OneJob } from './job';
+import { OneJob, StateMark } from './job';
 import { type Job } from './types';
-import { counted, jobName, lookOfJob, stateName, summary, waits } from './words';
+import { counted, jobName, summary, waits } from './words';
 
 const KINDS = ['contacts.import', 'companies.import', 'contacts.export', 'companies.export'];
 const STATES = ['preview', 'running', 'succeeded', 'failed', 'cancelled'] as const;
@@ -101,11 +100,3 @@ function Line({ job }: { job: Job }) {
   );
 }
 
-export function StateMark({ job }: { job: Job }) {
-  const [hue, group] = lookOfJob(job.state);
-  return (
-    <Mark hue={hue} group={group}>
-      {stateName(job)}
-    </Mark>
-  );
-}

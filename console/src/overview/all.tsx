@@ -8,7 +8,7 @@ import { Empty, ProblemNote, Skeleton } from '../ui/basic';
 import { count, percent } from '../words';
 import { Attention, useAttention } from './attention';
 import { Days } from './days';
-import { Figures, Periods, type Row } from './screen';
+import { Figures, Periods, type Row } from './figures';
 import { Work } from './work';
 
 interface ClientRow extends Row {

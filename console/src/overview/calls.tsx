@@ -2,7 +2,7 @@
 import { useRead } from '../data';
 import { client, href } from '../route';
 import { isAdmin, session } from '../session';
-import { listed } from '../webhooks/screen';
+import { listed } from '../webhooks/list';
 import { ProblemNote } from '../ui/basic';
 import { count } from '../words';
 

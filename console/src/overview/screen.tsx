@@ -2,7 +2,7 @@
 import { useEffect } from 'preact/hooks';
 import { get } from '../api';
 import { useGet, useRead } from '../data';
-import { client, go, href, place } from '../route';
+import { client, href, place } from '../route';
 import { choosesClient, clients, isAdmin, session, showsAll } from '../session';
 import type { Page, Status } from '../types';
 import { Empty, ProblemNote, Skeleton } from '../ui/basic';
@@ -11,29 +11,15 @@ import { count, percent, toolName } from '../words';
 import { AllClients } from './all';
 import { Attention, useAttention } from './attention';
 import { CallFigures } from './calls';
-import { Days, type Day } from './days';
+import { Days } from './days';
+import { Figures, Periods, type Row } from './figures';
 import { OverTime } from './over-time';
 import { Start } from './start';
 import { Work } from './work';
 
-export interface Row extends Day {
-  tool: string;
-  campaign: string | null;
-  campaign_id: string | null;
-  reply_rate: number | null;
-  mailed_replied: number;
-  unsubscribed: number;
-}
-
 interface Report {
   data: Row[];
 }
-
-const PERIODS = [
-  ['7d', '7 days'],
-  ['30d', '30 days'],
-  ['90d', '90 days'],
-] as const;
 
 interface Reports {
   tools: Row[];
@@ -51,19 +37,6 @@ async function readReports(since: string, signal: AbortSignal): Promise<Reports>
 export function Overview() {
   if (isAdmin.value && choosesClient.value && !clients.value.length) return <Start />;
   return showsAll.value ? <AllClients /> : <OneClient />;
-}
-
-/** The chosen period, and the buttons for it. */
-export function Periods({ since }: { since: string }) {
-  return (
-    <div class="switch" role="group" aria-label="Period">
-      {PERIODS.map(([key, text]) => (
-        <button key={key} type="button" aria-pressed={since === key} onClick={() => go('/', { since: key === '30d' ? '' : key }, true)}>
-          {text}
-        </button>
-      ))}
-    </div>
-  );
 }
 
 /** The parts come one by one, as reports over millions of events take longer; each has its room from the beginning. */
@@ -103,31 +76,6 @@ function OneClient() {
         </>
       )}
     </main>
-  );
-}
-
-/** The sums; nothing yet where there are no rows yet. */
-export function Figures({ rows }: { rows: readonly Row[] | undefined }) {
-  const sum = (key: 'mailed' | 'mailed_replied' | 'replied' | 'bounced' | 'unsubscribed') => (rows ?? []).reduce((all, each) => all + each[key], 0);
-  const mailed = sum('mailed');
-  const figures: readonly (readonly [string, string, string])[] = [
-    ['Emailed', count(mailed), 'people'],
-    ['Replied', count(sum('replied')), 'people'],
-    ['Reply rate', percent(mailed ? sum('mailed_replied') / mailed : null), 'of the people emailed'],
-    ['Bounced', count(sum('bounced')), 'hard bounces'],
-    ['Unsubscribed', count(sum('unsubscribed')), 'people'],
-  ];
-  return (
-    <dl class="figures" aria-busy={rows ? undefined : true}>
-      {figures.map(([name, value, of]) => (
-        <div key={name}>
-          <dt>{name}</dt>
-          <dd>
-            <b>{rows ? value : '\u00a0'}</b> <span class="faint">{of}</span>
-          </dd>
-        </div>
-      ))}
-    </dl>
   );
 }
 

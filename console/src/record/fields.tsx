@@ -4,14 +4,19 @@ import { useEffect, useRef, useState } from 'preact/hooks';
 import { asProblem, type Problem } from '../api';
 import { memberName, valueOf, type AnyRecord, type Kind } from '../kinds/kind';
 import { canWrite } from '../session';
-import type { Contact, Explained } from '../types';
+import type { Contact, Explained, Suppression } from '../types';
 import { Button, Time } from '../ui/basic';
 import { isAsked } from '../ui/conflict';
 import { change } from './change';
 import { Emails } from './emails';
-import type { Known } from './screen';
 import { Source } from './source';
 import { Why, WhyButton } from './why';
+
+export interface Known<R> {
+  record: R;
+  explained: Explained[];
+  suppression: Suppression;
+}
 
 interface FieldsProps<R extends AnyRecord> {
   kind: Kind<R>;

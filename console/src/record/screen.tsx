@@ -19,16 +19,10 @@ import { toast, toastProblem } from '../ui/toast';
 import { words } from '../words';
 import { change } from './change';
 import { Doubles } from './doubles';
-import { Fields } from './fields';
+import { Fields, type Known } from './fields';
 import { People, usePeopleOf } from './people';
 import { StatusBar } from './status-bar';
 import { Story } from './story';
-
-export interface Known<R> {
-  record: R;
-  explained: Explained[];
-  suppression: Suppression;
-}
 
 async function read<R extends AnyRecord>(kind: Kind<R>, id: string, signal: AbortSignal): Promise<Known<R>> {
   const path = `${kind.api}/${encodeURIComponent(id)}`;

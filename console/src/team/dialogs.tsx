@@ -6,8 +6,8 @@ import type { Schemas } from '../types';
 import { Confirm, Field, ShownOnce } from '../ui/confirm';
 import { Dialog } from '../ui/overlay';
 import { longTime } from '../words';
-import type { User } from './screen';
 
+export type User = Schemas['UserOut'];
 type Role = 'viewer' | 'operator' | 'admin';
 type Grants = Readonly<Record<string, Role>>;
 type Link = Schemas['NewLinkOut'];

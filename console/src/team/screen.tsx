@@ -9,10 +9,9 @@ import { StatusMark } from '../ui/status';
 import { toast, toastProblem } from '../ui/toast';
 import type { Schemas } from '../types';
 import { Dialog } from '../ui/overlay';
-import { Invite, NewLink, Rights } from './dialogs';
+import { Invite, NewLink, Rights, type User } from './dialogs';
 import { PersonalKeys, Sessions } from './own';
 
-export type User = Schemas['UserOut'];
 type Invitation = Schemas['InvitationOut'];
 type What = 'invite' | 'rights' | 'link' | 'sessions' | 'suspend' | 'revoke';
 

@@ -9,7 +9,7 @@ import { copy } from '../ui/overlay';
 import { StatusMark } from '../ui/status';
 import { toast } from '../ui/toast';
 import { toolName, words } from '../words';
-import { listed } from './screen';
+import { listed } from './list';
 
 const LIMIT = '50';
 /** Webhooks without effect are no events, so the stream does not tell of them. */

@@ -8,7 +8,7 @@ import { Button, Empty, ProblemNote, Skeleton, Time } from '../ui/basic';
 import { StatusMark } from '../ui/status';
 import { changeToast, dismiss, toast, toastProblem } from '../ui/toast';
 import { count, plural, toolName, words } from '../words';
-import { listed } from './screen';
+import { listed } from './list';
 
 export function Problems({ chosen }: { chosen: string }) {
   const loaded = useRead('/admin/v1/deliveries/groups', (signal) => listed<{ data: Group[] }>('/admin/v1/deliveries/groups', { limit: '100' }, { data: [] }, signal));

@@ -8,7 +8,7 @@ import type { Page, Refusal } from '../types';
 import { Button, Empty, ProblemNote, Skeleton, Time } from '../ui/basic';
 import { toast, toastProblem } from '../ui/toast';
 import { bytes, plural, toolName } from '../words';
-import { listed } from './screen';
+import { listed } from './list';
 
 const CAUSES: Record<string, readonly [string, string]> = {
   not_verified: ['Signature missing or wrong', 'The connection has a secret, and the webhook does not carry it. Compare the secret in the tool with the connection’s, or make a new one.'],

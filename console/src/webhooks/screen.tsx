@@ -1,8 +1,7 @@
 /** Received webhooks: what tools sent, what was recognised of it, and what was not. */
 import { useEffect } from 'preact/hooks';
-import { get, Problem } from '../api';
 import { useShortcuts } from '../keys';
-import { client, go, href, place, type Query } from '../route';
+import { go, href, place } from '../route';
 import { isAdmin } from '../session';
 import { Empty } from '../ui/basic';
 import { Calls } from './calls';
@@ -15,21 +14,6 @@ const TABS = [
   { key: 'problems', name: 'Problems' },
   { key: 'refused', name: 'Refused' },
 ] as const;
-
-/** The filter of webhooks for the chosen client. */
-export function ofClient(): Record<string, string> {
-  return client.value ? { client: client.value } : {};
-}
-
-/** A list of webhooks; empty for a client that does not exist yet, as in open mode before its first call. */
-export async function listed<T extends { data: unknown[] }>(path: string, query: Query, none: T, signal?: AbortSignal): Promise<T> {
-  try {
-    return await get<T>(path, [...Object.entries(ofClient()), ...(Symbol.iterator in query ? query : Object.entries(query))], signal);
-  } catch (error) {
-    if (error instanceof Problem && error.body.errors?.some((each) => each.code === 'client_not_found')) return none;
-    throw error;
-  }
-}
 
 export function Webhooks({ delivery }: { delivery: string }) {
   const tab = place.value.query.get('tab') ?? '';

@@ -83,7 +83,7 @@ def would_refuse(senders: Sequence[AffectedSender]) -> list[WouldRefuse]:
 def _out(
     connection: Connection, generated: str | None = None, details: ConnectionDetails = NOTHING, refused: list[WouldRefuse] | None = None
 ) -> ConnectionOut:
-    return connection_out(connection, generated, details, refused, seen=evidence_of(connection.channel, connection.tool))
+    return connection_out(connection, generated, details, refused, evidence=evidence_of(connection.channel, connection.tool))
 
 
 async def connections(call: Call) -> Response:

@@ -173,8 +173,8 @@ def _shown(call: Call, new_key: ApiKey, client_id: str | None, at: Micros, text:
 async def client_id_of(call: Call, key: ApiKey) -> str | None:
     """Return the client of a key, which a personal key may have outlived; None: any."""
     if key.granted_client is not None:
-        found = (await call.api.clients.of([key.granted_client])).get(key.granted_client)
-        return "" if found is None else found.client_id
+        client = (await call.api.clients.of([key.granted_client])).get(key.granted_client)
+        return "" if client is None else client.client_id
     return None if key.client is None else (await call.api.clients.by_number(key.client)).client_id
 
 

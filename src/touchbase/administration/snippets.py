@@ -60,8 +60,8 @@ def list_snippets() -> Plan[list[Snippet]]:
 
 
 def _taken(snippet: Snippet) -> Plan[Conflict | None]:
-    others = [other for other in (yield from list_snippets.plan()) if other.id != snippet.id]
-    if any(other.name.casefold() == snippet.name.casefold() for other in others):
+    others = [other_snippet for other_snippet in (yield from list_snippets.plan()) if other_snippet.id != snippet.id]
+    if any(other_snippet.name.casefold() == snippet.name.casefold() for other_snippet in others):
         return Conflict(f"there is a snippet {snippet.name!r} already: change that one, or choose another name")
     return Conflict(f"there are {MOST} snippets, the limit; remove one first") if len(others) >= MOST else None
 

@@ -141,7 +141,7 @@ def unblock_contact(
     for row in (yield Execute(CAUSES_OF, places)) if places else ():
         causes[row[1], row[2]].append(cause_of(row))
     live = {entry.address: live_causes(causes[entry.address], entry.removed_us) for entry in entries}
-    blocks = [cause for each in live.values() for cause in each if cause.key.startswith(f"{BLOCK} {id} ")]
+    blocks = [cause for remaining in live.values() for cause in remaining if cause.key.startswith(f"{BLOCK} {id} ")]
     last = max((cause.at_us for cause in blocks), default=0)
     if last < at - UNDO_US:
         return WrongState("the contact was not blocked within the last hour: an entry of the do-not-contact list is removed there")

@@ -7,13 +7,13 @@ from touchbase.clients.sql.removal import FORGET_GRANTS
 from touchbase.common.cipher import Cipher
 from touchbase.common.timestamps import Micros
 from touchbase.encryption.encrypted_columns import CELL_TABLE, decrypt_row, encrypt_row
+from touchbase.erasure_marks import make_erasure_key
 from touchbase.errors import Conflict, NotFound, TouchbaseError, WrongState
 from touchbase.sql.builders import RESERVE_IDS
 from touchbase.sql.operation import command, query
 from touchbase.sql.rows import Columns, names
 from touchbase.sql.scope import CLIENT_LIST
 from touchbase.sql.statement import Execute, Plan, Select, Statement
-from touchbase.suppression.server_secret import make_erasure_key
 
 CELL: Columns = (
     ("number", "bigint"), ("name", "text"), ("address", "text"), ("state", "text"), ("created_us", "bigint"), ("revision", "bigint"),

@@ -232,7 +232,7 @@ def _answer(status: int, body: bytes, kind: type[T]) -> T:
 
 
 def _table_of(table: _TableOut) -> AirtableTable:
-    fields = tuple(AirtableField(each.id, each.name, each.type, _linked_table(each.options or {})) for each in table.fields)
+    fields = tuple(AirtableField(field.id, field.name, field.type, _linked_table(field.options or {})) for field in table.fields)
     names = {field.id: field.name for field in fields}
     return AirtableTable(table.id, table.name, names.get(table.primary_field_id, fields[0].name if fields else ""), fields)
 

@@ -123,12 +123,12 @@ class Clients:
     async def of(self, numbers: Iterable[int | None]) -> dict[int, Client]:
         """Return the clients of these numbers, as far as there are such."""
         now, wanted = self._clock(), {*numbers} - {None}
-        found = {number: client for number in wanted if number and (client := self._by_number.get(number, now)) is not None}
-        missing = sorted(number for number in wanted if number and number not in found)
+        clients = {number: client for number in wanted if number and (client := self._by_number.get(number, now)) is not None}
+        missing = sorted(number for number in wanted if number and number not in clients)
         for client in (await self._store.read(find_clients(missing))) if missing else []:
-            found[client.number] = client
+            clients[client.number] = client
             self._by_number.put(client.number, client, now)
-        return found
+        return clients
 
     async def all(self) -> list[Client]:
         """Return all clients by `client_id`."""

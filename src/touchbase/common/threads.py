@@ -1,6 +1,6 @@
 """Threads for blocking work: a small pool for each kind, so that no kind waits for another.
 
-Look-ups of names have threads of their own (`enrichment/name_lookup.py`), because they cannot be ended.
+Look-ups of names have threads of their own (`enrichment/http_pool.py`), because they cannot be ended.
 """
 
 from __future__ import annotations

@@ -281,7 +281,7 @@ def connection_out(
     details: ConnectionDetails = NOTHING,
     refused: list[WouldRefuse] | None = None,
     *,
-    seen: tuple[Any, ...] = (),
+    evidence: tuple[Any, ...] = (),
 ) -> ConnectionOut:
     """Return a connection as shown, with the state of fetching if it has an access token or records wait for one."""
     settings = msgspec.convert(connection.settings, ConnectionSettingsBody, from_attributes=True)
@@ -303,7 +303,7 @@ def connection_out(
         token,
         state,
         calls_out(details.calls),
-        seen,
+        evidence,
     )
     return ConnectionOut(*shown, generated or UNSET, refused or UNSET)
 

@@ -311,8 +311,8 @@ async def _shown(call: Call, holder: ApiKey | None = None, *, user: User | None 
         shown.scopes = sorted(user.scopes(None).union(*(user.scopes(number) for number in user.grants if client in (None, number))))
         if user.role != ADMINISTRATOR and client is None:
             visible = [*(await clients.of(user.grants)).values()] if user.role is None else (await clients.page(MOST_CLIENTS, None))[0]
-            shown.clients = [_named_client(each, user) for each in visible if each.state != DELETING and user.scopes(each.number)]
-            shown.clients.sort(key=lambda each: each.client_id)
+            shown.clients = [_named_client(client, user) for client in visible if client.state != DELETING and user.scopes(client.number)]
+            shown.clients.sort(key=lambda client: client.client_id)
             shown.client_id = shown.clients[0].client_id if len(shown.clients) == 1 else None
     elif holder is not None:
         shown.scopes, shown.key_name = sorted(key_scopes(holder)), holder.name

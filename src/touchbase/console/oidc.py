@@ -115,7 +115,7 @@ class Discovery(msgspec.Struct):
     @property
     def endpoints(self) -> list[str]:
         """All addresses that it has."""
-        return [each for each in (self.authorization_endpoint, self.token_endpoint, self.jwks_uri, self.userinfo_endpoint) if each]
+        return [address for address in (self.authorization_endpoint, self.token_endpoint, self.jwks_uri, self.userinfo_endpoint) if address]
 
 
 class Tokens(msgspec.Struct):
@@ -259,7 +259,7 @@ class Provider:
             discovery = self._decoded(response, Discovery, "the provider's configuration")
             if discovery.issuer != self.settings.issuer:
                 raise SignInRefused("provider", f"TOUCHBASE_OIDC_ISSUER must be {discovery.issuer} exactly, as the provider names itself")
-            if self._issuer.startswith("https:") and not all(each.startswith("https:") for each in discovery.endpoints):
+            if self._issuer.startswith("https:") and not all(endpoint.startswith("https:") for endpoint in discovery.endpoints):
                 raise SignInRefused("provider", "an address in the provider's configuration is not https")
             self._discovery = discovery, self._clock() + FRESH
         return self._discovery[0]

@@ -114,10 +114,10 @@ def store_notifications(ids: Ids, client: int, new: Sequence[NewNotification], a
         yield Execute(SET_POSITION, [(client, sequence)])
     rows = [
         (
-            client, ids.take("notification"), each.user_id, each.kind, each.contact_id, each.about, each.dedupe, at, int(each.browser),
-            each.mail_us, 0, None,
+            client, ids.take("notification"), item.user_id, item.kind, item.contact_id, item.about, item.dedupe, at, int(item.browser),
+            item.mail_us, 0, None,
         )
-        for each in sorted(new, key=lambda each: (each.user_id, each.dedupe))
+        for item in sorted(new, key=lambda item: (item.user_id, item.dedupe))
     ]  # fmt: skip
     if rows:
         yield Execute(INSERT_NOTIFICATION, rows)

@@ -429,7 +429,11 @@ def _conversation(row: Row) -> Conversation:
 
 
 def _with_details(conversations: list[Conversation]) -> Plan[list[Conversation]]:
-    wanted = [(each.client, each.contact_id, each.newest_us) for each in conversations if each.newest_us is not None]
+    wanted = [
+        (conversation.client, conversation.contact_id, conversation.newest_us)
+        for conversation in conversations
+        if conversation.newest_us is not None
+    ]
     rows = (yield Execute(DETAILS, sorted(wanted))) if wanted else []
     details: dict[tuple[int, int], Row] = {}
     for row in rows:

@@ -18,7 +18,7 @@ from touchbase.common.timestamps import DAY, SECOND, Clock, Micros, to_text
 from touchbase.connections.silence import CallCounts, SilenceCheck
 from touchbase.demo.recording import SILENT, WEEKS, RecordedCall, accounts, calls_of, people_of, setup_calls
 from touchbase.errors import TouchbaseError
-from touchbase.outgoing.http_client import Answer
+from touchbase.outgoing.http_client import ReceiverAnswer
 from touchbase.outgoing.models import TIMEOUT
 from touchbase.sql.store import Store
 
@@ -66,15 +66,15 @@ class MadeUpReceiver:
         self._clock, self._refuses_from = clock, now - REFUSES
         self._chance = Random("receiver")  # noqa: S311
 
-    async def post(self, url: str, headers: dict[str, str], body: bytes) -> Answer:
+    async def post(self, url: str, headers: dict[str, str], body: bytes) -> ReceiverAnswer:
         """Return the outcome of a request."""
         latency = self._chance.randint(28_000, 190_000)
         if self._clock() >= self._refuses_from:
-            return Answer(latency, 503, {}, '{"error": "maintenance", "detail": "This integration is switched off."}')
+            return ReceiverAnswer(latency, 503, {}, '{"error": "maintenance", "detail": "This integration is switched off."}')
         luck = self._chance.random()
         if luck < 0.02:
-            return Answer(15_000_000, failure=TIMEOUT, error="no response within 15 seconds")
-        return Answer(latency, 429, {}, '{"error": "too many requests"}') if luck < 0.05 else Answer(latency, 204)
+            return ReceiverAnswer(15_000_000, failure=TIMEOUT, error="no response within 15 seconds")
+        return ReceiverAnswer(latency, 429, {}, '{"error": "too many requests"}') if luck < 0.05 else ReceiverAnswer(latency, 204)
 
 
 @dataclass(slots=True)
@@ -143,7 +143,7 @@ class RecordingReplay:
             await self._change([conversation], {"snoozed_until": to_text(now + days * DAY)}, now)
 
     async def _change(self, conversations: list[dict[str, Any]], change: dict[str, str], at: Micros) -> None:
-        named = [{"client_id": each["client_id"], "contact_id": each["contact"]["id"]} for each in conversations]
+        named = [{"client_id": conversation["client_id"], "contact_id": conversation["contact"]["id"]} for conversation in conversations]
         if named:
             await self._ask("POST", "/team/v1/conversations/bulk", {"conversations": named, "change": change}, at)
 

@@ -10,9 +10,9 @@ from collections.abc import Iterable
 from touchbase.common import normalize
 from touchbase.common.field_limits import InvalidText, why_not_storable
 from touchbase.do_not_contact.models import DOMAIN, EMAIL, LINKEDIN_URL
+from touchbase.erasure_marks import EMAIL as EMAIL_REF
+from touchbase.erasure_marks import LINKEDIN as LINKEDIN_REF
 from touchbase.history.identity_links import Ref
-from touchbase.suppression.suppression_keys import EMAIL as EMAIL_REF
-from touchbase.suppression.suppression_keys import LINKEDIN as LINKEDIN_REF
 
 MAX_PARENTS = 6
 """Parent domains that are looked up for one domain; names with more labels are not in use."""

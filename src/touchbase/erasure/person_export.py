@@ -12,6 +12,7 @@ from touchbase.do_not_contact.models import Entry
 from touchbase.do_not_contact.sql.lookup import find_entries
 from touchbase.erasure.models import PersonSource
 from touchbase.erasure.sql.persons import find_person, find_sources, read_bodies, read_links
+from touchbase.erasure_marks import identities_of
 from touchbase.history.events import CONTACT
 from touchbase.history.identity_links import Ref
 from touchbase.inbox.sql.queries import delivery_events
@@ -20,7 +21,6 @@ from touchbase.records.models import Contact
 from touchbase.records.read_records import get_record
 from touchbase.records.record_type import CONTACT_TYPE
 from touchbase.sql.store import Store
-from touchbase.suppression.suppression_keys import identities_of
 
 LINKS = 10_000
 """Most identities of one person in an export, more than any person has."""

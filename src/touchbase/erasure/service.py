@@ -20,6 +20,7 @@ from touchbase.erasure.models import Erasure
 from touchbase.erasure.sql.erasures import end_erasure, erase_pending, erase_person, sweep_erasure
 from touchbase.erasure.sql.persons import find_erased, find_person, get_erasure, read_bodies, read_links
 from touchbase.erasure.text_search import TextSearch
+from touchbase.erasure_marks import EMAIL, email_ref, linkedin_refs
 from touchbase.errors import Fault, Invalid, NotFound
 from touchbase.history.identity_links import Ref
 from touchbase.identity.scan import Identities, scan_deliveries
@@ -31,7 +32,6 @@ from touchbase.records.models import Contact
 from touchbase.records.record_type import CONTACT_TYPE
 from touchbase.records.sql.reads import Listing, list_records
 from touchbase.sql.store import Vacuumed
-from touchbase.suppression.suppression_keys import EMAIL, email_ref, linkedin_refs
 
 PAGE = 200
 REFUSED_PAGE = 20

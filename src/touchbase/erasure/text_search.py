@@ -17,11 +17,11 @@ from touchbase.deliveries.delivery import UNRECOGNISED, Delivery
 from touchbase.deliveries.work import Translate
 from touchbase.erasure.models import StoredTexts
 from touchbase.erasure.sql.texts import TEXT_TABLES, TextTable, read_texts, strike_texts
+from touchbase.erasure_marks import EMAIL
 from touchbase.history.identity_links import Ref
+from touchbase.identity.pii_scan import Unsearchable, find_identities
 from touchbase.identity.scan import scan_deliveries
 from touchbase.sql.store import Store
-from touchbase.suppression.pii_scan import Unsearchable, find_identities
-from touchbase.suppression.suppression_keys import EMAIL
 
 PAGE = 100
 STRUCK = "[erased]"

@@ -9,9 +9,9 @@ from touchbase.common.frames import packs_by_position
 from touchbase.common.threads import on_thread
 from touchbase.deliveries.delivery import Delivery
 from touchbase.deliveries.work import IsolatedReader, Translate
+from touchbase.erasure_marks import identities_of
 from touchbase.history.identity_links import Ref
-from touchbase.suppression.pii_scan import Unsearchable, find_identities
-from touchbase.suppression.suppression_keys import identities_of
+from touchbase.identity.pii_scan import Unsearchable, find_identities
 
 
 @packs_by_position

@@ -29,6 +29,7 @@ from touchbase.do_not_contact.sql.entries import ID as SUPPRESSION_ID
 from touchbase.do_not_contact.sql.entries import add_causes
 from touchbase.do_not_contact.sql.lookup import listed_kinds, suppressed_items
 from touchbase.do_not_contact.sql.opt_outs import StatusOptOut, list_opt_outs
+from touchbase.erasure_marks import LOCK_CLIENT
 from touchbase.errors import Conflict, Fault, Invalid, NotFound, PersonErased, PreconditionFailed, TouchbaseError, WrongState
 from touchbase.history.events import CONTACT as CONTACT_KIND
 from touchbase.history.events import IMPORT, NO_AUTHOR, VIA_API, Author, Detail, Event, StoredEvent, status_word
@@ -72,7 +73,6 @@ from touchbase.sql.ids import Ids
 from touchbase.sql.operation import NEEDS_TRANSACTION, command, query
 from touchbase.sql.rows import encode, names
 from touchbase.sql.statement import Execute, Plan, Select, SerializationConflict, Statement, delete
-from touchbase.suppression.sql import LOCK_CLIENT
 
 _MAPPING = (("client", "bigint"), ("record", "text"), ("name", "text"), ("mapping", "text"), ("updated_us", "bigint"))
 SAVE_MAPPING = Statement(

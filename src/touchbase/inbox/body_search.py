@@ -9,7 +9,7 @@ from touchbase.common.content_encoding import decoded
 from touchbase.deliveries.delivery import Delivery
 from touchbase.errors import UnrecognisedPayload
 from touchbase.history.identity_links import Ref
-from touchbase.suppression.pii_scan import Unsearchable, contains_text, find_identities
+from touchbase.identity.pii_scan import Unsearchable, contains_text, find_identities
 
 
 def match_bodies(

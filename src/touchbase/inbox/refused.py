@@ -19,6 +19,7 @@ from touchbase.common.threads import on_thread
 from touchbase.common.timestamps import SECOND, Clock, Micros
 from touchbase.connections.models import Connection, UnverifiedReason
 from touchbase.errors import Overloaded
+from touchbase.identity.pii_scan import Unsearchable
 from touchbase.inbox.queries import RefusedWebhook
 from touchbase.inbox.refused_bodies import (
     MAX_CLIENT_BYTES,
@@ -33,7 +34,6 @@ from touchbase.inbox.sql.queries import list_deliveries
 from touchbase.inbox.sql.refused import list_refusals, store_refusals
 from touchbase.metrics import DELIVERIES_REFUSED, Metrics, NoMetrics
 from touchbase.sql.store import Store
-from touchbase.suppression.pii_scan import Unsearchable
 
 NO_CLIENT = 0
 """The client number of webhooks to an unknown client id. No client has it."""

@@ -11,8 +11,8 @@ from touchbase.common.timestamps import Micros
 from touchbase.deliveries.delivery import UNRECOGNISED, Delivery
 from touchbase.errors import NotFound
 from touchbase.history.identity_links import Ref
+from touchbase.identity.pii_scan import find_identities
 from touchbase.inbox.redaction import stored_headers
-from touchbase.suppression.pii_scan import find_identities
 
 LOG = logging.getLogger("touchbase.refusals")
 MAX_BODY_BYTES = 256 * 1024

@@ -17,6 +17,7 @@ from touchbase.common.field_limits import LARGEST_ID
 from touchbase.common.timestamps import Micros
 from touchbase.deliveries.delivery import Delivery
 from touchbase.history.identity_links import Ref
+from touchbase.identity.pii_scan import find_identities
 from touchbase.inbox.search_queries import DeliveryStep, SoughtPerson
 from touchbase.inbox.service import DeliveryFilter
 from touchbase.inbox.sql.search import find_sought_person, step_through_deliveries
@@ -24,7 +25,6 @@ from touchbase.sandbox.pool import Sandbox
 from touchbase.sandbox.task import Task, TaskStopped
 from touchbase.sql.operation import Query
 from touchbase.sql.store import Store
-from touchbase.suppression.pii_scan import find_identities
 
 MOST_EXAMINED = 20_000
 """Deliveries that one page examines."""

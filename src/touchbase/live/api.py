@@ -91,7 +91,7 @@ class Reader:
         """Read the clients that the reader may see; return a notice if they have changed."""
         visible = await visible_clients(self._call, self._principal)
         clients = frozenset(visible if visible is not None else await self._parts.store.read(list_active_clients()))
-        seen, self._seen = self._seen, hash(clients)
+        previous, self._seen = self._seen, hash(clients)
         if visible is None:
             self._clients, self._positions = frozenset(), {}
             self._changed = self._changed or await self._feed.follow_all()
@@ -100,7 +100,7 @@ class Reader:
             newest = await self._parts.store.read(find_new_events(new)) if new else {}
             self._clients, self._changed = clients, None
             self._positions = {client: self._positions.get(client, newest.get(client, 0)) for client in clients}
-        return [Notice(type=ACCESS)] if seen != self._seen else []
+        return [Notice(type=ACCESS)] if previous != self._seen else []
 
     async def look_at_attention(self) -> list[Notice]:
         """Read the attention list; return a notice if it has changed."""

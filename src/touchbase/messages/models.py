@@ -133,19 +133,19 @@ def united(copies: Iterable[Message]) -> Message:
     return replace(ordered[0], place=ordered[0].id, id=min(copy.id for copy in ordered), custom=custom, updated_us=updated, **filled)
 
 
-def tells_of(told: Message, text: str | None, stored: Message) -> bool:
+def tells_of(message: Message, text: str | None, stored: Message) -> bool:
     """Return whether a webhook tells of the sent message of the same contact and tool that a request stored.
 
     `text`: The webhook's text, perhaps from its HTML. Tools repeat the text, often with the quoted mail below it.
     One that repeats none tells of it at once.
     """
-    if (told.channel, told.direction) != (stored.channel, stored.direction) or (
-        told.thread_id and stored.thread_id and told.thread_id != stored.thread_id
+    if (message.channel, message.direction) != (stored.channel, stored.direction) or (
+        message.thread_id and stored.thread_id and message.thread_id != stored.thread_id
     ):
         return False
-    if told.copy_key and stored.copy_key:
+    if message.copy_key and stored.copy_key:
         return False  # the ids say that they are two, or that they are one already
-    apart = abs(told.occurred_us - stored.occurred_us)
+    apart = abs(message.occurred_us - stored.occurred_us)
     if text is None:
         return apart <= NEAR_WITHOUT_TEXT
     return apart <= NEAR and _begins_with(text, stored.text or "")

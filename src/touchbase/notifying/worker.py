@@ -42,7 +42,7 @@ from touchbase.event_log.sql.queries import list_logged_events, list_newest_even
 from touchbase.messages.models import Message
 from touchbase.messages.sql.plans import get_messages
 from touchbase.outgoing.content import one_line
-from touchbase.outgoing.http_client import Answer
+from touchbase.outgoing.http_client import ReceiverAnswer
 from touchbase.outgoing.mail_client import ACCEPTED, mailto, why_not_mailed
 from touchbase.outgoing.models import UNREACHABLE, Installation
 from touchbase.sql.outage import Outage
@@ -65,7 +65,7 @@ MOST_BEHIND = 20_000
 """Events of a client that are looked through; before them nothing notifies."""
 BROWSER, EMAIL = "browser", "email"
 TYPES = [EventType.MESSAGE_RECEIVED.value, EventType.CONVERSATION_ASSIGNED.value]
-Post = Callable[[str, dict[str, str], bytes], Awaitable[Answer]]
+Post = Callable[[str, dict[str, str], bytes], Awaitable[ReceiverAnswer]]
 
 
 def quiet_until(user: User, now: Micros) -> Micros | None:
@@ -155,7 +155,7 @@ class NotificationWorker(Worker):
         messages = await self._store.read(get_messages(client, numbers)) if numbers else {}
         contacts = {event.record_id for event in events if event.record_id is not None}
         assignees = await self._store.read(find_assignees(client, sorted(contacts))) if contacts else {}
-        new = [each for event in events for each in self._of_event(client, event, messages, assignees, now)]
+        new = [notification for event in events for notification in self._of_event(client, event, messages, assignees, now)]
         await self._store.write(store_notifications(client, new, now, page.last))
 
     def _of_event(
@@ -165,16 +165,16 @@ class NotificationWorker(Worker):
         if contact is None:
             return []
         if event.type == EventType.CONVERSATION_ASSIGNED:
-            told = [(ASSIGNMENT, user) for user in self._wanting(client, ASSIGNMENT) if user.id == event.data.get("assignee_id")]
-            told = [(kind, user) for kind, user in told if user.id != event.cause.get("key_id")]
+            recipients = [(ASSIGNMENT, user) for user in self._wanting(client, ASSIGNMENT) if user.id == event.data.get("assignee_id")]
+            recipients = [(kind, user) for kind, user in recipients if user.id != event.cause.get("key_id")]
         else:
             message = messages.get(event.data.get("message_id", 0))
             if message is None or message.automatic or now - message.occurred_us > DAY:
                 return []
             own = [(REPLY, user) for user in self._wanting(client, REPLY) if user.id == assignees.get(contact)]
             positive = self._wanting(client, POSITIVE_REPLY) if message.label in PROMISING else []
-            told = own + [(POSITIVE_REPLY, user) for user in positive if user.id not in {owner.id for _, owner in own}]
-        return [new for kind, user in told if (new := _new(user, kind, dedupe, now, contact)) is not None]
+            recipients = own + [(POSITIVE_REPLY, user) for user in positive if user.id not in {owner.id for _, owner in own}]
+        return [new for kind, user in recipients if (new := _new(user, kind, dedupe, now, contact)) is not None]
 
     async def _look_at_items(self, clients: Sequence[int], now: Micros) -> None:
         items = await self._store.read(list_items(clients, now))
@@ -189,8 +189,8 @@ class NotificationWorker(Worker):
                 about = " ".join(filter(None, (item.kind, item.channel, item.tool)))
                 dedupe = f"{about} {item.id if item.kind in ('endpoint', 'job') else ''}"
                 people = self._wanting(item.client, CRITICAL)
-                told = [each for user in people if (each := _new(user, CRITICAL, dedupe, now, about=about)) is not None]
-                new.setdefault(item.client, []).extend(told)
+                critical = [notification for user in people if (notification := _new(user, CRITICAL, dedupe, now, about=about)) is not None]
+                new.setdefault(item.client, []).extend(critical)
         for client, notifications in new.items():
             await self._store.write(store_notifications(client, notifications, now))
 
@@ -210,11 +210,11 @@ class NotificationWorker(Worker):
                 continue
             LOG.warning("a mail with notifications for user %s was not sent: %s", user.id, answer.error or answer.status)
             if answer.failure == UNREACHABLE:  # no server has it; after another failure it may have been taken
-                await self._store.write(return_mails(client_number, [each.id for each in due], now + MAIL_EVERY))
+                await self._store.write(return_mails(client_number, [notification.id for notification in due], now + MAIL_EVERY))
 
     def _source(self, user: User, client: Client, due: Sequence[Notification]) -> bytes:
         name = one_line(client.name) or client.client_id
-        lines = [line_of(each, name) for each in due[:MOST_LINES]]
+        lines = [line_of(notification, name) for notification in due[:MOST_LINES]]
         if len(due) > MOST_LINES:
             lines.append(f"and {len(due) - MOST_LINES} more")
         if self._place.public_url:

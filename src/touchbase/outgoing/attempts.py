@@ -21,7 +21,7 @@ from touchbase.inbox.sql.queries import find_traces
 from touchbase.outgoing.blocklists import message_to_blocklist, test_of_blocklist
 from touchbase.outgoing.content import OutgoingMessage, message_of, test_message
 from touchbase.outgoing.filters import UnreadableFilter, wants
-from touchbase.outgoing.http_client import Answer
+from touchbase.outgoing.http_client import ReceiverAnswer
 from touchbase.outgoing.line import LONGEST_RETRY_AFTER, WaitingEvent
 from touchbase.outgoing.models import (
     BLOCKLIST,
@@ -44,7 +44,7 @@ from touchbase.sql.store import Store
 from touchbase.tracing.interface import Tracing
 
 LOG = logging.getLogger("touchbase.outgoing")
-Post = Callable[[str, dict[str, str], bytes], Awaitable[Answer]]
+Post = Callable[[str, dict[str, str], bytes], Awaitable[ReceiverAnswer]]
 GONE = 410
 NEAR = 1_000
 """Events before and after one, among which the others of its transaction are."""
@@ -65,7 +65,7 @@ DEFAULT_SLOW_DOWN: Micros = 5 * SECOND
 class PostsWebhooks(Protocol):
     """Sends a request to a URL."""
 
-    async def post(self, url: str, headers: dict[str, str], body: bytes) -> Answer:
+    async def post(self, url: str, headers: dict[str, str], body: bytes) -> ReceiverAnswer:
         """Return the outcome; raises nothing."""
         ...
 
@@ -81,7 +81,7 @@ class FailedAttempt:
     """State and reason, if the receiver wants nothing any more."""
 
 
-def judged(answer: Answer, now: Micros, kind: str = WEBHOOK) -> FailedAttempt | None:
+def judged(answer: ReceiverAnswer, now: Micros, kind: str = WEBHOOK) -> FailedAttempt | None:
     """Return the failure in an answer of an endpoint's receiver; None for a 2xx."""
     if answer.failure == SKIPPED:
         return None
@@ -98,7 +98,7 @@ def judged(answer: Answer, now: Micros, kind: str = WEBHOOK) -> FailedAttempt | 
     return FailedAttempt(wait)
 
 
-def attempt_from(endpoint: Endpoint, message: OutgoingMessage, answer: Answer, at: Micros, sequence: int, number: int) -> Attempt:
+def attempt_from(endpoint: Endpoint, message: OutgoingMessage, answer: ReceiverAnswer, at: Micros, sequence: int, number: int) -> Attempt:
     """Return the record of an attempt."""
     outcome, took = answer.failure, answer.latency_us
     if not outcome and answer.status is not None:
@@ -182,7 +182,7 @@ class Outbox:
         self.sent = 0
         """Number of requests."""
 
-    async def send(self, endpoint: Endpoint, client_id: str, item: WaitingEvent) -> tuple[Attempt, Answer] | None:
+    async def send(self, endpoint: Endpoint, client_id: str, item: WaitingEvent) -> tuple[Attempt, ReceiverAnswer] | None:
         """Send an event; None if the endpoint does not want it, or if it is not in the log any more. Raises `UnreadableFilter`."""
         event = item.event or await self._event(endpoint.client, item.sequence)
         if event is None:
@@ -199,7 +199,7 @@ class Outbox:
             return await self._attempt(endpoint, message, item.sequence, item.attempts + 1)
         return await self._traced(self._tracing, endpoint, client_id, event, message, item.attempts + 1)
 
-    async def test(self, endpoint: Endpoint, client_id: str) -> tuple[Attempt, Answer]:
+    async def test(self, endpoint: Endpoint, client_id: str) -> tuple[Attempt, ReceiverAnswer]:
         """Send a test."""
         return await self._attempt(endpoint, await self._test_message(endpoint, client_id), 0, 1)
 
@@ -275,7 +275,7 @@ class Outbox:
 
     async def _traced(
         self, tracing: Tracing, endpoint: Endpoint, client_id: str, event: LoggedEvent, message: OutgoingMessage, number: int
-    ) -> tuple[Attempt, Answer]:
+    ) -> tuple[Attempt, ReceiverAnswer]:
         """Attempt with a span, below the newest causing webhook's if it was recorded."""
         about: dict[str, str | int] = {
             "client_id": client_id, "touchbase.endpoint": endpoint.id, "touchbase.event": event_id(event.sequence),
@@ -290,7 +290,7 @@ class Outbox:
 
     async def _attempt(
         self, endpoint: Endpoint, message: OutgoingMessage, sequence: int, number: int, more: Mapping[str, str] = NO_HEADERS
-    ) -> tuple[Attempt, Answer]:
+    ) -> tuple[Attempt, ReceiverAnswer]:
         at = self._clock()
         self.sent += message.answer is None
         headers = {**message.signed(endpoint, at), **more} if more else message.signed(endpoint, at)

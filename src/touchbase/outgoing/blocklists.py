@@ -31,7 +31,7 @@ from touchbase.outgoing.blocklist_tools import (
     request_to_test,
 )
 from touchbase.outgoing.content import TEST, OutgoingMessage, unsent
-from touchbase.outgoing.http_client import Answer, since
+from touchbase.outgoing.http_client import ReceiverAnswer, since
 from touchbase.outgoing.hubspot_client import response_text
 from touchbase.outgoing.models import REFUSED, SKIPPED, UNREACHABLE, Endpoint
 from touchbase.outgoing.sql.announced import find_announced, is_listed, is_on_list
@@ -136,13 +136,13 @@ class BlocklistClient:
         self._send = send
         self.close = close
 
-    async def post(self, target: str) -> Answer:
+    async def post(self, target: str) -> ReceiverAnswer:
         """Send the request of a target; failures are answers too."""
         began = time.perf_counter()
         client, tool, *address = target.removeprefix(SCHEME).split("/")
         connection = connection_of(await self._store.read(list_connections(int(client))), EMAIL_CAMPAIGN, tool)
         if (why := why_not_filled(tool, connection)) is not None or connection is None:
-            return Answer(0, failure=UNREACHABLE, error=why or "")
+            return ReceiverAnswer(0, failure=UNREACHABLE, error=why or "")
         base, name = connection.settings.api_base or BLOCKLISTS[tool].base or "", BLOCKLISTS[tool].name
         is_removal, value = address[-1:] == [REMOVE], unquote(address[1]) if address else ""
         is_there = True
@@ -154,14 +154,14 @@ class BlocklistClient:
             else:
                 response, is_there = await self._remove(base, tool, connection, address[0], value)
         except FetchFailed as error:
-            return Answer(since(began), failure=UNREACHABLE, error=str(error))
+            return ReceiverAnswer(since(began), failure=UNREACHABLE, error=str(error))
         text = response_text(response.body, connection.access_token)
         skipped = _why_removed_already(name, response, is_there) if is_removal else _why_added_already(name, response) if address else ""
         if skipped:
-            return Answer(since(began), response.status, response.headers, text, SKIPPED, skipped)
+            return ReceiverAnswer(since(began), response.status, response.headers, text, SKIPPED, skipped)
         if 200 <= response.status < 300 and (why := refusal(response)):
-            return Answer(since(began), None, response.headers, text, REFUSED, f"{name} answered {response.status}, but {why}")
-        return Answer(since(began), response.status, response.headers, text, error=advice(tool, response))
+            return ReceiverAnswer(since(began), None, response.headers, text, REFUSED, f"{name} answered {response.status}, but {why}")
+        return ReceiverAnswer(since(began), response.status, response.headers, text, error=advice(tool, response))
 
     async def _remove(self, base: str, tool: str, connection: Connection, kind: str, value: str) -> tuple[ApiResponse, bool]:
         """Take an address off a tool's list; return the last response, and whether the list had it."""

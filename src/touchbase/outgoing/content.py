@@ -16,7 +16,7 @@ from msgspec import json, to_builtins
 from touchbase.common.timestamps import Micros, to_text
 from touchbase.event_log.models import LoggedEvent, envelope
 from touchbase.http.actors import Actor
-from touchbase.outgoing.http_client import Answer
+from touchbase.outgoing.http_client import ReceiverAnswer
 from touchbase.outgoing.models import CLOUDEVENTS, LONGEST_SUBJECT, SLACK, WEBHOOK, Endpoint, Installation
 from touchbase.outgoing.notices import REPLIES, TEST_ID, EventNotice, notice_of, values_of
 from touchbase.outgoing.samples import EventObjects, sample
@@ -40,7 +40,7 @@ class OutgoingMessage:
     headers: dict[str, str] = field(default_factory=dict)
     target: str = ""
     """Where it is sent, in place of the endpoint's own URL."""
-    answer: Answer | None = None
+    answer: ReceiverAnswer | None = None
     """Outcome without a request: why nothing can or need be sent."""
 
     def signed(self, endpoint: Endpoint, now: Micros) -> dict[str, str]:
@@ -52,7 +52,7 @@ class OutgoingMessage:
 
 def unsent(message_id: str, event_type: str, outcome: str, why: str) -> OutgoingMessage:
     """Return a message that needs no request, with the outcome of its attempt and the reason."""
-    return OutgoingMessage(message_id, event_type, b"", answer=Answer(0, failure=outcome, error=why))
+    return OutgoingMessage(message_id, event_type, b"", answer=ReceiverAnswer(0, failure=outcome, error=why))
 
 
 def message_of(

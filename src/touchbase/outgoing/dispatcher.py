@@ -7,9 +7,12 @@ has got is stored moments after its response; a kill in between repeats these ev
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import logging
+import resource
 import time
-from collections.abc import Coroutine
+from collections import deque
+from collections.abc import Callable, Coroutine, Iterator
 from secrets import token_hex
 from typing import Any
 
@@ -22,19 +25,81 @@ from touchbase.metrics import WEBHOOK_ATTEMPT_DURATION, WEBHOOK_ATTEMPTS, Metric
 from touchbase.outgoing.attempts import FailedAttempt, Outbox, PostsWebhooks, judged, warn_of_trimmed
 from touchbase.outgoing.blocklists import SHARED
 from touchbase.outgoing.filters import UnreadableFilter
-from touchbase.outgoing.http_client import Answer
+from touchbase.outgoing.http_client import ReceiverAnswer
 from touchbase.outgoing.line import EndpointQueue, WaitingEvent
 from touchbase.outgoing.models import BLOCKLIST, NOWHERE, PAUSED, SHARDS, Attempt, Installation
 from touchbase.outgoing.results import STORING, Key, Results
 from touchbase.outgoing.rounds import POLL_SECONDS, UNUSED_POLL_SECONDS, SignalledWorker
 from touchbase.outgoing.shared_reads import LogReader, Shown
-from touchbase.outgoing.slots import Slots
 from touchbase.outgoing.sql.announced import announce_installation_list
 from touchbase.outgoing.sql.dispatch import endpoint_versions, lead_shards, read_served
 from touchbase.sql.outage import Outage
 from touchbase.sql.store import Store
 from touchbase.sql.worker import GRACE_SECONDS
 from touchbase.tracing.interface import Tracing
+
+FAST = 128
+FAST_SECONDS = 0.5
+MAX_SLOW = min(2_000, resource.getrlimit(resource.RLIMIT_NOFILE)[0] // 2)
+"""At most half of the files that the process may have open."""
+
+
+class Slots:
+    """Slots for requests in progress, for which endpoints take turns; `start` begins one request and returns whether there was one.
+
+    A request holds a fast slot for at most `FAST_SECONDS`; then it counts as slow, and the slot is another endpoint's. So endpoints
+    that do not respond delay others at most so long, until there are `MAX_SLOW` slow requests.
+    """
+
+    def __init__(self, start: Callable[[EndpointQueue], bool]) -> None:
+        self._start = start
+        self._waiting: deque[EndpointQueue] = deque()
+        self.fast = 0
+        self.slow = 0
+
+    def offer(self, line: EndpointQueue) -> None:
+        """Queue an endpoint for the next free slot."""
+        if not line.is_queued:
+            line.is_queued = True
+            self._waiting.append(line)
+        self._fill()
+
+    def _fill(self) -> None:
+        while self._waiting and self.fast < FAST:
+            line = self._waiting.popleft()
+            line.is_queued = False
+            if self._start(line):
+                self.fast += 1
+                line.is_queued = True
+                self._waiting.append(line)
+
+    @contextlib.contextmanager
+    def taken(self) -> Iterator[None]:
+        """Hold the slot that `start` was called for, until the end of the request."""
+        loop, is_slow = asyncio.get_running_loop(), False
+        timer: asyncio.TimerHandle
+
+        def become_slow() -> None:
+            nonlocal timer, is_slow
+            if self.slow >= MAX_SLOW:
+                timer = loop.call_later(FAST_SECONDS, become_slow)
+                return
+            is_slow = True
+            self.slow += 1
+            self.fast -= 1
+            self._fill()
+
+        timer = loop.call_later(FAST_SECONDS, become_slow)
+        try:
+            yield
+        finally:
+            timer.cancel()
+            if is_slow:
+                self.slow -= 1
+            else:
+                self.fast -= 1
+                self._fill()
+
 
 LOG = logging.getLogger("touchbase.outgoing")
 LEAVING = "leaving outgoing webhooks to other processes"
@@ -307,7 +372,7 @@ class Dispatcher(SignalledWorker):
             self._results.of(line)
         self.hasten(self._pump(line, self._clock()))
 
-    def _note(self, line: EndpointQueue, item: WaitingEvent, outcome: tuple[Attempt, Answer] | None) -> None:
+    def _note(self, line: EndpointQueue, item: WaitingEvent, outcome: tuple[Attempt, ReceiverAnswer] | None) -> None:
         if outcome is None:
             line.skip(item)
             return

@@ -19,7 +19,7 @@ READ_BYTES = 65_536
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class ReceiverAnswer:
     """Outcome of a request: a response, or why there is none."""
 
     latency_us: int
@@ -43,12 +43,12 @@ class WebhookClient:
         self._pool = HttpPool(agent, allowed, "correct the URL of the endpoint", "TOUCHBASE_WEBHOOK_ALLOWED_ORIGINS")
         self.is_allowed, self.close = self._pool.is_allowed, self._pool.close
 
-    async def post(self, url: str, headers: Mapping[str, str], body: bytes) -> Answer:
+    async def post(self, url: str, headers: Mapping[str, str], body: bytes) -> ReceiverAnswer:
         """Send a request; its failures are answers too."""
         began = time.perf_counter()
 
-        def failed(failure: str, error: str) -> Answer:
-            return Answer(since(began), failure=failure, error=error)
+        def failed(failure: str, error: str) -> ReceiverAnswer:
+            return ReceiverAnswer(since(began), failure=failure, error=error)
 
         try:
             origin, _ = target_of(url)
@@ -67,4 +67,4 @@ class WebhookClient:
             why = str(error) if isinstance(error, ConnectionLost) else f"{type(error).__name__} {error}".strip()
             return failed(UNREACHABLE, f"{origin[1]} cannot be reached: {why}"[:200])
         text = response.body[:RESPONSE_BYTES].decode("utf-8", "replace").replace("\x00", "\ufffd")
-        return Answer(since(began), response.status, response.headers, text)
+        return ReceiverAnswer(since(began), response.status, response.headers, text)

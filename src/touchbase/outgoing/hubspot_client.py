@@ -11,7 +11,7 @@ from touchbase.connections.sql.connections import list_connections
 from touchbase.connections.tools import ApiRequest, ApiResponse, FetchFailed, SendRequest
 from touchbase.history.events import CRM
 from touchbase.outgoing import hubspot
-from touchbase.outgoing.http_client import READ_BYTES, Answer, since
+from touchbase.outgoing.http_client import READ_BYTES, ReceiverAnswer, since
 from touchbase.outgoing.models import RESPONSE_BYTES, SKIPPED, UNREACHABLE
 from touchbase.sql.store import Store
 
@@ -43,14 +43,14 @@ class HubSpotClient:
         self._send = send
         self.close = close
 
-    async def post(self, target: str, body: bytes) -> Answer:
+    async def post(self, target: str, body: bytes) -> ReceiverAnswer:
         """Send the requests of a target one after another until one fails; failures are answers too."""
         began = time.perf_counter()
         connection = await hubspot_of(self._store, hubspot.client_of(target))
         if connection is None or not connection.access_token:
-            return Answer(0, failure=UNREACHABLE, error=NOT_CONNECTED)
+            return ReceiverAnswer(0, failure=UNREACHABLE, error=NOT_CONNECTED)
         requests = hubspot.requests_of(target, connection, body)
-        answer, gone = Answer(0), 0
+        answer, gone = ReceiverAnswer(0), 0
         try:
             for request in requests:
                 response = await self._send(connection.settings.api_base or hubspot.API, request)
@@ -62,16 +62,16 @@ class HubSpotClient:
                 if not 200 <= response.status < 300:
                     return answer
         except FetchFailed as error:
-            return Answer(since(began), failure=UNREACHABLE, error=str(error))
+            return ReceiverAnswer(since(began), failure=UNREACHABLE, error=str(error))
         if gone == len(requests):
-            return Answer(since(began), answer.status, answer.headers, answer.body, SKIPPED, GONE)
+            return ReceiverAnswer(since(began), answer.status, answer.headers, answer.body, SKIPPED, GONE)
         note = f"HubSpot does not have {gone} of the {len(requests)} contacts of this person any more" if gone else ""
-        return Answer(since(began), answer.status, answer.headers, answer.body, error=note)
+        return ReceiverAnswer(since(began), answer.status, answer.headers, answer.body, error=note)
 
 
-def _answer(request: ApiRequest, response: ApiResponse, connection: Connection, began: float) -> Answer:
+def _answer(request: ApiRequest, response: ApiResponse, connection: Connection, began: float) -> ReceiverAnswer:
     text = response_text(response.body, connection.access_token)
-    return Answer(since(began), response.status, hubspot.headers_of(response), text, error=hubspot.advice(request, response))
+    return ReceiverAnswer(since(began), response.status, hubspot.headers_of(response), text, error=hubspot.advice(request, response))
 
 
 def response_text(body: bytes, token: str) -> str:

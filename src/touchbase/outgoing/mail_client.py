@@ -18,7 +18,7 @@ from touchbase.config_values import MailServer, mail_server
 from touchbase.enrichment.http_pool import certificates
 from touchbase.outgoing.blocklists import SCHEME as BLOCKLIST_SCHEME
 from touchbase.outgoing.blocklists import BlocklistClient
-from touchbase.outgoing.http_client import Answer, WebhookClient
+from touchbase.outgoing.http_client import ReceiverAnswer, WebhookClient
 from touchbase.outgoing.hubspot import SCHEME
 from touchbase.outgoing.hubspot_client import HubSpotClient
 from touchbase.outgoing.models import RESPONSE_BYTES, TIMEOUT, UNREACHABLE
@@ -62,12 +62,12 @@ class MailClient:
         self._open: set[smtplib.SMTP] = set()
         self._threads = ThreadPoolExecutor(THREADS, thread_name_prefix="mail")
 
-    async def send(self, to: list[str], source: bytes) -> Answer:
+    async def send(self, to: list[str], source: bytes) -> ReceiverAnswer:
         """Hand in a mail for all addresses, or for none if one is not allowed or the server refuses it; failures are answers too."""
         if self._server is None:
-            return Answer(0, failure=UNREACHABLE, error="TOUCHBASE_SMTP_URL is not set in the process that sends")
+            return ReceiverAnswer(0, failure=UNREACHABLE, error="TOUCHBASE_SMTP_URL is not set in the process that sends")
         if refusals := [why for address in to if (why := why_not_mailed(address, self._domains)) is not None]:
-            return Answer(0, failure=UNREACHABLE, error=refusals[0])
+            return ReceiverAnswer(0, failure=UNREACHABLE, error=refusals[0])
         return await asyncio.get_running_loop().run_in_executor(self._threads, self._answer, self._server, to, source)
 
     def close(self) -> None:
@@ -77,7 +77,7 @@ class MailClient:
             with suppress(OSError, AttributeError):
                 smtp.sock.shutdown(socket.SHUT_RDWR)  # type: ignore[union-attr]
 
-    def _answer(self, server: MailServer, to: list[str], source: bytes) -> Answer:
+    def _answer(self, server: MailServer, to: list[str], source: bytes) -> ReceiverAnswer:
         began = time.perf_counter()
 
         def took() -> int:
@@ -88,11 +88,11 @@ class MailClient:
         except smtplib.SMTPResponseException as error:
             status, words = error.smtp_code, _text(error.smtp_error)
         except TimeoutError:
-            return Answer(took(), failure=TIMEOUT, error=f"no response of {server.host} within {SECONDS:g} seconds")
+            return ReceiverAnswer(took(), failure=TIMEOUT, error=f"no response of {server.host} within {SECONDS:g} seconds")
         except (smtplib.SMTPException, OSError, ValueError) as error:
             why = f"{server.host} cannot be used: {type(error).__name__} {error}".strip()
-            return Answer(took(), failure=UNREACHABLE, error=_hidden(why, server)[:200])
-        return Answer(took(), status, body=_hidden(words, server))
+            return ReceiverAnswer(took(), failure=UNREACHABLE, error=_hidden(why, server)[:200])
+        return ReceiverAnswer(took(), status, body=_hidden(words, server))
 
     def _deliver(self, server: MailServer, to: list[str], source: bytes) -> tuple[int, str]:
         context, name = self._context or certificates(), self._sender.rpartition("@")[2]
@@ -200,7 +200,7 @@ class SenderByScheme:
         self._hubspot = hubspot
         self._blocklist = blocklist
 
-    async def post(self, url: str, headers: dict[str, str], body: bytes) -> Answer:
+    async def post(self, url: str, headers: dict[str, str], body: bytes) -> ReceiverAnswer:
         """Send a request or a mail, whose source is the body; return its outcome."""
         if url.startswith(MAILTO):
             return await self._mail.send(recipients(url), body)

@@ -70,7 +70,7 @@ def _histories(batch: ApplyBatch, subjects: Sequence[EventSubject]) -> Plan[list
     listed = {(ref[0], ref[1], key) for event in events if (ref := object_of(event)) is not None for key in _keys(event)}
     if listed:
         yield from load_links(batch.client, CONTACT, resolver, map(listing_ref, listed))
-    listing = {number for each in listed if (number := resolver.links.record_id(listing_ref(each))) is not None}
+    listing = {number for key in listed if (number := resolver.links.record_id(listing_ref(key))) is not None}
     return events + (yield from _read(batch, CONTACT, listing - numbers))
 
 

@@ -198,7 +198,7 @@ def _deleted_record(batch: ApplyBatch, subject: EventSubject, deleted: dict[Ref,
             if owner is not None:
                 return None
             continue
-        deletion = min(deletions, key=lambda each: distance(each.period, at))
+        deletion = min(deletions, key=lambda entry: distance(entry.period, at))
         if (present := links.owner_at(ref, at)) is not None and distance(present, at) < distance(deletion.period, at):
             return None
         return deletion.record_id if owner is None or not deletion.is_former or _is_later(owner, ref, deletion, at) else None

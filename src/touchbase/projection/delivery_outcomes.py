@@ -32,6 +32,7 @@ from touchbase.deliveries.sql import statements as inbox_sql
 from touchbase.deliveries.sql.body_retention import clear_deliveries
 from touchbase.deliveries.sql.rows import problems_text
 from touchbase.deliveries.work import WorkReport
+from touchbase.erasure_marks import WHY_IGNORED
 from touchbase.errors import UnrecognisedPayload
 from touchbase.event_log.models import DELIVERY, EventType, LoggedEvent
 from touchbase.event_log.sql.log import log_events
@@ -41,7 +42,6 @@ from touchbase.projection.suppression_guard import names_erased
 from touchbase.sql.builders import ROW_KEY, ROW_MATCH
 from touchbase.sql.rows import Columns
 from touchbase.sql.statement import Execute, Plan, Row, Statement
-from touchbase.suppression.suppression_keys import WHY_IGNORED
 from touchbase.tracing.interface import AppliedDelivery
 
 _LOGGED = {FAILED: EventType.DELIVERY_FAILED, UNRECOGNISED: EventType.DELIVERY_UNRECOGNISED}

@@ -15,6 +15,7 @@ from touchbase.common.timestamps import Micros
 from touchbase.deliveries.delivery import Delivery
 from touchbase.deliveries.limits import INLINE_BYTES
 from touchbase.deliveries.sql.body_retention import clear_deliveries
+from touchbase.erasure_marks import EMAIL, LINKEDIN, Mark, delete_marks, erasure_key_of, find_marks, linkedin_refs, save_marks
 from touchbase.errors import Overloaded
 from touchbase.history import sql as history_sql
 from touchbase.history.events import COMPANY, EXTERNAL
@@ -25,9 +26,6 @@ from touchbase.messages.sql.plans import DELETE_OF_RECORD
 from touchbase.projection.normalization import DeliveryOutcome
 from touchbase.sql.builders import RECORD
 from touchbase.sql.statement import Execute, Plan, Row, Statement, delete
-from touchbase.suppression.server_secret import erasure_key_of
-from touchbase.suppression.sql import Mark, delete_marks, find_marks, save_marks
-from touchbase.suppression.suppression_keys import EMAIL, LINKEDIN, linkedin_refs
 
 
 @dataclass(slots=True)

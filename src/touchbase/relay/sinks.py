@@ -14,7 +14,7 @@ import msgspec
 from touchbase.common.timestamps import Clock
 from touchbase.enrichment.http_pool import url_origin
 from touchbase.enrichment.retry_policy import retry_after_of
-from touchbase.outgoing.http_client import Answer, WebhookClient
+from touchbase.outgoing.http_client import ReceiverAnswer, WebhookClient
 from touchbase.outgoing.signatures import signature_headers
 from touchbase.relay.models import Event, RelayPosition, RelayStopped, Sink, SinkFailed, position_of
 from touchbase.relay.nats_sink import NatsSink
@@ -144,7 +144,7 @@ class FileSink:
 class Posts(Protocol):
     """An HTTP client."""
 
-    async def post(self, url: str, headers: Mapping[str, str], body: bytes) -> Answer:
+    async def post(self, url: str, headers: Mapping[str, str], body: bytes) -> ReceiverAnswer:
         """Return the outcome of a request; raises nothing."""
         ...
 

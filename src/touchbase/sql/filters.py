@@ -36,9 +36,9 @@ class Where:
 
     def copy(self) -> Where:
         """Return the same conditions, to add others to."""
-        other = Where()
-        other._conditions, other._params = [*self._conditions], [*self._params]
-        return other
+        where = Where()
+        where._conditions, where._params = [*self._conditions], [*self._params]
+        return where
 
     def add(self, condition: str, *params: object) -> None:
         """Add a condition."""

@@ -147,8 +147,8 @@ def _check(statuses: Sequence[TeamStatus]) -> None:
         elif status.name in names:
             faults.append(Fault(f"/data/{index}/name", "repeated", f"stands here twice; remove one of the two of {status.name[:40]!r}"))
         if status.key is not None and status.key in keys:
-            other = keys[status.key]
-            faults.append(Fault(f"/data/{index}/key", "repeated", f"is the key of {other[:40]!r} too; choose another digit or null"))
+            other_key = keys[status.key]
+            faults.append(Fault(f"/data/{index}/key", "repeated", f"is the key of {other_key[:40]!r} too; choose another digit or null"))
         names[status.name] = index
         if status.key is not None:
             keys[status.key] = status.name

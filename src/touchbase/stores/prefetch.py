@@ -70,7 +70,7 @@ class Prefetcher:
         deliveries = (await self._prefetched(client))[:limit]
         if len(deliveries) < limit:
             return None
-        unchanged = await run(connection, claim_if_unchanged(client, [each.delivery for each in deliveries]))
+        unchanged = await run(connection, claim_if_unchanged(client, [delivery.delivery for delivery in deliveries]))
         return InboxBatch(deliveries, []) if unchanged == limit else None
 
     async def _prefetched(self, client: int) -> list[NormalizedDelivery]:

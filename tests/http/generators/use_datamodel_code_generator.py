@@ -20,8 +20,8 @@ with httpx.Client(base_url=url, headers={"Authorization": f"Bearer {key}"}) as h
     )
     missing = Problem.model_validate_json(http.get(f"{path}/4711").content)
     page = ContactPage.model_validate_json(http.get(path, params={"limit": 2}).content)
-    pages = [[each.email for each in page.data]]
+    pages = [[item.email for item in page.data]]
     while page.next_cursor:
         page = ContactPage.model_validate_json(http.get(path, params={"limit": 2, "cursor": page.next_cursor}).content)
-        pages.append([each.email for each in page.data])
+        pages.append([item.email for item in page.data])
 print(json.dumps({"pages": pages, "refused": [refused.code, refused.existing_id == ids[0]], "missing": [missing.code, missing.status]}))

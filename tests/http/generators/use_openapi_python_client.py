@@ -23,7 +23,7 @@ assert isinstance(missing, Problem)
 page = list_contacts.sync(client=client, limit=2)
 pages = []
 while isinstance(page, ContactPage):
-    pages.append([each.email for each in page.data])
+    pages.append([item.email for item in page.data])
     page = list_contacts.sync(client=client, limit=2, cursor=page.next_cursor) if page.next_cursor else None
 usual = list_contacts.sync(client=client)
 assert isinstance(usual, ContactPage), "no parameter is sent that was not given"

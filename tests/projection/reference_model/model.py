@@ -96,32 +96,32 @@ class Record:
     """Tool, event and time of all entries, oldest first."""
 
 
-def facts(told: Iterable[Fact]) -> list[Fact]:
+def facts(reported: Iterable[Fact]) -> list[Fact]:
     """Each fact once: as it was received first, whatever was applied first."""
     first: dict[str, Fact] = {}
-    for each in sorted(told, key=lambda fact: (fact.received, fact.call)):
-        first.setdefault(each.identity, each)
+    for item in sorted(reported, key=lambda fact: (fact.received, fact.call)):
+        first.setdefault(item.identity, item)
     return list(first.values())
 
 
-def records(writes: list[Write], told: Iterable[Fact]) -> list[Record]:
+def records(writes: list[Write], reported: Iterable[Fact]) -> list[Record]:
     """All records that these facts give."""
-    known = facts(told)
-    found = []
+    expected = facts(reported)
+    results = []
     objects: dict[Name, str] = {}
-    for mine, theirs in _groups("company", writes, known):
+    for mine, theirs in _groups("company", writes, expected):
         if _named("company", mine, theirs):
-            found.append(_company(mine, theirs))
-            objects |= {_object(fact): found[-1].shown["domain"] for fact in theirs}
-    for mine, theirs in _groups("contact", writes, known):
+            results.append(_company(mine, theirs))
+            objects |= {_object(fact): results[-1].shown["domain"] for fact in theirs}
+    for mine, theirs in _groups("contact", writes, expected):
         if _named("contact", mine, theirs):
-            found.append(_contact(mine, theirs, objects))
-    return found
+            results.append(_contact(mine, theirs, objects))
+    return results
 
 
-def _named(kind: str, writes: list[Write], told: list[Fact]) -> bool:
+def _named(kind: str, writes: list[Write], reported: list[Fact]) -> bool:
     """Whether there is a record: made by a POST, or by a call that names an address (a deletion makes nobody)."""
-    return bool(writes) or any(_makes(kind, fact) for fact in told)
+    return bool(writes) or any(_makes(kind, fact) for fact in reported)
 
 
 def _makes(kind: str, fact: Fact) -> bool:
@@ -132,15 +132,15 @@ def _makes(kind: str, fact: Fact) -> bool:
 
 
 def _linkedin(fact: Fact) -> str | None:
-    found = fact.said.get("linkedin_url")
-    return str(found) if found else None
+    linkedin_url = fact.said.get("linkedin_url")
+    return str(linkedin_url) if linkedin_url else None
 
 
 def _object(fact: Fact) -> Name:
     return (fact.tool, fact.kind, str(fact.said.get("object_id")))
 
 
-def _groups(kind: str, writes: list[Write], told: list[Fact]) -> list[tuple[list[Write], list[Fact]]]:
+def _groups(kind: str, writes: list[Write], reported_facts: list[Fact]) -> list[tuple[list[Write], list[Fact]]]:
     """The writes and facts of each record: names seen together are one; a LinkedIn address never joins two e-mail addresses."""
     leader: dict[Name, Name] = {}
 
@@ -155,7 +155,7 @@ def _groups(kind: str, writes: list[Write], told: list[Fact]) -> list[tuple[list
         return find(names[0])
 
     mine = [write for write in writes if write.kind == kind]
-    theirs = [fact for fact in told if fact.kind == kind]
+    theirs = [fact for fact in reported_facts if fact.kind == kind]
     for write in mine:
         address = write.fields.get("email" if kind == "contact" else "domain")
         join([("api", write.subject), *([("address", address)] if address else [])])
@@ -176,64 +176,64 @@ def _groups(kind: str, writes: list[Write], told: list[Fact]) -> list[tuple[list
     return [
         part
         for mine, theirs in groups.values()
-        for part in divided(mine, theirs, address, lambda fact, told=theirs: _leader(fact.source, told))
+        for part in divided(mine, theirs, address, lambda fact, reported=theirs: _leader(fact.source, reported))
     ]
 
 
 def _names(fact: Fact) -> list[Name]:
     said = fact.said
     address = None if said["event"].endswith(".deleted") else said.get("email") or said.get("domain")
-    found: list[Name] = [("address", address)] if address else []
-    return found + [(fact.tool, said["object_type"], each) for each in (said.get("object_id"), said.get("merged_into")) if each]
+    names: list[Name] = [("address", address)] if address else []
+    return names + [(fact.tool, said["object_type"], item) for item in (said.get("object_id"), said.get("merged_into")) if item]
 
 
-def _company(writes: list[Write], told: list[Fact]) -> Record:
-    record = _record("company", writes, told)
-    record.shown["domain"] = _latest("domain", writes, told, lambda fact: fact.said)
+def _company(writes: list[Write], reported: list[Fact]) -> Record:
+    record = _record("company", writes, reported)
+    record.shown["domain"] = _latest("domain", writes, reported, lambda fact: fact.said)
     return record
 
 
-def _contact(writes: list[Write], told: list[Fact], companies: dict[Name, str]) -> Record:
+def _contact(writes: list[Write], reported: list[Fact], companies: dict[Name, str]) -> Record:
     def addresses(fact: Fact) -> dict[str, Any]:
-        given = fact.said if not fact.said["event"].endswith(".deleted") else EMPTY
-        return {name: given[name] for name in ("email", "linkedin_url") if given.get(name)}
+        value = fact.said if not fact.said["event"].endswith(".deleted") else EMPTY
+        return {name: value[name] for name in ("email", "linkedin_url") if value.get(name)}
 
     def company(fact: Fact) -> dict[str, Any]:
         named = fact.said.get("company_object")
-        known = companies.get((fact.tool, "company", named[1])) if named else None
-        return {"company": known} if known else EMPTY
+        response = companies.get((fact.tool, "company", named[1])) if named else None
+        return {"company": response} if response else EMPTY
 
-    record = _record("contact", writes, told)
+    record = _record("contact", writes, reported)
     for name in ("email", "linkedin_url"):
-        record.shown[name] = _latest(name, writes, told, addresses)
-    record.shown["company"] = _latest("company", writes, told, company)
-    sent = [fact.shown for fact in told if fact.said["event"] == "email_sent"]
-    replied = [fact.shown for fact in told if fact.said["event"] == "email_replied"]
+        record.shown[name] = _latest(name, writes, reported, addresses)
+    record.shown["company"] = _latest("company", writes, reported, company)
+    sent = [fact.shown for fact in reported if fact.said["event"] == "email_sent"]
+    replied = [fact.shown for fact in reported if fact.said["event"] == "email_replied"]
     record.shown |= {"first_sent": min(sent, default=None), "last_sent": max(sent, default=None), "replied": max(replied, default=None)}
-    origins: list[tuple[Place, str | None]] = [(fact.place, fact.tool) for fact in told]
+    origins: list[tuple[Place, str | None]] = [(fact.place, fact.tool) for fact in reported]
     origins += [((write.at, 0), None) for write in writes if write.creates and "origin" not in write.fields]
     named = [(write.at, write.fields["origin"]) for write in writes if "origin" in write.fields]
-    record.shown["origin"] = max(named)[1] if named else min(origins, key=lambda each: each[0])[1]
+    record.shown["origin"] = max(named)[1] if named else min(origins, key=lambda origin: origin[0])[1]
     return record
 
 
-def _record(kind: str, writes: list[Write], told: list[Fact]) -> Record:
-    shown: dict[str, Any] = dict(zip(("status", "previous", "changed"), _walk(kind, writes, told), strict=True))
+def _record(kind: str, writes: list[Write], reported: list[Fact]) -> Record:
+    shown: dict[str, Any] = dict(zip(("status", "previous", "changed"), _walk(kind, writes, reported), strict=True))
     for name in ("first_name", "last_name") if kind == "contact" else ("name",):
-        shown[name] = _value(name, writes, told, lambda fact: fact.said.get("fields", EMPTY), carried=lambda fact: fact.said)
+        shown[name] = _value(name, writes, reported, lambda fact: fact.said.get("fields", EMPTY), carried=lambda fact: fact.said)
     custom = {}
-    names = {name for write in writes for name in write.custom} | {name for fact in told for name in fact.said.get("custom", EMPTY)}
+    names = {name for write in writes for name in write.custom} | {name for fact in reported for name in fact.said.get("custom", EMPTY)}
     for name in names:
-        theirs = [Write(each.subject, each.at, each.creates, each.custom) for each in writes]
-        value = _value(name, theirs, told, lambda fact: fact.said.get("custom", EMPTY))
+        theirs = [Write(item.subject, item.at, item.creates, item.custom) for item in writes]
+        value = _value(name, theirs, reported, lambda fact: fact.said.get("custom", EMPTY))
         if value is not None:
             custom[name] = value
     entries = [((write.at, 0), ("api", "", write.at)) for write in writes]
-    entries += [(fact.place, (fact.tool, str(fact.said["event"]), fact.shown)) for fact in told]
+    entries += [(fact.place, (fact.tool, str(fact.said["event"]), fact.shown)) for fact in reported]
     return Record(kind, shown, custom, [entry for _, entry in sorted(entries)])
 
 
-def _value(name: str, writes: list[Write], told: list[Fact], given: Given, carried: Given | None = None) -> Any:
+def _value(name: str, writes: list[Write], reported: list[Fact], value_item: Given, carried: Given | None = None) -> Any:
     """The last deliberate entry that names a field sets it, object by object; without one the earliest that carries a value fills it.
 
     A write of the API replaces what came before. After it each object of a CRM has its own last value; an empty one gives way
@@ -242,41 +242,41 @@ def _value(name: str, writes: list[Write], told: list[Fact], given: Given, carri
     by_api: list[tuple[Place, Any]] = [((write.at, 0), write.fields[name]) for write in writes if name in write.fields]
     fills: list[tuple[Place, Any]] = []
     last: dict[str, tuple[Place, Any]] = {}
-    for fact in sorted(told, key=lambda fact: fact.place):
+    for fact in sorted(reported, key=lambda fact: fact.place):
         if "." not in fact.said["event"]:
-            if found := (carried or given)(fact).get(name):
-                fills.append((fact.place, found))
-        elif name in given(fact):
-            last[_leader(fact.source, told)] = (fact.place, given(fact)[name])
-    ours = max(by_api, default=None, key=lambda each: each[0])
-    standing = {of: each for of, each in last.items() if each[1] is not None and (ours is None or each[0] > ours[0])}
+            if response := (carried or value_item)(fact).get(name):
+                fills.append((fact.place, response))
+        elif name in value_item(fact):
+            last[_leader(fact.source, reported)] = (fact.place, value_item(fact)[name])
+    ours = max(by_api, default=None, key=lambda item: item[0])
+    standing = {of: value for of, value in last.items() if value[1] is not None and (ours is None or value[0] > ours[0])}
     if standing:
         kinds = {of.rpartition(" ")[0] for of in standing}
-        first = [min((of for of in standing if of.startswith(f"{kind} ")), key=lambda of: _rank(of, told)) for kind in kinds]
+        first = [min((of for of in standing if of.startswith(f"{kind} ")), key=lambda of: _rank(of, reported)) for kind in kinds]
         return max(standing[of] for of in first)[1]
     if ours is not None or last:
-        return None if ours is None or any(each[0] > ours[0] for each in last.values()) else ours[1]
+        return None if ours is None or any(item[0] > ours[0] for item in last.values()) else ours[1]
     return min(fills, default=((0, 0), None))[1]
 
 
-def _latest(name: str, writes: list[Write], told: list[Fact], given: Given) -> Any:
+def _latest(name: str, writes: list[Write], reported: list[Fact], value: Given) -> Any:
     """The last deliberate entry that names an address or a company; without one the earliest that carries it along."""
     deliberate = [((write.at, 0), write.fields[name]) for write in writes if name in write.fields]
-    deliberate += [(fact.place, given(fact)[name]) for fact in told if "." in fact.said["event"] and given(fact).get(name)]
-    fills = [(fact.place, given(fact)[name]) for fact in told if "." not in fact.said["event"] and given(fact).get(name)]
-    return max(deliberate, key=lambda each: each[0])[1] if deliberate else min(fills, default=((0, 0), None))[1]
+    deliberate += [(fact.place, value(fact)[name]) for fact in reported if "." in fact.said["event"] and value(fact).get(name)]
+    fills = [(fact.place, value(fact)[name]) for fact in reported if "." not in fact.said["event"] and value(fact).get(name)]
+    return max(deliberate, key=lambda item: item[0])[1] if deliberate else min(fills, default=((0, 0), None))[1]
 
 
-def _leader(source: str | None, told: list[Fact]) -> str:
+def _leader(source: str | None, reported: list[Fact]) -> str:
     """The object, or the one of those merged with it whose name comes first."""
     assert source is not None
     tool, _, number = source.rpartition(" ")
-    merged = [(fact.said["object_id"], fact.said["merged_into"]) for fact in told if fact.source and fact.said.get("merged_into")]
+    merged = [(fact.said["object_id"], fact.said["merged_into"]) for fact in reported if fact.source and fact.said.get("merged_into")]
     return next((f"{tool} {min(pair)}" for pair in merged if number in pair and tool == "crm"), source)
 
 
-def _rank(leader: str, told: list[Fact]) -> tuple[bool, Place]:
-    facts = sorted((fact for fact in told if fact.source and _leader(fact.source, told) == leader), key=lambda fact: fact.place)
+def _rank(leader: str, reported: list[Fact]) -> tuple[bool, Place]:
+    facts = sorted((fact for fact in reported if fact.source and _leader(fact.source, reported) == leader), key=lambda fact: fact.place)
     last = facts[-1].said
     return last["event"].endswith(".deleted") and not last.get("merged_into"), facts[0].place
 
@@ -286,11 +286,11 @@ MOVING = ("email_sent", "email_replied", "email_bounced", "email_unsubscribed", 
 FURTHER = ("customer", "interested", "do_not_contact")
 
 
-def _entries(kind: str, writes: list[Write], told: list[Fact]) -> Iterator[tuple[tuple[int, int], int, str, str | None]]:
+def _entries(kind: str, writes: list[Write], reported: list[Fact]) -> Iterator[tuple[tuple[int, int], int, str, str | None]]:
     for write in writes:
         if "status" in write.fields and not (write.creates and write.fields["status"] is None):
             yield (write.at, 0), write.at, "created" if write.creates else "set", write.fields["status"]
-    for fact in told:
+    for fact in reported:
         event = fact.said["event"]
         if event.endswith("status_changed"):
             yield fact.place, fact.place[0], "told" if "." in event else "set", fact.said["status"]
@@ -298,11 +298,11 @@ def _entries(kind: str, writes: list[Write], told: list[Fact]) -> Iterator[tuple
             yield fact.place, fact.place[0], event, None
 
 
-def _walk(kind: str, writes: list[Write], told: list[Fact]) -> tuple[str | None, str | None, int | None]:
+def _walk(kind: str, writes: list[Write], reported: list[Fact]) -> tuple[str | None, str | None, int | None]:
     """The status, the one before it, and when it changed (decision 3)."""
     status = previous = changed = None
     cause = before = ""
-    for _, at, what, word in sorted(_entries(kind, writes, told), key=lambda entry: entry[0]):
+    for _, at, what, word in sorted(_entries(kind, writes, reported), key=lambda entry: entry[0]):
         new = _asked(status, cause, what, word, previous)
         if new is None:
             continue

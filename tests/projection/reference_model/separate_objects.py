@@ -16,30 +16,30 @@ if TYPE_CHECKING:
 Place = tuple[int, int]
 
 
-def divided(writes: list[Write], told: list[Fact], name: str, leader: Callable[[Fact], str]) -> Iterator[tuple[list[Write], list[Fact]]]:
+def divided(writes: list[Write], facts: list[Fact], name: str, leader: Callable[[Fact], str]) -> Iterator[tuple[list[Write], list[Fact]]]:
     """The people (or companies) that one group of names is; `name` is the field of the address, `leader` says which object a fact is of."""
     claims: dict[str, list[tuple[Place, str]]] = defaultdict(list)
-    for fact in told:
+    for fact in facts:
         if fact.source and (address := _address(fact, name)):
             claims[leader(fact)].append((fact.place, address))
-    now = {one: max(each)[1] for one, each in claims.items()}
+    now = {key: max(claim)[1] for key, claim in claims.items()}
     kinds: dict[str, set[str]] = defaultdict(set)
-    for one, address in now.items():
-        kinds[one.rpartition(" ")[0]].add(address)
+    for first_key, address in now.items():
+        kinds[first_key.rpartition(" ")[0]].add(address)
     apart = {address for addresses in kinds.values() if len(addresses) > 1 for address in addresses}
     by_api = [(write.at, 0) for write in writes if name in write.fields]
-    if not apart or (by_api and max(by_api) > max(max(each)[0] for each in claims.values())):
-        yield writes, told
+    if not apart or (by_api and max(by_api) > max(max(claim)[0] for claim in claims.values())):
+        yield writes, facts
         return
     had: dict[str, dict[str, list[Place]]] = defaultdict(lambda: defaultdict(list))
-    for one, each in claims.items():
-        for place, address in each:
-            if now[one] in apart:
-                had[address][now[one]].append(place)
+    for first_key, value in claims.items():
+        for place, address in value:
+            if now[first_key] in apart:
+                had[address][now[first_key]].append(place)
     people: dict[str, tuple[list[Write], list[Fact]]] = {address: ([], []) for address in apart}
-    first = min((place, now[one]) for one, each in claims.items() for place, _ in each if now[one] in apart)[1]
+    first = min((place, now[key]) for key, claim in claims.items() for place, _ in claim if now[key] in apart)[1]
     people[_of_api(writes, name, had) or first][0].extend(writes)
-    for fact in told:
+    for fact in facts:
         people[_whose(fact, name, leader, now, had) or first][1].append(fact)
     yield from people.values()
 

@@ -35,19 +35,19 @@ def sent(occurred: int | None, email: str = ANN, event: str = "email_sent", **mo
 
 async def shown(world: World, *names: str) -> list[tuple[Any, ...]]:
     """Values of all contacts, sorted."""
-    return sorted((tuple(each.shown[name] for name in names) for each in await world.records() if each.kind == "contact"), key=repr)
+    return sorted((tuple(record.shown[name] for name in names) for record in await world.records() if record.kind == "contact"), key=repr)
 
 
 async def sound(world: World) -> None:
     """`verify` is clean, and each timeline adds up to its record."""
     assert await world.differences() == []
-    for each in await world.records():
-        assert each.sum() == each.told()
+    for record in await world.records():
+        assert record.sum() == record.timeline_values()
 
 
 async def test_replay__unites_no_two_people_whose_address_has_changed_hands(world: World) -> None:
     await world.call(0, "crm", crm("1", -5, key="a", email="info@x.test", fields={"first_name": "Ann"}))
-    ann = await world.one(email="info@x.test")
+    ann = await world.record_with(email="info@x.test")
     await world.patch(10, ann.id, email=ANN)
     await world.post(20, email="info@x.test", first_name="Bob")
 
@@ -61,13 +61,13 @@ async def test_replay__unites_no_two_people_whose_address_has_changed_hands(worl
 async def test_replay__unites_no_two_companies_whose_domain_has_changed_hands(world: World) -> None:
     said = {"event": "company.updated", "object_type": "account", "object_id": "1", "occurred": -5, "domain": "old.test", "name": "One"}
     await world.call(0, "crm", said)
-    [one] = await world.records()
-    await world.patch(10, one.id, company=True, domain="one.test")
+    [first] = await world.records()
+    await world.patch(10, first.id, company=True, domain="one.test")
     await world.post(20, domain="old.test", name="Two")
 
     await world.replay()
 
-    names = sorted((each.shown["domain"], each.shown["name"]) for each in await world.records())
+    names = sorted((record.shown["domain"], record.shown["name"]) for record in await world.records())
     assert names == [("old.test", "Two"), ("one.test", "One")]
     await sound(world)
 
@@ -75,7 +75,7 @@ async def test_replay__unites_no_two_companies_whose_domain_has_changed_hands(wo
 async def test_replay__unites_no_two_people_whose_linkedin_address_has_changed_hands(world: World) -> None:
     first, second = "https://linkedin.com/in/ann", "https://linkedin.com/in/ann-2"
     await world.call(0, "crm", crm("1", -5, key="a", linkedin_url=first, fields={"first_name": "Ann"}))
-    ann = await world.one(linkedin_url=first)
+    ann = await world.record_with(linkedin_url=first)
     await world.patch(10, ann.id, linkedin_url=second)
     await world.post(20, linkedin_url=first, first_name="Bob")
 
@@ -104,7 +104,7 @@ async def test_objects_that_have_had_one_address__are_two_records_in_every_order
 async def test_known_fact__counts_for_the_person_it_was_first_about(world: World, again: str) -> None:
     reply = sent(-5, "info@x.test", "email_replied", key="r1")
     number = await world.call(0, "camp", reply)
-    ann = await world.one(email="info@x.test")
+    ann = await world.record_with(email="info@x.test")
     await world.patch(10, ann.id, email=ANN)
     await world.post(20, email="info@x.test", first_name="Bob")
 
@@ -128,8 +128,8 @@ async def test_address_removed_by_patch__does_not_come_back(world: World, field:
     await world.replay()
     await world.call(10, "crm", late)
 
-    [one] = await world.records()
-    assert one.shown[field] is None
+    [first] = await world.records()
+    assert first.shown[field] is None
     await sound(world)
 
 
@@ -150,7 +150,7 @@ async def test_clearing_a_custom_field_that_is_not_there__holds_against_older_ca
 
     await world.call(10, "crm", crm("1", -50, key="a", email=ANN, custom={"plan": "old"}))
 
-    assert [each.custom for each in await world.records()] == [{}]
+    assert [record.custom for record in await world.records()] == [{}]
     await sound(world)
 
 
@@ -160,8 +160,8 @@ async def test_same_value_again__holds_against_older_calls(world: World) -> None
 
     await world.call(10, "crm", crm("1", -50, key="a", email=ANN, custom={"plan": "old"}, fields={"last_name": "Old"}))
 
-    [one] = await world.records()
-    assert (one.custom, one.shown["last_name"]) == ({"plan": "pro"}, "Lee")
+    [first] = await world.records()
+    assert (first.custom, first.shown["last_name"]) == ({"plan": "pro"}, "Lee")
     await sound(world)
 
 
@@ -170,12 +170,12 @@ async def test_company_of_two_records_that_are_one__is_the_one_set_last(world: W
     acme, beta = await world.post(-200, domain="acme.test"), await world.post(-199, domain="beta.test")
     ann = await world.post(-100, email=ANN, company_id=acme)
     await world.call(-90, "crm", crm("1", -95, key="a", email="ann@home.test"))
-    other = await world.one(email="ann@home.test")
+    other_world = await world.record_with(email="ann@home.test")
     if late:
         await world.patch(-20, ann, company_id=acme)
-        await world.patch(-10, other.id, company_id=beta)
+        await world.patch(-10, other_world.id, company_id=beta)
     else:
-        await world.patch(-20, other.id, company_id=beta)
+        await world.patch(-20, other_world.id, company_id=beta)
         await world.patch(-10, ann, company_id=acme)
 
     await world.call(0, "crm", crm("1", -5, key="b", email=ANN))
@@ -188,8 +188,8 @@ async def test_company_removed_by_patch__stays_removed_when_records_become_one(w
     acme = await world.post(-200, domain="acme.test")
     ann = await world.post(-100, email=ANN)
     await world.call(-90, "crm", crm("1", -95, key="a", email="ann@home.test"))
-    other = await world.one(email="ann@home.test")
-    await world.patch(-20, other.id, company_id=acme)
+    other_world = await world.record_with(email="ann@home.test")
+    await world.patch(-20, other_world.id, company_id=acme)
     await world.patch(-10, ann, company_id=None)
 
     await world.call(0, "crm", crm("1", -5, key="b", email=ANN))
@@ -201,10 +201,10 @@ async def test_company_removed_by_patch__stays_removed_when_records_become_one(w
 @pytest.mark.parametrize("second", [None, 3 * 86_400, -7], ids=["no time", "three days ahead", "another time"])
 @pytest.mark.parametrize("first", [None, -5])
 async def test_fact_with_its_own_id__counts_once_at_the_time_received_first(world: World, first: int | None, second: int | None) -> None:
-    one, other = sent(first, key="m1"), sent(second, key="m1")
-    late = await world.keep(20, "camp", other, attempt=2)
+    first_sent, other_sent = sent(first, key="m1"), sent(second, key="m1")
+    late = await world.keep(20, "camp", other_sent, attempt=2)
     await world.work()
-    await world.call(0, "camp", one)
+    await world.call(0, "camp", first_sent)
     await world.replay(late)
 
     [ann] = await world.records()
@@ -215,42 +215,42 @@ async def test_fact_with_its_own_id__counts_once_at_the_time_received_first(worl
 
 async def test_timeline__adds_up_to_the_record_with_previous_values_of_time_order(world: World) -> None:
     acme = await world.post(-200, domain="acme.test", name="Acme", company_status="lead")
-    made = {
+    created = {
         "first_name": "Ann",
         "last_name": "Lee",
         "origin": "list",
         "contact_status": "New",
         "linkedin_url": "https://linkedin.com/in/ann",
     }
-    number = await world.post(-100, custom={"plan": "pro", "seats": "3"}, email=ANN, company_id=acme, **made)
+    number = await world.post(-100, custom={"plan": "pro", "seats": "3"}, email=ANN, company_id=acme, **created)
     await world.patch(0, number, first_name="Anna", contact_status="Warm", custom={"plan": "max", "seats": None}, company_id=None)
     await world.call(10, "crm", crm("1", -50, key="a", email=ANN, custom={"plan": "mid"}, fields={"first_name": "An"}))
     await world.call(11, "crm", crm("1", -40, "contact.status_changed", key="b", status="Cold"))
     await world.call(12, "camp", sent(-60, key="m", first_name="Annie"))
 
     await sound(world)
-    person = await world.one(email=ANN)
+    person = await world.record_with(email=ANN)
     assert person.shown["status"] == "Warm"
     assert person.shown["previous"] == "Cold"
 
 
 @pytest.mark.parametrize("first", ["post", "call"])
-@pytest.mark.parametrize("given", [{}, {"contact_status": "Prospect"}, {"origin": "list", "contact_status": "customer"}])
+@pytest.mark.parametrize("fields", [{}, {"contact_status": "Prospect"}, {"origin": "list", "contact_status": "customer"}])
 @pytest.mark.parametrize("event", ["email_sent", "email_replied"])
-async def test_post_on_duplicate_update__is_as_if_it_had_come_first(world: World, first: str, given: dict[str, str], event: str) -> None:
+async def test_post_on_duplicate_update__is_as_if_it_had_come_first(world: World, first: str, fields: dict[str, str], event: str) -> None:
     said = sent(-50, event=event, key="m", first_name="Annie")
     number = await world.keep(-40, "camp", said)
     if first == "call":
         await world.work()
-    await world.post(0, "update", email=ANN, **given)
+    await world.post(0, "update", email=ANN, **fields)
     await world.work()
     await world.replay(number)
 
-    [one] = await world.records()
+    [first_item] = await world.records()
     status = {"email_sent": "contacted", "email_replied": "replied"}[event]
-    wanted = (given["contact_status"], status, 0) if "contact_status" in given else (status, None, -50)
-    assert (one.shown["status"], one.shown["previous"], one.shown["changed"]) == wanted
-    assert one.shown["origin"] == given.get("origin", "camp")  # of the earliest fact, unless a request names it
+    wanted = (fields["contact_status"], status, 0) if "contact_status" in fields else (status, None, -50)
+    assert (first_item.shown["status"], first_item.shown["previous"], first_item.shown["changed"]) == wanted
+    assert first_item.shown["origin"] == fields.get("origin", "camp")  # of the earliest fact, unless a request names it
     await sound(world)
 
 
@@ -279,24 +279,24 @@ async def test_two_clicks_steps_or_campaigns_in_one_second__are_two_events(world
     click = sent(-5, event="email_clicked", campaign="Spring")
     calls = [click | {"link": "https://x.test/a"}, click | {"link": "https://x.test/b"}, click | {"step": "1"}, click | {"step": "2"},
              click | {"campaign_id": "7"}, click | {"campaign_id": "8"}]  # fmt: skip
-    for place, each in enumerate(calls):
-        await world.call(place, "plain", each)
+    for place, item in enumerate(calls):
+        await world.call(place, "plain", item)
     await world.replay()
 
-    [one] = await world.records()
-    assert len(one.timeline) == len(calls)
+    [first] = await world.records()
+    assert len(first.timeline) == len(calls)
     await sound(world)
 
 
 async def test_empty_value_of_one_object__clears_nothing_that_another_has_set(world: World) -> None:
     await world.call(0, "crm", crm("1", -50, key="a", email=ANN, fields={"last_name": "Lee"}, custom={"phone": "1"}))
     await world.call(1, "crm", crm("2", -40, key="b", email=ANN, fields={"last_name": None}, custom={"phone": None}))
-    [one] = await world.records()
-    assert (one.shown["last_name"], one.custom) == ("Lee", {"phone": "1"})
+    [first] = await world.records()
+    assert (first.shown["last_name"], first.custom) == ("Lee", {"phone": "1"})
 
     await world.call(2, "crm", crm("1", -30, key="c", fields={"last_name": None}, custom={"phone": None}))
-    [one] = await world.records()
-    assert (one.shown["last_name"], one.custom) == (None, {})
+    [first] = await world.records()
+    assert (first.shown["last_name"], first.custom) == (None, {})
     await sound(world)
 
 
@@ -351,7 +351,7 @@ async def test_custom_fields_that_were_all_taken_away__stay_so_where_several_obj
     await world.call(20, "crm", crm("1", -50, key="b", email=ANN, custom={"plan": "old"}))
     await world.call(30, "crm", crm("1", 25, key="c", fields={"last_name": "Lee"}))
 
-    assert [each.custom for each in await world.records()] == [{"seats": "3"}]
+    assert [record.custom for record in await world.records()] == [{"seats": "3"}]
     await sound(world)
 
 
@@ -360,8 +360,8 @@ async def test_timeline__adds_up_where_objects_give_way_to_one_another(world: Wo
     await world.call(1, "crm", crm("2", -40, key="b", email=ANN, fields={"last_name": "Li"}, custom={"phone": None}))
     await world.call(2, "crm", crm("1", -30, "contact.deleted", key="c"))
 
-    [one] = await world.records()
-    assert (one.shown["last_name"], one.custom) == ("Li", {"phone": "1"})
+    [first] = await world.records()
+    assert (first.shown["last_name"], first.custom) == ("Li", {"phone": "1"})
     await sound(world)
 
 

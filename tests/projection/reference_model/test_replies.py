@@ -14,7 +14,7 @@ from touchbase.sql.store import Store
 ANN = "ann@x.test"
 
 
-def told(word: str) -> dict[str, Any]:
+def crm_fact(word: str) -> dict[str, Any]:
     """A CRM's word for a person."""
     said = {"event": "contact.status_changed", "object_type": "lead", "object_id": "1"}
     return said | {"email": ANN, "status": word, "occurred": -50, "key": "s"}
@@ -31,15 +31,15 @@ STOPPED = [("camp", sent("email_unsubscribed", -40)), ("camp", sent("email_resub
 
 async def statuses(store: Store, steps: list[tuple[str, dict[str, Any]]]) -> set[tuple[str, str]]:
     """Status and the one before, after these calls in every order of arrival; one by one, and all in one batch."""
-    found = set()
+    result = set()
     for order, receive in itertools.product(itertools.permutations(steps), (World.call, World.keep)):
         world = await World.new(store)
         await _receive(world, receive, order)
         [ann] = await world.records()
-        assert ann.sum() == ann.told()
+        assert ann.sum() == ann.timeline_values()
         assert await world.differences() == []
-        found.add((ann.shown["status"], ann.shown["previous"]))
-    return found
+        result.add((ann.shown["status"], ann.shown["previous"]))
+    return result
 
 
 async def _receive(world: World, receive: Callable[..., Awaitable[int]], order: tuple[tuple[str, dict[str, Any]], ...]) -> None:
@@ -50,13 +50,13 @@ async def _receive(world: World, receive: Callable[..., Awaitable[int]], order: 
 
 @pytest.mark.parametrize("word", ["New", "Not contacted", "to contact"])
 async def test_reply__replaces_a_crms_word_for_a_person_nobody_has_worked_on(store: Store, word: str) -> None:
-    assert await statuses(store, [("crm", told(word)), REPLY]) == {("replied", word)}
-    assert await statuses(store, [("crm", told(word)), *STOPPED, REPLY]) == {("replied", word)}
+    assert await statuses(store, [("crm", crm_fact(word)), REPLY]) == {("replied", word)}
+    assert await statuses(store, [("crm", crm_fact(word)), *STOPPED, REPLY]) == {("replied", word)}
 
 
 async def test_reply__leaves_any_other_word_of_a_crm(store: Store) -> None:
-    assert await statuses(store, [("crm", told("Open")), REPLY]) == {("Open", None)}
-    assert await statuses(store, [("crm", told("Open")), *STOPPED, REPLY]) == {("Open", "do_not_contact")}
+    assert await statuses(store, [("crm", crm_fact("Open")), REPLY]) == {("Open", None)}
+    assert await statuses(store, [("crm", crm_fact("Open")), *STOPPED, REPLY]) == {("Open", "do_not_contact")}
 
 
 async def test_reply__leaves_a_label_whatever_its_word(store: Store) -> None:
@@ -71,7 +71,7 @@ async def test_reply__leaves_the_word_of_a_patch(store: Store, when: str) -> Non
     """Also where a CRM had told the same word before it."""
     world = await World.new(store)
     number = await world.post(-100, email=ANN)
-    calls = [("crm", told("New")), REPLY]
+    calls = [("crm", crm_fact("New")), REPLY]
     for place, (tool, said) in enumerate(calls):
         if place == ["before", "between", "after"].index(when):
             await world.patch(-20, number, contact_status="New")

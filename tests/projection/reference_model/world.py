@@ -83,17 +83,17 @@ class Seen:
                 values[change.field] = change.value
         return {name: value for name, value in values.items() if value is not None}
 
-    def told(self) -> dict[str, str | None]:
+    def timeline_values(self) -> dict[str, str | None]:
         """What the timeline must add up to: every value that is shown."""
         shown = self.shown
-        told = {f"{self.kind}_status": shown["status"]}
+        values = {f"{self.kind}_status": shown["status"]}
         names = ("email", "linkedin_url", "first_name", "last_name", "origin") if self.kind == "contact" else ("domain", "name")
-        told |= {name: shown[name] for name in names} | self.custom
+        values |= {name: shown[name] for name in names} | self.custom
         if self.kind == "contact":
             times = {"first_campaign_email_sent": "first_sent", "last_campaign_email_sent": "last_sent", "last_reply_received": "replied"}
-            told |= {name: None if shown[mine] is None else to_text(us(shown[mine])) for name, mine in times.items()}
-            told["company_id"] = None if shown["company_id"] is None else str(shown["company_id"])
-        return {name: value for name, value in told.items() if value is not None}
+            values |= {name: None if shown[mine] is None else to_text(us(shown[mine])) for name, mine in times.items()}
+            values["company_id"] = None if shown["company_id"] is None else str(shown["company_id"])
+        return {name: value for name, value in values.items() if value is not None}
 
 
 def read(request: WebhookRequest) -> Translation:
@@ -103,9 +103,9 @@ def read(request: WebhookRequest) -> Translation:
 
 
 def _event(said: dict[str, Any]) -> Event:
-    given = dict(said)
-    occurred = given.pop("occurred", None)
-    event: Event = msgspec.convert(given, Event)
+    value = dict(said)
+    occurred = value.pop("occurred", None)
+    event: Event = msgspec.convert(value, Event)
     event.occurred_us = None if occurred is None else us(occurred)
     return event
 
@@ -172,8 +172,8 @@ class World:
 
     async def replay(self, *deliveries: int) -> None:
         """Replay these deliveries, or all."""
-        known = sorted(deliveries) or sorted(each.id for each in await self.store.read(list_deliveries(200, self.number)))
-        await self.store.write(replay_deliveries(self.number, known, us(self.now)))
+        expected = sorted(deliveries) or sorted(delivery.id for delivery in await self.store.read(list_deliveries(200, self.number)))
+        await self.store.write(replay_deliveries(self.number, expected, us(self.now)))
         await self.work()
 
     async def erase(self, at: int, email: str) -> None:
@@ -186,20 +186,22 @@ class World:
     async def records(self) -> list[Seen]:
         """All records as the interface shows them."""
         companies = [
-            await self._seen("company", each.id) for each in await self.store.read(list_records(Listing(COMPANY_TYPE, self.number, 200)))
+            await self._seen("company", record.id)
+            for record in await self.store.read(list_records(Listing(COMPANY_TYPE, self.number, 200)))
         ]
-        domains = {each.id: each.shown["domain"] for each in companies}
+        domains = {company.id: company.shown["domain"] for company in companies}
         people = [
-            await self._seen("contact", each.id) for each in await self.store.read(list_records(Listing(CONTACT_TYPE, self.number, 200)))
+            await self._seen("contact", record.id)
+            for record in await self.store.read(list_records(Listing(CONTACT_TYPE, self.number, 200)))
         ]
-        for each in people:
-            each.shown["company"] = domains.get(each.shown["company_id"])
+        for person in people:
+            person.shown["company"] = domains.get(person.shown["company_id"])
         return [*companies, *people]
 
-    async def one(self, **wanted: Any) -> Seen:
+    async def record_with(self, **wanted: Any) -> Seen:
         """The one record with these shown values."""
-        [found] = [each for each in await self.records() if all(each.shown.get(name) == value for name, value in wanted.items())]
-        return found
+        [result] = [record for record in await self.records() if all(record.shown.get(name) == value for name, value in wanted.items())]
+        return result
 
     async def _seen(self, kind: str, number: int) -> Seen:
         query = find_record(self.number, CONTACT_TYPE, number) if kind == "contact" else find_record(self.number, COMPANY_TYPE, number)
@@ -213,14 +215,14 @@ class World:
         else:
             names = ("domain", "name")
         shown |= {name: getattr(record, name) for name in names}
-        custom = {one.name: one.value for one in record.custom_fields if one.value is not None}
-        told, _, _ = await timeline(self.store, record, 1_000, None, PLAIN)
-        return Seen(kind, number, shown, custom, [(each.event, each.changed) for each in reversed(told)])
+        custom = {custom_field.name: custom_field.value for custom_field in record.custom_fields if custom_field.value is not None}
+        reported, _, _ = await timeline(self.store, record, 1_000, None, PLAIN)
+        return Seen(kind, number, shown, custom, [(item.event, item.changed) for item in reversed(reported)])
 
     async def differences(self) -> list[str]:
         """What `touchbase verify` finds."""
-        return [str(each) async for each in verify(self.store, self.number, Verified(), bodies=True)]
+        return [str(item) async for item in verify(self.store, self.number, Verified(), bodies=True)]
 
     async def states(self) -> set[str]:
         """The states in which deliveries have ended."""
-        return {each.state for each in await self.store.read(list_deliveries(200, self.number))}
+        return {delivery.state for delivery in await self.store.read(list_deliveries(200, self.number))}

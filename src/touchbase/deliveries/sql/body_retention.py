@@ -7,11 +7,11 @@ from dataclasses import dataclass
 
 from touchbase.common.timestamps import Micros
 from touchbase.deliveries.delivery import REMOVED_BY_ERASURE, REMOVED_BY_RETENTION, REMOVED_UNSEARCHABLE, UNSEARCHABLE
+from touchbase.erasure_marks import WHY_IGNORED, delivery_key
 from touchbase.sql.builders import ROW_KEY
 from touchbase.sql.operation import command, query
 from touchbase.sql.rows import Columns
 from touchbase.sql.statement import Execute, Plan, Select, Statement, delete
-from touchbase.suppression.suppression_keys import WHY_IGNORED, delivery_key
 
 
 @dataclass(slots=True)

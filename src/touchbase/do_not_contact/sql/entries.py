@@ -41,6 +41,7 @@ from touchbase.do_not_contact.sql.statements import (
     cause_row,
     installation_entry,
 )
+from touchbase.erasure_marks import LOCK_CLIENT, find_erasure_key
 from touchbase.errors import Forbidden, NotFound, TouchbaseError
 from touchbase.event_log.models import API, DELIVERY, EventType, LoggedEvent
 from touchbase.event_log.sql.log import log_events
@@ -49,8 +50,6 @@ from touchbase.sql.builders import RESERVE_IDS
 from touchbase.sql.ids import Ids
 from touchbase.sql.operation import command
 from touchbase.sql.statement import Execute, Plan, Row
-from touchbase.suppression.server_secret import find_erasure_key
-from touchbase.suppression.sql import LOCK_CLIENT
 
 ID = "suppression"
 Causes = dict[Address, list[Cause]]

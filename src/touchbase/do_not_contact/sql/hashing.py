@@ -14,10 +14,8 @@ from touchbase.do_not_contact.sql.statements import (
     EntryRow,
     cause_of,
 )
+from touchbase.erasure_marks import digest, find_erasure_key, find_marks
 from touchbase.sql.statement import Execute, Plan
-from touchbase.suppression.server_secret import find_erasure_key
-from touchbase.suppression.sql import find_marks
-from touchbase.suppression.suppression_keys import digest
 
 PREFIX = "hmac-sha256:"
 

@@ -44,14 +44,14 @@ from touchbase.do_not_contact.sql.statements import (
     EntryRow,
     installation_entry,
 )
+from touchbase.erasure_marks import EMAIL as EMAIL_REF
+from touchbase.erasure_marks import LINKEDIN as LINKEDIN_REF
+from touchbase.erasure_marks import find_erasure_key
 from touchbase.history.status_words import is_opt_out_word
 from touchbase.sql.filters import Where
 from touchbase.sql.operation import query
 from touchbase.sql.rows import names
 from touchbase.sql.statement import Execute, Plan, Row, Select
-from touchbase.suppression.server_secret import find_erasure_key
-from touchbase.suppression.suppression_keys import EMAIL as EMAIL_REF
-from touchbase.suppression.suppression_keys import LINKEDIN as LINKEDIN_REF
 
 Item = tuple[int, Addresses]
 """A client's number, and addresses to look up for it."""

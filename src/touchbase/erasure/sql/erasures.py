@@ -29,6 +29,19 @@ from touchbase.erasure.sql.persons import (
     same_in_bin,
 )
 from touchbase.erasure.sql.pii_tables import remove_all
+from touchbase.erasure_marks import (
+    DELETE_ERASURE,
+    EMAIL,
+    FIND_ERASED,
+    SAVE_ERASED,
+    Mark,
+    erasure_key_of,
+    find_erasure_key,
+    find_marks,
+    make_erasure_key,
+    replace_erasure_key,
+    save_marks,
+)
 from touchbase.errors import Conflict, NotFound
 from touchbase.event_log.models import ERASURE as ERASURE_ORIGIN
 from touchbase.event_log.models import EventType, LoggedEvent
@@ -54,9 +67,6 @@ from touchbase.sql.operation import command
 from touchbase.sql.rows import Columns
 from touchbase.sql.scope import ALL_CLIENTS
 from touchbase.sql.statement import Execute, Plan, Row, Select, Statement
-from touchbase.suppression.server_secret import erasure_key_of, find_erasure_key, make_erasure_key, replace_erasure_key
-from touchbase.suppression.sql import DELETE_ERASURE, FIND_ERASED, SAVE_ERASED, Mark, find_marks, save_marks
-from touchbase.suppression.suppression_keys import EMAIL
 
 ERASURE: Columns = (
     ("client", "bigint"), ("id", "bigint"), ("requested_us", "bigint"), ("done_us", "bigint"), ("swept_to", "bigint"),

@@ -12,6 +12,7 @@ from touchbase.deliveries.claiming import DELIVERIES_WITH_BODIES
 from touchbase.deliveries.sql.rows import delivery_of
 from touchbase.erasure.models import BodyPage, ErasedKey, ErasedPage, Erasure, LinkPage, Person, PersonSource
 from touchbase.erasure.sql.pii_tables import count_all
+from touchbase.erasure_marks import EMAIL, LINKEDIN, erasure_key_of, find_erasure_key, find_marks, is_personal
 from touchbase.history import sql as history_sql
 from touchbase.history.events import CONTACT
 from touchbase.history.identity_links import Ref
@@ -20,9 +21,6 @@ from touchbase.sql.cell_answers import CONCATENATED
 from touchbase.sql.operation import query
 from touchbase.sql.scope import ALL_CLIENTS
 from touchbase.sql.statement import Execute, Plan, Row, Select
-from touchbase.suppression.server_secret import erasure_key_of, find_erasure_key
-from touchbase.suppression.sql import find_marks
-from touchbase.suppression.suppression_keys import EMAIL, LINKEDIN, is_personal
 
 MOST_BYTES = 8 * 1024 * 1024
 """Bytes of bodies in one page."""

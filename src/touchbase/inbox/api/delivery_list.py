@@ -15,6 +15,7 @@ from touchbase.common.field_limits import LARGEST_ID, InvalidText
 from touchbase.common.timestamps import to_text_or_none
 from touchbase.connections.api import ChannelOut
 from touchbase.deliveries.delivery import REMOVED_BY_ERASURE, REMOVED_BY_RETENTION, REMOVED_UNSEARCHABLE, Delivery
+from touchbase.erasure_marks import email_ref, linkedin_ref
 from touchbase.errors import Fault, Invalid
 from touchbase.history.events import RECORD_EVENTS
 from touchbase.history.identity_links import Ref
@@ -34,7 +35,6 @@ from touchbase.inbox.sql.search import get_effects
 from touchbase.sandbox.pool import Sandbox
 from touchbase.sql.cell_answers import end_of
 from touchbase.sql.store import Store
-from touchbase.suppression.suppression_keys import email_ref, linkedin_ref
 
 _FOUND_IN = named_enum(
     "FoundIn", "Where a search found a delivery: in the history of the person, or by what its body contains.", (IN_HISTORY, IN_BODY)

@@ -11,12 +11,11 @@ from touchbase.common.cipher import Cipher
 from touchbase.common.timestamps import Micros
 from touchbase.deliveries.sql.body_retention import DroppedBodies
 from touchbase.encryption.encrypted_columns import REFUSED_TABLE, decrypt_row, encrypt_values, record_key
+from touchbase.erasure_marks import erasure_key_of, find_marks
 from touchbase.inbox.refused_bodies import MAX_BODIES, RefusedBody, RefusedContent
 from touchbase.sql.operation import command, query
 from touchbase.sql.rows import Columns, encode, names
 from touchbase.sql.statement import Execute, Plan, Row, Select, Statement, delete
-from touchbase.suppression.server_secret import erasure_key_of
-from touchbase.suppression.sql import find_marks
 
 REFUSED_BODY: Columns = (
     ("client", "bigint"), ("digest", "text"), ("channel", "text"), ("tool", "text"), ("first_us", "bigint"), ("received_us", "bigint"),

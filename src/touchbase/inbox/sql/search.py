@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from touchbase.common.timestamps import Micros
 from touchbase.deliveries.delivery import APPLIED, STATES
 from touchbase.deliveries.sql.rows import DELIVERY, delivery_of
+from touchbase.erasure_marks import EMAIL, LINKEDIN, erasure_key_of, find_marks
 from touchbase.history import sql as history_sql
 from touchbase.history.events import CONTACT
 from touchbase.history.identity_links import Ref
@@ -18,9 +19,6 @@ from touchbase.sql.filters import Where
 from touchbase.sql.operation import query
 from touchbase.sql.rows import names
 from touchbase.sql.statement import Execute, Plan, Row, Select, Statement
-from touchbase.suppression.server_secret import erasure_key_of
-from touchbase.suppression.sql import find_marks
-from touchbase.suppression.suppression_keys import EMAIL, LINKEDIN
 
 STEP_BYTES = 2 * 1024 * 1024
 """Bytes of bodies that one step reads, unless one body alone is larger."""

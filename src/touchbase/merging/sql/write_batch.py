@@ -17,6 +17,7 @@ from typing import Any
 from touchbase.clients.sql.clients import CLIENT_BY_NUMBER
 from touchbase.common.cipher import Cipher
 from touchbase.common.field_limits import LARGEST_ID
+from touchbase.erasure_marks import LOCK_CLIENT
 from touchbase.errors import BatchFailed, Conflict, Fault, Invalid, TouchbaseError
 from touchbase.history.events import COMPANY, CONTACT
 from touchbase.merging.sql.join import can_join, join_ids, join_of, joined
@@ -28,7 +29,6 @@ from touchbase.records.writes import Created, RecordUpsert, record_of
 from touchbase.sql.ids import Ids
 from touchbase.sql.operation import CommandPreview, Commands, command, needs_of, plan_of, weight_of_all
 from touchbase.sql.statement import RELEASE, ROLL_BACK, SAVE, Execute, Plan
-from touchbase.suppression.sql import LOCK_CLIENT
 
 MAX_COMMANDS = 1_000
 """Commands in one batch: one transaction, for which all other writes wait on SQLite."""

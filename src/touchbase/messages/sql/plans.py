@@ -316,21 +316,21 @@ def _without_joined(client: int, new: list[Message]) -> Plan[list[Message]]:
     joined: dict[int, Message] = {}
     texts: dict[int, str] = {}
 
-    def are_one(copy: Message, other: Message) -> bool:
-        told, stored = (copy, other) if other.delivery_id is None else (other, copy)
-        if told.text or not told.html:
-            return tells_of(told, told.text, stored)
-        if told.id not in texts and len(texts) < MOST_COMPARED:
-            texts[told.id] = compared_text(told.html)
-        return tells_of(told, texts.get(told.id, ""), stored)
+    def are_one(copy: Message, second: Message) -> bool:
+        received, stored = (copy, second) if second.delivery_id is None else (second, copy)
+        if received.text or not received.html:
+            return tells_of(received, received.text, stored)
+        if received.id not in texts and len(texts) < MOST_COMPARED:
+            texts[received.id] = compared_text(received.html)
+        return tells_of(received, texts.get(received.id, ""), stored)
 
     for copy in sorted(sent, key=lambda copy: (copy.occurred_us, copy.id)):
         others = [
-            other for other in near.values()
-            if (other.contact_id, other.tool) == (copy.contact_id, copy.tool) and (other.delivery_id is None) != (copy.delivery_id is None)
+            message for message in near.values()
+            if (message.contact_id, message.tool, message.delivery_id is None) == (copy.contact_id, copy.tool, copy.delivery_id is not None)
         ]  # fmt: skip
-        nearest = nsmallest(MOST_COMPARED, others, key=lambda other: (abs(other.occurred_us - copy.occurred_us), other.id))
-        match = next((other for other in nearest if are_one(copy, other)), None)
+        nearest = nsmallest(MOST_COMPARED, others, key=lambda second: (abs(second.occurred_us - copy.occurred_us), second.id))
+        match = next((second for second in nearest if are_one(copy, second)), None)
         if match is not None:
             del near[match.id]
             key = copy.copy_key or match.copy_key or f"= {min(copy.id, match.id)}"

@@ -17,13 +17,13 @@ from touchbase.http.endpoint import Call
 from touchbase.outgoing.api.event_objects import AS_IN_API
 from touchbase.outgoing.api.schemas import WebhookEndpointChange, WebhookEndpointRequest
 from touchbase.outgoing.attempts import Outbox
-from touchbase.outgoing.http_client import Answer
+from touchbase.outgoing.http_client import ReceiverAnswer
 from touchbase.outgoing.mail_client import ANY_DOMAIN
 from touchbase.outgoing.models import ACTIVE, DISABLED, KIND_SETTINGS, TESTS_A_MINUTE, Endpoint, Installation
 from touchbase.outgoing.validation import USUAL_RATES, completed, endpoint_faults
 from touchbase.records.validation import raise_if_any
 
-SEND_WEBHOOK: AppKey[Callable[[str, dict[str, str], bytes], Awaitable[Answer]]] = AppKey()
+SEND_WEBHOOK: AppKey[Callable[[str, dict[str, str], bytes], Awaitable[ReceiverAnswer]]] = AppKey()
 """Sends a request to an endpoint, for tests of endpoints."""
 ENDPOINT_TESTS: AppKey[BoundedCache[int, TokenBucket]] = AppKey()
 """Tests and previews of endpoints, by client."""

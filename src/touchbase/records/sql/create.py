@@ -12,6 +12,7 @@ from itertools import groupby
 from typing import Any, Generic, TypeVar
 
 from touchbase.common.timestamps import Micros
+from touchbase.erasure_marks import DELETE_ERASURE, EMAIL, LINKEDIN, LOCK_CLIENT, erasure_key_of, find_marks, linkedin_refs
 from touchbase.errors import Conflict, Fault, Invalid, Overloaded, PersonErased, TouchbaseError
 from touchbase.event_log.models import LoggedEvent, by_request
 from touchbase.history.events import CONTACT, NO_AUTHOR, Detail
@@ -32,9 +33,6 @@ from touchbase.records.writes import Created, Creation, RecordUpdate
 from touchbase.sql.ids import Ids
 from touchbase.sql.operation import NEEDS_TRANSACTION
 from touchbase.sql.statement import Execute, Plan, Row, Statement
-from touchbase.suppression.server_secret import erasure_key_of
-from touchbase.suppression.sql import DELETE_ERASURE, LOCK_CLIENT, find_marks
-from touchbase.suppression.suppression_keys import EMAIL, LINKEDIN, linkedin_refs
 
 R = TypeVar("R", Contact, Company)
 

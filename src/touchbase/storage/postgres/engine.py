@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Awaitable, Callable, Iterator, Sequence
+from contextlib import AsyncExitStack, contextmanager
 from typing import TYPE_CHECKING, Self, TypeVar
 
 import asyncpg
@@ -33,7 +33,6 @@ from touchbase.storage.postgres.connection import (
     write,
 )
 from touchbase.storage.postgres.ids import SharedIds
-from touchbase.storage.postgres.pooler import refuse_shared_sessions
 from touchbase.storage.postgres.read_batching import ReadBatcher
 from touchbase.storage.postgres.row_level_security import Connection, rls_problems
 from touchbase.storage.postgres.schema import applied, migrate
@@ -41,6 +40,53 @@ from touchbase.storage.postgres.writer import PostgresWriter
 
 if TYPE_CHECKING:
     from touchbase.storage.postgres.connection import Pool
+    from touchbase.storage.postgres.row_level_security import Connection
+
+POOLER_ROUNDS = 3
+"""Connections that try to get the first one's session: another client of the pooler may have it at that moment."""
+_SESSION = "SELECT pg_backend_pid()"
+_ADVICE = (
+    "the pooler at this address gives each transaction another session (PgBouncer's transaction or statement mode), and Touchbase needs "
+    "a separate session for each connection: set pool_mode = session for this database, or connect to PostgreSQL directly"
+)
+
+
+_FOREIGN_SESSION = (
+    asyncpg.InvalidSQLStatementNameError, asyncpg.DuplicatePreparedStatementError, asyncpg.ProtocolViolationError
+)  # fmt: skip
+"""Errors of a connection whose prepared statement is in another session."""
+_NO_TRANSACTIONS = "statement pooling mode"
+"""PgBouncer's reason when it closes a connection that began a transaction in statement mode."""
+
+
+async def refuse_shared_sessions(connection: Connection, another: Callable[[], Awaitable[Connection]]) -> None:
+    """Raise `UnusableStore` if this connection's server session can become another connection's.
+
+    With a pooler in transaction mode (PgBouncer) each transaction may run in another session: the session's row-level security
+    scope and its prepared statements would then be those of another connection. So a second connection begins a transaction: if it
+    gets the session of the first, or the first one moves, sessions are shared. `another` opens one more connection.
+    """
+    try:
+        if await _shares(connection, another):
+            raise UnusableStore(_ADVICE)
+    except _FOREIGN_SESSION as error:
+        raise UnusableStore(_ADVICE) from error
+    except asyncpg.ConnectionDoesNotExistError as error:
+        if _NO_TRANSACTIONS not in str(error):
+            raise
+        raise UnusableStore(_ADVICE) from error
+
+
+async def _shares(connection: Connection, another: Callable[[], Awaitable[Connection]]) -> bool:
+    session = await connection.fetchval(_SESSION)
+    async with AsyncExitStack() as opened:
+        for _ in range(POOLER_ROUNDS):
+            second = await another()
+            opened.push_async_callback(second.close)
+            await second.execute("BEGIN")
+            if session == await second.fetchval(_SESSION) or session != await connection.fetchval(_SESSION):
+                return True
+    return False
 
 
 T = TypeVar("T")

@@ -15,7 +15,8 @@ from typing import Any
 
 from touchbase.common.cipher import Cipher
 from touchbase.common.fair_quota import FairQuota
-from touchbase.sql.operation import NEEDS_TRANSACTION, Command, Commands, plan_of, scope_of, weight_of
+from touchbase.errors import Overloaded
+from touchbase.sql.operation import MAX_COMMANDS, NEEDS_TRANSACTION, Command, Commands, plan_of, scope_of, weight_of
 from touchbase.sql.scope import ALL_CLIENTS
 from touchbase.storage.batch import (
     MEMORY_RETRY_SECONDS,
@@ -28,11 +29,50 @@ from touchbase.storage.batch import (
     release,
     settle,
 )
-from touchbase.storage.postgres import admission_control
-from touchbase.storage.postgres.admission_control import AdmissionControl
 from touchbase.storage.postgres.batch_results import run_batch
 from touchbase.storage.postgres.connection import ReconnectingConnection, unavailable, write, write_alone
 from touchbase.storage.postgres.ids import SharedIds
+
+MAX_WAIT_SECONDS = 2.0
+"""A command that would wait longer is refused at once."""
+WEIGHT = 0.2
+"""Weight of the latest batch in the moving average of batch times: a single slow batch has little effect."""
+
+
+class AdmissionControl:
+    """Estimates from recent batches how long a command would wait. Times are in seconds of a monotonic clock.
+
+    The length of the queue alone says little: a database that flushes in a millisecond processes thousands of commands quickly, and
+    a stalled one none.
+    """
+
+    def __init__(self, writers: int) -> None:
+        self._writers = writers
+        self._busy = 0
+        self._average = 0.0
+        self._latest = 0.0
+
+    def started(self, now: float) -> None:
+        """Record that a writer has started a batch."""
+        self._latest = now
+        self._busy += 1
+
+    def ended(self, started: float, now: float) -> None:
+        """Record that a batch has ended."""
+        self._busy -= 1
+        self._average += WEIGHT * (now - started - self._average)
+
+    def expected_wait(self, depth: int, now: float) -> float:
+        """Return the wait of a command behind `depth` others: 0 when a writer is free; it grows while no writer starts a batch."""
+        if self._busy < self._writers:
+            return 0.0
+        return (depth // (self._writers * MAX_COMMANDS) + 1) * max(self._average, now - self._latest)
+
+
+def database_too_slow() -> Overloaded:
+    """Return the error for a command that would have to wait too long."""
+    return Overloaded("the database is too slow for the present writes; nothing was stored, send this again in a moment")
+
 
 LOG = logging.getLogger("touchbase.storage")
 
@@ -62,8 +102,8 @@ class PostgresWriter:
         """Queue a command for the next batch. Raises `Overloaded` when the queue is full or slow, or the client's share is full."""
         if self.depth >= self._limit or self._closing:
             raise queue_refused(self._closing)
-        if self._admission.expected_wait(self.depth, self._loop.time()) > admission_control.MAX_WAIT_SECONDS:
-            raise admission_control.database_too_slow()
+        if self._admission.expected_wait(self.depth, self._loop.time()) > MAX_WAIT_SECONDS:
+            raise database_too_slow()
         weight, client = weight_of(command), client_of(command)
         if client is not None and not self._quota.acquire(client):
             raise client_queue_full()

@@ -17,9 +17,9 @@ from urllib.parse import unquote
 from touchbase.common.content_encoding import decoded, from_base64
 from touchbase.common.html_text import unescape
 from touchbase.common.normalize import find_email_key
+from touchbase.erasure_marks import EMAIL, linkedin_refs
 from touchbase.errors import UnrecognisedPayload
 from touchbase.history.identity_links import Ref
-from touchbase.suppression.suppression_keys import EMAIL, linkedin_refs
 
 ROUNDS = 3
 """Layers of escapes that are decoded: JSON in a form field in JSON."""

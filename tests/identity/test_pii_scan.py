@@ -11,11 +11,11 @@ from urllib.parse import quote
 
 import pytest
 from hypothesis import given
-from hypothesis import strategies as some
+from hypothesis import strategies as st
 
 from touchbase.common.content_encoding import LARGEST
-from touchbase.suppression import pii_scan as module
-from touchbase.suppression.pii_scan import contains_text, find_identities
+from touchbase.identity import pii_scan as module
+from touchbase.identity.pii_scan import contains_text, find_identities
 
 
 def b64(text: str) -> str:
@@ -81,9 +81,9 @@ def test_find_identities__finds_a_linkedin_address(text: str) -> None:
 
 
 @given(
-    before=some.text(alphabet=' ,;:<>"()\n', max_size=3),
-    after=some.text(alphabet=' ,;:<>"()\n&', max_size=3),
-    layers=some.lists(some.sampled_from([quote, html.escape, json.dumps]), max_size=2),
+    before=st.text(alphabet=' ,;:<>"()\n', max_size=3),
+    after=st.text(alphabet=' ,;:<>"()\n&', max_size=3),
+    layers=st.lists(st.sampled_from([quote, html.escape, json.dumps]), max_size=2),
 )
 def test_find_identities__finds_an_address_in_any_two_layers_of_escapes(before: str, after: str, layers: list) -> None:
     text = f"{before}ann@example.com{after}"
@@ -93,7 +93,7 @@ def test_find_identities__finds_an_address_in_any_two_layers_of_escapes(before: 
     assert ANN in find_identities({}, "", text.encode())
 
 
-@given(some.binary(max_size=300))
+@given(st.binary(max_size=300))
 def test_find_identities__accepts_any_bytes(body: bytes) -> None:
     find_identities({}, body.decode("latin-1"), body)
 
@@ -152,8 +152,8 @@ def test_find_identities__joins_a_surrogate_pair() -> None:
 
 
 @given(
-    some.lists(
-        some.sampled_from(PIECES),
+    st.lists(
+        st.sampled_from(PIECES),
         max_size=12,
     )
 )

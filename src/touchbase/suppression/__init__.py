@@ -1,1 +1,0 @@
-"""Suppression: hashes of erased persons, so that their data does not return."""
