@@ -9,7 +9,7 @@ from touchbase.attention.plans import KEY_NOTICE, MAX_FAILING
 from touchbase.auth.api_key import ACTIVE as ACTIVE_KEY
 from touchbase.auth.api_key import ApiKey
 from touchbase.auth.service import list_keys
-from touchbase.clients.models import ACTIVE, Client
+from touchbase.clients.models import ACTIVE, MOVING, Client
 from touchbase.clients.sql.clients import list_clients
 from touchbase.clients.sql.stored_bytes import list_near_limit
 from touchbase.clients.stored_bytes import WARNING_PERCENT, is_above, percent_of
@@ -66,8 +66,10 @@ async def diagnose(
 
     `silent`: how long a connection may receive nothing; `mail_domains`: where e-mail may be sent, empty if that is not known.
     """
-    clients = [client for client in await store.read(list_clients()) if client.state == ACTIVE]
+    every_client = await store.read(list_clients())
+    clients = [client for client in every_client if client.state == ACTIVE]
     for name, check in (
+        ("moves", _moves(every_client)),
         ("clock", _clock(store, now)),
         ("encryption", _encryption(store)),
         ("keys", _keys(store, clients, now, keys_needed)),
@@ -84,6 +86,15 @@ async def diagnose(
 
 Results = AsyncIterator[tuple[str, str, str | None]]
 """Level, detail, and next step."""
+
+
+async def _moves(clients: Sequence[Client]) -> Results:
+    for client_id in sorted({client.client_id for client in clients if client.state == MOVING}):
+        yield (
+            PROBLEM,
+            f"client {client_id} is being moved to another database: nothing of it is written",
+            f"wait, or if no `touchbase clients move` runs, repeat it; `--to` with its former database ends it: clients move {client_id}",
+        )
 
 
 def clock_finding(clock_us: Micros, now: Micros) -> Finding:

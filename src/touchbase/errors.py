@@ -299,6 +299,17 @@ class StoreUnavailable(Overloaded):
     remedy = "An operator must look after the store; then repeat."
 
 
+class ClientMoving(StoreUnavailable):
+    """The client is being moved to another database: nothing of it can be written meanwhile. Webhooks wait in the spool."""
+
+    code = "client_moving"
+    status = 503
+    remedy = "Repeat after `Retry-After`; a move takes about a minute for each million rows."
+
+    def __init__(self) -> None:
+        super().__init__("this client is being moved to another database; send this again in a moment", retry_after=5)
+
+
 class OutcomeUnknown(Overloaded):
     """The connection to the store was lost during the commit, so the request may have been executed."""
 

@@ -48,6 +48,25 @@ def test_cells__hold_the_clients_that_are_added_to_them(spread: Run, cell_urls: 
     assert "bolt" not in alone.output
 
 
+def test_clients_move__moves_a_client_with_its_key_and_says_what_cannot_be(spread: Run) -> None:
+    assert spread("clients", "add", "acme", "--cell", "home").exit_code == 0
+    created = spread("keys", "create", "--client", "acme", "--name", "crm")
+    assert created.exit_code == 0, created.output
+    [made] = json.loads(spread("keys", "list", "--json").stdout)
+
+    moved = spread("clients", "move", "acme", "--to", "eu")
+    again = spread("clients", "move", "acme", "--to", "eu")
+
+    assert "acme lives in eu now" in moved.output
+    assert "acme lives in eu and is served" in again.output
+    assert [each["clients"] for each in listed(spread)] == [0, 1]
+    assert [each["key_id"] for each in json.loads(spread("keys", "list", "--json").stdout)] == [made["key_id"]]
+    assert "client acme" not in spread("doctor").output
+    for words, said in ((("acme", "--to", "mars"), "no database 'mars'"), (("nobody", "--to", "eu"), "no client 'nobody'")):
+        refused = spread("clients", "move", *words)
+        assert (refused.exit_code, said in refused.output) == (1, True)
+
+
 def test_cells__one_that_does_not_answer_is_listed_with_the_reason(spread: Run, databases: Databases, cell_urls: list[str]) -> None:
     databases.hide(cell_urls[0])
     try:
@@ -157,7 +176,7 @@ def test_remove__refuses_while_clients_live_there(spread: Run) -> None:
     refused = spread("cells", "remove", "eu")
 
     assert refused.exit_code == 1
-    assert "clients live in 'eu': delete them first" in refused.output
+    assert "clients live in 'eu': move them" in refused.output
 
 
 def test_remove__forgets_an_empty_cell_and_leaves_its_database(spread: Run, cell_urls: list[str]) -> None:

@@ -340,8 +340,8 @@ NAME_NO_RECORD = {
     "administration.snippets": "add_snippet change_snippet remove_snippet",
     "statuses.looks": "set_team_statuses",
     "auth.users": "change_user invite_user revoke_invitation set_password store_link use_link",
-    "cells.sql": "add_cell adopt_erasure_key confirm_place forget_places place_key raise_ids release_place remove_cell reserve_place "
-    "set_cell_state share_erasure_key",
+    "cells.sql": "add_cell adopt_erasure_key confirm_place forget_places move_place place_key raise_ids release_place remove_cell "
+    "reserve_place set_cell_state share_erasure_key",
     "clients.sql.clients": "begin_deletion create_client ensure_client rename_client rotate_client_id set_client_settings set_client_state",
     "clients.sql.stored_bytes": "claim_count store_count",
     "connections.sql.connections": "add_connection change_connection remove_connection",
@@ -371,7 +371,7 @@ NAME_NO_RECORD = {
 }
 """Operations that write no record and nothing of one: reviewed."""
 LOCK_THE_CLIENT = {
-    "clients.sql.removal": "remove_client_rows",  # of a client that no request is about any more
+    "clients.sql.removal": "remove_client_rows remove_moved_rows",  # of a client that no request is about any more
     "company_links.plans": "follow_changes link_page start_linking",
     "erasure.sql.erasures": "add_erasures sweep_erasure",
     "erasure.sql.texts": "strike_texts",

@@ -63,6 +63,7 @@ from touchbase.cells.sql import (
     find_key_place,
     find_place,
     forget_places,
+    move_place,
     place_key,
     raise_ids,
     read_directory,
@@ -88,7 +89,7 @@ from touchbase.clients.sql.clients import (
     set_client_settings,
     set_client_state,
 )
-from touchbase.clients.sql.removal import remove_client_rows
+from touchbase.clients.sql.removal import remove_client_rows, remove_moved_rows
 from touchbase.clients.sql.stored_bytes import count_stored, due_counts, list_near_limit, store_count
 from touchbase.common.timestamps import DAY, SECOND
 from touchbase.company_links.plans import clients_to_link, follow_changes, link_page, start_linking
@@ -243,8 +244,8 @@ ABOUT_CLIENTS = {
 ABOUT_CLIENTS_UNLESS_NAMED = {list_client_page}
 """The same when it names none: reviewed."""
 OF_INSTALLATION = {
-    add_cell, adopt_erasure_key, confirm_place, copy_installation_list, find_key_place, find_place, forget_places, place_key, raise_ids,
-    list_revision, raise_list_revision, read_installation_list, release_place, remove_cell, set_cell_state, share_erasure_key,
+    add_cell, adopt_erasure_key, confirm_place, copy_installation_list, find_key_place, find_place, forget_places, move_place, place_key,
+    raise_ids, list_revision, raise_list_revision, read_installation_list, release_place, remove_cell, set_cell_state, share_erasure_key,
     any_user, change_user, end_sessions, find_password, find_session, find_user, has_link, invite_user, list_invitations, list_sessions,
     list_users, revoke_invitation, set_password, sign_in_identity, store_link, store_session, store_session_uses, use_link,
     list_servers, note_presence, probe, forget_acts, list_audit_events, record_act,
@@ -508,7 +509,8 @@ ASKING: list[Any] = [
     store_first_key(KEY), erase_person(1, 10, 1), sweep_erasure(1, 1, [], 5, False, 10),
     add_erasures(1, b"another", [], 10), prune_bodies(1, 2**40, 5, 10), drop_unrecognised(1, 10, 1, 5, 10), drop_refused(1, 10, 1),
     note_presence("t", FACTS, 5, 6),
-    reencrypt_batch(5), retire_keys(), replace_lost(), remove_client_rows(2, 10, 100),
+    reencrypt_batch(5), retire_keys(), replace_lost(), remove_client_rows(2, 10, 100), remove_moved_rows(2, 10),
+    move_place(1, 1, ["acme"], ["k"]),
     ensure_client("unknown", 5, first_use=True),
     change_page(1, Listing(CONTACT_TYPE, 1, 5, status="a"), RecordUpdate(1, 0, {}, {}, 5, "k")),
     follow_changes(1, 9, 5, 9), link_page(1, 1, 0, 9, 5, 9),

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from touchbase.cells.models import ID_BITS, MOST_CELLS, OPEN, REMOVED, Cell, ClientPlace, Directory
 from touchbase.clients.sql.removal import FORGET_GRANTS
 from touchbase.common.cipher import Cipher
@@ -116,7 +118,9 @@ def remove_cell(cipher: Cipher, name: str) -> Plan[Cell | TouchbaseError]:
     if isinstance(existing, NotFound):
         return existing
     if existing.clients:
-        return WrongState(f"clients live in {name!r}: delete them first; `touchbase cells list` counts them")
+        return WrongState(
+            f"clients live in {name!r}: move them (`touchbase clients move`) or delete them first; `touchbase cells list` counts them"
+        )
     removed = Cell(existing.number, f"{existing.name}~{existing.number}", "", REMOVED, existing.created_us)
     yield from _write_cell(cipher, removed, revision)
     return removed
@@ -157,6 +161,14 @@ def release_place(client_id: str, number: int | None = None) -> Plan[None]:
     rows = yield Select("SELECT number FROM client_place WHERE client_id = ?", (client_id,))
     if rows == [(number,)]:
         yield Execute(STORE_PLACE, [(client_id, None, None, revision)])
+
+
+@command
+def move_place(number: int, cell: int, client_ids: Sequence[str], key_ids: Sequence[str]) -> Plan[None]:
+    """Store that a client lives in another cell now, for all of its ids and keys."""
+    revision = yield from _next_revision()
+    yield Execute(STORE_PLACE, sorted((client_id, number, cell, revision) for client_id in client_ids))
+    yield Execute(STORE_KEY, sorted((key_id, number, revision) for key_id in key_ids))
 
 
 @command(background=True)

@@ -160,7 +160,7 @@ async def _refuse_empty(cell: Cell) -> None:
 @click.option("--undo", is_flag=True, help="Let new clients live there again.")
 @json_option()
 def drain(database: str | None, name: str, undo: bool, as_json: bool) -> None:
-    """Close a cell to new clients. Its clients stay there and are served, until they are deleted: none is moved."""
+    """Close a cell to new clients. Its clients stay there and are served, until they are moved (`clients move`) or deleted."""
     cell = run(_drain(database, name, undo))
     if as_json:
         print_json(_out(cell))

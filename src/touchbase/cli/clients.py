@@ -15,9 +15,9 @@ from touchbase.cli.connections import add as connect
 from touchbase.cli.connections import list_ as connections
 from touchbase.cli.connections import remove as disconnect
 from touchbase.cli.failures import STOPPED
-from touchbase.cli.options import Group, json_option, keep_old_option, with_client_argument
+from touchbase.cli.options import Group, json_option, keep_old_option, read_settings, setting_options, with_client_argument
 from touchbase.cli.output import SHORT, SPARE, Column, print_json, print_list, print_values
-from touchbase.cli.store import find_client, now_us, read_file
+from touchbase.cli.store import find_client, now_us, opened, read_file, run
 from touchbase.cli.through_api import PAGE, here, page_of, through_api
 from touchbase.clients.models import CLIENT_STATES, DELETING
 from touchbase.common.timestamps import SECOND, Micros, to_text
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from touchbase.clients.models import Removal
+    from touchbase.routing.move import Moved
     from touchbase.routing.router import CellRouter
     from touchbase_client import Touchbase
 
@@ -171,6 +172,39 @@ def delete(tb: Touchbase, client_id: str, yes: bool, as_json: bool) -> None:
         click.echo(f"client {client_id} is closed; the server deletes its data")
     else:
         click.echo(f"client {client_id} is gone, {removed} rows with it")
+
+
+@clients.command()
+@setting_options("database")
+@click.argument("client_id")
+@click.option("--to", "target", required=True, metavar="CELL", help="The cell to move it to: `home`, or a name of `touchbase cells list`.")
+@json_option()
+def move(database: str | None, client_id: str, target: str, as_json: bool) -> None:
+    """Move a client to another database, also from SQLite to PostgreSQL and back, while servers run.
+
+    Until it ends the client's records can be read, writes get 503 with Retry-After, and webhooks wait in the spool (without one they get
+    503 too). A million rows take about a minute. After an error the client stays where it was; a command that was stopped is repeated.
+    """
+    moved = run(_move(database, client_id, target))
+    if as_json:
+        print_json(moved)
+    elif moved.source == moved.target:
+        click.echo(f"client {client_id} lives in {target} and is served")
+    else:
+        click.echo(f"client {client_id} lives in {target} now, with {moved.rows} rows, each compared with {moved.source}")
+
+
+async def _move(database: str | None, client_id: str, target: str) -> Moved:
+    from touchbase.cli.copy import show_progress
+    from touchbase.routing.move import move_client
+    from touchbase.stores import open_client_rows
+
+    async with opened(database) as store:
+        try:
+            return await move_client(store, read_settings(database=database).database, client_id, target, open_client_rows, show_progress)
+        finally:
+            if sys.stderr.isatty():
+                click.echo("\r\x1b[K", err=True, nl=False)
 
 
 def _print_client(changed: Values, message: str, as_json: bool) -> None:

@@ -65,12 +65,13 @@ async def _copy(source: str, target: str) -> list[CopiedTable]:
     settings = read_settings()
     keys = EncryptionKeys(settings.encryption_key, settings.encryption_key_old)
     try:
-        return await copy_store(source, target, keys, _show_progress)
+        return await copy_store(source, target, keys, show_progress)
     finally:
         if sys.stderr.isatty():
             click.echo("\r\x1b[K", err=True, nl=False)
 
 
-def _show_progress(step: str, table: str, done: int, total: int) -> None:
+def show_progress(step: str, table: str, done: int, total: int) -> None:
+    """Show how far a copy is, on a terminal."""
     if sys.stderr.isatty():
         click.echo(f"\r\x1b[K{step} {table}: {done} of {total}", err=True, nl=False)

@@ -16,12 +16,14 @@ SUSPENDED = "suspended"
 """Its records cannot be read or written, its webhooks are stored and not applied, until it is resumed."""
 DELETING = "deleting"
 """It is not served any more, and its data is being removed."""
+MOVING = "moving"
+"""It is being copied into another database: its records can be read, and nothing of it can be written."""
 BY_ADMINISTRATOR = "administrator"
 BY_CALL = "call"
 """The creator of a client: an administrator, or the first request that named it, without authentication."""
 NO_CLIENT = -1
 """The number of a client that does not exist: no row has it."""
-CLIENT_STATES = (ACTIVE, SUSPENDED, DELETING)
+CLIENT_STATES = (ACTIVE, SUSPENDED, DELETING, MOVING)
 DELETION_DELAY: Micros = 10 * SECOND
 """How long after the start of a deletion requests from before may still write: the client's own row is removed after that."""
 

@@ -142,7 +142,13 @@ async def route_find_client(cells: ClientCells, query: Any) -> Any:
         cached = await place_of(cells, query.client_id)
     if cached is None or cached.cell is None:
         return None
-    return await cells.store(cached.cell).read(query)
+    client = await cells.store(cached.cell).read(query)
+    if client is None:  # it may have been moved, and the directory not been read since
+        place = await cells.home.read(find_place(query.client_id))
+        if place is not None and place.cell not in (None, cached.cell):
+            cells.placement.put(place)
+            return await cells.store(place.cell).read(query)
+    return client
 
 
 async def route_find_key(cells: ClientCells, query: Any) -> Any:

@@ -9,7 +9,7 @@ from types import TracebackType
 from typing import Self
 
 from touchbase.common.seldom import REMINDER_SECONDS, Seldom
-from touchbase.errors import OutcomeUnknown, Overloaded, StoreUnavailable
+from touchbase.errors import ClientMoving, OutcomeUnknown, Overloaded, StoreUnavailable
 
 LOG = logging.getLogger("touchbase.storage")
 QUIET_SECONDS = 15.0
@@ -32,7 +32,7 @@ class Outage:
 
     def waits(self, what: str, error: Overloaded) -> None:
         """Note that some work has to wait. An outage is logged when it begins, and once a minute; other reasons once a minute too."""
-        if isinstance(error, StoreUnavailable | OutcomeUnknown):
+        if isinstance(error, StoreUnavailable | OutcomeUnknown) and not isinstance(error, ClientMoving):
             self.down(what, error.detail)
         elif self._since is None and self._seldom.is_due(f"{what} {error.detail}"):
             LOG.warning("%s waits: %s", what, error.detail)

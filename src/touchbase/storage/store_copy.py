@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from hashlib import blake2b
 from typing import Any, Protocol
 
@@ -31,6 +32,8 @@ PROGRESS_TABLE = (
 POSTGRES_TYPES = {"integer": "bigint", "text": "text", "blob": "bytea"}
 """The type in PostgreSQL of each type of `StoredTable`."""
 _CHECKSUM_BITS = 128
+INSERTS, CHANGES = "moving_{}_{}_inserts", "moving_{}_{}_changes"
+"""Names of the triggers that refuse writes of a client that moves: of the client's number and a table."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +57,8 @@ class StoredTable:
     name: str
     columns: Mapping[str, str]
     key: tuple[str, ...]
+    condition: str = "1 = 1"
+    """Which rows are read and counted, in SQL: all, or those of one client."""
 
     def key_of(self, row: Row) -> tuple[Any, ...]:
         """Return the primary key of a row."""
@@ -91,6 +96,37 @@ class TableReader(Protocol):
 
     async def count(self, table: StoredTable) -> int:
         """Return the number of rows."""
+        ...
+
+
+class ClientRows(TableReader, Protocol):
+    """Moves the rows of one client between stores that servers use. A writing method is one transaction."""
+
+    async def claim(self, client: int) -> None:
+        """Take the client for this move, until `close`. Raises `UnusableStore` while another command has it; SQLite has no such claim."""
+        ...
+
+    async def insert(self, table: StoredTable, rows: Sequence[Row]) -> None:
+        """Insert rows."""
+        ...
+
+    async def fence(self, client: int, columns: Mapping[str, str]) -> None:
+        """Refuse writes of a client's rows, of any process: `columns` has the column of the client by table.
+
+        Earlier transactions have ended when this returns. It may be repeated.
+        """
+        ...
+
+    async def open_fence(self, client: int, columns: Mapping[str, str], *, inserts: bool) -> None:
+        """Accept changes and deletions of a client's rows again; with `inserts` new rows too."""
+        ...
+
+    async def execute(self, statements: Sequence[str]) -> None:
+        """Execute these statements."""
+        ...
+
+    async def close(self) -> None:
+        """Close the connection."""
         ...
 
 
@@ -171,16 +207,10 @@ class StoreCopy:
         if done.done:
             return
         total = await self.source.count(table)
-        batch: list[Row] = []
-        size = 0
-        async for row in self.source.rows(table, done.last_key):
-            batch.append(self._encrypted_again(table, row))
-            size += sum(len(value) for value in row if isinstance(value, (str, bytes)))
-            if len(batch) >= ROWS_PER_BATCH or size >= BYTES_PER_BATCH:
-                done = await self._write(table, batch, done)
-                self.report("copy", table.name, done.copied, total)
-                batch, size = [], 0
-        await self._write(table, batch, done, last=True)
+        async for batch in batches(self.source.rows(table, done.last_key)):
+            done = await self._write(table, [self._encrypted_again(table, row) for row in batch], done)
+            self.report("copy", table.name, done.copied, total)
+        await self._write(table, [], done, last=True)
 
     async def _write(self, table: StoredTable, rows: Sequence[Row], before: TableProgress, *, last: bool = False) -> TableProgress:
         last_key = table.key_of(rows[-1]) if rows else before.last_key
@@ -213,14 +243,36 @@ class StoreCopy:
         """Return the number of rows and a checksum that does not depend on their order, of the decrypted values."""
         encrypted = encrypted_table(table.name)
         columns = tuple(table.columns.items())
-        count = checksum = 0
-        async for row in store.rows(table, None):
-            values = row if encrypted is None else decrypt_row(cipher, encrypted, columns, row)
-            checksum += int.from_bytes(blake2b(repr(values).encode("utf-8", "surrogatepass"), digest_size=_CHECKSUM_BITS // 8).digest())
-            count += 1
-            if count % ROWS_PER_BATCH == 0:
-                self.report(step, table.name, count, total)
-        return count, checksum % (1 << _CHECKSUM_BITS)
+        decrypted = None if encrypted is None else partial(decrypt_row, cipher, encrypted, columns)
+        return await checksum(store.rows(table, None), lambda count: self.report(step, table.name, count, total), decrypted)
+
+
+async def batches(rows: AsyncIterator[Row]) -> AsyncIterator[list[Row]]:
+    """Yield rows in batches of up to `ROWS_PER_BATCH`, or of somewhat more than `BYTES_PER_BATCH`."""
+    batch: list[Row] = []
+    size = 0
+    async for row in rows:
+        batch.append(row)
+        size += sum(len(value) for value in row if isinstance(value, (str, bytes)))
+        if len(batch) >= ROWS_PER_BATCH or size >= BYTES_PER_BATCH:
+            yield batch
+            batch, size = [], 0
+    if batch:
+        yield batch
+
+
+async def checksum(
+    rows: AsyncIterator[Row], report: Callable[[int], None], decrypted: Callable[[Row], Row] | None = None
+) -> tuple[int, int]:
+    """Return the number of rows and a checksum that does not depend on their order; `report` gets the number so far."""
+    count = total = 0
+    async for row in rows:
+        values = row if decrypted is None else decrypted(row)
+        total += int.from_bytes(blake2b(repr(values).encode("utf-8", "surrogatepass"), digest_size=_CHECKSUM_BITS // 8).digest())
+        count += 1
+        if count % ROWS_PER_BATCH == 0:
+            report(count)
+    return count, total % (1 << _CHECKSUM_BITS)
 
 
 def key_to_text(key: tuple[Any, ...] | None) -> str:

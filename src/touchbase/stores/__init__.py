@@ -14,11 +14,11 @@ from touchbase.encryption.keys import NO_KEYS, EncryptionKeys
 from touchbase.errors import BadAddress
 from touchbase.history.events import COMPANY, CONTACT
 from touchbase.storage import QUEUE_LIMIT, check_address, keys_of, refuse_missing, scheme_of
-from touchbase.storage.postgres.store_copy import PostgresCopyTarget, PostgresReader
+from touchbase.storage.postgres.store_copy import PostgresClientRows, PostgresCopyTarget, PostgresReader
 from touchbase.storage.sqlite.connection import path_of
 from touchbase.storage.sqlite.process_lock import Role
-from touchbase.storage.sqlite.store_copy import SqliteCopyTarget, SqliteReader
-from touchbase.storage.store_copy import CopiedTable, CopyRules, Report, StoreCopy
+from touchbase.storage.sqlite.store_copy import SqliteClientRows, SqliteCopyTarget, SqliteReader
+from touchbase.storage.store_copy import ClientRows, CopiedTable, CopyRules, Report, StoreCopy
 from touchbase.stores.postgres import PostgresStore
 from touchbase.stores.sqlite import SqliteStore
 
@@ -90,6 +90,11 @@ async def copy_store(source_url: str, target_url: str, encryption_keys: Encrypti
         opened.push_async_callback(target.close)
         source_cipher = AesGcmCipher(keys_of(source_url, encryption_keys))
         return await StoreCopy(source, source_cipher, target, target_cipher, _name(source_url), COPY_RULES, report).run()
+
+
+async def open_client_rows(url: str) -> ClientRows:
+    """Open the store at this address to move clients from or to it, beside the servers that use it."""
+    return SqliteClientRows(path_of(url) or "") if scheme_of(url) == "sqlite" else await PostgresClientRows.open(url)
 
 
 async def _reader(url: str) -> SqliteReader | PostgresReader:

@@ -13,6 +13,7 @@ from touchbase.clients.models import (
     BY_ADMINISTRATOR,
     BY_CALL,
     DELETING,
+    MOVING,
     SUSPENDED,
     Client,
     ClientSettings,
@@ -23,7 +24,7 @@ from touchbase.clients.models import (
     new_handle,
 )
 from touchbase.common.timestamps import Micros
-from touchbase.errors import Conflict, Forbidden, NotFound, TouchbaseError, WrongState
+from touchbase.errors import ClientMoving, Conflict, Forbidden, NotFound, TouchbaseError, WrongState
 from touchbase.sql.cell_answers import CONCATENATED, FIRST, Division, concatenated, divide_clients, sorted_page
 from touchbase.sql.filters import Where, among
 from touchbase.sql.ids import Ids
@@ -404,6 +405,8 @@ def _changeable(number: int) -> Plan[Client]:
     current = yield from lock_client(number)
     if current.state == DELETING:
         raise WrongState(f"client {current.client_id!r} is being deleted; nothing of it can be changed any more")
+    if current.state == MOVING:
+        raise ClientMoving
     return current
 
 

@@ -141,6 +141,18 @@ def remove_client_rows(
     return Removal(False, deletion.removed + removed, current_total, current_position, wait if nothing_left else 0)
 
 
+@command
+def remove_moved_rows(client: int, most: int, position: Position | None = None) -> Plan[tuple[int, Position | None]]:
+    """Remove up to `most` rows of a client that lives in another database; return their number, and where to continue.
+
+    Without a position and a row the client's own row goes. Its rights and its place in the directory stay.
+    """
+    removed, current_position = yield from _remove_batch(client, position, most)
+    if position is None and current_position is None and not removed:
+        yield Execute(DELETE_CLIENT, [(client,)])
+    return removed, current_position
+
+
 def _remove_batch(client: int, position: Position | None, most: int) -> Plan[tuple[int, Position | None]]:
     """Remove rows of a client table by table until the batch is full; return their number, and where to continue.
 

@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from typing import TypeVar
 
 from touchbase.encryption.cipher import DecryptionFailed
-from touchbase.errors import Overloaded
+from touchbase.errors import ClientMoving, Overloaded
 from touchbase.storage.postgres.connection import retry
 
 T = TypeVar("T")
@@ -19,7 +19,7 @@ async def run_batch(batch: Sequence[T], attempt: Callable[[Sequence[T]], Awaitab
     except Exception as error:
         if len(batch) == 1:
             return [error]
-        if isinstance(error, Overloaded) and not isinstance(error, DecryptionFailed):
+        if isinstance(error, Overloaded) and not isinstance(error, DecryptionFailed | ClientMoving):
             return [_copy(error) for _ in batch]
         half = len(batch) // 2
         return await run_batch(batch[:half], attempt) + await run_batch(batch[half:], attempt)

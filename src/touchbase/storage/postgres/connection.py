@@ -16,7 +16,7 @@ import msgspec
 
 from touchbase.common.seldom import Seldom
 from touchbase.common.threads import on_thread
-from touchbase.errors import BadAddress, OutcomeUnknown, Overloaded, StoreUnavailable, UnusableStore
+from touchbase.errors import BadAddress, ClientMoving, OutcomeUnknown, Overloaded, StoreUnavailable, UnusableStore
 from touchbase.sql.dialect import CLIENTS_SETTING, with_numbers
 from touchbase.sql.page_budget import ByteBudget
 from touchbase.sql.scope import NO_CLIENT, Scope
@@ -128,8 +128,11 @@ UNUSABLE = (OSError, asyncpg.InterfaceError, asyncpg.InternalClientError)
 """Errors of the connection: the server cannot be reached, or the connection broke (asyncpg may report an internal error then)."""
 RETRYABLE = frozenset({"40001", "40P01"})
 """Serialization failure and deadlock: the server rolled back one of two transactions, which is run again."""
-_UNAVAILABLE = ("08", "28", "3D", "53", "57", "58", "25006", "55P03")
-"""SQLSTATE prefixes that do not depend on the command: connection, login, database, resources, operator, system, read-only, locks."""
+_UNAVAILABLE = ("08", "28", "3D", "53", "55000", "57", "58", "25006", "55P03")
+"""SQLSTATE prefixes that do not depend on the command: connection, login, database, resources, operator, system, read-only, locks; 55000:
+a database that takes no connections any more."""
+MOVING = "TBMOV"
+"""SQLSTATE of a write that the fence of a client that moves has refused."""
 _CANCELLED = ("57014", "53000", "53100", "53200", "53400", "58")
 """SQLSTATE prefixes that one statement may have caused: timeout, lack of memory or disk space, a file that it reads."""
 log = logging.getLogger("touchbase.storage")
@@ -410,6 +413,8 @@ async def retry(attempt: Callable[[], Awaitable[T]]) -> T:
         except Exception as error:
             if is_unavailable(error):
                 raise unavailable(error) from error
+            if isinstance(error, asyncpg.PostgresError) and error.sqlstate == MOVING:
+                raise ClientMoving from error
             if not (is_retryable(error) or (count == 1 and _is_constraint(error))):
                 raise
             if count < TRIES:

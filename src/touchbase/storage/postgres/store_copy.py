@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Iterable, Sequence
+from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from typing import Any
+
+import asyncpg
 
 from touchbase.common.cipher import Cipher
 from touchbase.encryption.encrypted_columns import record_key
@@ -14,9 +16,11 @@ from touchbase.sql.dialect import CLIENTS_SETTING
 from touchbase.sql.migrations import RECORD, UNFINISHED_COPY
 from touchbase.sql.scope import ALL_CLIENTS
 from touchbase.sql.statement import Row
-from touchbase.storage.postgres.connection import SETTINGS, connect_or_explain, run
+from touchbase.storage.postgres.connection import MOVING, SETTINGS, connect_or_explain, run
 from touchbase.storage.postgres.row_level_security import Connection
 from touchbase.storage.store_copy import (
+    CHANGES,
+    INSERTS,
     POSTGRES_TYPES,
     PROGRESS_TABLE,
     StoredTable,
@@ -35,6 +39,10 @@ _OTHERS = """SELECT count(*) FROM pg_stat_activity
 WHERE datname = current_database() AND application_name = $1 AND pid <> pg_backend_pid()"""
 _LOOKS = 20
 _SECONDS_BETWEEN_LOOKS = 0.1
+_FENCE_TRIES = 60
+_FENCE_WAIT_MS = 500
+_REFUSE = f"""CREATE OR REPLACE FUNCTION refuse_moving_client() RETURNS trigger LANGUAGE plpgsql
+AS $$ BEGIN RAISE EXCEPTION 'the client is moved to another database' USING ERRCODE = '{MOVING}'; END $$"""
 _ROWS_PER_FETCH = 200
 """Few, as each may have the body of a delivery."""
 
@@ -67,8 +75,8 @@ class PostgresReader:
         """Yield the rows of a table behind a primary key, in the order of the key."""
         key = ", ".join(table.key)
         numbers = ", ".join(f"${number}" for number in range(1, len(table.key) + 1))
-        behind = f"WHERE ({key}) > ({numbers})" if after is not None else ""
-        sql = f"SELECT {', '.join(table.columns)} FROM {table.name} {behind} ORDER BY {key}"
+        behind = f" AND ({key}) > ({numbers})" if after is not None else ""
+        sql = f"SELECT {', '.join(table.columns)} FROM {table.name} WHERE {table.condition}{behind} ORDER BY {key}"
         async with _of_all_clients(self._connection):
             async for record in self._connection.cursor(sql, *(after or ()), prefetch=_ROWS_PER_FETCH):
                 yield tuple(record)
@@ -76,7 +84,7 @@ class PostgresReader:
     async def count(self, table: StoredTable) -> int:
         """Return the number of rows."""
         async with _of_all_clients(self._connection):
-            return int(await self._connection.fetchval(f"SELECT count(*) FROM {table.name}"))
+            return int(await self._connection.fetchval(f"SELECT count(*) FROM {table.name} WHERE {table.condition}"))
 
     async def close(self) -> None:
         """Close the connection."""
@@ -116,7 +124,6 @@ class PostgresCopyTarget(PostgresReader):
 
     async def write(self, table: StoredTable, rows: Sequence[Row], before: TableProgress, after: TableProgress) -> None:
         """Insert rows and replace the progress `before`. Raises `UnusableStore` when another copy has changed that."""
-        params = ", ".join(f"${number}::{POSTGRES_TYPES[kind]}[]" for number, kind in enumerate(table.columns.values(), 1))
         async with _of_all_clients(self._connection):
             changed = await self._connection.execute(
                 "UPDATE store_copy SET last_key = $1, copied = $2, done = $3 WHERE table_name = $4 AND last_key = $5 AND done = 0",
@@ -125,10 +132,7 @@ class PostgresCopyTarget(PostgresReader):
             if changed != "UPDATE 1":
                 raise in_progress_elsewhere()
             if rows:
-                columns = [list(column) for column in zip(*rows, strict=True)]
-                await self._connection.execute(
-                    f"INSERT INTO {table.name} ({', '.join(table.columns)}) SELECT * FROM unnest({params})", *columns
-                )
+                await _insert(self._connection, table, rows)
 
     async def finish(self, statements: Sequence[str]) -> None:
         """Record the encryption key, execute these statements, remove mark and progress, and compute the planner's figures."""
@@ -140,6 +144,69 @@ class PostgresCopyTarget(PostgresReader):
             await self._connection.execute("DROP TABLE store_copy")
             await self._connection.execute("DELETE FROM migration WHERE name = $1", UNFINISHED_COPY)
         await self._connection.execute(f"ANALYZE {', '.join(await self.tables())}")
+
+
+class PostgresClientRows(PostgresReader):
+    """Moves the rows of one client from or to a PostgreSQL store that servers use."""
+
+    @classmethod
+    async def open(cls, url: str) -> PostgresClientRows:
+        """Connect."""
+        connection = await connect_or_explain(url)
+        await connection.execute("SET statement_timeout = 0")
+        return cls(connection)
+
+    async def claim(self, client: int) -> None:
+        """Take the client for this move. Raises `UnusableStore` while another command has it."""
+        if not await self._connection.fetchval("SELECT pg_try_advisory_lock(hashtextextended('client move', $1))", client):
+            raise UnusableStore("another `touchbase clients move` moves this client: wait for it")
+
+    async def insert(self, table: StoredTable, rows: Sequence[Row]) -> None:
+        """Insert rows."""
+        async with _of_all_clients(self._connection):
+            await _insert(self._connection, table, rows)
+
+    async def fence(self, client: int, columns: Mapping[str, str]) -> None:
+        """Refuse writes of a client's rows.
+
+        A trigger waits for the transactions that have written to its table, and others wait behind it: it gives up soon, and tries again.
+        """
+        await self._connection.execute(_REFUSE)
+        for table, column in columns.items():
+            for number in range(1, _FENCE_TRIES + 1):
+                try:
+                    async with self._connection.transaction():
+                        await self._connection.execute(f"SET LOCAL lock_timeout = '{_FENCE_WAIT_MS}ms'")
+                        for name, what, row in ((INSERTS, "INSERT", "NEW"), (CHANGES, "UPDATE OR DELETE", "OLD")):
+                            await self._connection.execute(
+                                f"CREATE OR REPLACE TRIGGER {name.format(client, table)} BEFORE {what} ON {table} FOR EACH ROW "
+                                f"WHEN ({row}.{column} = {client:d}) EXECUTE FUNCTION refuse_moving_client()"
+                            )
+                    break
+                except asyncpg.LockNotAvailableError as error:
+                    if number == _FENCE_TRIES:
+                        raise UnusableStore(
+                            f"a transaction has written to the table {table} and does not end: end it (pg_stat_activity), then repeat"
+                        ) from error
+                    await asyncio.sleep(_FENCE_WAIT_MS / 1000)
+
+    async def open_fence(self, client: int, columns: Mapping[str, str], *, inserts: bool) -> None:
+        """Accept changes and deletions of a client's rows again; with `inserts` new rows too."""
+        for table in columns:
+            for name in (CHANGES, INSERTS) if inserts else (CHANGES,):
+                await self._connection.execute(f"DROP TRIGGER IF EXISTS {name.format(client, table)} ON {table}")
+
+    async def execute(self, statements: Sequence[str]) -> None:
+        """Execute these statements."""
+        async with _of_all_clients(self._connection):
+            for sql in statements:
+                await self._connection.execute(sql)
+
+
+async def _insert(connection: Connection, table: StoredTable, rows: Sequence[Row]) -> None:
+    params = ", ".join(f"${number}::{POSTGRES_TYPES[kind]}[]" for number, kind in enumerate(table.columns.values(), 1))
+    columns = [list(column) for column in zip(*rows, strict=True)]
+    await connection.execute(f"INSERT INTO {table.name} ({', '.join(table.columns)}) SELECT * FROM unnest({params})", *columns)
 
 
 async def _connect(url: str) -> Connection:

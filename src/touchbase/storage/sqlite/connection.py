@@ -12,7 +12,7 @@ from time import perf_counter
 
 import apsw
 
-from touchbase.errors import BadAddress, StoreUnavailable, UnusableStore
+from touchbase.errors import BadAddress, ClientMoving, StoreUnavailable, UnusableStore
 from touchbase.sql.dialect import for_sqlite, with_numbers
 from touchbase.sql.page_budget import ByteBudget
 from touchbase.sql.statement import Execute, Plan, Row, Savepoint, Select, Statement, Step, T
@@ -33,6 +33,8 @@ UNWRITABLE = (
     apsw.NoMemError, MemoryError,
 )  # fmt: skip
 """Errors that do not depend on the command: the engine cannot write at all now."""
+MOVING = "TBMOV"
+"""Text of the error of a write that the fence of a client that moves has refused."""
 INTERRUPTED = apsw.InterruptError
 """The error of a batch that is too long for the event loop; it starts again on a thread."""
 
@@ -149,9 +151,11 @@ def write(
         if flushed is not None:
             flushed(perf_counter() - before)
         committed()
-    except BaseException:
+    except BaseException as error:
         if cursor.connection.in_transaction:  # a full disk may have ended it already
             cursor.execute("ROLLBACK")
+        if isinstance(error, apsw.ConstraintError) and MOVING in str(error):
+            raise ClientMoving from error
         raise
     return result
 

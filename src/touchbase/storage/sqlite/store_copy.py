@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Iterable, Sequence
+import contextlib
+from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
 from typing import Any
 
 import apsw
@@ -12,9 +13,11 @@ from touchbase.encryption.encrypted_columns import record_key
 from touchbase.errors import UnusableStore
 from touchbase.sql.migrations import RECORD, UNFINISHED_COPY
 from touchbase.sql.statement import Row
-from touchbase.storage.sqlite.connection import open_reader, open_writer, run
+from touchbase.storage.sqlite.connection import MOVING, open_reader, open_writer, run
 from touchbase.storage.sqlite.process_lock import ProcessLock, Role
 from touchbase.storage.store_copy import (
+    CHANGES,
+    INSERTS,
     PROGRESS_TABLE,
     StoredTable,
     TableProgress,
@@ -25,6 +28,7 @@ from touchbase.storage.store_copy import (
 
 _TABLES = "SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite!_%' ESCAPE '!' ORDER BY name"
 _PAGES_PER_CHECKPOINT = 4_000
+_BUSY_MS = 60_000
 
 
 def _table(connection: apsw.Connection, name: str) -> StoredTable:
@@ -40,8 +44,8 @@ def _table(connection: apsw.Connection, name: str) -> StoredTable:
 class SqliteReader:
     """Reads the tables of a SQLite store."""
 
-    def __init__(self, path: str, connection: apsw.Connection | None = None) -> None:
-        self._lock = ProcessLock(path, (Role.SERVER, Role.WORKER))
+    def __init__(self, path: str, connection: apsw.Connection | None = None, *, beside_server: bool = False) -> None:
+        self._lock = ProcessLock(path, () if beside_server else (Role.SERVER, Role.WORKER))
         if self._lock.warnings:
             self._lock.close()
             raise UnusableStore(f"a server or worker uses {path}: stop it, and start it again after the copy")
@@ -54,15 +58,15 @@ class SqliteReader:
     async def rows(self, table: StoredTable, after: tuple[Any, ...] | None) -> AsyncIterator[Row]:
         """Yield the rows of a table behind a primary key, in the order of the key."""
         key = ", ".join(table.key)
-        behind = f"WHERE ({key}) > ({', '.join('?' * len(table.key))})" if after is not None else ""
+        behind = f" AND ({key}) > ({', '.join('?' * len(table.key))})" if after is not None else ""
         for row in self._connection.cursor().execute(
-            f"SELECT {', '.join(table.columns)} FROM {table.name} {behind} ORDER BY {key}", after or ()
+            f"SELECT {', '.join(table.columns)} FROM {table.name} WHERE {table.condition}{behind} ORDER BY {key}", after or ()
         ):
             yield row
 
     async def count(self, table: StoredTable) -> int:
         """Return the number of rows."""
-        counted: Any = self._connection.execute(f"SELECT count(*) FROM {table.name}").fetchall()[0][0]
+        counted: Any = self._connection.execute(f"SELECT count(*) FROM {table.name} WHERE {table.condition}").fetchall()[0][0]
         return int(counted)
 
     async def close(self) -> None:
@@ -99,7 +103,6 @@ class SqliteCopyTarget(SqliteReader):
 
     async def write(self, table: StoredTable, rows: Sequence[Row], before: TableProgress, after: TableProgress) -> None:
         """Insert rows and replace the progress `before`. Raises `UnusableStore` when another copy has changed that."""
-        columns, values = ", ".join(table.columns), ", ".join("?" * len(table.columns))
         with self._connection:
             self._connection.execute(
                 "UPDATE store_copy SET last_key = ?, copied = ?, done = ? WHERE table_name = ? AND last_key = ? AND done = 0",
@@ -107,7 +110,7 @@ class SqliteCopyTarget(SqliteReader):
             )
             if self._connection.changes() != 1:
                 raise in_progress_elsewhere()
-            self._connection.executemany(f"INSERT INTO {table.name} ({columns}) VALUES ({values})", rows)
+            _insert(self._connection, table, rows)
 
     async def finish(self, statements: Sequence[str]) -> None:
         """Record the encryption key, execute these statements, remove mark and progress, and compute the planner's figures."""
@@ -119,3 +122,54 @@ class SqliteCopyTarget(SqliteReader):
             self._connection.execute("DROP TABLE store_copy")
             self._connection.execute("DELETE FROM migration WHERE name = ?", (UNFINISHED_COPY,))
         self._connection.execute("ANALYZE")
+
+
+class SqliteClientRows(SqliteReader):
+    """Moves the rows of one client from or to a SQLite store that a server uses: each transaction waits for the server's."""
+
+    def __init__(self, path: str) -> None:
+        connection = open_writer(path, durable=True)
+        connection.set_busy_timeout(_BUSY_MS)
+        connection.pragma("wal_autocheckpoint", _PAGES_PER_CHECKPOINT)
+        super().__init__(path, connection, beside_server=True)
+
+    async def claim(self, client: int) -> None:
+        """Do nothing: one of the two databases of a move is PostgreSQL's, which has the claim."""
+
+    async def insert(self, table: StoredTable, rows: Sequence[Row]) -> None:
+        """Insert rows."""
+        with self._connection:
+            _insert(self._connection, table, rows)
+
+    async def fence(self, client: int, columns: Mapping[str, str]) -> None:
+        """Refuse writes of a client's rows."""
+        texts = []
+        for table, column in columns.items():
+            for name, what, row in ((INSERTS, "INSERT", "NEW"), (CHANGES, "UPDATE", "OLD"), (f"{CHANGES}_d", "DELETE", "OLD")):
+                texts.append(
+                    f"CREATE TRIGGER IF NOT EXISTS {name.format(client, table)} BEFORE {what} ON {table} "
+                    f"WHEN {row}.{column} = {client:d} BEGIN SELECT RAISE(ABORT, '{MOVING}'); END"
+                )
+        await self.execute(texts)
+
+    async def open_fence(self, client: int, columns: Mapping[str, str], *, inserts: bool) -> None:
+        """Accept changes and deletions of a client's rows again; with `inserts` new rows too."""
+        opened = (CHANGES, f"{CHANGES}_d", INSERTS) if inserts else (CHANGES, f"{CHANGES}_d")
+        await self.execute([f"DROP TRIGGER IF EXISTS {name.format(client, table)}" for table in columns for name in opened])
+
+    async def execute(self, statements: Sequence[str]) -> None:
+        """Execute these statements."""
+        self._connection.execute("BEGIN IMMEDIATE")  # a deferred transaction does not wait for another's write
+        with contextlib.closing(self._connection.cursor()) as cursor:
+            try:
+                for sql in statements:
+                    cursor.execute(sql)
+                cursor.execute("COMMIT")
+            except BaseException:
+                cursor.execute("ROLLBACK")
+                raise
+
+
+def _insert(connection: apsw.Connection, table: StoredTable, rows: Sequence[Row]) -> None:
+    columns, values = ", ".join(table.columns), ", ".join("?" * len(table.columns))
+    connection.executemany(f"INSERT INTO {table.name} ({columns}) VALUES ({values})", rows)

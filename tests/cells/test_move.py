@@ -1,0 +1,242 @@
+"""Moving a client to another database: nothing of it is lost, in whichever step the move stops, and no other client notices."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import suppress
+from functools import partial
+from typing import Any
+
+import pytest
+from tests.asgi_client import ApiClient, MakeClient, Response
+from tests.conftest import ENCRYPTION_KEYS
+from tests.house import House, read
+
+from touchbase.clients.models import ACTIVE
+from touchbase.clients.sql.clients import find_client
+from touchbase.clients.sql.removal import count_client_rows
+from touchbase.errors import NotFound, UnusableStore, WrongState
+from touchbase.inbox.worker import InboxWorker
+from touchbase.routing import move as moving
+from touchbase.routing.move import Moved, move_client
+from touchbase.routing.router import CellRouter
+from touchbase.routing.set_up import add_cell
+from touchbase.sql.store import Store
+from touchbase.storage.store_copy import ClientRows
+from touchbase.stores import open_client_rows, open_store
+
+OPEN = partial(open_store, encryption_keys=ENCRYPTION_KEYS)
+SENT = {"event": "email_sent", "email": "ada@example.com", "at": 9}
+
+
+class Killed(BaseException):
+    """The end of a process, which runs no handler."""
+
+
+@pytest.fixture
+async def router(store: Store, cell_urls: list[str]) -> AsyncIterator[CellRouter]:
+    """A home store on either engine and two cells, all with one encryption key."""
+    for name, url in zip(("eu", "us"), cell_urls, strict=True):
+        await add_cell(store, name, url, OPEN, 7)
+    made = CellRouter(store, OPEN)
+    await made.start(follow=False)
+    yield made
+    for cell in made.cells.values():
+        await cell.close()
+
+
+@pytest.fixture(autouse=True)
+def no_pause(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(moving, "_SWITCH_SECONDS", 0)
+
+
+@pytest.fixture
+def call(router: CellRouter, make_client: MakeClient) -> ApiClient:
+    return make_client(router, read=read)
+
+
+@pytest.fixture
+async def house(call: ApiClient, router: CellRouter) -> House:
+    """A client of the home store, with records, a history, a key, a do-not-contact entry and an endpoint with a secret."""
+    made = await House.of(call, "acme")
+    assert router.placement.cell_of(made.number) == 0
+    company = await made.request("POST", "/public/v2/companies", {"domain": "example.com"})
+    assert company.status == 201
+    await made.contact(email="ada@example.com", first_name="Ada", company_id=company.json()["id"])
+    await made.hook("camp", SENT, apply=False)
+    await InboxWorker(router.home, read, made.call.clock).drain()
+    assert (await made.request("POST", "/public/v2/suppressions", {"kind": "email", "value": "no@example.com"})).status in (200, 201)
+    return made
+
+
+class Steps:
+    """Calls of a move in turn: `before` runs before each, and may end the move there."""
+
+    def __init__(self, router: CellRouter, home: str) -> None:
+        self.router, self.home = router, home
+        self.before: Callable[[str], Awaitable[None]] = nothing
+
+    async def run(self, target: str) -> Moved:
+        """Move the client acme."""
+        moved = await move_client(self.router, self.home, "acme", target, self._open, lambda *_: None)
+        await self.router.refresh()
+        return moved
+
+    async def _open(self, url: str) -> ClientRows:
+        rows = await open_client_rows(url)
+        for name in ("fence", "insert", "execute", "open_fence"):
+            setattr(rows, name, self._watched(name, getattr(rows, name)))
+        return rows
+
+    def _watched(self, name: str, method: Callable[..., Any]) -> Callable[..., Any]:
+        async def call(*args: Any, **named: Any) -> Any:
+            await self.before(f"{name} {args[0].name}" if name == "insert" else name)
+            return await method(*args, **named)
+
+        return call
+
+
+async def nothing(step: str) -> None: ...
+
+
+@pytest.fixture
+def steps(router: CellRouter, engine_url: str) -> Steps:
+    return Steps(router, engine_url)
+
+
+async def seen(house: House) -> object:
+    """Return everything that a user sees of the client."""
+    contacts = await house.listed()
+    numbers = [each["id"] for each in contacts]
+    suppressions = (await house.request("GET", "/public/v2/suppressions")).json()
+    feed = (await house.request("GET", "/public/v2/events")).json()
+    return (
+        contacts,
+        [await house.timeline(number) for number in numbers],
+        await house.states(),
+        suppressions,
+        feed,
+        await house.differences(),
+    )
+
+
+async def rows_in(router: CellRouter, number: int) -> list[int]:
+    """Return the numbers of rows of a client in the home store and the two cells."""
+    return [await store.read(count_client_rows(number)) for store in router.stores().values()]
+
+
+async def test_move__changes_nothing_that_a_user_sees(router: CellRouter, house: House, steps: Steps) -> None:
+    before, rows = await seen(house), await rows_in(router, house.number)
+
+    for target, cell in (("eu", 1), ("us", 2), ("home", 0)):
+        moved = await steps.run(target)
+
+        assert (moved.target, router.placement.cell_of(house.number)) == (target, cell)
+        counts = await rows_in(router, house.number)
+        assert counts[cell] >= rows[0]
+        assert sum(counts) == counts[cell]
+        assert await seen(house) == before
+    number = (await house.listed())[0]["id"]
+    await house.hook("camp", SENT | {"event": "email_replied", "at": 10}, apply=False)
+    await InboxWorker(router.home, read, house.call.clock).drain()
+    assert (await house.get(number))["contact_status"] == "replied"
+    assert await house.contact(email="eve@example.com") != number
+
+
+async def test_move__refuses_writes_and_serves_reads_and_others_meanwhile(call: ApiClient, house: House, steps: Steps) -> None:
+    other = await House.of(call, "other")
+    answers: list[Response] = []
+
+    async def ask(step: str) -> None:
+        if step == "insert event":
+            answers.extend([
+                await house.request("POST", "/public/v2/contacts", {"email": "new@example.com"}),
+                await house.request("GET", "/public/v2/contacts"),
+                await other.request("POST", "/public/v2/contacts", {"email": "new@example.com"}),
+            ])  # fmt: skip
+            with pytest.raises(AssertionError, match="client_moving"):
+                await house.hook("camp", SENT | {"at": 11}, apply=False)
+
+    steps.before = ask
+    await steps.run("eu")
+
+    assert [answer.status for answer in answers] == [503, 200, 201]
+    assert (answers[0].problem["code"], answers[0].headers["retry-after"]) == ("client_moving", "5")
+    assert await house.contact(email="new@example.com")
+
+
+async def test_move__killed_at_any_step_and_repeated_loses_nothing(router: CellRouter, house: House, steps: Steps) -> None:
+    before = await seen(house)
+    calls: list[str] = []
+
+    async def count(step: str) -> None:
+        calls.append(step)
+
+    steps.before = count
+    await steps.run("eu")
+    await steps.run("home")
+    total = len(calls) // 2
+    for number in range(0, total + 1, max(1, total // 6)):
+
+        async def kill(step: str, at: int = number) -> None:
+            calls.append(step)
+            if len(calls) > at:
+                raise Killed
+
+        calls.clear()
+        steps.before = kill
+        with suppress(Killed):
+            await steps.run("eu")
+        steps.before = nothing
+        if number % 2:  # the operator thinks better of it
+            await steps.run("home")
+        else:
+            await steps.run("eu")
+            assert await seen(house) == before
+            await steps.run("home")
+        assert await seen(house) == before
+        client = await router.read(find_client("acme", 0))
+        assert client is not None
+        assert client.state == ACTIVE
+        counts = await rows_in(router, house.number)
+        assert counts[0] == sum(counts)
+        await house.contact(email=f"new{number}@example.com")
+        before = await seen(house)
+
+
+async def test_move__of_a_copy_that_differs_leaves_the_client_where_it_was(router: CellRouter, house: House, steps: Steps) -> None:
+    before = await seen(house)
+
+    async def lose(step: str) -> None:
+        if step == "insert event":
+            raise UnusableStore("the disk is full")
+
+    steps.before = lose
+    with pytest.raises(UnusableStore, match="the disk is full"):
+        await steps.run("eu")
+
+    assert await seen(house) == before
+    counts = await rows_in(router, house.number)
+    assert counts[0] == sum(counts)
+    assert await house.contact(email="eve@example.com")
+
+
+async def test_move__of_a_client_that_another_command_moves_is_refused(house: House, steps: Steps) -> None:
+    async def move_too(step: str) -> None:
+        if step == "insert event":
+            with pytest.raises(UnusableStore, match="another `touchbase clients move`"):
+                await Steps(steps.router, steps.home).run("us")
+
+    before = await seen(house)
+    steps.before = move_too
+    await steps.run("eu")
+
+    assert await seen(house) == before
+
+
+async def test_move__names_what_cannot_be_moved(call: ApiClient, house: House, steps: Steps) -> None:
+    with pytest.raises(NotFound, match="no database 'mars'"):
+        await steps.run("mars")
+    assert (await call.post("/admin/v1/clients/acme/suspend")).status == 200
+    with pytest.raises(WrongState, match="suspended"):
+        await steps.run("eu")
