@@ -84,6 +84,22 @@ class Loads:
         response = await self.house.request("GET", f"/public/v2/messages?contact_id={number}&limit=200")
         return [(message["direction"], message["text"]) for message in response.json()["data"]]
 
+    async def replies(self) -> tuple[list[Any], list[Any]]:
+        """The replies of Ann in her timeline, and the messages that she sent."""
+        contacts = await self.house.listed(query="structure=FLAT")
+        [contact] = [contact for contact in contacts if "ann" in f"{contact.get('email')} {contact.get('linkedin_url')}"]
+        events = (await self.house.request("GET", f"/public/v2/contacts/{contact['id']}/timeline?limit=200")).json()["data"]
+        messages = (await self.house.request("GET", f"/public/v2/messages?contact_id={contact['id']}&direction=received")).json()["data"]
+        return [event for event in events if event["event"].endswith("replied")], messages
+
+    async def replay(self) -> None:
+        """Replay everything that came in."""
+        deliveries = (await self.house.request("GET", f"/admin/v1/deliveries?client={self.house.client_id}&limit=200")).json()["data"]
+        for delivery in deliveries:
+            response = await self.house.request("POST", f"/admin/v1/deliveries/{delivery['id']}/replay", None)
+            assert response.status == 202, response.body
+        await self.inbox.drain()
+
     async def listed(self) -> set[str]:
         response = await self.house.request("GET", "/public/v2/suppressions?limit=200")
         return {entry["value"] for entry in response.json()["data"]}
@@ -166,6 +182,89 @@ async def test_load__is_not_repeated_by_a_second_load_or_a_webhook(loads: Loads)
     assert again["state"] == "succeeded"
     assert again["progress"]["webhooks"] == 0
     assert await loads.timeline("ann@acme.example") == before
+
+
+LATER = "2026-03-03T09:30:04.250Z"
+"""Time of a webhook about the reply that the fake tools have at 09:30."""
+REPLY_WEBHOOKS: dict[str, dict[str, object]] = {
+    "instantly": {
+        "event_type": "reply_received", "timestamp": LATER, "lead_email": "ann@acme.example", "campaign_id": "c1", "reply_subject": "Hello",
+        "email_account": "sam@agency.example", "email_id": "other", "reply_text": "Tell me more", "workspace": "w1",
+    },
+    "smartlead": {
+        "event_type": "EMAIL_REPLY", "event_timestamp": LATER, "sl_lead_email": "ann@acme.example", "campaign_id": 7,
+        "campaign_name": "Spring", "stats_id": "s1", "from_email": "sam@agency.example",
+        "reply_message": {"message_id": "<m2>", "text": "Tell me more\n\n> Hi Ann", "time": LATER},
+    },
+    "heyreach": {
+        "event_type": "EVERY_MESSAGE_REPLY_RECEIVED", "timestamp": LATER, "conversation_id": "c1",
+        "campaign": {"id": 9, "name": "Linked / In"}, "sender": {"id": 4},
+        "lead": {"profile_url": "https://www.linkedin.com/in/ann-acme", "first_name": "Ann", "last_name": "Acme"},
+        "recent_messages": [{"creation_time": LATER, "message": "Tell me more", "is_reply": True}],
+    },
+    "woodpecker": {
+        "method": "prospect_replied", "timestamp": "2026-03-03T09:34:00+0000", "firm_id": 14,
+        "prospect": {"id": 1, "email": "ann@acme.example", "campaign_id": 7, "campaign_email": "sam@agency.example"},
+        "email": {"id": 13, "date": "2026-03-03T09:29:00+0000", "email": "ann@acme.example", "message": "<p>Tell me more</p>"},
+    },
+    "reply_io": {
+        "event": {"type": "email_replied", "date": LATER, "id": "33333333-0000-4000-8000-000000000003", "subscription_id": 7},
+        "contact_fields": {"email": "ann@acme.example", "last_name": "Acme"}, "sequence_fields": {"id": 3, "name": "Spring / north"},
+        "email_account_fields": {"email": "sam@agency.example"}, "reply_text": "Yes, please",
+    },
+}  # fmt: skip
+
+
+TEXTS = {"reply_io": "Yes, please"}
+
+
+@pytest.mark.parametrize("order", ["load first", "webhook first", "in one batch"])
+@pytest.mark.parametrize("tool", REPLY_WEBHOOKS)
+async def test_reply_that_a_load_and_a_webhook_bring__is_one(loads: Loads, tool: str, order: str) -> None:
+    async def receive() -> None:
+        address = f"/public/emailcampaign-webhook/{loads.house.client_id}"
+        await loads.house.call("POST", address, REPLY_WEBHOOKS[tool])
+        if order != "in one batch":
+            await loads.inbox.drain()
+
+    answers: dict[str, Answer] = {
+        "instantly": instantly, "smartlead": smartlead, "heyreach": heyreach, "woodpecker": woodpecker, "reply_io": reply_io,
+    }  # fmt: skip
+    loads.gone = {"/inbox/GetChatroom/4/gone"}
+    if order != "load first":
+        await receive()
+    await loads.load(tool, answers[tool])
+    if order == "load first":
+        await receive()
+    before = await loads.replies()
+    await loads.replay()
+
+    assert [len(part) for part in before] == [1, 1]
+    assert (before[1][0]["text"].splitlines()[0], before[1][0]["mailbox"] is None) == (TEXTS.get(tool, "Tell me more"), False)
+    assert await loads.replies() == before
+
+
+async def test_texts_that_are_written_twice__join_one_webhook_each(loads: Loads) -> None:
+    def answer(request: ReceivedRequest, query: dict[str, str]) -> object:
+        if request.path != "/inbox/GetConversationsV3":
+            return {"items": [{"id": 9, "name": "Linked / In"}] if request.path == "/campaign/GetAll" else []}
+        ok = [{"sender": "CORRESPONDENT", "createdAt": f"2026-03-03T09:{minute}:00Z", "body": "ok"} for minute in (30, 31)]
+        conversation = {"id": "c1", "linkedInAccountId": 4, "totalMessages": 2, "messages": ok}
+        return {"items": [{**conversation, "correspondentProfile": {"profileUrl": "https://www.linkedin.com/in/ann-acme"}}]}
+
+    await loads.load("heyreach", answer)
+    for minute in (30, 31, 32):
+        at = f"2026-03-03T09:{minute}:02Z"
+        messages = [{"creation_time": at, "message": "ok", "is_reply": True}]
+        body = REPLY_WEBHOOKS["heyreach"] | {"timestamp": at, "recent_messages": messages}
+        await loads.house.call("POST", f"/public/emailcampaign-webhook/{loads.house.client_id}", body)
+    await loads.inbox.drain()
+
+    events, messages = await loads.replies()
+    times = ["2026-03-03T09:32:02Z", "2026-03-03T09:31:00Z", "2026-03-03T09:30:00Z"]
+    assert [event["occurred_at"] for event in events] == [message["occurred_at"] for message in messages] == times
+    [ann] = await loads.house.listed(query="structure=FLAT")
+    assert ann["last_name"] == "Acme"
 
 
 def smartlead(request: ReceivedRequest, query: dict[str, str]) -> object:
