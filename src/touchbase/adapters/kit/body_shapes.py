@@ -14,7 +14,7 @@ from touchbase.adapters.kit.status_labels import words
 
 Item = dict[str, object]
 
-_EVENT_KEYS = frozenset(
+EVENT_KEYS = frozenset(
     {"event", "event_type", "eventType", "event_name", "eventName", "type", "action", "topic", "trigger", "triggerEvent"}
 )
 _VERBS = (
@@ -22,13 +22,20 @@ _VERBS = (
     r"|(?:un|re)?subscribed?|booked|cancell?ed|received|delivered|failed|accepted|connected"
 )
 _EVENT_NAME = re.compile(rf"[a-z0-9]+ .*\b(?:{_VERBS})\b.*|(?:{_VERBS}) [a-z]+")
-_PAST = re.compile(r"(?:[a-z]+ )+(?:saved|created|updated|deleted|changed|added|removed|submitted|booked|cancell?ed)")
+_ENDS_WITH_VERB = re.compile(rf"\b(?:{_VERBS})$")
+_PAST = re.compile(
+    r"(?:[a-z]+ )+(?:saved|created|updated|deleted|changed|added|removed|submitted|booked|cancell?ed|opened|clicked|replied|bounced"
+    r"|unsubscribed)"
+)
 _FORMS = frozenset({"answers", "questions_and_answers", "field_data", "user_column_data", "form_data"})
 """Members that hold a form's answers, and nothing else."""
 _HOLDERS = _FORMS | {"fields", "custom_fields", "customFields", "properties", "attributes", "responses"}
 """Members that hold a record's or a form's fields."""
 _OBJECTS = frozenset({"event", "data", "payload", "company", "account", "organization", "organisation"})
 """Members that stay objects, though they have a `value`."""
+_SUBMISSIONS = ("submission", "form_submission", "formSubmission")
+"""Members that hold what somebody has filled in: the answers, or an object with its id, its time and them."""
+_FILLED_IN = ("data", "answers", "fields", "values", "responses", "content")
 _LABELS = ("label", "question", "title", "field", "name", "key", "ref", "column_name", "column_id")
 _VALUES = ("value", "answer", "string_value", "text", "email", "phone_number", "number", "url", "values")
 _TYPES = ("type", "fieldType", "field_type")
@@ -36,7 +43,7 @@ _OF_ANOTHER = re.compile(r"\b(?:refer\w*|colleague|manager|boss|friend|assistant
 _MOST_FIELDS = 500
 _DEPTH = 3
 _USUAL_LABEL = re.compile(
-    r"(?:(?:your|my|the|work|business|corporate|contact|user|best|primary|main) ){0,3}(?:"
+    r"(?:(?:what|is|s|please|enter|provide|your|my|the|work|business|corporate|contact|user|best|primary|main) ){0,6}(?:"
     r"(?P<email>(?:address )?e ?mail(?: ?address| id)?|mail(?: address)?|address mail)"
     r"|(?P<first_name>first ?name|given name|forename)"
     r"|(?P<last_name>last ?name(?: de famille)?|surname|family name)|(?P<full_name>(?:full |complete )?name|name and surname)"
@@ -49,7 +56,24 @@ _USUAL_LABEL = re.compile(
 
 def is_form(body: object) -> bool:
     """Return whether a body is a form that somebody has filled in: a list of answers says so without an event's name."""
-    return isinstance(body, dict) and any(isinstance(body[name], list) for name in body.keys() & _FORMS)
+    if not isinstance(body, dict):
+        return False
+    return any(isinstance(body[name], list) for name in body.keys() & _FORMS) or with_answers(body) is not body
+
+
+def with_answers(body: Item) -> Item:
+    """Return a body whose answers lie in a submission with the answers as a list, and the submission's plain members."""
+    name = next((name for name in _SUBMISSIONS if isinstance(body.get(name), dict | list)), None)
+    if name is None:
+        return body
+    submission, around = body[name], {key: value for key, value in body.items() if key != name}
+    filled_in = submission
+    if isinstance(submission, dict):
+        filled_in = next((submission[key] for key in _FILLED_IN if isinstance(submission.get(key), dict | list)), None)
+        around |= {key: value for key, value in submission.items() if not isinstance(value, dict | list)}
+    if isinstance(filled_in, dict):
+        filled_in = [{"label": label, "value": value} for label, value in filled_in.items()]
+    return {**around, "answers": filled_in} if filled_in else body
 
 
 def usual_label(label: str) -> str | None:
@@ -61,12 +85,18 @@ def usual_label(label: str) -> str | None:
 def split_named_members(body: Item) -> list[Item]:
     """Return one item for each object under a member whose name is the event: `{"contact.updated": [{...}, {...}]}`.
 
-    The name becomes the item's `event`; the body's plain members are the wrapper's. A body that names its event is returned as it is.
+    The name becomes the item's `event`; the body's plain members are the wrapper's. A body that names its event is returned as it is. An
+    object below `events` has an event for each member, by the member's name or its own.
     """
-    if not _EVENT_KEYS.isdisjoint(body):
+    body = with_answers(body)
+    if not EVENT_KEYS.isdisjoint(body):
         return [body]
+    if isinstance(several := body.get("events"), dict) and (items := _by_name(several)):
+        around = {name: value for name, value in body.items() if name != "events"}
+        return [{**around, **item} for item in items]
     named = {name: value for name, value in body.items() if isinstance(value, dict) or _objects(value)}
-    if not named or not all(map(_is_event_name, named)):
+    is_all = len(named) == len(body) > 1 and all(map(says_event, named))
+    if not named or not (is_all or all(map(_is_event_name, named))):
         return [body]
     around = {name: value for name, value in body.items() if name not in named}
     return [
@@ -74,6 +104,21 @@ def split_named_members(body: Item) -> list[Item]:
         for name, value in named.items()
         for item in ([value] if isinstance(value, dict) else _objects(value))
     ]
+
+
+def _by_name(events: Item) -> list[Item]:
+    """Return the events of an object of them, each named by itself or by its member; none if that is another object."""
+    items = [(name, item) for name, value in events.items() for item in (_objects(value) or [value])]
+    named = [item if not EVENT_KEYS.isdisjoint(item) else {**item, "event": name} for name, item in items if isinstance(item, dict)]
+    is_all = len(named) == len(items) and all(
+        not EVENT_KEYS.isdisjoint(item) or says_event(name) for name, item in items if isinstance(item, dict)
+    )
+    return named if is_all else []
+
+
+def says_event(name: str) -> bool:
+    """Return whether a name ends with a verb of events."""
+    return _ENDS_WITH_VERB.search(words(name)) is not None
 
 
 def _is_event_name(name: str) -> bool:

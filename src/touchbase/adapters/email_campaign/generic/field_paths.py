@@ -97,7 +97,7 @@ OTHER_TIME = paths(
     "unsubscribed_at reply_message.time reply.date_received reply.received_at attributes.repliedAt attributes.deliveredAt "
     "attributes.openedAt attributes.clickedAt attributes.bouncedAt fired_at ts_epoch ts time DeliveredAt ChangedAt event_time "
     "event_at happened_at action_time date_time time_stamp event_date eventTimestamp event.timestamp event.created_at "
-    "event.createdAt message.timestamp datetime created"
+    "event.createdAt message.timestamp datetime created at"
 )
 """Never the event's time: creation of the webhook, import or last contact of the lead, first open, local times."""
 
