@@ -48,6 +48,21 @@ CAMPAIGN: dict[str, tuple[Any, str, str | None]] = {
     "object of events by name": ({"events": {"email_replied": {"email": ANN, "at": START}}}, "email_replied", ANN),
     "object of events by id": ({"events": {"17": {"type": "email_opened", "email": ANN}}}, "email_opened", ANN),
     "submission with a list": ({"submission": {"data": [{"label": "Your email", "value": ANN}]}}, "contact_saved", ANN),
+    "verb beside a booking": (
+        {"action": "created", "booking": {"id": "b", "start": START}, "form": [{"id": "EMAIL", "value": ANN}]}, "meeting_booked", ANN,
+    ),
+    "verb of an event with an invitee": (
+        {"event": "event.cancelled", "data": {"invitee": {"email": ANN}, "host": {"email": HOST}, "start": START}}, "meeting_canceled", ANN,
+    ),
+    "notification of a booking": (
+        {"booking_id": "5", "notification_type": "create", "client_email": ANN, "start_date_time": START}, "meeting_booked", ANN,
+    ),
+    "person with an email_id": (
+        {"event": "appointment.created", "appointment": {"start_time": START, "staff": {"email_id": HOST}, "customer": {"email_id": ANN}}},
+        "meeting_booked", ANN,
+    ),
+    "profile": ({"profile_url": PROFILE, "member_id": 5, "first_name": "Ann", "headline": "CEO"}, "contact_saved", PROFILE),
+    "profile with a message": ({"profile_url": PROFILE, "headline": "CEO", "last_message": "Hello"}, "unknown", PROFILE),
     "Portuguese": ({"evento": "Email clicado", "contato": {"email": ANN}}, "email_clicked", ANN),
 }  # fmt: skip
 CONTACTS: dict[str, tuple[Any, str, str | None]] = {
@@ -72,6 +87,14 @@ CONTACTS: dict[str, tuple[Any, str, str | None]] = {
     ),
     "submission of questions": (
         {"submission": [{"question": "What is your email?", "answer": ANN}, {"question": "Your first name", "answer": "Ann"}]},
+        "contact.updated", "Ann",
+    ),
+    "list of answers under data": (
+        {"form_id": "f", "data": [{"title": "Email", "key": "a", "value": ANN}, {"title": "First name", "key": "b", "value": "Ann"}]},
+        "contact.updated", "Ann",
+    ),
+    "numbered fields": (
+        {"fields": {"0": {"name": "First name", "value": "Ann", "id": 0}, "1": {"name": "Email", "value": ANN, "id": 1}}},
         "contact.updated", "Ann",
     ),
     "lists of one value": (

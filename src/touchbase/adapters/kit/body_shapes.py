@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from touchbase.adapters.kit.extract import address, text
+from touchbase.adapters.kit.extract import address, items, text
 from touchbase.adapters.kit.languages import in_english
 from touchbase.adapters.kit.status_labels import words
 
@@ -35,8 +35,10 @@ _OBJECTS = frozenset({"event", "data", "payload", "company", "account", "organiz
 """Members that stay objects, though they have a `value`."""
 _SUBMISSIONS = ("submission", "form_submission", "formSubmission")
 """Members that hold what somebody has filled in: the answers, or an object with its id, its time and them."""
-_FILLED_IN = ("data", "answers", "fields", "values", "responses", "content")
-_LABELS = ("label", "question", "title", "field", "name", "key", "ref", "column_name", "column_id")
+_FILLED_IN = ("data", "answers", "fields", "values", "responses", "content", "questions")
+_LISTED = ("data", "form", "questions", "entries", "items")
+"""Members that are a list of answers if each of its elements has a label and a value, and no event's name."""
+_LABELS = ("label", "question", "title", "field", "name", "key", "ref", "column_name", "column_id", "id")
 _VALUES = ("value", "answer", "string_value", "text", "email", "phone_number", "number", "url", "values")
 _TYPES = ("type", "fieldType", "field_type")
 _OF_ANOTHER = re.compile(r"\b(?:refer\w*|colleague|manager|boss|friend|assistant|partner|spouse|cc|second|their|owner|recruiter)\b")
@@ -62,8 +64,9 @@ def is_form(body: object) -> bool:
 
 
 def with_answers(body: Item) -> Item:
-    """Return a body whose answers lie in a submission with the answers as a list, and the submission's plain members."""
-    name = next((name for name in _SUBMISSIONS if isinstance(body.get(name), dict | list)), None)
+    """Return a body with its answers as `answers`: those of a submission, with its plain members, or of a list by another name."""
+    listed = next((name for name in _LISTED if _are_answers(body.get(name))), None)
+    name = listed or next((name for name in _SUBMISSIONS if isinstance(body.get(name), dict | list)), None)
     if name is None:
         return body
     submission, around = body[name], {key: value for key, value in body.items() if key != name}
@@ -82,6 +85,14 @@ def usual_label(label: str) -> str | None:
     return None if match is None else match.lastgroup
 
 
+def _are_answers(value: object) -> bool:
+    return isinstance(value, list) and bool(value) and all(
+        isinstance(item, dict) and ("value" in item or "answer" in item) and EVENT_KEYS.isdisjoint(item.keys() - {"type"})
+        and any(isinstance(item.get(name), str) for name in (*_LABELS, "id"))
+        for item in value
+    )  # fmt: skip
+
+
 def split_named_members(body: Item) -> list[Item]:
     """Return one item for each object under a member whose name is the event: `{"contact.updated": [{...}, {...}]}`.
 
@@ -91,9 +102,9 @@ def split_named_members(body: Item) -> list[Item]:
     body = with_answers(body)
     if not EVENT_KEYS.isdisjoint(body):
         return [body]
-    if isinstance(several := body.get("events"), dict) and (items := _by_name(several)):
+    if isinstance(several := body.get("events"), dict) and (named_events := _by_name(several)):
         around = {name: value for name, value in body.items() if name != "events"}
-        return [{**around, **item} for item in items]
+        return [{**around, **item} for item in named_events]
     named = {name: value for name, value in body.items() if isinstance(value, dict) or _objects(value)}
     is_all = len(named) == len(body) > 1 and all(map(says_event, named))
     if not named or not (is_all or all(map(_is_event_name, named))):
@@ -108,12 +119,13 @@ def split_named_members(body: Item) -> list[Item]:
 
 def _by_name(events: Item) -> list[Item]:
     """Return the events of an object of them, each named by itself or by its member; none if that is another object."""
-    items = [(name, item) for name, value in events.items() for item in (_objects(value) or [value])]
-    named = [item if not EVENT_KEYS.isdisjoint(item) else {**item, "event": name} for name, item in items if isinstance(item, dict)]
-    is_all = len(named) == len(items) and all(
-        not EVENT_KEYS.isdisjoint(item) or says_event(name) for name, item in items if isinstance(item, dict)
-    )
-    return named if is_all else []
+    named: list[Item] = []
+    for name, value in events.items():
+        for item in [value] if isinstance(value, dict) else _objects(value):
+            if EVENT_KEYS.isdisjoint(item) and not says_event(name):
+                return []
+            named.append(item if not EVENT_KEYS.isdisjoint(item) else {**item, "event": name})
+    return named
 
 
 def says_event(name: str) -> bool:
@@ -160,8 +172,8 @@ def with_plain_fields(body: Item) -> Item:
 
 def _fields_of(holder: object, depth: int) -> Iterator[tuple[str, object]]:
     """Yield the fields of a holder: of a list by their labels, of an object by their names, in groups (`fields.core.email`) too."""
-    if isinstance(holder, list):
-        yield from answers(holder).items()
+    if isinstance(holder, list) or (isinstance(holder, dict) and any(isinstance(value, dict) for value in items(holder))):
+        yield from answers(items(holder)).items()
         return
     if not isinstance(holder, dict):
         return

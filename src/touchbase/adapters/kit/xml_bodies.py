@@ -50,9 +50,9 @@ def xml_object(body: bytes) -> object:
 def _content(element: ElementTree.Element, depth: int) -> object:
     """Return an element's text, or its attributes and elements as members; an empty element is None."""
     members: dict[str, object] = {}
-    for name, value in element.attrib.items():
-        if (local := name.rpartition("}")[2]) not in (_NIL, "schemaLocation"):
-            members[local] = value
+    for attribute, text in element.attrib.items():
+        if (local := attribute.rpartition("}")[2]) not in (_NIL, "schemaLocation"):
+            members[local] = text
     for child in element if depth else ():
         name, value = name_of(child), _content(child, depth - 1)
         if name in members:
@@ -60,5 +60,5 @@ def _content(element: ElementTree.Element, depth: int) -> object:
             members[name] = [*(before if isinstance(before, list) else [before]), value]
         elif name:
             members[name] = value
-    text = (element.text or "").strip() or None
-    return {**members, "value": text} if members and text else members or text
+    own = (element.text or "").strip() or None
+    return {**members, "value": own} if members and own else members or own
