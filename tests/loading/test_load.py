@@ -127,7 +127,7 @@ async def loads(store: Store, make_client: MakeClient, clock: Clock) -> AsyncIte
 
 
 def instantly(request: ReceivedRequest, query: dict[str, str]) -> object:
-    """Two pages of leads, one of mails, and a blocklist."""
+    """Two pages of labels, two of leads, one of mails, and a blocklist."""
     path = urlsplit(request.path).path
     leads = [
         {"id": "l1", "email": "ann@acme.example", "first_name": "Ann", "status": 1, "lt_interest_status": 1, "campaign": "c1",
@@ -137,7 +137,12 @@ def instantly(request: ReceivedRequest, query: dict[str, str]) -> object:
          "timestamp_updated": "2026-03-05T08:00:00.000Z"},
         {"id": "l3", "email": "cy@acme.example", "status": -1, "campaign": "c1", "timestamp_created": "2026-03-01T08:00:00.000Z",
          "timestamp_updated": "2026-03-06T08:00:00.000Z"},
+        {"id": "l4", "email": "di@acme.example", "status": 1, "lt_interest_status": 7, "campaign": "c1",
+         "timestamp_created": "2026-03-01T08:00:00.000Z", "timestamp_updated": "2026-03-06T08:00:00.000Z"},
     ]  # fmt: skip
+    if path == "/lead-labels":
+        first = {"items": [{"label": "Cold = lead", "interest_status": -7}], "next_starting_after": "2026-03-01T08:00:00.000Z"}
+        return {"items": [{"label": "Hot lead", "interest_status": 7}]} if query.get("starting_after") else first
     if path == "/leads/list":
         start = request.json().get("starting_after")
         return {"items": leads[2:]} if start == "l2" else {"items": leads[:2], "next_starting_after": "l2"}
@@ -157,7 +162,7 @@ async def test_load_of_instantly__brings_leads_mails_and_blocklist_at_their_own_
     job = await loads.load("instantly", instantly)
 
     assert (job["state"], job["error"]) == ("succeeded", None)
-    counts = {"requests": 4, "rows": 9, "webhooks": 6, "blocked": 2, "left_out": 1, "without_address": 0, "unread": 0, "pages_left": 0}
+    counts = {"requests": 6, "rows": 12, "webhooks": 8, "blocked": 2, "left_out": 1, "without_address": 0, "unread": 0, "pages_left": 0}
     assert job["progress"] == {**counts, "percent": 100}
     ann = await loads.contact("ann@acme.example")
     assert ann["contact_status"] == "interested"
@@ -166,6 +171,7 @@ async def test_load_of_instantly__brings_leads_mails_and_blocklist_at_their_own_
     assert await loads.messages("ann@acme.example") == [("received", "Tell me more"), ("sent", "Hi Ann")]
     assert (await loads.contact("bob@acme.example"))["contact_status"] == "do_not_contact"
     assert (await loads.contact("cy@acme.example"))["contact_status"] == "bounced"
+    assert (await loads.contact("di@acme.example"))["contact_status"] == "Hot lead"
     assert {"rival.example", "dan@acme.example", "bob@acme.example"} <= await loads.listed()
 
 
@@ -337,22 +343,25 @@ async def test_load_of_lemlist__reads_all_pages_of_activities(loads: Loads) -> N
 
 
 def heyreach(request: ReceivedRequest, query: dict[str, str]) -> object:
-    """A campaign with two pages of conversations: one whose messages are all in the list, one of 21 messages, one that was deleted."""
+    """Two campaigns, with a conversation of both, whose messages are all in the list, one of 21 messages, and one that was deleted."""
     profile = {"profileUrl": "https://www.linkedin.com/in/ann-acme", "firstName": "Ann", "emailAddress": "ann@acme.example"}
     states = {"leadCampaignStatus": "Failed", "leadConnectionStatus": "ConnectionAccepted", "leadMessageStatus": "MessageReply"}
     ours = {"sender": "ME", "createdAt": "2026-03-02T09:00:00Z", "body": "Hi Ann"}
     theirs = {"sender": "CORRESPONDENT", "createdAt": "2026-03-03T09:30:00Z", "body": "Tell me more"}
     of_bob = {"correspondentProfile": {"profileUrl": "https://www.linkedin.com/in/bob-acme", "firstName": "Bob"}}
     if request.path == "/campaign/GetAll":
-        return {"totalCount": 1, "items": [{"id": 9, "name": "Linked / In"}]}
+        return {"totalCount": 2, "items": [{"id": 9, "name": "Linked / In"}, {"id": 10, "name": "Second"}]}
     if request.path == "/campaign/GetLeadsFromCampaign":
+        if request.json()["campaignId"] == 10:
+            return {"totalCount": 0, "items": []}
         assert request.json() == {"campaignId": 9, "offset": 0, "limit": 100}
         return {"totalCount": 1, "items": [{"linkedInUserProfile": profile, "lastActionTime": "2026-03-04T09:30:00Z", **states}]}
     if request.path == "/inbox/GetConversationsV3":
-        asked = request.json()
+        asked, short = request.json(), {"id": "c1", "linkedInAccountId": 4, "totalMessages": 2, "messages": [ours, theirs]}
+        if asked["filters"] == {"campaignIds": [10]}:
+            return {"items": [{**short, "correspondentProfile": profile}]}
         assert (asked["limit"], asked["filters"]) == (100, {"campaignIds": [9]})
         if asked["cursor"] is None:
-            short = {"id": "c1", "linkedInAccountId": 4, "totalMessages": 2, "messages": [ours, theirs]}
             other = {"id": "c4", "linkedInAccountId": 4, "totalMessages": 1, "messages": [theirs], "campaignId": 8}
             other |= {"correspondentProfile": {"profileUrl": "https://www.linkedin.com/in/cy-acme"}}
             items = [{**short, "correspondentProfile": profile}, other]
@@ -374,13 +383,13 @@ async def test_load_of_heyreach__brings_invitations_and_messages_with_text(loads
 
     assert (job["state"], job["error"]) == ("succeeded", None)
     assert {name: job["progress"][name] for name in ("webhooks", "unread", "blocked", "left_out")} == {
-        "webhooks": 24, "unread": 1, "blocked": 2, "left_out": 1,
+        "webhooks": 26, "unread": 1, "blocked": 2, "left_out": 1,
     }  # fmt: skip
     assert {*await loads.timeline("ann@acme.example")} >= {
         ("linkedin_invite_accepted", "2026-03-04T09:30:00Z"), ("linkedin_sent", "2026-03-02T09:00:00Z"),
         ("linkedin_replied", "2026-03-03T09:30:00Z"),
     }  # fmt: skip
-    assert {*await loads.messages("ann@acme.example")} == {("sent", "Hi Ann"), ("received", "Tell me more")}
+    assert sorted(await loads.messages("ann@acme.example")) == [("received", "Tell me more"), ("sent", "Hi Ann")]
     contacts = {contact["linkedin_url"]: contact for contact in await loads.house.listed(query="structure=FLAT")}
     bob = next(contact for url, contact in contacts.items() if url.endswith("bob-acme"))
     messages = (await loads.house.request("GET", f"/public/v2/messages?contact_id={bob['id']}&limit=200")).json()["data"]
@@ -393,7 +402,9 @@ def woodpecker(request: ReceivedRequest, query: dict[str, str]) -> object:
     """A full page of prospects and the vendor's sentence after it, the responses of one of two who replied, and both blocklists."""
     path = urlsplit(request.path).path
     if path.startswith("/rest/v2/blacklist/"):
-        assert "page" not in query
+        if query.get("page") == "1":
+            # The first page of this fake is 0.
+            return {"emails": [], "total": 1} if path.endswith("emails") else {"domains": [], "total": 1}
         return {"emails": ["gone@acme.example"], "total": 1} if path.endswith("emails") else {"domains": ["rival.example"], "total": 1}
     if path == "/rest/v2/prospects/1/responses":
         reply = {"response_id": 3, "campaign_id": 7, "subject": "Re:", "message": "Tell me more", "delivered": "2026-03-03T09:30:00+0000"}
@@ -423,19 +434,26 @@ async def test_load_of_woodpecker__brings_prospects_with_their_states_and_replie
 
 
 def reply_io(request: ReceivedRequest, query: dict[str, str]) -> object:
-    """Two pages of contacts, a sequence, a thread with a reply of 21 messages, one without an answer, and a blocklist."""
+    """Two pages of contacts, a sequence, a thread of two sequences with a reply among 21 messages, one without an answer, one
+    of a person without an address, and a blocklist."""
     assert request.headers["authorization"] == f"Bearer {TOKEN}"
     ann, bob = {"email": "ann@acme.example", "id": 7}, {"email": "bob@acme.example", "id": 8}
     sent = {"messageId": "m0", "date": "2026-03-02T09:00:00Z", "isOutbound": True, "channel": "email", "body": "Hello"}
     answer = {"messageId": "m9", "date": "2026-03-03T09:30:00Z", "isOutbound": False, "channel": "email", "body": "Yes, please"}
     replied = {"id": 51, "contact": ann, "category": {"id": 1, "name": "Interested"}, "lastActivityDate": "2026-03-04T10:00:00Z"}
+    profile = {"email": None, "id": 11, "linkedInProfile": "https://www.linkedin.com/in/ed-acme"}
+    by_linkedin = {"date": "2026-03-05T09:30:00Z", "isOutbound": False, "channel": "linkedIn", "body": "Hello from LinkedIn"}
     pages = {
+        "/v3/sequences/4/contacts 0": [],
+        "/v3/inbox/threads/filter 4 inbox": [replied],
+        "/v3/inbox/threads/filter 4 sent": [{"id": 53, "contact": profile}],
+        "/v3/inbox/threads/53/messages 0": [by_linkedin],
         "/v3/contacts/filter 0": [{**ann, "firstName": "Ann", "addingDate": "2026-03-01T08:00:00Z"}, None],
         "/v3/contacts/filter 100": [{"id": 9, "email": "cy@acme.example", "optedOut": True, "addingDate": "2026-03-01T08:00:00Z"}],
-        "/v3/sequences 0": [{"id": 3, "name": "Spring / north"}],
+        "/v3/sequences 0": [{"id": 3, "name": "Spring / north"}, {"id": 4, "name": "Autumn"}],
         "/v3/sequences/3/contacts 0": [{"contactId": 10, "email": "di@acme.example", "statusInSequence": "Bounced"}, {"contactId": 7}],
-        "/v3/inbox/threads/filter inbox": [replied],
-        "/v3/inbox/threads/filter sent": [{"id": 52, "contact": bob}],
+        "/v3/inbox/threads/filter 3 inbox": [replied],
+        "/v3/inbox/threads/filter 3 sent": [{"id": 52, "contact": bob}],
         "/v3/inbox/threads/51/messages 0": [sent, None],
         "/v3/inbox/threads/51/messages 20": [answer],
         "/v3/inbox/threads/52/messages 0": [{**sent, "messageId": "m1"}],
@@ -444,8 +462,8 @@ def reply_io(request: ReceivedRequest, query: dict[str, str]) -> object:
     if path == "/v1/Blacklist":
         return {"emails": ["gone@acme.example"]} if query["outputType"] == "Emails" else ["firm.example"]
     if path == "/v3/inbox/threads/filter":
-        assert request.json()["sequenceIds"] == [3]
-    rows = pages[f"{path} {request.json()['source'] if path == '/v3/inbox/threads/filter' else query['skip']}"]
+        path += f" {request.json()['sequenceIds'][0]} {request.json()['source']}"
+    rows = pages[path if " " in path else f"{path} {query['skip']}"]
     return {"items": [row for row in rows if row], "hasMore": None in rows}
 
 
@@ -455,15 +473,19 @@ async def test_load_of_reply_io__brings_messages_states_and_the_blocklist(loads:
     assert job["state"] == "succeeded", job
     ann, bob = await loads.contact("ann@acme.example"), await loads.contact("bob@acme.example")
     assert (ann["first_name"], ann["contact_status"], ann["last_reply_received"]) == ("Ann", "interested", "2026-03-03T09:30:00Z")
-    assert {*await loads.messages("ann@acme.example")} == {("sent", "Hello"), ("received", "Yes, please")}
+    assert sorted(await loads.messages("ann@acme.example")) == [("received", "Yes, please"), ("sent", "Hello")]
     assert (bob["contact_status"], bob["first_campaign_email_sent"]) == ("contacted", "2026-03-02T09:00:00Z")
     assert (await loads.contact("di@acme.example"))["contact_status"] == "bounced"
+    [ed] = [contact for contact in await loads.house.listed(query="structure=FLAT") if "ed-acme" in contact.get("linkedin_url", "")]
+    messages = (await loads.house.request("GET", f"/public/v2/messages?contact_id={ed['id']}")).json()["data"]
+    assert [(message["channel"], message["text"]) for message in messages] == [("linkedin", "Hello from LinkedIn")]
     assert await loads.listed() == {"gone@acme.example", "firm.example", "cy@acme.example", "di@acme.example"}
 
 
 AT = "2026-03-02T09:00:00Z"
 NAMELESS: dict[str, dict[str, object]] = {
     "instantly": {
+        "/lead-labels": {"items": []},
         "/leads/list": {"items": [{"id": "l1", "email": None, "status": -1, "lt_interest_status": 1, "timestamp_updated": AT}]},
         "/emails": {"items": [{"id": "e1", "ue_type": 2, "lead": None, "timestamp_email": AT}, {"id": "e2", "ue_type": 4}]},
         "/block-lists-entries": {"items": []},
@@ -515,21 +537,21 @@ async def test_load__goes_on_after_failures_as_the_tool_says(loads: Loads) -> No
     loads.failures.pop()
     job = await loads.load("instantly", instantly)
 
-    assert (job["state"], job["progress"]["webhooks"]) == ("succeeded", 6)
+    assert (job["state"], job["progress"]["webhooks"]) == ("succeeded", 8)
 
 
 async def test_token_that_is_revoked_in_the_middle__keeps_what_was_read(loads: Loads) -> None:
     loads.answer = lambda request, query: {"items": []} if "block" in request.path else instantly(request, query)
     await loads.connect("instantly")
     job = await loads.start("instantly")
-    for _ in range(2):
+    for _ in range(4):
         await loads.jobs.drain()
         loads.house.call.clock.move(5)
     loads.failures = [(401, b"Invalid API key")]
 
     ended = await loads.run(job["id"])
 
-    assert (ended["state"], ended["progress"]["webhooks"]) == ("failed", 4)
+    assert (ended["state"], ended["progress"]["webhooks"]) == ("failed", 6)
     assert ended["error"].startswith("Instantly answered 401 to the page emails; the load stopped with 2 pages left.")
     assert (await loads.contact("ann@acme.example"))["contact_status"] == "interested"
 
@@ -540,7 +562,7 @@ async def test_load__fails_with_the_reason_when_the_tool_stays_away(loads: Loads
 
     assert job["state"] == "failed"
     assert job["error"] == (
-        "Instantly answered 500 to the page leads; the load stopped with 3 pages left. Mend the connection, and start the load again"
+        "Instantly answered 500 to the page labels; the load stopped with 3 pages left. Mend the connection, and start the load again"
     )
     assert (await loads.run((await loads.start("instantly"))["id"]))["state"] == "succeeded"
 
@@ -609,7 +631,7 @@ def campaigns_with_paths(request: ReceivedRequest, query: dict[str, str]) -> obj
 
 
 def two_pages_in_a_circle(request: ReceivedRequest, query: dict[str, str]) -> object:
-    return {"items": [{"id": len(request.body)}], "next_starting_after": "a" if b'"bb"' in request.body else "bb"}
+    return {"items": [{"id": len(request.path)}], "next_starting_after": "a" if "bb" in request.path else "bb"}
 
 
 def empty_pages(request: ReceivedRequest, query: dict[str, str]) -> object:
@@ -628,12 +650,12 @@ HOSTILE: dict[str, tuple[str, Answer, str]] = {
         lambda request, query: {"items": [], "next_starting_after": "x" * 2_001},
         "has 2,001 characters that say where the next one begins, and the most are 2,000",
     ),
-    "circle": ("instantly", two_pages_in_a_circle, "Instantly sends the same page leads again and again"),
+    "circle": ("instantly", two_pages_in_a_circle, "Instantly sends the same page labels again and again"),
     "empty": ("reply_io", empty_pages, "Reply.io sends page after page contacts without a row"),
     "itself": (
         "instantly",
-        lambda request, query: {"items": [], "next_starting_after": "again" if request.json() else ""},
-        "the page leads says that it follows itself, so the list has no end",
+        lambda request, query: {"items": [], "next_starting_after": "again"},
+        "the page labels says that it follows itself, so the list has no end",
     ),
     "same": (
         "lemlist",
@@ -676,7 +698,7 @@ async def test_long_blocklist__is_stored_in_steps_and_counted_once(loads: Loads)
 
     job = await loads.load("instantly", answer)
 
-    assert (job["progress"]["blocked"], job["progress"]["left_out"], job["progress"]["requests"]) == (1_200, 1, 3)
+    assert (job["progress"]["blocked"], job["progress"]["left_out"], job["progress"]["requests"]) == (1_200, 1, 4)
 
 
 async def test_load__stops_where_the_client_may_store_no_more(loads: Loads) -> None:

@@ -119,6 +119,7 @@ ADAPTER = HeyReach(
     full_name="lead.full_name lead.fullName",
     campaign="campaign.name campaignName campaign_name campaign.id campaignId campaign_id",
     message="conversation_id",
+    key="loaded_key",
     label="tag tag_name tagName new_tag tags lead.tag lead.tags leadTags lead_tags",
     sent=MessagePaths(
         text="newest_sent.message message.text",

@@ -64,7 +64,7 @@ ADAPTER = TableAdapter(
     full_name="contact_fields.full_name contact_fields.fullName payload.contact.fullName",
     campaign="sequence_fields.name sequence_fields.sequence_name sequence_fields.id sequence_fields.sequence_id payload.sequence.id",
     message="email_fields.message_id email_fields.id payload.data.replyMessageId",
-    key="event.id",
+    key="event.id loaded_key",
     label=(
         "reply_fields.category reply_fields.category_name reply_fields.classification category category_name"
         " reply_category reply_category_name new_category inbox_category inbox_category_name event.category"
