@@ -352,20 +352,18 @@ def heyreach(request: ReceivedRequest, query: dict[str, str]) -> object:
     if request.path == "/campaign/GetAll":
         return {"totalCount": 2, "items": [{"id": 9, "name": "Linked / In"}, {"id": 10, "name": "Second"}]}
     if request.path == "/campaign/GetLeadsFromCampaign":
-        if request.json()["campaignId"] == 10:
-            return {"totalCount": 0, "items": []}
-        assert request.json() == {"campaignId": 9, "offset": 0, "limit": 100}
-        return {"totalCount": 1, "items": [{"linkedInUserProfile": profile, "lastActionTime": "2026-03-04T09:30:00Z", **states}]}
+        leads = [{"linkedInUserProfile": profile, "lastActionTime": "2026-03-04T09:30:00Z", **states}]
+        assert request.json()["limit"] == 100
+        return {"totalCount": 1, "items": leads if request.json()["campaignId"] == 9 else []}
     if request.path == "/inbox/GetConversationsV3":
         asked, short = request.json(), {"id": "c1", "linkedInAccountId": 4, "totalMessages": 2, "messages": [ours, theirs]}
-        if asked["filters"] == {"campaignIds": [10]}:
-            return {"items": [{**short, "correspondentProfile": profile}]}
-        assert (asked["limit"], asked["filters"]) == (100, {"campaignIds": [9]})
+        assert (asked["limit"], asked["filters"]) in [(100, {"campaignIds": [campaign]}) for campaign in (9, 10)]
         if asked["cursor"] is None:
             other = {"id": "c4", "linkedInAccountId": 4, "totalMessages": 1, "messages": [theirs], "campaignId": 8}
             other |= {"correspondentProfile": {"profileUrl": "https://www.linkedin.com/in/cy-acme"}}
             items = [{**short, "correspondentProfile": profile}, other]
-            return {"items": items, "nextCursor": "a/b=", "hasNextPage": True}
+            is_first = asked["filters"]["campaignIds"] == [9]
+            return {"items": items if is_first else items[:1], "nextCursor": "a/b=" if is_first else None, "hasNextPage": is_first}
         assert asked["cursor"] == "a/b="
         long = {"id": "2-MTk/z==", "linkedInAccountId": "4", "totalMessages": 21, "messages": [theirs], **of_bob}
         return {"items": [long, {**long, "id": "gone"}], "nextCursor": None, "hasNextPage": False}
