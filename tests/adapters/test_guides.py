@@ -46,10 +46,10 @@ def test_tool_guide__says_what_each_name_of_an_event_means(subtests: pytest.Subt
         for row in rows:
             for name in map(normalize_event_name, re.findall(r"`([^`]+)`", row.theirs)):
                 said[name] = f"{said.get(name, '')} {row.ours.lower()}"
-        for name in said.keys() & getattr(adapter, "names", {}).keys():
+        for name in said.keys() & getattr(adapter, "meanings", {}).keys():
             names += 1
             with subtests.test(tool=tool.tool, name=name):
-                assert _says(adapter.names[name], said[name]), (adapter.names[name], said[name])
+                assert _says(adapter.meanings[name], said[name]), (adapter.meanings[name], said[name])
     assert names > 500
 
 

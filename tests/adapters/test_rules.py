@@ -45,6 +45,24 @@ CAMPAIGN: dict[str, tuple[Any, str, str | None]] = {
     "German sentence": ({"event": "Antwort erhalten", "email": ANN}, "email_replied", ANN),
     "Spanish": ({"evento": "correo_abierto", "correo": ANN}, "email_opened", ANN),
     "Dutch": ({"event": "afgemeld", "email": ANN}, "email_unsubscribed", ANN),
+    "object of events by name": ({"events": {"email_replied": {"email": ANN, "at": START}}}, "email_replied", ANN),
+    "object of events by id": ({"events": {"17": {"type": "email_opened", "email": ANN}}}, "email_opened", ANN),
+    "submission with a list": ({"submission": {"data": [{"label": "Your email", "value": ANN}]}}, "contact_saved", ANN),
+    "verb beside a booking": (
+        {"action": "created", "booking": {"id": "b", "start": START}, "form": [{"id": "EMAIL", "value": ANN}]}, "meeting_booked", ANN,
+    ),
+    "verb of an event with an invitee": (
+        {"event": "event.cancelled", "data": {"invitee": {"email": ANN}, "host": {"email": HOST}, "start": START}}, "meeting_canceled", ANN,
+    ),
+    "notification of a booking": (
+        {"booking_id": "5", "notification_type": "create", "client_email": ANN, "start_date_time": START}, "meeting_booked", ANN,
+    ),
+    "person with an email_id": (
+        {"event": "appointment.created", "appointment": {"start_time": START, "staff": {"email_id": HOST}, "customer": {"email_id": ANN}}},
+        "meeting_booked", ANN,
+    ),
+    "profile": ({"profile_url": PROFILE, "member_id": 5, "first_name": "Ann", "headline": "CEO"}, "contact_saved", PROFILE),
+    "profile with a message": ({"profile_url": PROFILE, "headline": "CEO", "last_message": "Hello"}, "unknown", PROFILE),
     "Portuguese": ({"evento": "Email clicado", "contato": {"email": ANN}}, "email_clicked", ANN),
 }  # fmt: skip
 CONTACTS: dict[str, tuple[Any, str, str | None]] = {
@@ -62,6 +80,21 @@ CONTACTS: dict[str, tuple[Any, str, str | None]] = {
     ),
     "form of a network": (
         {"id": "1", "form_id": "2", "field_data": [{"name": "email", "values": [ANN]}, {"name": "first_name", "values": ["Ann"]}]},
+        "contact.updated", "Ann",
+    ),
+    "submission with an object": (
+        {"form": {"id": "f"}, "submission": {"id": "s", "data": {"Email": ANN, "First name": "Ann"}}}, "contact.updated", "Ann",
+    ),
+    "submission of questions": (
+        {"submission": [{"question": "What is your email?", "answer": ANN}, {"question": "Your first name", "answer": "Ann"}]},
+        "contact.updated", "Ann",
+    ),
+    "list of answers under data": (
+        {"form_id": "f", "data": [{"title": "Email", "key": "a", "value": ANN}, {"title": "First name", "key": "b", "value": "Ann"}]},
+        "contact.updated", "Ann",
+    ),
+    "numbered fields": (
+        {"fields": {"0": {"name": "First name", "value": "Ann", "id": 0}, "1": {"name": "Email", "value": ANN, "id": 1}}},
         "contact.updated", "Ann",
     ),
     "lists of one value": (
@@ -98,6 +131,22 @@ def test_form_with_dots_in_names__is_still_an_object() -> None:
     (read,) = ADAPTERS.translate(WebhookRequest(CRM, {"content-type": "application/x-www-form-urlencoded"}, "", form)).events
 
     assert (read.event, read.email) == ("contact.updated", ANN)
+
+
+def test_object_of_lists_by_event__has_the_events_of_all() -> None:
+    events = _translate(EMAIL_CAMPAIGN, json.dumps({"replied": [{"email": ANN}], "bounced": [{"email": "bob@p.example"}]}).encode()).events
+
+    assert [(read.event, read.email) for read in events] == [("email_replied", ANN), ("email_bounced", "bob@p.example")]
+
+
+@pytest.mark.parametrize("channel", [EMAIL_CAMPAIGN, CRM])
+def test_xml_of_an_unknown_tool__is_read_as_json_is(channel: str) -> None:
+    body = b"<hook><event>contact.updated</event><contact id='7'><email>ann@p.example</email><first_name>Ann</first_name></contact></hook>"
+
+    (read,) = _translate(channel, body).events
+
+    assert (read.event, read.email) == ("contact.updated" if channel == CRM else "contact_saved", ANN)
+    assert "Ann" in (read.first_name, read.fields.get("first_name"))
 
 
 @pytest.mark.parametrize("body", [{"ping": True}, {"test": 1}])

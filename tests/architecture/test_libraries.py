@@ -37,6 +37,7 @@ PARSERS = {
     },
     "xml": {
         "adapters.crm.salesforce.outbound": "adapters run in the sandbox",
+        "adapters.kit.xml_bodies": "adapters run in the sandbox",
     },
     "email": {
         "adapters.kit.times": "one date; adapters run in the sandbox",

@@ -505,3 +505,15 @@ async def test_connecting__says_who_called_lately_and_would_be_refused_from_now(
     assert set_one.json()["would_refuse"] == [own, unknown]
     assert response.json()["would_refuse"] == [own, unknown, {**unknown, "tool": "heyreach", "reason": "verification_required"}]
     assert "would_refuse" not in instantly.json()
+
+
+@pytest.mark.parametrize("method", ["POST", "PATCH"])
+async def test_dry_run_of_settings__is_refused_and_not_carried_out(sqlite_call: ApiClient, method: str) -> None:
+    path = HERE if method == "POST" else f"{HERE}/crm/hubspot"
+    await sqlite_call("POST", HERE, HUBSPOT)
+    body = {"channel": "crm", "tool": "pipedrive"} if method == "POST" else {"settings": {"create_unknown": False}}
+
+    response = await sqlite_call(method, f"{path}?dry_run=true", body)
+
+    assert (response.status, response.json()["errors"][0]["pointer"]) == (422, "?dry_run")
+    assert (await sqlite_call.get(HERE)).json()["data"] == [shown()]

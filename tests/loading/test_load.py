@@ -84,6 +84,22 @@ class Loads:
         response = await self.house.request("GET", f"/public/v2/messages?contact_id={number}&limit=200")
         return [(message["direction"], message["text"]) for message in response.json()["data"]]
 
+    async def replies(self) -> tuple[list[Any], list[Any]]:
+        """The replies of Ann in her timeline, and the messages that she sent."""
+        contacts = await self.house.listed(query="structure=FLAT")
+        [contact] = [contact for contact in contacts if "ann" in f"{contact.get('email')} {contact.get('linkedin_url')}"]
+        events = (await self.house.request("GET", f"/public/v2/contacts/{contact['id']}/timeline?limit=200")).json()["data"]
+        messages = (await self.house.request("GET", f"/public/v2/messages?contact_id={contact['id']}&direction=received")).json()["data"]
+        return [event for event in events if event["event"].endswith("replied")], messages
+
+    async def replay(self) -> None:
+        """Replay everything that came in."""
+        deliveries = (await self.house.request("GET", f"/admin/v1/deliveries?client={self.house.client_id}&limit=200")).json()["data"]
+        for delivery in deliveries:
+            response = await self.house.request("POST", f"/admin/v1/deliveries/{delivery['id']}/replay", None)
+            assert response.status == 202, response.body
+        await self.inbox.drain()
+
     async def listed(self) -> set[str]:
         response = await self.house.request("GET", "/public/v2/suppressions?limit=200")
         return {entry["value"] for entry in response.json()["data"]}
@@ -111,7 +127,7 @@ async def loads(store: Store, make_client: MakeClient, clock: Clock) -> AsyncIte
 
 
 def instantly(request: ReceivedRequest, query: dict[str, str]) -> object:
-    """Two pages of leads, one of mails, and a blocklist."""
+    """Two pages of labels, two of leads, one of mails, and a blocklist."""
     path = urlsplit(request.path).path
     leads = [
         {"id": "l1", "email": "ann@acme.example", "first_name": "Ann", "status": 1, "lt_interest_status": 1, "campaign": "c1",
@@ -121,7 +137,12 @@ def instantly(request: ReceivedRequest, query: dict[str, str]) -> object:
          "timestamp_updated": "2026-03-05T08:00:00.000Z"},
         {"id": "l3", "email": "cy@acme.example", "status": -1, "campaign": "c1", "timestamp_created": "2026-03-01T08:00:00.000Z",
          "timestamp_updated": "2026-03-06T08:00:00.000Z"},
+        {"id": "l4", "email": "di@acme.example", "status": 1, "lt_interest_status": 7, "campaign": "c1",
+         "timestamp_created": "2026-03-01T08:00:00.000Z", "timestamp_updated": "2026-03-06T08:00:00.000Z"},
     ]  # fmt: skip
+    if path == "/lead-labels":
+        first = {"items": [{"label": "Cold = lead", "interest_status": -7}], "next_starting_after": "2026-03-01T08:00:00.000Z"}
+        return {"items": [{"label": "Hot lead", "interest_status": 7}]} if query.get("starting_after") else first
     if path == "/leads/list":
         start = request.json().get("starting_after")
         return {"items": leads[2:]} if start == "l2" else {"items": leads[:2], "next_starting_after": "l2"}
@@ -141,7 +162,7 @@ async def test_load_of_instantly__brings_leads_mails_and_blocklist_at_their_own_
     job = await loads.load("instantly", instantly)
 
     assert (job["state"], job["error"]) == ("succeeded", None)
-    counts = {"requests": 4, "rows": 9, "webhooks": 6, "blocked": 2, "left_out": 1, "without_address": 0, "unread": 0, "pages_left": 0}
+    counts = {"requests": 6, "rows": 12, "webhooks": 8, "blocked": 2, "left_out": 1, "without_address": 0, "unread": 0, "pages_left": 0}
     assert job["progress"] == {**counts, "percent": 100}
     ann = await loads.contact("ann@acme.example")
     assert ann["contact_status"] == "interested"
@@ -150,6 +171,7 @@ async def test_load_of_instantly__brings_leads_mails_and_blocklist_at_their_own_
     assert await loads.messages("ann@acme.example") == [("received", "Tell me more"), ("sent", "Hi Ann")]
     assert (await loads.contact("bob@acme.example"))["contact_status"] == "do_not_contact"
     assert (await loads.contact("cy@acme.example"))["contact_status"] == "bounced"
+    assert (await loads.contact("di@acme.example"))["contact_status"] == "Hot lead"
     assert {"rival.example", "dan@acme.example", "bob@acme.example"} <= await loads.listed()
 
 
@@ -166,6 +188,89 @@ async def test_load__is_not_repeated_by_a_second_load_or_a_webhook(loads: Loads)
     assert again["state"] == "succeeded"
     assert again["progress"]["webhooks"] == 0
     assert await loads.timeline("ann@acme.example") == before
+
+
+LATER = "2026-03-03T09:30:04.250Z"
+"""Time of a webhook about the reply that the fake tools have at 09:30."""
+REPLY_WEBHOOKS: dict[str, dict[str, object]] = {
+    "instantly": {
+        "event_type": "reply_received", "timestamp": LATER, "lead_email": "ann@acme.example", "campaign_id": "c1", "reply_subject": "Hello",
+        "email_account": "sam@agency.example", "email_id": "other", "reply_text": "Tell me more", "workspace": "w1",
+    },
+    "smartlead": {
+        "event_type": "EMAIL_REPLY", "event_timestamp": LATER, "sl_lead_email": "ann@acme.example", "campaign_id": 7,
+        "campaign_name": "Spring", "stats_id": "s1", "from_email": "sam@agency.example",
+        "reply_message": {"message_id": "<m2>", "text": "Tell me more\n\n> Hi Ann", "time": LATER},
+    },
+    "heyreach": {
+        "event_type": "EVERY_MESSAGE_REPLY_RECEIVED", "timestamp": LATER, "conversation_id": "c1",
+        "campaign": {"id": 9, "name": "Linked / In"}, "sender": {"id": 4},
+        "lead": {"profile_url": "https://www.linkedin.com/in/ann-acme", "first_name": "Ann", "last_name": "Acme"},
+        "recent_messages": [{"creation_time": LATER, "message": "Tell me more", "is_reply": True}],
+    },
+    "woodpecker": {
+        "method": "prospect_replied", "timestamp": "2026-03-03T09:34:00+0000", "firm_id": 14,
+        "prospect": {"id": 1, "email": "ann@acme.example", "campaign_id": 7, "campaign_email": "sam@agency.example"},
+        "email": {"id": 13, "date": "2026-03-03T09:29:00+0000", "email": "ann@acme.example", "message": "<p>Tell me more</p>"},
+    },
+    "reply_io": {
+        "event": {"type": "email_replied", "date": LATER, "id": "33333333-0000-4000-8000-000000000003", "subscription_id": 7},
+        "contact_fields": {"email": "ann@acme.example", "last_name": "Acme"}, "sequence_fields": {"id": 3, "name": "Spring / north"},
+        "email_account_fields": {"email": "sam@agency.example"}, "reply_text": "Yes, please",
+    },
+}  # fmt: skip
+
+
+TEXTS = {"reply_io": "Yes, please"}
+
+
+@pytest.mark.parametrize("order", ["load first", "webhook first", "in one batch"])
+@pytest.mark.parametrize("tool", REPLY_WEBHOOKS)
+async def test_reply_that_a_load_and_a_webhook_bring__is_one(loads: Loads, tool: str, order: str) -> None:
+    async def receive() -> None:
+        address = f"/public/emailcampaign-webhook/{loads.house.client_id}"
+        await loads.house.call("POST", address, REPLY_WEBHOOKS[tool])
+        if order != "in one batch":
+            await loads.inbox.drain()
+
+    answers: dict[str, Answer] = {
+        "instantly": instantly, "smartlead": smartlead, "heyreach": heyreach, "woodpecker": woodpecker, "reply_io": reply_io,
+    }  # fmt: skip
+    loads.gone = {"/inbox/GetChatroom/4/gone"}
+    if order != "load first":
+        await receive()
+    await loads.load(tool, answers[tool])
+    if order == "load first":
+        await receive()
+    before = await loads.replies()
+    await loads.replay()
+
+    assert [len(part) for part in before] == [1, 1]
+    assert (before[1][0]["text"].splitlines()[0], before[1][0]["mailbox"] is None) == (TEXTS.get(tool, "Tell me more"), False)
+    assert await loads.replies() == before
+
+
+async def test_texts_that_are_written_twice__join_one_webhook_each(loads: Loads) -> None:
+    def answer(request: ReceivedRequest, query: dict[str, str]) -> object:
+        if request.path != "/inbox/GetConversationsV3":
+            return {"items": [{"id": 9, "name": "Linked / In"}] if request.path == "/campaign/GetAll" else []}
+        ok = [{"sender": "CORRESPONDENT", "createdAt": f"2026-03-03T09:{minute}:00Z", "body": "ok"} for minute in (30, 31)]
+        conversation = {"id": "c1", "linkedInAccountId": 4, "totalMessages": 2, "messages": ok}
+        return {"items": [{**conversation, "correspondentProfile": {"profileUrl": "https://www.linkedin.com/in/ann-acme"}}]}
+
+    await loads.load("heyreach", answer)
+    for minute in (30, 31, 32):
+        at = f"2026-03-03T09:{minute}:02Z"
+        messages = [{"creation_time": at, "message": "ok", "is_reply": True}]
+        body = REPLY_WEBHOOKS["heyreach"] | {"timestamp": at, "recent_messages": messages}
+        await loads.house.call("POST", f"/public/emailcampaign-webhook/{loads.house.client_id}", body)
+    await loads.inbox.drain()
+
+    events, messages = await loads.replies()
+    times = ["2026-03-03T09:32:02Z", "2026-03-03T09:31:00Z", "2026-03-03T09:30:00Z"]
+    assert [event["occurred_at"] for event in events] == [message["occurred_at"] for message in messages] == times
+    [ann] = await loads.house.listed(query="structure=FLAT")
+    assert ann["last_name"] == "Acme"
 
 
 def smartlead(request: ReceivedRequest, query: dict[str, str]) -> object:
@@ -238,26 +343,27 @@ async def test_load_of_lemlist__reads_all_pages_of_activities(loads: Loads) -> N
 
 
 def heyreach(request: ReceivedRequest, query: dict[str, str]) -> object:
-    """A campaign with two pages of conversations: one whose messages are all in the list, one of 21 messages, one that was deleted."""
+    """Two campaigns, with a conversation of both, whose messages are all in the list, one of 21 messages, and one that was deleted."""
     profile = {"profileUrl": "https://www.linkedin.com/in/ann-acme", "firstName": "Ann", "emailAddress": "ann@acme.example"}
     states = {"leadCampaignStatus": "Failed", "leadConnectionStatus": "ConnectionAccepted", "leadMessageStatus": "MessageReply"}
     ours = {"sender": "ME", "createdAt": "2026-03-02T09:00:00Z", "body": "Hi Ann"}
     theirs = {"sender": "CORRESPONDENT", "createdAt": "2026-03-03T09:30:00Z", "body": "Tell me more"}
     of_bob = {"correspondentProfile": {"profileUrl": "https://www.linkedin.com/in/bob-acme", "firstName": "Bob"}}
     if request.path == "/campaign/GetAll":
-        return {"totalCount": 1, "items": [{"id": 9, "name": "Linked / In"}]}
+        return {"totalCount": 2, "items": [{"id": 9, "name": "Linked / In"}, {"id": 10, "name": "Second"}]}
     if request.path == "/campaign/GetLeadsFromCampaign":
-        assert request.json() == {"campaignId": 9, "offset": 0, "limit": 100}
-        return {"totalCount": 1, "items": [{"linkedInUserProfile": profile, "lastActionTime": "2026-03-04T09:30:00Z", **states}]}
+        leads = [{"linkedInUserProfile": profile, "lastActionTime": "2026-03-04T09:30:00Z", **states}]
+        assert request.json()["limit"] == 100
+        return {"totalCount": 1, "items": leads if request.json()["campaignId"] == 9 else []}
     if request.path == "/inbox/GetConversationsV3":
-        asked = request.json()
-        assert (asked["limit"], asked["filters"]) == (100, {"campaignIds": [9]})
+        asked, short = request.json(), {"id": "c1", "linkedInAccountId": 4, "totalMessages": 2, "messages": [ours, theirs]}
+        assert (asked["limit"], asked["filters"]) in [(100, {"campaignIds": [campaign]}) for campaign in (9, 10)]
         if asked["cursor"] is None:
-            short = {"id": "c1", "linkedInAccountId": 4, "totalMessages": 2, "messages": [ours, theirs]}
             other = {"id": "c4", "linkedInAccountId": 4, "totalMessages": 1, "messages": [theirs], "campaignId": 8}
             other |= {"correspondentProfile": {"profileUrl": "https://www.linkedin.com/in/cy-acme"}}
             items = [{**short, "correspondentProfile": profile}, other]
-            return {"items": items, "nextCursor": "a/b=", "hasNextPage": True}
+            is_first = asked["filters"]["campaignIds"] == [9]
+            return {"items": items if is_first else items[:1], "nextCursor": "a/b=" if is_first else None, "hasNextPage": is_first}
         assert asked["cursor"] == "a/b="
         long = {"id": "2-MTk/z==", "linkedInAccountId": "4", "totalMessages": 21, "messages": [theirs], **of_bob}
         return {"items": [long, {**long, "id": "gone"}], "nextCursor": None, "hasNextPage": False}
@@ -275,13 +381,13 @@ async def test_load_of_heyreach__brings_invitations_and_messages_with_text(loads
 
     assert (job["state"], job["error"]) == ("succeeded", None)
     assert {name: job["progress"][name] for name in ("webhooks", "unread", "blocked", "left_out")} == {
-        "webhooks": 24, "unread": 1, "blocked": 2, "left_out": 1,
+        "webhooks": 26, "unread": 1, "blocked": 2, "left_out": 1,
     }  # fmt: skip
     assert {*await loads.timeline("ann@acme.example")} >= {
         ("linkedin_invite_accepted", "2026-03-04T09:30:00Z"), ("linkedin_sent", "2026-03-02T09:00:00Z"),
         ("linkedin_replied", "2026-03-03T09:30:00Z"),
     }  # fmt: skip
-    assert {*await loads.messages("ann@acme.example")} == {("sent", "Hi Ann"), ("received", "Tell me more")}
+    assert sorted(await loads.messages("ann@acme.example")) == [("received", "Tell me more"), ("sent", "Hi Ann")]
     contacts = {contact["linkedin_url"]: contact for contact in await loads.house.listed(query="structure=FLAT")}
     bob = next(contact for url, contact in contacts.items() if url.endswith("bob-acme"))
     messages = (await loads.house.request("GET", f"/public/v2/messages?contact_id={bob['id']}&limit=200")).json()["data"]
@@ -294,7 +400,9 @@ def woodpecker(request: ReceivedRequest, query: dict[str, str]) -> object:
     """A full page of prospects and the vendor's sentence after it, the responses of one of two who replied, and both blocklists."""
     path = urlsplit(request.path).path
     if path.startswith("/rest/v2/blacklist/"):
-        assert "page" not in query
+        if query.get("page") == "1":
+            # The first page of this fake is 0.
+            return {"emails": [], "total": 1} if path.endswith("emails") else {"domains": [], "total": 1}
         return {"emails": ["gone@acme.example"], "total": 1} if path.endswith("emails") else {"domains": ["rival.example"], "total": 1}
     if path == "/rest/v2/prospects/1/responses":
         reply = {"response_id": 3, "campaign_id": 7, "subject": "Re:", "message": "Tell me more", "delivered": "2026-03-03T09:30:00+0000"}
@@ -324,19 +432,26 @@ async def test_load_of_woodpecker__brings_prospects_with_their_states_and_replie
 
 
 def reply_io(request: ReceivedRequest, query: dict[str, str]) -> object:
-    """Two pages of contacts, a sequence, a thread with a reply of 21 messages, one without an answer, and a blocklist."""
+    """Two pages of contacts, a sequence, a thread of two sequences with a reply among 21 messages, one without an answer, one
+    of a person without an address, and a blocklist."""
     assert request.headers["authorization"] == f"Bearer {TOKEN}"
     ann, bob = {"email": "ann@acme.example", "id": 7}, {"email": "bob@acme.example", "id": 8}
     sent = {"messageId": "m0", "date": "2026-03-02T09:00:00Z", "isOutbound": True, "channel": "email", "body": "Hello"}
     answer = {"messageId": "m9", "date": "2026-03-03T09:30:00Z", "isOutbound": False, "channel": "email", "body": "Yes, please"}
     replied = {"id": 51, "contact": ann, "category": {"id": 1, "name": "Interested"}, "lastActivityDate": "2026-03-04T10:00:00Z"}
+    profile = {"email": None, "id": 11, "linkedInProfile": "https://www.linkedin.com/in/ed-acme"}
+    by_linkedin = {"date": "2026-03-05T09:30:00Z", "isOutbound": False, "channel": "linkedIn", "body": "Hello from LinkedIn"}
     pages = {
+        "/v3/sequences/4/contacts 0": [],
+        "/v3/inbox/threads/filter 4 inbox": [replied],
+        "/v3/inbox/threads/filter 4 sent": [{"id": 53, "contact": profile}],
+        "/v3/inbox/threads/53/messages 0": [by_linkedin],
         "/v3/contacts/filter 0": [{**ann, "firstName": "Ann", "addingDate": "2026-03-01T08:00:00Z"}, None],
         "/v3/contacts/filter 100": [{"id": 9, "email": "cy@acme.example", "optedOut": True, "addingDate": "2026-03-01T08:00:00Z"}],
-        "/v3/sequences 0": [{"id": 3, "name": "Spring / north"}],
+        "/v3/sequences 0": [{"id": 3, "name": "Spring / north"}, {"id": 4, "name": "Autumn"}],
         "/v3/sequences/3/contacts 0": [{"contactId": 10, "email": "di@acme.example", "statusInSequence": "Bounced"}, {"contactId": 7}],
-        "/v3/inbox/threads/filter inbox": [replied],
-        "/v3/inbox/threads/filter sent": [{"id": 52, "contact": bob}],
+        "/v3/inbox/threads/filter 3 inbox": [replied],
+        "/v3/inbox/threads/filter 3 sent": [{"id": 52, "contact": bob}],
         "/v3/inbox/threads/51/messages 0": [sent, None],
         "/v3/inbox/threads/51/messages 20": [answer],
         "/v3/inbox/threads/52/messages 0": [{**sent, "messageId": "m1"}],
@@ -345,8 +460,8 @@ def reply_io(request: ReceivedRequest, query: dict[str, str]) -> object:
     if path == "/v1/Blacklist":
         return {"emails": ["gone@acme.example"]} if query["outputType"] == "Emails" else ["firm.example"]
     if path == "/v3/inbox/threads/filter":
-        assert request.json()["sequenceIds"] == [3]
-    rows = pages[f"{path} {request.json()['source'] if path == '/v3/inbox/threads/filter' else query['skip']}"]
+        path += f" {request.json()['sequenceIds'][0]} {request.json()['source']}"
+    rows = pages[path if " " in path else f"{path} {query['skip']}"]
     return {"items": [row for row in rows if row], "hasMore": None in rows}
 
 
@@ -356,15 +471,19 @@ async def test_load_of_reply_io__brings_messages_states_and_the_blocklist(loads:
     assert job["state"] == "succeeded", job
     ann, bob = await loads.contact("ann@acme.example"), await loads.contact("bob@acme.example")
     assert (ann["first_name"], ann["contact_status"], ann["last_reply_received"]) == ("Ann", "interested", "2026-03-03T09:30:00Z")
-    assert {*await loads.messages("ann@acme.example")} == {("sent", "Hello"), ("received", "Yes, please")}
+    assert sorted(await loads.messages("ann@acme.example")) == [("received", "Yes, please"), ("sent", "Hello")]
     assert (bob["contact_status"], bob["first_campaign_email_sent"]) == ("contacted", "2026-03-02T09:00:00Z")
     assert (await loads.contact("di@acme.example"))["contact_status"] == "bounced"
+    [ed] = [contact for contact in await loads.house.listed(query="structure=FLAT") if "ed-acme" in contact.get("linkedin_url", "")]
+    messages = (await loads.house.request("GET", f"/public/v2/messages?contact_id={ed['id']}")).json()["data"]
+    assert [(message["channel"], message["text"]) for message in messages] == [("linkedin", "Hello from LinkedIn")]
     assert await loads.listed() == {"gone@acme.example", "firm.example", "cy@acme.example", "di@acme.example"}
 
 
 AT = "2026-03-02T09:00:00Z"
 NAMELESS: dict[str, dict[str, object]] = {
     "instantly": {
+        "/lead-labels": {"items": []},
         "/leads/list": {"items": [{"id": "l1", "email": None, "status": -1, "lt_interest_status": 1, "timestamp_updated": AT}]},
         "/emails": {"items": [{"id": "e1", "ue_type": 2, "lead": None, "timestamp_email": AT}, {"id": "e2", "ue_type": 4}]},
         "/block-lists-entries": {"items": []},
@@ -416,21 +535,21 @@ async def test_load__goes_on_after_failures_as_the_tool_says(loads: Loads) -> No
     loads.failures.pop()
     job = await loads.load("instantly", instantly)
 
-    assert (job["state"], job["progress"]["webhooks"]) == ("succeeded", 6)
+    assert (job["state"], job["progress"]["webhooks"]) == ("succeeded", 8)
 
 
 async def test_token_that_is_revoked_in_the_middle__keeps_what_was_read(loads: Loads) -> None:
     loads.answer = lambda request, query: {"items": []} if "block" in request.path else instantly(request, query)
     await loads.connect("instantly")
     job = await loads.start("instantly")
-    for _ in range(2):
+    for _ in range(4):
         await loads.jobs.drain()
         loads.house.call.clock.move(5)
     loads.failures = [(401, b"Invalid API key")]
 
     ended = await loads.run(job["id"])
 
-    assert (ended["state"], ended["progress"]["webhooks"]) == ("failed", 4)
+    assert (ended["state"], ended["progress"]["webhooks"]) == ("failed", 6)
     assert ended["error"].startswith("Instantly answered 401 to the page emails; the load stopped with 2 pages left.")
     assert (await loads.contact("ann@acme.example"))["contact_status"] == "interested"
 
@@ -441,7 +560,7 @@ async def test_load__fails_with_the_reason_when_the_tool_stays_away(loads: Loads
 
     assert job["state"] == "failed"
     assert job["error"] == (
-        "Instantly answered 500 to the page leads; the load stopped with 3 pages left. Mend the connection, and start the load again"
+        "Instantly answered 500 to the page labels; the load stopped with 3 pages left. Mend the connection, and start the load again"
     )
     assert (await loads.run((await loads.start("instantly"))["id"]))["state"] == "succeeded"
 
@@ -510,7 +629,7 @@ def campaigns_with_paths(request: ReceivedRequest, query: dict[str, str]) -> obj
 
 
 def two_pages_in_a_circle(request: ReceivedRequest, query: dict[str, str]) -> object:
-    return {"items": [{"id": len(request.body)}], "next_starting_after": "a" if b'"bb"' in request.body else "bb"}
+    return {"items": [{"id": len(request.path)}], "next_starting_after": "a" if "bb" in request.path else "bb"}
 
 
 def empty_pages(request: ReceivedRequest, query: dict[str, str]) -> object:
@@ -529,12 +648,12 @@ HOSTILE: dict[str, tuple[str, Answer, str]] = {
         lambda request, query: {"items": [], "next_starting_after": "x" * 2_001},
         "has 2,001 characters that say where the next one begins, and the most are 2,000",
     ),
-    "circle": ("instantly", two_pages_in_a_circle, "Instantly sends the same page leads again and again"),
+    "circle": ("instantly", two_pages_in_a_circle, "Instantly sends the same page labels again and again"),
     "empty": ("reply_io", empty_pages, "Reply.io sends page after page contacts without a row"),
     "itself": (
         "instantly",
-        lambda request, query: {"items": [], "next_starting_after": "again" if request.json() else ""},
-        "the page leads says that it follows itself, so the list has no end",
+        lambda request, query: {"items": [], "next_starting_after": "again"},
+        "the page labels says that it follows itself, so the list has no end",
     ),
     "same": (
         "lemlist",
@@ -577,7 +696,7 @@ async def test_long_blocklist__is_stored_in_steps_and_counted_once(loads: Loads)
 
     job = await loads.load("instantly", answer)
 
-    assert (job["progress"]["blocked"], job["progress"]["left_out"], job["progress"]["requests"]) == (1_200, 1, 3)
+    assert (job["progress"]["blocked"], job["progress"]["left_out"], job["progress"]["requests"]) == (1_200, 1, 4)
 
 
 async def test_load__stops_where_the_client_may_store_no_more(loads: Loads) -> None:

@@ -67,7 +67,7 @@ class Adapter(Protocol):
 class ParsedWebhook:
     """A webhook with its body parsed once: the input of an adapter.
 
-    `data` is the parsed body: a dict, a list, or None if it is neither JSON nor a form; `form` is true for form fields.
+    `data` is the parsed body: a dict, a list, or None if it is neither JSON nor a form nor XML; `form` is true for form fields.
     Header names are lower case.
     """
 

@@ -360,7 +360,7 @@ def _unrecognised_message(webhook: ParsedWebhook) -> str:
     if not webhook.request.body.strip():
         return "The webhook has no body."
     if webhook.data is None:
-        return "The body is neither JSON nor form fields, and no tool's adapter recognises it."
+        return "The body is neither JSON nor form fields nor XML (without DOCTYPE), and no tool's adapter recognises it."
     for connection in webhook.request.connections:
         if (connection.channel, connection.tool) == (webhook.request.channel, GENERIC) and (fields := connection.settings.fields):
             places = ", ".join(fields[name] for name in ("id", "email", "domain", "linkedin_url") if name in fields)

@@ -153,7 +153,6 @@ async def load(call: Call) -> Response:
     """Handle `POST` of a first load."""
     client = await _changeable_client(call)
     connected, parts = await connection_in_path(call), call.api.dependencies
-    call.parameters().done()
     job = new_load(connected, parts.clock(), await call.starter())
     for running in await parts.store.read(list_jobs(client.number, 100, kind=KIND)):
         if running.settings == job.settings and running.state in DUE:
@@ -226,8 +225,12 @@ def _check_new(call: Call, request: ConnectionRequest) -> None:
 
 
 async def _changeable_client(call: Call) -> Client:
-    """Return the client in the path. Raises `WrongState` while it is being deleted: a connection stored then would never be deleted."""
+    """Return the client in the path, for a request without parameters: a `dry_run` that is not tried must not be carried out.
+
+    Raises `WrongState` while it is being deleted: a connection stored then would never be deleted.
+    """
     client = await call.client_in_path()
+    call.parameters().done()
     if client.state == DELETING:
         raise WrongState(f"client {client.client_id!r} is being deleted and can no longer be changed")
     return client

@@ -25,6 +25,10 @@ DEDUPE_WINDOW: Micros = 3600 * SECOND
 """How long equal bytes are a repeat, if all events in them have a time or an id. Later retries are recognised by their events."""
 UNDATED_DEDUPE_WINDOW: Micros = 120 * SECOND
 """The same for a body with undated events, and only while no other webhook about its object came in between."""
+LOADED = "x-touchbase-loaded"
+"""Header of the deliveries that a first load stores: a person sees where they come from."""
+LOADED_KEY = "loaded "
+"""Prefix of the ids that a load gives to messages which it may read twice; the tool's webhooks do not have them."""
 _REPLAY_OFFSET: Micros = 2**52
 """Subtracted from the time of a replay, so that replays come before new deliveries in the queue; negative until the year 2112."""
 

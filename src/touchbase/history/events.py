@@ -198,6 +198,7 @@ Detail = dict[str, Any]
 `identity` the address or domain of a CRM's record, `time_unsure` where the receipt replaces its time,
 `merged_into` the object that the event's was merged into, `absorbed` where that one's values win,
 `erasure` where a deletion asks to erase the person,
+`loaded` where a first load brought it without the id that the tool's webhook has, `twin` the event that joined it (`loaded_events`),
 `about` the object of an event that names no address, of which it says nothing itself,
 `other` the id of another record that the event names too, of which it is not known whether it is the same person,
 `position` the place among its delivery's events with equal times,

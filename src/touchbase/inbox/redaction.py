@@ -17,15 +17,16 @@ from urllib.parse import unquote_plus
 
 from touchbase.common.content_encoding import LARGEST_SIGNED, decoded, from_base64
 from touchbase.connections.fetch_state import FETCHED
+from touchbase.deliveries.delivery import LOADED
 from touchbase.deliveries.limits import INLINE_BYTES
 from touchbase.errors import UnrecognisedPayload
 from touchbase.history.dedupe_keys import EVENT_ENDINGS
 
-# Credentials, the mark of fetched records, and headers of the transport only.
+# Credentials, the marks of fetched and loaded records, and headers of the transport only.
 UNSTORED_HEADERS = frozenset(
     {
         b"authorization", b"proxy-authorization", b"cookie", b"x-api-key", b"x-master-api-key",
-        FETCHED.encode(),
+        FETCHED.encode(), LOADED.encode(),
         b"host", b"connection", b"keep-alive", b"content-length", b"transfer-encoding", b"te", b"expect",
     }
 )  # fmt: skip

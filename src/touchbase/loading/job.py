@@ -18,6 +18,7 @@ from touchbase.common.timestamps import SECOND, Micros
 from touchbase.connections.models import Connection, connection_of
 from touchbase.connections.sql.connections import list_connections
 from touchbase.connections.tools import ApiResponse, FetchFailed
+from touchbase.deliveries.delivery import LOADED
 from touchbase.do_not_contact.models import IMPORT, NewEntry
 from touchbase.do_not_contact.sql.entries import save_entries
 from touchbase.enrichment.http_client import HttpClient
@@ -46,8 +47,7 @@ MOST_EMPTY = 100
 LONGEST_WAIT: Micros = 900 * SECOND
 BATCH_BYTES, BATCH = 1024 * 1024, 500
 """Bytes of the bodies that one transaction stores, and how many."""
-HEADERS = json.dumps({"content-type": "application/json", "x-touchbase-loaded": "1"}, separators=(",", ":")).encode()
-"""Stored with each delivery: a person sees where it comes from."""
+HEADERS = json.dumps({"content-type": "application/json", LOADED: "1"}, separators=(",", ":")).encode()
 TO_STOP = (401, 402, 403, 404, 405)
 """Answers after which a person must do something, as after a redirect, which is not followed."""
 GONE = (400, 404, 410)

@@ -12,6 +12,7 @@ from urllib.parse import quote, unquote
 import msgspec
 
 from touchbase.common.field_limits import NAME, InvalidText
+from touchbase.deliveries.delivery import LOADED_KEY
 from touchbase.do_not_contact.addresses import kind_of, normal_form
 from touchbase.errors import Conflict
 
@@ -118,29 +119,42 @@ def _name(campaign: Row) -> str:
 # Instantly
 
 _INTEREST = {
-    0: "lead_out_of_office", 1: "lead_interested", 2: "lead_meeting_booked", 3: "lead_meeting_completed", 4: "lead_won",
-    -1: "lead_not_interested", -2: "lead_wrong_person", -3: "lead_lost", -4: "lead_no_show",
+    "0": "lead_out_of_office", "1": "lead_interested", "2": "lead_meeting_booked", "3": "lead_meeting_completed", "4": "lead_won",
+    "-1": "lead_not_interested", "-2": "lead_wrong_person", "-3": "lead_lost", "-4": "lead_no_show",
 }  # fmt: skip
+
+
+LONGEST_LABELS = 1_500
+"""Characters of a team's own labels and their numbers, which come with each page of leads; the labels behind them are left out."""
 
 
 def _instantly(page: Page, kind: str, start: str, value: Any) -> None:
     rows = _rows(value, "items")
     page.rows = len(rows)
+    _, _, labels = start.partition(" ")
     if kind == "blocklist":
         page.blocked = [str(row["bl_value"]) for row in rows if row.get("bl_value")]
+    elif kind == "labels":
+        named = [(row.get("interest_status"), str(row.get("label") or "")[:NAME]) for row in rows]
+        labels = " ".join([*labels.split(), *(f"{number}={quote(label, safe='')}" for number, label in named if label)])
+        if len(labels) > LONGEST_LABELS:
+            labels = labels[:LONGEST_LABELS].rpartition(" ")[0]
     else:
+        names = {**_INTEREST, **{number: unquote(label) for number, _, label in (label.partition("=") for label in labels.split())}}
         for row in rows:
             if kind == "leads":
-                _add(page, _lead_of_instantly(row), row.get("email"))
+                _add(page, _lead_of_instantly(row, names), row.get("email"))
             elif row.get("ue_type") in (1, 2, 3):  # not a scheduled one
                 _add(page, _email_of_instantly(row), row.get("lead"))
     if after := value.get("next_starting_after"):
-        page.following.append((kind, str(after)))
+        page.following.append((kind, f"{quote(str(after), safe='')} {labels}".strip()))
+    elif kind == "labels":
+        page.following.append(("leads", f" {labels}"))
 
 
-def _lead_of_instantly(row: Row) -> Iterator[Row]:
+def _lead_of_instantly(row: Row, names: Mapping[str, str]) -> Iterator[Row]:
     yield {**row, "upload_method": row.get("upload_method") or "api"}
-    if (name := _INTEREST.get(row.get("lt_interest_status", ""))) is not None:
+    if (name := names.get(str(row.get("lt_interest_status")))) is not None:
         at = row.get("timestamp_last_interest_change") or row.get("timestamp_updated")
         yield {"event_type": name, "timestamp": at, "lead_email": row.get("email"), "campaign_id": row.get("campaign")}
 
@@ -311,6 +325,7 @@ def _messages_of_heyreach(rows: Sequence[Row], account: str, conversation: str, 
             yield {
                 "event_type": "MESSAGE_REPLY_RECEIVED" if of_reply else "MESSAGE_SENT", "timestamp": at, "lead": lead, "campaign": campaign,
                 "conversation_id": conversation, "sender": {"id": account},
+                "loaded_key": f"{LOADED_KEY}{conversation} {at} {of_reply}",
                 "recent_messages": [{"creation_time": at, "message": row.get("body"), "is_reply": of_reply}],
             }  # fmt: skip
 
@@ -330,6 +345,8 @@ def _woodpecker(page: Page, kind: str, start: str, value: Any) -> None:
         if not isinstance(blocked, list):
             raise ValueError(f"the page has no list {kind}")
         page.blocked, page.rows = [str(address) for address in blocked], len(blocked)
+        if start == "0":
+            return
     elif kind == "messages":
         _, at, email = start.split("/", 2)
         rows = _rows(value, "responses")
@@ -389,30 +406,32 @@ def _reply_io(page: Page, kind: str, start: str, value: Any) -> None:
     place, _, around = around.partition("/")
     if kind == "contacts":
         for row in rows:
-            _add(page, _contact_of_reply_io(row), _email_of(row))
+            _add(page, _contact_of_reply_io(row), _person_of(row))
     elif kind == "sequences":
         sequences = [(number, _name(row)) for row in rows if (number := _number(row))]
         page.following += [(pages, f"{number}/0/{name}") for number, name in sequences for pages in ("states", "inbox", "sent")]
     elif kind == "states":
         for row in rows:
-            _add(page, _place_of_contact(row, around), _email_of(row))
+            _add(page, _place_of_contact(row, around), _person_of(row))
     elif kind == "messages":
-        email, _, name = around.partition("/")
-        _add(page, (_message_of_reply_io(row, email, name) for row in rows if row.get("date")), email)
+        person, _, name = around.partition("/")
+        person = unquote(person)
+        _add(page, (_message_of_reply_io(row, number, person, name) for row in rows if row.get("date")), person)
     else:
         for row in rows:
-            _add(page, _category_of_thread(row, around), _email_of(row))
-            if (thread := _number(row)) and (email := _email_of(row)):
-                page.following.append(("messages", f"{thread}/0/{email}/{around}"))
+            _add(page, _category_of_thread(row, around), _person_of(row))
+            if (thread := _number(row)) and (person := _person_of(row)):
+                page.following.append(("messages", f"{thread}/0/{quote(person, safe='@')}/{around}"))
     if value.get("hasMore") if isinstance(value, dict) else False:
         most = 20 if kind == "messages" else 100
         after = str(int(start) + most) if kind in ("contacts", "sequences") else f"{number}/{int(place) + most}/{around}"
         page.following.append((kind, after))
 
 
-def _event_of_reply_io(name: str, at: object, email: object, sequence: str, **more: object) -> Row:
+def _event_of_reply_io(name: str, at: object, person: str, sequence: str, **more: object) -> Row:
+    """Return an event about a person, who is an address or a LinkedIn profile."""
     contact = {
-        "email": email,
+        "email" if "@" in person else "linkedin_profile": person,
         **{member: value for member in ("first_name", "last_name", "linkedin_profile") if (value := more.pop(member, None))},
     }
     return {
@@ -423,40 +442,43 @@ def _event_of_reply_io(name: str, at: object, email: object, sequence: str, **mo
     }
 
 
-def _email_of(row: Row) -> str:
+def _person_of(row: Row) -> str:
+    """Return a contact's address, else its LinkedIn profile: contacts of LinkedIn sequences may have no address."""
     contact = row.get("contact")
-    return str((contact.get("email") if isinstance(contact, dict) else None) or row.get("email") or "")
+    of_contact = contact if isinstance(contact, dict) else {}
+    return str(next((value for name in ("email", "linkedInProfile") if (value := of_contact.get(name) or row.get(name))), ""))
 
 
 def _contact_of_reply_io(row: Row) -> Iterator[Row]:
     about: dict[str, Any] = {
         "first_name": row.get("firstName"), "last_name": row.get("lastName"), "linkedin_profile": row.get("linkedInProfile"),
     }  # fmt: skip
-    yield _event_of_reply_io("contact_created", row.get("addingDate"), _email_of(row), "", **about)
+    yield _event_of_reply_io("contact_created", row.get("addingDate"), _person_of(row), "", **about)
     if row.get("optedOut") or row.get("isOptedOut"):
-        yield _event_of_reply_io("contact_opted_out", None, _email_of(row), "")
+        yield _event_of_reply_io("contact_opted_out", None, _person_of(row), "")
 
 
 def _place_of_contact(row: Row, sequence: str) -> Iterator[Row]:
     """Yield a contact's bounce or opt-out in a sequence: a reply comes with its message, and the others say nothing new."""
     state = "".join(letter for letter in str(row.get("statusInSequence") or row.get("status")).lower() if letter.isalpha())
     if (name := _PLACE_IN_SEQUENCE.get(state)) is not None:
-        yield _event_of_reply_io(name, None, _email_of(row), sequence)
+        yield _event_of_reply_io(name, None, _person_of(row), sequence)
 
 
 def _category_of_thread(row: Row, sequence: str) -> Iterator[Row]:
     category = row.get("category")
     if isinstance(category, dict) and (name := category.get("name")):
         at = row.get("lastActivityDate")
-        yield _event_of_reply_io("reply_categorized", at, _email_of(row), sequence, reply_fields={"category": name})
+        yield _event_of_reply_io("reply_categorized", at, _person_of(row), sequence, reply_fields={"category": name})
 
 
-def _message_of_reply_io(row: Row, email: str, sequence: str) -> Row:
+def _message_of_reply_io(row: Row, thread: str, person: str, sequence: str) -> Row:
     out, on_linkedin = bool(row.get("isOutbound")), str(row.get("channel")).lower() == "linkedin"
     names = ("linkedin_message_sent", "linkedin_message_replied") if on_linkedin else ("email_sent", "email_replied")
     text = {"email_text": row.get("body")} if out else {"reply_text": row.get("body")}
     fields = {"email_fields": {"message_id": row.get("messageId"), "subject": row.get("subject")}}
-    return _event_of_reply_io(names[0] if out else names[1], row.get("date"), email, sequence, **text, **fields)
+    key = f"{LOADED_KEY}{thread} {row.get('date')} {out}"
+    return _event_of_reply_io(names[0] if out else names[1], row.get("date"), person, sequence, loaded_key=key, **text, **fields)
 
 
 _READERS: Mapping[str, Callable[[Page, str, str, Any], None]] = {

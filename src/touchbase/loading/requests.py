@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
-from urllib.parse import quote, unquote
+from urllib.parse import unquote
 
 from touchbase.common.timestamps import SECOND, Micros
 from touchbase.connections.models import Connection
@@ -34,12 +34,14 @@ class Source:
     """Well within the tool's limit, of which a team's other programs take a share."""
 
 
+_PAGES_OF_BLOCKLISTS: tuple[Step, ...] = (("emails", "1"), ("emails", "0"), ("domains", "1"), ("domains", "0"))
+"""Woodpecker's: whether the first page is 0 or 1 is not documented, so the pages from 1 on are read, and then the one without a number."""
 SOURCES: Mapping[str, Source] = {
-    "instantly": Source((("leads", ""), ("emails", ""), ("blocklist", "")), {"emails": 4 * SECOND}, SECOND // 5),
+    "instantly": Source((("labels", ""), ("emails", ""), ("blocklist", "")), {"emails": 4 * SECOND}, SECOND // 5),
     "smartlead": Source((("campaigns", ""), ("blocklist", "0")), {}, 5 * SECOND),  # the smallest plan allows 1,000 an hour
     "lemlist": Source((("activities", "0"), ("unsubscribes", "0")), {}, SECOND // 5),
     "heyreach": Source((("campaigns", "0"), ("blocklist", "0")), {}, SECOND // 2),
-    "woodpecker": Source((("prospects", "1"), ("emails", "1"), ("domains", "1")), {}, 2 * SECOND),
+    "woodpecker": Source((("prospects", "1"), *_PAGES_OF_BLOCKLISTS), {}, 2 * SECOND),
     "reply_io": Source((("contacts", "0"), ("sequences", "0"), ("blocklist", "Emails"), ("blocklist", "Domains")), {}, 3 * SECOND // 2),
 }
 """By tool."""
@@ -70,9 +72,12 @@ Parts = tuple[str, Mapping[str, Any] | None]
 
 
 def _instantly(kind: str, start: str) -> Parts:
-    after = f"&starting_after={quote(start, safe='')}" if start else ""
+    start = start.partition(" ")[0]
+    after = f"&starting_after={start}" if start else ""
     if kind == "leads":
-        return "/leads/list", {"limit": 100, **({"starting_after": start} if start else {})}
+        return "/leads/list", {"limit": 100, **({"starting_after": unquote(start)} if start else {})}
+    if kind == "labels":
+        return f"/lead-labels?limit=100{after}", None
     if kind == "emails":
         return f"/emails?limit=100&sort_order=asc{after}", None
     return f"/block-lists-entries?limit=100{after}", None
@@ -119,8 +124,7 @@ def _woodpecker(kind: str, start: str) -> Parts:
         return f"/rest/v1/prospects?page={start}&per_page=500", None
     if kind == "messages":
         return f"/rest/v2/prospects/{start.partition('/')[0]}/responses", None
-    # Whether the first page is 0 or 1 is not documented.
-    return f"/rest/v2/blacklist/{kind}?per_page=500{'' if start == '1' else f'&page={start}'}", None
+    return f"/rest/v2/blacklist/{kind}?per_page=500{'' if start == '0' else f'&page={start}'}", None
 
 
 def _reply_io(kind: str, start: str) -> Parts:

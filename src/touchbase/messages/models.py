@@ -166,6 +166,17 @@ def _begins_with(text: str, beginning: str) -> bool:
     return bool(words) and read == words
 
 
+MOST_WORDS = 100
+
+
+def are_same_text(one: str, other: str) -> bool:
+    """Return whether two texts are one, but for lines below one of them; of long ones the first words decide."""
+    first, second = (text.split(maxsplit=MOST_WORDS)[:MOST_WORDS] for text in (one, other))
+    if len(first) == len(second) == MOST_WORDS:
+        return first == second
+    return _begins_with(one, other) or _begins_with(other, one)
+
+
 def direction_of(event: Event) -> str:
     """Return the direction of an event's message."""
     return RECEIVED if event.event in _RECEIVED_EVENTS else SENT

@@ -29,7 +29,7 @@ from touchbase.identity.event_subject import EventSubject
 from touchbase.identity.lookup import fill_resolvers
 from touchbase.identity.resolution import Resolver
 from touchbase.messages.models import MOST_SUBJECT, OUT_OF_OFFICE, Message, channel_of, direction_of, label_of
-from touchbase.messages.sql.plans import ID, first_copies, insert_copies, log_messages
+from touchbase.messages.sql.plans import ID, complete_copies, first_copies, insert_copies, log_messages
 from touchbase.projection.address_book import settle_further_emails
 from touchbase.projection.batch import ApplyBatch, EventKey, Target, target_of
 from touchbase.projection.companies import link_companies, relink_companies
@@ -40,6 +40,7 @@ from touchbase.projection.delivery_outcomes import ALL_REPEATED, mark
 from touchbase.projection.delivery_parts import DeliveryInParts, end_part
 from touchbase.projection.inbox_batch import merge_reports
 from touchbase.projection.known_events import by_receipt, drop_known_facts, drop_repeats, position_in, split_at_repeats
+from touchbase.projection.loaded_events import join_loaded_events
 from touchbase.projection.logged_changes import log_meetings, log_saved
 from touchbase.projection.normalization import DeliveryOutcome, NormalizedDelivery, outcome_of, stored_event
 from touchbase.projection.reprojection import reproject
@@ -235,7 +236,8 @@ def _apply_subjects(
     yield from unite_records(batch)
     yield from move_parked(batch)
     yield from separate_records(batch)
-    new = yield from insert_events(batch)
+    added = yield from join_loaded_events(batch, outcomes)
+    new = [*(yield from insert_events(batch)), *added]
     yield from project_events(batch, new, ids)
     return new
 
@@ -479,9 +481,15 @@ def store_messages(batch: ApplyBatch, named: Named, new: Sequence[StoredEvent], 
     if not named:
         return
     first: dict[tuple[str, int], Message] = {}
+    repeats: list[Message] = []
     for subject, delivery in sorted(named, key=lambda pair: (pair[1].received_us, pair[1].id)):
-        first.setdefault((subject.key, subject.at), _message(subject, delivery, batch.settings))
+        copy = _message(subject, delivery, batch.settings)
+        if (joined := batch.joined.get((subject.key, subject.at))) is not None:
+            copy.event_key, copy.occurred_us = joined
+            repeats.append(copy)
+        first.setdefault((copy.event_key, copy.occurred_us), copy)
     copies = yield from insert_copies(batch.client, list(first.values()), ids)
+    yield from complete_copies(batch.client, repeats)
     yield from log_messages(batch.client, copies, batch.now_us, batch.cause)
 
 

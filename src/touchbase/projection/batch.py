@@ -46,6 +46,8 @@ class ApplyBatch:
     """Companies of which some objects belong to another company now."""
     facts: set[tuple[str, Micros | None]] = field(default_factory=set)
     """The facts in the batch so far: each key with its time, or None for a tool's own id."""
+    joined: dict[tuple[str, Micros], tuple[str, Micros]] = field(default_factory=dict)
+    """Key and time of the events that joined others, with those of the others (`loaded_events`)."""
     emptied: set[int] = field(default_factory=set)
     """Deliveries that may have no event left, because the record that their events joined already had them."""
     cause: Mapping[str, Any] | None = None

@@ -23,7 +23,7 @@ from touchbase.common.frames import packs_by_position
 from touchbase.common.html_text import text_of_html
 from touchbase.common.normalize import find_company_domain, find_email_key, linkedin_key
 from touchbase.common.timestamps import DAY, SECOND, Micros
-from touchbase.deliveries.delivery import Delivery
+from touchbase.deliveries.delivery import LOADED, LOADED_KEY, Delivery
 from touchbase.errors import TouchbaseError, UnrecognisedPayload
 from touchbase.history.dedupe_keys import event_key, event_time, key_of_person
 from touchbase.history.events import (
@@ -254,6 +254,8 @@ def _subject(delivery: Delivery, tool: str, about: int, event: Event, may_create
         may_create=may_create,
         detail=_detail(event) | ({"time_unsure": True} if is_unsure else {}),
     )
+    if LOADED in delivery.headers and (event.key or LOADED_KEY).startswith(LOADED_KEY):
+        subject.detail["loaded"] = True
     if subject.ref is not None and "." in event.event:
         subject.detail["object"] = [subject.ref[1], subject.ref[2]]
     elif subject.ref is not None and subject.primary is None and subject.linkedin is None:

@@ -48,7 +48,7 @@ def test_any_name_with_a_word_of_a_persons_event__is_not_ignored(listed: list[st
 
 def test_names_of_the_tools__that_are_about_a_person_are_not_ignored(adapters: Adapters) -> None:
     tables = [adapter for adapter in adapters._by_name[EMAIL_CAMPAIGN].values() if isinstance(adapter, TableAdapter)]
-    names = {name for table in tables for name, meaning in table.names.items() if meaning.event not in NOT_ABOUT_A_RECORD}
+    names = {name for table in tables for name, meaning in table.meanings.items() if meaning.event not in NOT_ABOUT_A_RECORD}
 
     assert len(names) > 150
     assert {name for name in names if reason_to_ignore(name)} == set()

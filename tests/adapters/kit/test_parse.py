@@ -53,10 +53,29 @@ def test_invalid_json__loses_only_the_unreadable_parts(body: bytes, read: object
 
 
 @pytest.mark.parametrize(
-    "body", [b"", b" ", b"hello", b"<a b='c'/>", b"{", b'"text"', b"12", b"null", b"[" * 100_000, b"=", b"&&", b"\x00\xff"]
+    "body", [b"", b" ", b"hello", b"<a>", b"<a>text</a>", b"{", b'"text"', b"12", b"null", b"[" * 100_000, b"=", b"&&", b"\x00\xff"]
 )
-def test_parse__gives_no_data_for_bodies_neither_json_nor_form(body: bytes) -> None:
+def test_parse__gives_no_data_for_bodies_neither_json_nor_form_nor_xml(body: bytes) -> None:
     assert call(body).data is None
+
+
+@pytest.mark.parametrize(
+    ("body", "read"),
+    [
+        (b"<a b='c'/>", {"a": {"b": "c"}}),
+        (b"\xef\xbb\xbf<?xml version='1.0'?><contact><id>7</id><name/></contact>", {"contact": {"id": "7", "name": None}}),
+        (b"<all><e kind='x'>1</e><e><f>2</f></e></all>", [{"kind": "x", "value": "1"}, {"f": "2"}]),
+        (b"<hook xmlns='urn:x'><event>opened</event><to>a</to><to>b</to></hook>", {"event": "opened", "to": ["a", "b"]}),
+        (b"<unsubscribed><email>ann@p.example</email></unsubscribed>", {"event": "unsubscribed", "email": "ann@p.example"}),
+        (b"<!DOCTYPE a [<!ENTITY b 'c'>]><a><d>&b;</d></a>", None),
+        (b"<a>" * 30 + b"x" + b"</a>" * 30, None),
+        ("<a><b>x</b></a>".encode("utf-16"), {"a": {"b": "x"}}),
+    ],
+)
+def test_xml__is_read_as_objects_without_entities(body: bytes, read: object) -> None:
+    data = call(body).data
+
+    assert data == read if read is not None else not data or "x" not in str(data)
 
 
 @pytest.mark.parametrize("write", [str, lambda body: quote(body, safe="=&")])

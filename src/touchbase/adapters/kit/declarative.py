@@ -95,11 +95,13 @@ class TableAdapter:
 
     tool: str
     shapes: tuple[DetectionRule, ...]
-    names: Mapping[str, Meaning]
-    """Event names in lower case, with `_` between words. Other names are classified by their words."""
     name: str
     email: str
     time: str
+    names: Mapping[str, Meaning] = field(default_factory=dict)
+    """Event names in lower case, with `_` between words. Other names are classified by their words."""
+    plain_names: str = ""
+    """The tool's names, with blanks between them, whose meaning their words say."""
     nameless: Mapping[str, str] = field(default_factory=dict)
     """For bodies without an event name: a key that identifies the event, and the event's name."""
     beginnings: Mapping[str, Meaning] = field(default_factory=dict)
@@ -148,6 +150,7 @@ class TableAdapter:
     signature_schemes: tuple[Scheme, ...] = ()
 
     def __post_init__(self) -> None:
+        self._plain_names = frozenset(self.plain_names.split())
         self.detection_keys = frozenset(shape.detection_key for shape in self.shapes)
         self._places = {name: paths(getattr(self, name)) for name in _PLACES}
         self._times = {event: paths(f"{own} {self.time}") for event, own in self.times.items()}
@@ -202,7 +205,15 @@ class TableAdapter:
 
     def listed(self, name: str) -> Meaning | None:
         """Look up a name in the tables, with any separator between its words."""
-        return self.names.get(normalize_event_name(name)) or self.names.get(words(name).replace(" ", "_"))
+        return self._listed(normalize_event_name(name)) or self._listed(words(name).replace(" ", "_"))
+
+    def _listed(self, name: str) -> Meaning | None:
+        return self.names.get(name) or (meaning_of(name) if name in self._plain_names else None)
+
+    @property
+    def meanings(self) -> dict[str, Meaning]:
+        """The meaning of each name in the tables."""
+        return {**{name: meaning_of(name) for name in self._plain_names}, **self.names}
 
     def read(self, item: Item, webhook: ParsedWebhook) -> Event:
         """Return one item as an event."""
@@ -295,7 +306,7 @@ class TableAdapter:
         name = self.named(item, webhook)
         if name is None or (shape.spelt is not None and not shape.spelt(name)):
             return False
-        return not shape.named or normalize_event_name(name) in self.names
+        return not shape.named or self._listed(normalize_event_name(name)) is not None
 
 
 class _CompiledRule:

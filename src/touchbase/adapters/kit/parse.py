@@ -16,6 +16,7 @@ from touchbase.adapters.interface import ParsedWebhook, WebhookRequest
 from touchbase.adapters.kit import forms
 from touchbase.adapters.kit.extract import objects
 from touchbase.adapters.kit.relays import MARKS, envelope_bodies, envelope_headers
+from touchbase.adapters.kit.xml_bodies import xml_object
 from touchbase.connections.fetch_state import FETCHED
 
 _MARKS = (b"\xef\xbb\xbf", b"\xff\xfe", b"\xfe\xff")
@@ -37,7 +38,7 @@ _BRACKETED = re.compile(r"\w+(\[\w*\])+")
 
 
 def parse(request: WebhookRequest) -> ParsedWebhook:
-    """Parse a body into objects and lists, from JSON or form fields; `data` is None for anything else.
+    """Parse a body into objects and lists, from JSON, form fields or XML; `data` is None for anything else.
 
     Never raises. A list of form fields becomes an object; a single field with JSON is parsed as JSON. A form written as
     JSON, with bracketed names, is read as a form.
@@ -59,6 +60,8 @@ def _read(request: WebhookRequest, headers: Mapping[str, str], body: bytes) -> P
         if isinstance(data, list) and any(map(_looks_flat, objects(data))):
             data = [_from_flat(item) if isinstance(item, dict) and _looks_flat(item) else item for item in data]
         return ParsedWebhook(request, headers, data)
+    if body[:1] == b"<":
+        return ParsedWebhook(request, headers, xml_object(body))
     fields = _fields(body)
     if not fields:
         return ParsedWebhook(request, headers, None)
@@ -248,8 +251,6 @@ def _listed(value: object) -> list[object]:
 
 
 def _fields(body: bytes) -> list[tuple[str, str]]:
-    if body.startswith(b"<"):
-        return []
     if body.startswith(b"--") and b"form-data" in body:
         return forms.multipart(body)
     return forms.urlencoded(body.decode("utf-8", "replace"))

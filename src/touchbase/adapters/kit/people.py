@@ -16,7 +16,7 @@ Item = dict[str, object]
 
 ROLES = (
     "invitee", "attendee", "lead", "prospect", "contact", "target", "recipient", "receiver", "person", "subscriber", "customer", "user",
-    "guest", "participant", "member", "profile", "booker",
+    "guest", "participant", "member", "profile", "booker", "client",
 )  # fmt: skip
 """Words for the person, as a member's name, before a member's name (`attendee_name`), and in the plural."""
 LISTS = (*(f"{role}s" for role in ROLES), "people", "endUsers")

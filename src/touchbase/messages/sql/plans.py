@@ -211,6 +211,17 @@ JOIN_COPIES = Statement(
     body="UPDATE message t SET copy_key = p.copy_key FROM p WHERE t.client = p.client AND t.id = p.id AND t.copy_key IS NULL",
     by_row=True,
 )
+_COMPLETED = (*(pair for pair in MESSAGE[9:19] if pair[0] != "message_id"), *_REFERENCE)
+COMPLETE_COPY = Statement(
+    "complete_copy",
+    (*MESSAGE[:1], *MESSAGE[4:6], *_COMPLETED, ("message_id", "text"), ("copy_key", "text"), ("label", "text"), ("has_body", "bigint")),
+    body=f"UPDATE message t SET {', '.join(f'{name} = COALESCE(t.{name}, p.{name})' for name, _ in _COMPLETED)}, "
+    "copy_key = CASE WHEN t.message_id IS NULL AND t.copy_key IS NULL THEN p.copy_key ELSE t.copy_key END, "
+    "message_id = COALESCE(t.message_id, p.message_id), label = COALESCE(t.label, p.label), "
+    "has_body = CASE WHEN p.has_body = 1 THEN 1 ELSE t.has_body END FROM p "
+    "WHERE t.client = p.client AND t.event_key = p.event_key AND t.occurred_us = p.occurred_us AND t.deleted = 0",
+    by_row=True,
+)
 _SIBLING = "o.client = t.client AND o.copy_key = t.copy_key AND o.direction = t.direction AND o.id <> t.id"
 INHERIT_MARK = Statement(
     "inherit_mark_of_message",
@@ -295,6 +306,14 @@ def insert_copies(client: int, copies: Sequence[Message], ids: Ids) -> Plan[list
     for number, contact in owners:
         by_id[number].contact_id = contact
     return (yield from _without_joined(client, [by_id[number] for number, _ in sorted(owners)]))
+
+
+def complete_copies(client: int, repeats: Sequence[Message]) -> Plan[None]:
+    """Add what repeats say to the stored copies of their events, where these leave it out."""
+    columns = [name for name, _ in MESSAGE]
+    rows = [dict(zip(columns, message_row(client, repeat), strict=True)) for repeat in repeats]
+    if rows:
+        yield Execute(COMPLETE_COPY, [tuple(row[name] for name, _ in COMPLETE_COPY.columns) for row in rows])
 
 
 def first_copies(client: int, events: Sequence[EventKey]) -> Plan[list[Message]]:

@@ -32,13 +32,11 @@ class Salesforce(CrmAdapter):
 
     def recognise(self, webhook: ParsedWebhook) -> int:
         """Return the confidence: certain for XML in Salesforce's namespace and for a change event's header."""
-        if webhook.data is None:
-            return 100 if is_outbound(webhook.request.body) else 0
-        return super().recognise(webhook)
+        return 100 if is_outbound(webhook.request.body) else super().recognise(webhook)
 
     def translate(self, webhook: ParsedWebhook) -> list[Event]:
         """Return the events of all notifications of a message, or of all changes in a relay's list."""
-        if webhook.data is None:
+        if is_outbound(webhook.request.body):
             return read_outbound(webhook.request.body, partial(self.statuses, webhook))
         return super().translate(webhook)
 

@@ -7,7 +7,7 @@ with the user's rights: it is never read, and removed before the message is stor
 from __future__ import annotations
 
 import re
-from xml.etree import ElementTree
+from typing import TYPE_CHECKING
 
 from touchbase.adapters.crm.salesforce.shapes import record_id, shape_of
 from touchbase.adapters.interface import ProtocolResponse
@@ -16,17 +16,20 @@ from touchbase.adapters.kit.crm_adapter import Body, StatusNames
 from touchbase.adapters.kit.extract import text
 from touchbase.adapters.kit.linkedin import with_linkedin
 from touchbase.adapters.kit.times import first_time
+from touchbase.adapters.kit.xml_bodies import name_of, parsed
 from touchbase.history.events import Event
+
+if TYPE_CHECKING:
+    from xml.etree import ElementTree
 
 NAMESPACE = b"soap.sforce.com/2005/09/outbound"
 _OBJECTS = b"urn:sobject."
 """Prefix of the objects' namespaces, which API responses use too; those have no notifications."""
 _NIL = "{http://www.w3.org/2001/XMLSchema-instance}nil"
 _TYPE = "{http://www.w3.org/2001/XMLSchema-instance}type"
-_ROOT = re.compile(r"<[\w.:-]+")
-_PREFIXES = {"xsi": "http://www.w3.org/2001/XMLSchema-instance", "sf": "urn:sobject.enterprise.soap.sforce.com"}
+_ROOT = re.compile(rb"<[\w.:-]+")
+_PREFIXES = {b"xsi": b"http://www.w3.org/2001/XMLSchema-instance", b"sf": b"urn:sobject.enterprise.soap.sforce.com"}
 """Prefixes that hand-written and rewritten messages use without a declaration, which parsers reject."""
-_DECLARES = re.compile(r"<!\s*(DOCTYPE|ENTITY)", re.IGNORECASE)
 ACKNOWLEDGED = (
     b'<?xml version="1.0" encoding="UTF-8"?>'
     b'<soapenv:Envelope xmlns:soapenv="http://schemas.xmlsoap.org/soap/envelope/"><soapenv:Body>'
@@ -67,32 +70,24 @@ def _without_sessions(body: bytes) -> bytes:
 
 def read_outbound(body: bytes, statuses: StatusNames) -> list[Event]:
     """Return the events of all notifications; our own acknowledgement, if it is sent back to us, is ignored."""
-    envelope = _parsed(body)
+    envelope = parsed(_declared(body))
     if envelope is None:
         return [other_event("unrecognised", "OutboundMessage")]
     events: list[Event] = []
     for notification in envelope.iter():
-        if _name(notification) == "Notification":
+        if name_of(notification) == "Notification":
             events += read_notification(*_record(notification), statuses)
     if events:
         return events
-    is_answer = any(_name(element) == "notificationsResponse" for element in envelope.iter())
+    is_answer = any(name_of(element) == "notificationsResponse" for element in envelope.iter())
     return [other_event("ignored" if is_answer else "unrecognised", "OutboundMessage")]
 
 
-def _parsed(body: bytes) -> ElementTree.Element | None:
-    # The standard library's parser expands entities, so a body that declares any is rejected before it is parsed. Decoding first ensures
-    # that no other encoding can hide a declaration from this check.
-    try:
-        decoded = body.decode("utf-8-sig").strip()
-        return None if _DECLARES.search(decoded) else ElementTree.fromstring(_declared(decoded))  # noqa: S314 - see above
-    except (UnicodeDecodeError, ElementTree.ParseError, ValueError):
-        return None
-
-
-def _declared(message: str) -> str:
+def _declared(message: bytes) -> bytes:
     """Declare the known prefixes that a message uses undeclared."""
-    lost = "".join(f' xmlns:{name}="{uri}"' for name, uri in _PREFIXES.items() if f"{name}:" in message and f"xmlns:{name}" not in message)
+    lost = b"".join(
+        b' xmlns:%b="%b"' % (name, uri) for name, uri in _PREFIXES.items() if name + b":" in message and b"xmlns:" + name not in message
+    )
     return _ROOT.sub(lambda root: root[0] + lost, message, count=1) if lost else message
 
 
@@ -116,11 +111,11 @@ def _record(notification: ElementTree.Element) -> tuple[Body, str | None, str | 
     record: Body = {}
     object_type = key = None
     for part in notification:
-        if _name(part) == "Id":
+        if name_of(part) == "Id":
             key = text(part.text)
-        elif _name(part) == "sObject":
+        elif name_of(part) == "sObject":
             object_type = text((part.get(_TYPE) or "").rpartition(":")[2])
-            record = {_name(field): None if field.get(_NIL) in ("true", "1") else field.text for field in part if not len(field)}
+            record = {name_of(field): None if field.get(_NIL) in ("true", "1") else field.text for field in part if not len(field)}
     return record, object_type, key
 
 
@@ -129,7 +124,3 @@ def _what(record: Body) -> str:
         return DELETED
     created = record.get("CreatedDate")
     return CREATED if created is not None and created == (record.get("LastModifiedDate") or record.get("SystemModstamp")) else UPDATED
-
-
-def _name(element: ElementTree.Element) -> str:
-    return element.tag.rpartition("}")[2] if isinstance(element.tag, str) else ""

@@ -131,11 +131,8 @@ ADAPTER = Amplemarket(
         DetectionRule("email_message sequence", 80),
         DetectionRule("dynamic_fields sequence", 78),
     ),
+    plain_names="reply automatic_reply linkedin_reply email_sent",
     names={
-        "reply": m.REPLIED,
-        "automatic_reply": m.AUTO_REPLIED,
-        "linkedin_reply": m.LINKEDIN_REPLIED,
-        "email_sent": m.SENT,
         "linkedin_message": m.LINKEDIN_SENT,
         "linkedin_voice_message": m.LINKEDIN_SENT,
         "linkedin_video_message": m.LINKEDIN_SENT,

@@ -50,16 +50,8 @@ ADAPTER = CalCom(
         DetectionRule("triggerEvent attendees", 95, spelt=str.isupper),
         DetectionRule("triggerEvent", 95, header="x-cal-signature-256"),
     ),
-    names={
-        "booking_created": m.MEETING_BOOKED,
-        "booking_rescheduled": m.MEETING_RESCHEDULED,
-        "booking_cancelled": m.MEETING_CANCELED,
-        "booking_rejected": m.MEETING_CANCELED,
-        "booking_no_show_updated": m.MEETING_MISSED,
-        "after_guests_cal_video_no_show": m.MEETING_MISSED,
-        "form_submitted": m.SAVED,
-        "form_submitted_no_event": m.SAVED,
-    },
+    plain_names="booking_created booking_rescheduled booking_cancelled booking_rejected booking_no_show_updated form_submitted",
+    names={"after_guests_cal_video_no_show": m.MEETING_MISSED, "form_submitted_no_event": m.SAVED},
     other_names=m.OTHER,
     name="triggerEvent",
     email=(

@@ -38,22 +38,11 @@ ADAPTER = CustomerIo(
     tool="customer_io",
     signature_schemes=(hmac_timed("x-cio-signature", "v0:TIME:BODY", time_header="x-cio-timestamp"),),
     shapes=(DetectionRule("object_type metric event_id", 95), DetectionRule("object_type metric data.identifiers", 92)),
-    names={
-        "email_sent": m.SENT,
-        "email_delivered": m.DELIVERED,
-        "email_opened": m.OPENED,
-        "email_clicked": m.CLICKED,
-        "email_bounced": m.BOUNCED,
-        "email_failed": m.SEND_FAILED,
-        "email_dropped": m.SEND_FAILED,
-        "email_undeliverable": m.SEND_FAILED,
-        "email_deferred": m.DEFERRED,
-        "email_spammed": m.COMPLAINED,
-        "email_unsubscribed": m.UNSUBSCRIBED,
-        "customer_unsubscribed": m.UNSUBSCRIBED,
-        "customer_subscribed": m.RESUBSCRIBED,
-        _PREFERENCES: m.PREFERENCES,
-    },
+    plain_names=(
+        "email_sent email_delivered email_opened email_clicked email_bounced email_failed email_dropped email_deferred email_spammed "
+        "email_unsubscribed customer_unsubscribed customer_subscribed"
+    ),
+    names={"email_undeliverable": m.SEND_FAILED, _PREFERENCES: m.PREFERENCES},
     other_names=m.OTHER,
     name="",
     email="data.recipient data.email_address data.identifiers.email",

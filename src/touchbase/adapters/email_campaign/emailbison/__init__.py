@@ -54,38 +54,19 @@ ADAPTER = EmailBison(
         DetectionRule("event data.reply.from_email_address", 90),
         DetectionRule("event.type data.lead", 75, named=True),
     ),
-    names={
-        "email_sent": m.SENT,
-        "lead_first_contacted": m.SENT,
-        "contact_first_emailed": m.SENT,
-        "manual_email_sent": m.MANUAL,
-        "email_opened": m.OPENED,
-        "lead_replied": m.REPLIED,
-        "contact_replied": m.REPLIED,
-        "untracked_reply_received": m.REPLIED,
-        "reply_received": m.REPLIED,
-        "email_bounced": m.BOUNCED,
-        "email_send_failed": m.SEND_FAILED,
-        "lead_unsubscribed": m.UNSUBSCRIBED,
-        "contact_unsubscribed": m.UNSUBSCRIBED,
-        "lead_interested": m.status("interested"),
-        "contact_interested": m.status("interested"),
-        "email_account_added": m.ACCOUNT,
-        "email_account_removed": m.ACCOUNT,
-        "email_account_disconnected": m.ACCOUNT,
-        "email_account_reconnected": m.ACCOUNT,
-        "tag_attached": m.OTHER,
-        "tag_removed": m.OTHER,
-    },
+    plain_names=(
+        "email_sent lead_first_contacted manual_email_sent email_opened lead_replied contact_replied untracked_reply_received "
+        "reply_received email_bounced email_send_failed lead_unsubscribed contact_unsubscribed lead_interested contact_interested "
+        "email_account_added email_account_removed email_account_disconnected email_account_reconnected tag_attached tag_removed"
+    ),
+    names={"contact_first_emailed": m.SENT},
     name="event.type event event_type",
     email="data.lead.email lead_email",
     time=(
         "data.campaign_event.created_at data.reply.date_received data.scheduled_email.sent_at"
         " campaign_event_created_at reply_date_received scheduled_email_sent_at"
     ),
-    times={
-        "email_sent": ("data.campaign_event.created_at data.scheduled_email.sent_at campaign_event_created_at scheduled_email_sent_at"),
-    },
+    times={"email_sent": ("data.campaign_event.created_at data.scheduled_email.sent_at campaign_event_created_at scheduled_email_sent_at")},
     first_name="data.lead.first_name lead_first_name",
     last_name="data.lead.last_name lead_last_name",
     campaign="data.campaign.name data.campaign_name data.campaign.id data.campaign_id campaign_name campaign_id",

@@ -42,6 +42,10 @@ ADAPTER = Expandi(
         DetectionRule("hook.event contact messenger", 92),
         DetectionRule("hook.event hook.fired_datetime", 92),
     ),
+    plain_names=(
+        "campaign_invite_sent connection_request_sent campaign_email_sent campaign_email_opened campaign_email_clicked "
+        "campaign_email_bounced campaign_email_replied campaign_profile_visited campaign_finished nothing_scheduled contact_saved"
+    ),
     names={
         "campaign_replied": m.LINKEDIN_REPLIED,
         "campaign_first_reply": m.LINKEDIN_REPLIED,
@@ -50,14 +54,6 @@ ADAPTER = Expandi(
         "message_sent": m.LINKEDIN_SENT,
         "campaign_connected": m.LINKEDIN_ACCEPTED,
         "campaign_new_contact": m.LINKEDIN_ACCEPTED,
-        "campaign_invite_sent": m.LINKEDIN_INVITED,
-        "connection_request_sent": m.LINKEDIN_INVITED,
-        "campaign_email_sent": m.SENT,
-        "campaign_email_opened": m.OPENED,
-        "campaign_email_clicked": m.CLICKED,
-        "campaign_email_bounced": m.BOUNCED,
-        "campaign_email_replied": m.REPLIED,
-        "campaign_profile_visited": m.LINKEDIN_OTHER,
         "campaign_post_liked": m.LINKEDIN_OTHER,
         "campaign_follow_sent": m.LINKEDIN_OTHER,
         "campaign_company_follow_sent": m.LINKEDIN_OTHER,
@@ -65,9 +61,6 @@ ADAPTER = Expandi(
         "campaign_contact_tagged": m.LINKEDIN_OTHER,
         "campaign_contact_revoked": m.LINKEDIN_OTHER,
         "campaign_contact_disconnected": m.LINKEDIN_OTHER,
-        "campaign_finished": m.COMPLETED,
-        "nothing_scheduled": m.OTHER,
-        "contact_saved": m.SAVED,
     },
     name="hook.event",
     email="contact.email",

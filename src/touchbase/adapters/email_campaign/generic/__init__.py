@@ -18,7 +18,7 @@ from touchbase.adapters.email_campaign.generic.spelling import with_normalized_k
 from touchbase.adapters.email_campaign.generic.split import split_events
 from touchbase.adapters.interface import ParsedWebhook
 from touchbase.adapters.kit import event_types as m
-from touchbase.adapters.kit.body_paths import Path, at, pick
+from touchbase.adapters.kit.body_paths import Path, at, paths, pick
 from touchbase.adapters.kit.body_shapes import is_form
 from touchbase.adapters.kit.client_overrides import override_status
 from touchbase.adapters.kit.crm_values import declared_elements, declared_row, list_in, query_parameter
@@ -44,12 +44,15 @@ from touchbase.history.events import EMAIL_CAMPAIGN, MEETING_STATUSES, Event
 
 T = TypeVar("T")
 _MESSAGES = MessageReader(USUAL_SENT, USUAL_RECEIVED.before(MessagePaths(text="content message")))
+_TEXTS = paths("message text body reply content last_reply last_message")
 _NO_NAMES = frozenset({"GET", "POST", "PUT", "PATCH", "DELETE", "HEAD", "EVENT", "WEBHOOK", "NOTIFICATION"})
 _NAMING = ("-event", "-event-type")
 _ID = "id"
 _NO_ZONE = re.compile(r"\d{4}-\d\d-\d\d(?:[T ][\d:.,]*)?")
 _INCOMING = frozenset({"email_replied", "email_auto_replied"})
 _OUTGOING = frozenset({"email_sent", "manual_email_sent", "email_delivered", "email_deferred", "email_opened", "email_clicked"})
+_BOOKING = re.compile(r"booking|appointment|meeting|invitee")
+"""Beginnings of the members of a body about a meeting, whose event's name may only be a verb."""
 _OF_MEETING = {"meeting_booked": m.MEETING_BOOKED, "no_show": m.MEETING_MISSED}
 """Statuses of a lead that are a meeting's event next to its start."""
 _MESSAGES_OF_BOTH = frozenset({"message", "new message", "message new", "message created", "chat message"})
@@ -211,6 +214,10 @@ class _EventReader:
 
     def _refined(self, meaning: Meaning, name: str) -> Meaning:
         """Return a meaning that only another member of the body completes: a status, a severity, the topics that changed."""
+        if meaning is m.UNKNOWN and self._meeting_start() is not None and any(map(_BOOKING.match, self.item)):
+            verb = words(name).rpartition(" ")[2]
+            booked = (meaning_of(f"booking {verb}"), meaning_of(f"booking {verb}d"))
+            return next((of_meeting for of_meeting in booked if of_meeting.event in MEETING_STATUSES), meaning)
         if meaning is m.OTHER and words(name).endswith("status"):
             fate = meaning_of(text(self.item.get("status")) or "")
             return fate if fate.event in _FATES else meaning
@@ -237,7 +244,13 @@ class _EventReader:
         step = pick(self.item, field_paths.STEP, text) or ""
         if "email" in step.lower() and not has_reply:
             return m.SENT
-        return m.SAVED if is_form(self.call.data) else m.UNKNOWN
+        return m.SAVED if is_form(self.call.data) or self._is_profile() else m.UNKNOWN
+
+    def _is_profile(self) -> bool:
+        """Return whether an unnamed body is a person's profile, and says nothing of a campaign or a message."""
+        says_more = pick(self.item, field_paths.CAMPAIGN_NAME + field_paths.CAMPAIGN_ID + _TEXTS, text)
+        has_profile = self._of_person(field_paths.LINKEDIN, linkedin) is not None
+        return has_profile and says_more is None and pick(self.item, field_paths.PROFILE, text) is not None
 
     def _went_out(self) -> bool:
         """Return whether a message of a conversation is outbound, for tools with one event name for all messages."""

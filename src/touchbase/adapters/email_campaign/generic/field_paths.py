@@ -8,7 +8,7 @@ from touchbase.adapters.kit.declarative import LINKS, STEPS
 NAME = paths(
     "event_type event event.type webhook_event webhookInfo.type meta.eventName RecordType method tracking_type type "
     "event-data.event action event_name event.name event_name.0 activity_type webhook_type topic trigger metric notificationType "
-    "hook.event triggerEvent trigger_event triggerType trigger_type eventKey event_key"
+    "hook.event triggerEvent trigger_event triggerType trigger_type eventKey event_key notification_type"
 )
 EVENT_NAME = tuple(path for path in NAME if any("event" in str(key).lower() for key in path)) + paths("trigger action topic")
 """Paths that hold nothing but an event's name: of several names the first one with a meaning counts."""
@@ -25,7 +25,7 @@ LEAD = paths(
     "contact_email_address subscriber_email person_email customer_email invitee_email guest_email attendee_email work_email lead "
     "prospect contact subscriber"
 )
-ADDRESS = ("email", "email_address", "emailAddress", "enriched_email", "mail")
+ADDRESS = ("email", "email_address", "emailAddress", "enriched_email", "mail", "email_id")
 NOTICE_TO = paths("to_email to.0 to.0.email to.0.address to.email to.address to")
 """Recipient of a mail server's notice, which is the client's own address."""
 RECIPIENT = paths(
@@ -48,7 +48,7 @@ MEETING_START = paths(
     "start_time startTime start_at startAt starts_at start start.dateTime start_date meeting_start meeting_start_time meeting_time "
     "appointment_time appointment_start booking_start scheduled_for scheduled_event.start_time event.start_time meeting.start_time "
     "meeting.startTime meeting.start booking.start_time booking.startTime booking.start appointment.start_time appointment.startTime "
-    "appointment.start time.start"
+    "appointment.start time.start start_date_time"
 )
 SENDER_NAME, TO_NAME = paths("from_name reply.from_name"), paths("to_name")
 """The name next to the person's address, if `from_email` and `to_email` are both present on a reply."""
@@ -97,7 +97,7 @@ OTHER_TIME = paths(
     "unsubscribed_at reply_message.time reply.date_received reply.received_at attributes.repliedAt attributes.deliveredAt "
     "attributes.openedAt attributes.clickedAt attributes.bouncedAt fired_at ts_epoch ts time DeliveredAt ChangedAt event_time "
     "event_at happened_at action_time date_time time_stamp event_date eventTimestamp event.timestamp event.created_at "
-    "event.createdAt message.timestamp datetime created"
+    "event.createdAt message.timestamp datetime created at"
 )
 """Never the event's time: creation of the webhook, import or last contact of the lead, first open, local times."""
 
@@ -117,6 +117,8 @@ LAST_NAME = ("last_name", "lastName", "leadLastName", "lead_last_name", "lastnam
 FULL_NAME = ("to_name", "toName", "full_name", "fullName", "lead_name", "leadName", "prospectName", "prospect_name")
 MAIL = paths("message_id message-id messageid msgid email_id")
 MESSAGE = MAIL + paths("event_id")
+PROFILE = paths("headline position job_title member_distance connected_at_iso organization organization_1 company_name company")
+"""Members of a person's profile on LinkedIn."""
 LABEL = paths(
     "lead_category.new_name new_category new_status new_stage new_label lead_category category lead_status status label labels stage "
     "latestOutcome outcome interest_status lead.status lead.category lead.label lead.stage prospect.status contact.status"

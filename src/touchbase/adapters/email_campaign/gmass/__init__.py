@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from touchbase.adapters.interface import ParsedWebhook
-from touchbase.adapters.kit import event_types as m
 from touchbase.adapters.kit.crm_values import query_parameter
 from touchbase.adapters.kit.declarative import DetectionRule, Item, TableAdapter
 
@@ -19,15 +18,7 @@ class GMass(TableAdapter):
 ADAPTER = GMass(
     tool="gmass",
     shapes=(DetectionRule("EmailAddress CampaignID TimeStamp", 92),),
-    names={
-        "sends": m.SENT,
-        "opens": m.OPENED,
-        "clicks": m.CLICKED,
-        "replies": m.REPLIED,
-        "bounces": m.BOUNCED,
-        "blocks": m.SEND_FAILED,
-        "unsubscribes": m.UNSUBSCRIBED,
-    },
+    plain_names="sends opens clicks replies bounces blocks unsubscribes",
     name="eventType platformSource",
     email="EmailAddress",
     time="TimeStamp",

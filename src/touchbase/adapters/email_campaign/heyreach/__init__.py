@@ -84,24 +84,17 @@ ADAPTER = HeyReach(
         DetectionRule("eventType lead", 70, named=True, spelt=str.isupper),
         DetectionRule("conversation_id sender lead.profile_url", 80),
     ),
+    plain_names=(
+        "connection_request_sent connection_request_accepted connection_request_withdrawn inmail_sent message_reply_received "
+        "every_message_reply_received inmail_reply_received campaign_completed lead_finished_sequence_without_replying "
+        "lead_auto_tagged_interested lead_auto_tagged_positive lead_auto_tagged_not_interested"
+    ),
     names={
-        "connection_request_sent": m.LINKEDIN_INVITED,
-        "connection_request_accepted": m.LINKEDIN_ACCEPTED,
-        "connection_request_withdrawn": m.LINKEDIN_OTHER,
         "message_sent": m.LINKEDIN_SENT,
-        "inmail_sent": m.LINKEDIN_SENT,
-        "message_reply_received": m.LINKEDIN_REPLIED,
-        "every_message_reply_received": m.LINKEDIN_REPLIED,
-        "inmail_reply_received": m.LINKEDIN_REPLIED,
         "follow_sent": m.LINKEDIN_OTHER,
         "liked_post": m.LINKEDIN_OTHER,
         "viewed_profile": m.LINKEDIN_OTHER,
-        "campaign_completed": m.COMPLETED,
-        "lead_finished_sequence_without_replying": m.COMPLETED,
         "lead_tag_updated": m.STATUS_IN_BODY,
-        "lead_auto_tagged_interested": m.status("interested"),
-        "lead_auto_tagged_positive": m.status("interested"),
-        "lead_auto_tagged_not_interested": m.status("not_interested"),
         "lead_auto_tagged_generic": m.OTHER,
     },
     name="event_type eventType",
@@ -119,6 +112,7 @@ ADAPTER = HeyReach(
     full_name="lead.full_name lead.fullName",
     campaign="campaign.name campaignName campaign_name campaign.id campaignId campaign_id",
     message="conversation_id",
+    key="loaded_key",
     label="tag tag_name tagName new_tag tags lead.tag lead.tags leadTags lead_tags",
     sent=MessagePaths(
         text="newest_sent.message message.text",

@@ -61,35 +61,16 @@ ADAPTER = Instantly(
         DetectionRule("event_type lead_email email_account", 60),
         DetectionRule("upload_method timestamp_created email", 80),
     ),
+    plain_names=(
+        "email_sent email_opened link_clicked email_link_clicked reply_received email_replied auto_reply_received email_bounced "
+        "lead_unsubscribed spam_complaint lead_interested lead_not_interested lead_neutral lead_meeting_booked lead_meeting_completed "
+        "lead_no_show lead_out_of_office lead_wrong_person lead_closed lead_won lead_skipped custom_label_any_positive "
+        "campaign_completed campaign_completed_for_lead_without_reply account_error"
+    ),
     names={
-        "email_sent": m.SENT,
-        "email_opened": m.OPENED,
-        "link_clicked": m.CLICKED,
-        "email_link_clicked": m.CLICKED,
-        "reply_received": m.REPLIED,
-        "email_replied": m.REPLIED,
-        "auto_reply_received": m.AUTO_REPLIED,
-        "email_bounced": m.BOUNCED,
-        "lead_unsubscribed": m.UNSUBSCRIBED,
-        "spam_complaint": m.COMPLAINED,
-        "lead_interested": m.status("interested"),
-        "lead_not_interested": m.status("not_interested"),
-        "lead_neutral": m.status("neutral"),
-        "lead_meeting_booked": m.status("meeting_booked"),
-        "lead_meeting_completed": m.status("meeting_completed"),
-        "lead_no_show": m.status("no_show"),
-        "lead_out_of_office": m.status("out_of_office"),
-        "lead_wrong_person": m.status("wrong_person"),
-        "lead_closed": m.status("closed"),
-        "lead_won": m.status("closed"),
         "lead_lost": m.status("custom:Lost"),
-        "lead_skipped": m.OTHER,
         # Any custom label of that kind, as configured for the webhook; which one is not sent.
-        "custom_label_any_positive": m.status("interested"),
         "custom_label_any_negative": m.status("not_interested"),
-        "campaign_completed": m.COMPLETED,
-        "campaign_completed_for_lead_without_reply": m.COMPLETED,
-        "account_error": m.ACCOUNT,
         "supersearch_enrichment_completed": m.OTHER,
         "lead_record": m.SAVED,
     },

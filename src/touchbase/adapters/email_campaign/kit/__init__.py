@@ -25,24 +25,18 @@ class Kit(TableAdapter):
 ADAPTER = Kit(
     tool="kit",
     shapes=(DetectionRule("subscriber.email_address subscriber.state", 92),),
+    plain_names=(
+        "subscriber_unsubscribe subscriber_bounce subscriber_complain link_click tag_add tag_remove purchase_create bounced complained"
+    ),
     names={
-        "subscriber_unsubscribe": m.UNSUBSCRIBED,
-        "subscriber_bounce": m.BOUNCED,
-        "subscriber_complain": m.COMPLAINED,
         "subscriber_activate": m.RESUBSCRIBED,
         "form_subscribe": m.SAVED,
-        "link_click": m.CLICKED,
-        "tag_add": m.OTHER,
-        "tag_remove": m.OTHER,
         "course_subscribe": m.OTHER,
         "course_complete": m.OTHER,
         "product_purchase": m.OTHER,
-        "purchase_create": m.OTHER,
         "active": m.SAVED,
         "inactive": m.SAVED,
         "cancelled": m.UNSUBSCRIBED,
-        "bounced": m.BOUNCED,
-        "complained": m.COMPLAINED,
     },
     name="",
     email="subscriber.email_address",

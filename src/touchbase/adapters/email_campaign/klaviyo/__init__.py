@@ -31,18 +31,15 @@ ADAPTER = Klaviyo(
         DetectionRule("data.0.topic data.0.payload", 90),
         DetectionRule("topic payload external_id", 90, starts="event:klaviyo."),
     ),
+    plain_names=(
+        "opened_email clicked_email bounced_email marked_email_as_spam unsubscribed_from_email_marketing "
+        "subscribed_to_email_marketing updated_email_preferences"
+    ),
     names={
         "received_email": m.SENT,
-        "opened_email": m.OPENED,
-        "clicked_email": m.CLICKED,
-        "bounced_email": m.BOUNCED,
         "dropped_email": m.OTHER,
-        "marked_email_as_spam": m.COMPLAINED,
-        "unsubscribed_from_email_marketing": m.UNSUBSCRIBED,
         "manually_suppressed_from_email_marketing": m.UNSUBSCRIBED,
-        "subscribed_to_email_marketing": m.RESUBSCRIBED,
         "manually_unsuppressed_from_email_marketing": m.RESUBSCRIBED,
-        "updated_email_preferences": m.PREFERENCES,
     },
     other_names=m.OTHER,
     lists="data",

@@ -29,25 +29,12 @@ ADAPTER = Loops(
     tool="loops",
     signature_schemes=(standard_webhooks(),),
     shapes=(DetectionRule("eventName webhookSchemaVersion", 95), DetectionRule("eventName contactIdentity", 92)),
-    names={
-        "campaign_email_sent": m.SENT,
-        "loop_email_sent": m.SENT,
-        "transactional_email_sent": m.OTHER,
-        "email_delivered": m.DELIVERED,
-        "email_opened": m.OPENED,
-        "email_clicked": m.CLICKED,
-        "email_hardbounced": m.HARD_BOUNCED,
-        "email_softbounced": m.SOFT_BOUNCED,
-        "email_spamreported": m.COMPLAINED,
-        "email_unsubscribed": m.UNSUBSCRIBED,
-        "email_resubscribed": m.RESUBSCRIBED,
-        "contact_unsubscribed": m.UNSUBSCRIBED,
-        "contact_created": m.SAVED,
-        "contact_deleted": m.OTHER,
-        "contact_mailinglist_subscribed": m.PREFERENCES,
-        "contact_mailinglist_unsubscribed": m.PREFERENCES,
-        "testing_testevent": m.OTHER,
-    },
+    plain_names=(
+        "campaign_email_sent loop_email_sent email_delivered email_opened email_clicked email_hardbounced email_softbounced "
+        "email_spamreported email_unsubscribed email_resubscribed contact_unsubscribed contact_created contact_deleted "
+        "contact_mailinglist_subscribed contact_mailinglist_unsubscribed"
+    ),
+    names={"transactional_email_sent": m.OTHER, "testing_testevent": m.OTHER},
     name="eventName",
     email="contactIdentity.email contact.email",
     time="eventTime",

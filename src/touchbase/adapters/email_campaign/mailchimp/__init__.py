@@ -43,7 +43,6 @@ ADAPTER = Mailchimp(
         DetectionRule("type data.list_id", 85, spelt=_TYPES.__contains__),
         DetectionRule("unique_email_id email_address list_id", 80),
     ),
-    names={},
     nameless={"unique_email_id": "member"},
     name="type",
     email="data.email data.new_email data.merges.EMAIL email_address",

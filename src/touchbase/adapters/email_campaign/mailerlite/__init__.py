@@ -21,22 +21,11 @@ ADAPTER = TableAdapter(
         DetectionRule("event subscriber", 85, starts="campaign."),
         DetectionRule("events", 85, header="x-mailerlite-signature"),
     ),
-    names={
-        "subscriber_created": m.SAVED,
-        "subscriber_updated": m.SAVED,
-        "subscriber_unsubscribed": m.UNSUBSCRIBED,
-        "subscriber_bounced": m.BOUNCED,
-        "subscriber_spam_reported": m.COMPLAINED,
-        "subscriber_active": m.RESUBSCRIBED,
-        "subscriber_deleted": m.OTHER,
-        "subscriber_added_to_group": m.OTHER,
-        "subscriber_removed_from_group": m.OTHER,
-        "subscriber_automation_triggered": m.OTHER,
-        "subscriber_automation_completed": m.OTHER,
-        "campaign_open": m.OPENED,
-        "campaign_click": m.CLICKED,
-        "campaign_sent": m.OTHER,
-    },
+    plain_names=(
+        "subscriber_created subscriber_updated subscriber_unsubscribed subscriber_bounced subscriber_spam_reported subscriber_deleted "
+        "subscriber_added_to_group subscriber_removed_from_group subscriber_automation_triggered campaign_open campaign_click"
+    ),
+    names={"subscriber_active": m.RESUBSCRIBED, "subscriber_automation_completed": m.OTHER, "campaign_sent": m.OTHER},
     lists="events",
     name="type event",
     email="email data.subscriber.email subscriber.email",

@@ -50,21 +50,12 @@ ADAPTER = TableAdapter(
         DetectionRule("message type", 75, named=True, starts="This is a ping test message"),
         DetectionRule("type data", 70, named=True),
     ),
+    plain_names=(
+        "activity_sent activity_delivered activity_deferred activity_opened activity_opened_unique activity_clicked "
+        "activity_clicked_unique activity_hard_bounced activity_soft_bounced activity_unsubscribed activity_spam_complaint "
+        "activity_suppressed activity_survey_opened activity_survey_submitted webhook_test sms_sent sms_delivered sms_failed"
+    ),
     names={
-        "activity_sent": m.SENT,
-        "activity_delivered": m.DELIVERED,
-        "activity_deferred": m.DEFERRED,
-        "activity_opened": m.OPENED,
-        "activity_opened_unique": m.OPENED,
-        "activity_clicked": m.CLICKED,
-        "activity_clicked_unique": m.CLICKED,
-        "activity_hard_bounced": m.HARD_BOUNCED,
-        "activity_soft_bounced": m.SOFT_BOUNCED,
-        "activity_unsubscribed": m.UNSUBSCRIBED,
-        "activity_spam_complaint": m.COMPLAINED,
-        "activity_suppressed": m.SEND_FAILED,
-        "activity_survey_opened": m.OTHER,
-        "activity_survey_submitted": m.OTHER,
         "sender_identity_verified": m.ACCOUNT,
         "maintenance_start": m.ACCOUNT,
         "maintenance_end": m.ACCOUNT,
@@ -76,10 +67,6 @@ ADAPTER = TableAdapter(
         "bulk_email_completed": m.OTHER,
         "recipient_on_hold_added": m.OTHER,
         "recipient_on_hold_removed": m.OTHER,
-        "webhook_test": m.OTHER,
-        "sms_sent": m.OTHER,
-        "sms_delivered": m.OTHER,
-        "sms_failed": m.OTHER,
     },
     name="type",
     email="data.email.recipient.email data.recipient data.email",

@@ -36,22 +36,11 @@ ADAPTER = Outboundry(
         DetectionRule("event company_id data.lead timestamp", 80, spelt=accept_any_name),
         DetectionRule("event data.lead data.actionData", 80, spelt=accept_any_name),
     ),
-    names={
-        "email_sent": m.SENT,
-        "email_opened": m.OPENED,
-        "email_clicked": m.CLICKED,
-        "email_replied": m.REPLIED,
-        "lead_replied": m.REPLIED,
-        "email_bounced": m.BOUNCED,
-        "lead_unsubscribed": m.UNSUBSCRIBED,
-        "lead_status_changed": m.STATUS_IN_BODY,
-        "invite_sent": m.LINKEDIN_INVITED,
-        "invite_accepted": m.LINKEDIN_ACCEPTED,
-        "invite_withdrawn": m.LINKEDIN_OTHER,
-        "message_sent": m.LINKEDIN_SENT,
-        "message_replied": m.LINKEDIN_REPLIED,
-        "message_received": m.LINKEDIN_REPLIED,
-    },
+    plain_names=(
+        "email_sent email_opened email_clicked email_replied lead_replied email_bounced lead_unsubscribed lead_status_changed "
+        "invite_sent invite_accepted invite_withdrawn"
+    ),
+    names={"message_sent": m.LINKEDIN_SENT, "message_replied": m.LINKEDIN_REPLIED, "message_received": m.LINKEDIN_REPLIED},
     name="event",
     email="data.lead.email",
     time="timestamp data.timestamp data.occurred_at data.created_at",

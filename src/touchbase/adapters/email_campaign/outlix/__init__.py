@@ -18,21 +18,11 @@ ADAPTER = TableAdapter(
         DetectionRule("organization_id event timestamp data", 85, spelt=accept_any_name),
         DetectionRule("event data.lead_id timestamp", 80, header="x-webhook-signature", spelt=accept_any_name),
     ),
-    names={
-        "draft_created": m.OTHER,
-        "draft_approved": m.OTHER,
-        "draft_sent": m.SENT,
-        "pain_card_created": m.OTHER,
-        "email_sent": m.SENT,
-        "email_opened": m.OPENED,
-        "email_clicked": m.CLICKED,
-        "email_replied": m.REPLIED,
-        "email_bounced": m.BOUNCED,
-        "lead_created": m.SAVED,
-        "lead_updated": m.SAVED,
-        "lead_unsubscribed": m.UNSUBSCRIBED,
-        "lead_status_changed": m.STATUS_IN_BODY,
-    },
+    plain_names=(
+        "draft_sent email_sent email_opened email_clicked email_replied email_bounced lead_created lead_updated lead_unsubscribed "
+        "lead_status_changed"
+    ),
+    names={"draft_created": m.OTHER, "draft_approved": m.OTHER, "pain_card_created": m.OTHER},
     name="event",
     email="data.email data.lead_email data.lead.email",
     time="timestamp",

@@ -59,19 +59,14 @@ ADAPTER = PlusVibe(
         DetectionRule("webhook_event workspace_id", 80, named=True),
         DetectionRule("webhook_event email", 80),
     ),
+    plain_names=(
+        "email_sent all_email_replies first_email_replies all_positive_replies bounced_email meeting_booked meeting_completed "
+        "wrong_person closed"
+    ),
     names={
-        "email_sent": m.SENT,
         "unibox_email_sent": m.MANUAL,
-        "all_email_replies": m.REPLIED,
-        "first_email_replies": m.REPLIED,
-        "all_positive_replies": m.REPLIED,
-        "bounced_email": m.BOUNCED,
-        "meeting_booked": m.status("meeting_booked"),
-        "meeting_completed": m.status("meeting_completed"),
         "lead": m.status("custom:Lead"),
         "out_of_office": m.status("out_of_office"),
-        "wrong_person": m.status("wrong_person"),
-        "closed": m.status("closed"),
         "lead_marked_as": m.STATUS_IN_BODY,
         "system_alert": m.ACCOUNT,
         "webhook_disabled": m.ACCOUNT,

@@ -49,7 +49,7 @@ class Postmark(TableAdapter):
                 # Only an explicit false removes "do not contact".
                 return m.OTHER if suppressed is None else m.RESUBSCRIBED
             return _SUPPRESSIONS.get(normalize_event_name(text(item.get("SuppressionReason")) or ""), m.UNSUBSCRIBED)
-        return self.names.get(event_name, m.OTHER)
+        return self.listed(event_name) or m.OTHER
 
 
 ADAPTER = Postmark(
@@ -64,12 +64,8 @@ ADAPTER = Postmark(
         DetectionRule("FromFull MessageID ToFull", 90),
         DetectionRule("Type MessageID Email", 80),
     ),
-    names={
-        "delivery": m.DELIVERED_AS_SENT,
-        "open": m.OPENED,
-        "click": m.CLICKED,
-        "spamcomplaint": m.COMPLAINED,
-    },
+    plain_names="open click spamcomplaint",
+    names={"delivery": m.DELIVERED_AS_SENT},
     # Older webhooks, and inbound emails.
     nameless={
         "BouncedAt": "Bounce",

@@ -2,25 +2,13 @@
 
 from __future__ import annotations
 
-from touchbase.adapters.kit import event_types as m
 from touchbase.adapters.kit.declarative import DetectionRule, TableAdapter
 from touchbase.adapters.kit.messages import MessagePaths
 
 ADAPTER = TableAdapter(
     tool="quickmail",
     shapes=(DetectionRule("event_name prospect.email journey", 95), DetectionRule("event_name prospect.email inbox", 85)),
-    names={
-        "sent": m.SENT,
-        "open": m.OPENED,
-        "click": m.CLICKED,
-        "reply": m.REPLIED,
-        "bounce": m.BOUNCED,
-        "unsubscribe": m.UNSUBSCRIBED,
-        "journey_completed": m.COMPLETED,
-        "checkpoint": m.OTHER,
-        "tagging": m.OTHER,
-        "opportunity_status": m.OTHER,
-    },
+    plain_names="sent open click reply bounce unsubscribe journey_completed checkpoint tagging opportunity_status",
     name="event_name",
     email="prospect.email",
     time="",

@@ -5,7 +5,6 @@ Flat, one event per webhook. A sent event has a reply's text key as well: only t
 
 from __future__ import annotations
 
-from touchbase.adapters.kit import event_types as m
 from touchbase.adapters.kit.declarative import DetectionRule, TableAdapter
 from touchbase.adapters.kit.messages import MessagePaths
 
@@ -17,21 +16,10 @@ ADAPTER = TableAdapter(
         DetectionRule("event lead_email email_account", 85, named=True),
         DetectionRule("event lead_email campaign_id", 80, named=True),
     ),
-    names={
-        "email_sent": m.SENT,
-        "email_opened": m.OPENED,
-        "email_clicked": m.CLICKED,
-        "link_clicked": m.CLICKED,
-        "reply_received": m.REPLIED,
-        "email_bounced": m.BOUNCED,
-        "lead_interested": m.status("interested"),
-        "lead_not_interested": m.status("not_interested"),
-        "lead_unsubscribed": m.UNSUBSCRIBED,
-        "email_unsubscribed": m.UNSUBSCRIBED,
-        "auto_reply_received": m.AUTO_REPLIED,
-        "campaign_completed": m.COMPLETED,
-        "sequence_completed": m.COMPLETED,
-    },
+    plain_names=(
+        "email_sent email_opened email_clicked link_clicked reply_received email_bounced lead_interested lead_not_interested "
+        "lead_unsubscribed email_unsubscribed auto_reply_received campaign_completed sequence_completed"
+    ),
     name="event",
     email="lead_email",
     time="timestamp",

@@ -21,36 +21,14 @@ ADAPTER = TableAdapter(
         DetectionRule("subscription.workspaceId event.type payload.contact", 92),
         DetectionRule("event.type event.date event.id event.user_id", 85),
     ),
-    names={
-        "email_sent": m.SENT,
-        "email_opened": m.OPENED,
-        "link_clicked": m.CLICKED,
-        "email_link_clicked": m.CLICKED,
-        "email_replied": m.REPLIED,
-        "auto_reply_received": m.AUTO_REPLIED,
-        "email_auto_reply": m.AUTO_REPLIED,
-        "email_bounced": m.BOUNCED,
-        "email_unsubscribed": m.UNSUBSCRIBED,
-        "contact_opted_out": m.UNSUBSCRIBED,
-        "email_spam_reported": m.COMPLAINED,
-        "reply_categorized": m.STATUS_IN_BODY,
-        "linkedin_reply_categorized": m.STATUS_IN_BODY,
-        "meeting_booked": m.status("meeting_booked"),
-        "meeting_completed": m.status("meeting_completed"),
-        "meeting_cancelled": m.MEETING_CANCELED,
-        "meeting_rescheduled": m.MEETING_RESCHEDULED,
-        "sequence_completed": m.COMPLETED,
-        "sequence_finished": m.COMPLETED,
-        "contact_finished": m.COMPLETED,
-        "contact_called": m.OTHER,
-        "email_account_connection_lost": m.ACCOUNT,
-        "email_account_reconnected": m.ACCOUNT,
-        "email_account_error": m.ACCOUNT,
-    },
-    beginnings={
-        "sequence_": m.OTHER,
-        "call_": m.OTHER,
-    },
+    plain_names=(
+        "email_sent email_opened link_clicked email_link_clicked email_replied auto_reply_received email_auto_reply email_bounced "
+        "email_unsubscribed contact_opted_out email_spam_reported meeting_booked meeting_completed meeting_cancelled "
+        "meeting_rescheduled sequence_completed sequence_finished contact_finished email_account_connection_lost "
+        "email_account_reconnected email_account_error"
+    ),
+    names={"reply_categorized": m.STATUS_IN_BODY, "linkedin_reply_categorized": m.STATUS_IN_BODY, "contact_called": m.OTHER},
+    beginnings={"sequence_": m.OTHER, "call_": m.OTHER},
     name="event.type",
     email="contact_fields.email contact_fields.Email payload.contact.email",
     time="event.date event.timestamp",
@@ -64,7 +42,7 @@ ADAPTER = TableAdapter(
     full_name="contact_fields.full_name contact_fields.fullName payload.contact.fullName",
     campaign="sequence_fields.name sequence_fields.sequence_name sequence_fields.id sequence_fields.sequence_id payload.sequence.id",
     message="email_fields.message_id email_fields.id payload.data.replyMessageId",
-    key="event.id",
+    key="event.id loaded_key",
     label=(
         "reply_fields.category reply_fields.category_name reply_fields.classification category category_name"
         " reply_category reply_category_name new_category inbox_category inbox_category_name event.category"

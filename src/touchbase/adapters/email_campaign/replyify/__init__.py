@@ -43,21 +43,11 @@ ADAPTER = Replyify(
         DetectionRule("event data.from_email timestamp", 65, named=True),
         DetectionRule("event data.to_email timestamp", 65, named=True),
     ),
-    names={
-        "email_sent": m.SENT,
-        "message_sent": m.SENT,
-        "email_received": m.REPLIED,
-        "message_received": m.REPLIED,
-        "reply_received": m.REPLIED,
-        "reply_sent": m.MANUAL,
-        "reply_forwarded": m.OTHER,
-        "reply_categorized": m.OTHER,
-        "reply_archived": m.OTHER,
-        "contact_created": m.SAVED,
-        "email_opened": m.OPENED,
-        "email_clicked": m.CLICKED,
-        "email_bounced": m.BOUNCED,
-    },
+    plain_names=(
+        "email_sent message_sent message_received reply_received reply_sent reply_forwarded reply_categorized reply_archived "
+        "contact_created email_opened email_clicked email_bounced"
+    ),
+    names={"email_received": m.REPLIED},
     name="event eventType",
     email="",
     time="timestamp data.timestamp data.received_at data.sent_at",

@@ -60,10 +60,7 @@ def _by_recipient(body: object) -> list[object]:
 
 ADAPTER = Resend(
     tool="resend",
-    signature_schemes=(
-        standard_webhooks("svix-"),
-        standard_webhooks(),
-    ),
+    signature_schemes=(standard_webhooks("svix-"), standard_webhooks()),
     shapes=(
         DetectionRule("type data.email_id created_at", 92),
         DetectionRule("type data", 90, header="svix-id"),
@@ -75,21 +72,15 @@ ADAPTER = Resend(
         DetectionRule("type data.records data.region created_at", 80, named=True),
         DetectionRule("type data.origin data.email created_at", 80, named=True),
     ),
+    plain_names=(
+        "email_sent email_delivered email_delivery_delayed email_opened email_clicked email_bounced email_complained email_failed "
+        "email_suppressed contact_deleted"
+    ),
     names={
-        "email_sent": m.SENT,
-        "email_delivered": m.DELIVERED,
-        "email_delivery_delayed": m.DEFERRED,
-        "email_opened": m.OPENED,
-        "email_clicked": m.CLICKED,
-        "email_bounced": m.BOUNCED,
-        "email_complained": m.COMPLAINED,
-        "email_failed": m.SEND_FAILED,
-        "email_suppressed": m.SEND_FAILED,
         "email_scheduled": m.OTHER,
         "email_received": m.INBOUND_EMAIL,
         "contact_created": m.OTHER,
         "contact_updated": m.OTHER,
-        "contact_deleted": m.OTHER,
         "suppression_added": m.UNSUBSCRIBED,
         "suppression_removed": m.RESUBSCRIBED,
         "domain_created": m.ACCOUNT,

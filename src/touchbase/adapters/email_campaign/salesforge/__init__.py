@@ -13,21 +13,11 @@ ADAPTER = TableAdapter(
     tool="salesforge",
     stops_on_bounce=True,
     shapes=(DetectionRule("webhookInfo.type", 95), DetectionRule("webhookInfo.eventTime", 90)),
-    names={
-        "email_sent": m.SENT,
-        "email_opened": m.OPENED,
-        "link_clicked": m.CLICKED,
-        "email_clicked": m.CLICKED,
-        "email_replied": m.REPLIED,
-        "reply_received": m.REPLIED,
-        "email_bounced": m.BOUNCED,
-        "contact_unsubscribed": m.UNSUBSCRIBED,
-        "positive_reply": m.status("interested"),
-        "negative_reply": m.status("not_interested"),
-        "linkedin_replied": m.LINKEDIN_REPLIED,
-        "label_changed": m.STATUS_IN_BODY,
-        "dnc_added": m.status("do_not_contact"),
-    },
+    plain_names=(
+        "email_sent email_opened link_clicked email_clicked email_replied reply_received email_bounced contact_unsubscribed "
+        "linkedin_replied label_changed dnc_added"
+    ),
+    names={"positive_reply": m.status("interested"), "negative_reply": m.status("not_interested")},
     name="webhookInfo.type",
     email="contact.email sequenceEmail.toEmail",
     time="webhookInfo.eventTime",

@@ -55,23 +55,11 @@ ADAPTER = Saleshandy(
         DetectionRule("event prospect.email", 75, named=True, spelt=lambda name: "-" in name),
         DetectionRule("event", 70, spelt=lambda name: "-" in name and normalize_event_name(name) in _ABOUT_NOBODY),
     ),
-    names={
-        "email_sent": m.SENT,
-        "email_opened": m.OPENED,
-        "email_link_clicked": m.CLICKED,
-        "email_clicked": m.CLICKED,
-        "link_clicked": m.CLICKED,
-        "email_replied": m.REPLIED,
-        "reply_received": m.REPLIED,
-        "email_bounced": m.BOUNCED,
-        "prospect_unsubscribed": m.UNSUBSCRIBED,
-        "email_unsubscribed": m.UNSUBSCRIBED,
-        "prospect_outcome_updated": m.STATUS_IN_BODY,
-        "outcome_updated": m.STATUS_IN_BODY,
-        "prospect_finished": m.COMPLETED,
-        "sequence_finished": m.COMPLETED,
-        **_ABOUT_NOBODY,
-    },
+    plain_names=(
+        "email_sent email_opened email_link_clicked email_clicked link_clicked email_replied reply_received email_bounced "
+        "prospect_unsubscribed email_unsubscribed prospect_outcome_updated outcome_updated prospect_finished sequence_finished"
+    ),
+    names={**_ABOUT_NOBODY},
     name="event",
     email="prospect.email prospect.Email",
     time="timestamp eventAt occurredAt",

@@ -48,22 +48,11 @@ ADAPTER = SendGrid(
         DetectionRule("envelope from to charsets", 85),
         DetectionRule("envelope from to SPF", 85),
     ),
-    names={
-        "processed": m.SENT,
-        "delivered": m.DELIVERED,
-        "deferred": m.DEFERRED,
-        "open": m.OPENED,
-        "click": m.CLICKED,
-        "bounce": m.BOUNCED,
-        "blocked": m.SOFT_BOUNCED,
-        "dropped": m.SEND_FAILED,
-        "unsubscribe": m.UNSUBSCRIBED,
-        "group_unsubscribe": m.PREFERENCES,  # of the group `asm_group_id`: nothing is said about all mail
-        "group_resubscribe": m.PREFERENCES,
-        "spamreport": m.COMPLAINED,
-        "account_status_change": m.ACCOUNT,
-        "inbound": m.INBOUND_EMAIL,
-    },
+    plain_names=(
+        "processed delivered deferred open click bounce dropped unsubscribe group_unsubscribe group_resubscribe spamreport "
+        "account_status_change"
+    ),
+    names={"blocked": m.SOFT_BOUNCED, "inbound": m.INBOUND_EMAIL},
     nameless={"envelope": "inbound"},  # an inbound email (Inbound Parse)
     name="event",
     email="email",

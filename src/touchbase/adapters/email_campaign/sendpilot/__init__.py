@@ -22,22 +22,15 @@ ADAPTER = TableAdapter(
         DetectionRule("eventType data.linkedinUrl", 88),
         DetectionRule("eventType data.leadId data.senderId", 88),
     ),
+    plain_names=(
+        "connection_sent connection_request_sent connection_accepted connection_request_accepted lead_status_changed lead_tag_updated "
+        "campaign_started campaign_paused campaign_resumed campaign_finished campaign_completed"
+    ),
     names={
         "message_received": m.LINKEDIN_REPLIED,
         "reply_received": m.LINKEDIN_REPLIED,
         "message_sent": m.LINKEDIN_SENT,
-        "connection_sent": m.LINKEDIN_INVITED,
-        "connection_request_sent": m.LINKEDIN_INVITED,
-        "connection_accepted": m.LINKEDIN_ACCEPTED,
-        "connection_request_accepted": m.LINKEDIN_ACCEPTED,
-        "lead_status_changed": m.STATUS_IN_BODY,
         "lead_updated": m.STATUS_IN_BODY,
-        "lead_tag_updated": m.OTHER,
-        "campaign_started": m.OTHER,
-        "campaign_paused": m.OTHER,
-        "campaign_resumed": m.OTHER,
-        "campaign_finished": m.COMPLETED,
-        "campaign_completed": m.COMPLETED,
     },
     beginnings={"lead_database_": m.OTHER, "lead_extractor_": m.OTHER},
     name="eventType",

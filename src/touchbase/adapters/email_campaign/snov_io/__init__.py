@@ -43,26 +43,16 @@ ADAPTER = SnovIo(
     tool="snov_io",
     stops_on_bounce=True,
     shapes=(DetectionRule("event_object event_action", 95),),
+    plain_names=(
+        "campaign_email_sent campaign_email_first_sent campaign_email_opened campaign_email_clicked campaign_email_link_clicked "
+        "campaign_email_bounced campaign_email_unsubscribed campaign_reply_received campaign_reply_first_received "
+        "campaign_reply_autoreply_received campaign_li_connection_request_accepted campaign_li_connection_request_sent "
+        "campaign_li_inmail_sent prospect_campaign_finished prospect_unsubscribed database_search_task_result"
+    ),
     names={
-        "campaign_email_sent": m.SENT,
-        "campaign_email_first_sent": m.SENT,
-        "campaign_email_opened": m.OPENED,
-        "campaign_email_clicked": m.CLICKED,
-        "campaign_email_link_clicked": m.CLICKED,
-        "campaign_email_bounced": m.BOUNCED,
-        "campaign_email_unsubscribed": m.UNSUBSCRIBED,
-        "campaign_reply_received": m.REPLIED,
-        "campaign_reply_first_received": m.REPLIED,
-        "campaign_reply_autoreply_received": m.AUTO_REPLIED,
         "campaign_li_reply_received": m.LINKEDIN_REPLIED,
         "campaign_li_reply_first_received": m.LINKEDIN_REPLIED,
-        "campaign_li_connection_request_accepted": m.LINKEDIN_ACCEPTED,
-        "campaign_li_connection_request_sent": m.LINKEDIN_INVITED,
         "campaign_li_message_sent": m.LINKEDIN_SENT,
-        "campaign_li_inmail_sent": m.LINKEDIN_SENT,
-        "prospect_campaign_finished": m.COMPLETED,
-        "prospect_unsubscribed": m.UNSUBSCRIBED,
-        "database_search_task_result": m.OTHER,
     },
     beginnings={
         "campaign_li_": m.LINKEDIN_OTHER,

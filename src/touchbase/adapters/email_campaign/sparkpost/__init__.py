@@ -49,23 +49,11 @@ def _inside(item: object) -> list[object]:
 ADAPTER = SparkPost(
     tool="sparkpost",
     shapes=(DetectionRule("msys", 95),),
-    names={
-        "injection": m.SENT,
-        "delivery": m.DELIVERED,
-        "delay": m.DEFERRED,
-        "open": m.OPENED,
-        "initial_open": m.OPENED,
-        "amp_open": m.OPENED,
-        "amp_initial_open": m.OPENED,
-        "click": m.CLICKED,
-        "amp_click": m.CLICKED,
-        "list_unsubscribe": m.UNSUBSCRIBED,
-        "link_unsubscribe": m.UNSUBSCRIBED,
-        "spam_complaint": m.COMPLAINED,
-        "policy_rejection": m.SEND_FAILED,
-        "success": m.OTHER,
-        "error": m.OTHER,
-    },
+    plain_names=(
+        "delivery delay open initial_open amp_open amp_initial_open click amp_click list_unsubscribe link_unsubscribe spam_complaint "
+        "policy_rejection"
+    ),
+    names={"injection": m.SENT, "success": m.OTHER, "error": m.OTHER},
     # The last three are about inbound emails, A/B tests, and text messages.
     beginnings={"generation_": m.SEND_FAILED, "relay_": m.INBOUND_EMAIL, "ab_test_": m.OTHER, "sms_": m.OTHER},
     # A forwarded inbound email, and a bounce with few fields left.
