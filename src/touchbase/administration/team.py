@@ -584,8 +584,8 @@ def _check_user(request: UserPatch) -> None:
             for name in ("quiet_from", "quiet_until")
             if (clock := getattr(request.notifications, name)) is not None and not is_clock(clock)
         ]
-    if request.name is not UNSET and not request.name.strip():
-        faults.append(Fault("/name", "blank", "must not be blank; leave it out instead"))
+    if request.name is not UNSET and (why := limits.why_no_name(request.name)) is not None:
+        faults.append(Fault("/name", "blank", f"{why}; leave it out instead"))
     raise_if_any(faults)
 
 
@@ -609,6 +609,8 @@ def _check_invitation(request: InvitationRequest) -> str:
     """Return the e-mail address in normal form; raise `Invalid` with all faults."""
     faults: list[Fault] = []
     email = email_rule(request.email, "/email", faults)
+    if request.name and (why := limits.why_no_name(request.name)) is not None:
+        faults.append(Fault("/name", "blank", f"{why}; leave it out instead"))
     if request.role is None and not request.grants:
         faults.append(Fault("/role", "required", "give a role for all clients, or grants for single ones"))
     if (zone := request.time_zone.strip()) and not is_zone(zone):
@@ -618,6 +620,8 @@ def _check_invitation(request: InvitationRequest) -> str:
 
 
 def _check_password(request: AcceptRequest | PasswordRequest) -> None:
+    if isinstance(request, AcceptRequest) and request.name and (why := limits.why_no_name(request.name)) is not None:
+        raise Invalid([Fault("/name", "blank", f"{why}; leave it out instead")])
     if len(request.password) < passwords.SHORTEST:
         raise Invalid([Fault("/password", "too_short", f"must have at least {passwords.SHORTEST} characters")])
 
