@@ -154,6 +154,14 @@ async def test_load_of_instantly__brings_leads_mails_and_blocklist_at_their_own_
     assert {"rival.example", "dan@acme.example", "bob@acme.example"} <= await loads.listed()
 
 
+async def test_blocklist__changes_no_entry_that_a_person_made(loads: Loads) -> None:
+    await loads.house.request("POST", "/public/v2/suppressions", {"value": "dan@acme.example", "reason": "legal", "note": "by letter"})
+    await loads.load("instantly", instantly)
+
+    listed = (await loads.house.request("GET", "/public/v2/suppressions?value=dan@acme.example")).json()["data"]
+    assert [(entry["reason"], entry["note"]) for entry in listed] == [("legal", "by letter")]
+
+
 async def test_load__is_not_repeated_by_a_second_load_or_a_webhook(loads: Loads) -> None:
     await loads.load("instantly", instantly)
     before = await loads.timeline("ann@acme.example")

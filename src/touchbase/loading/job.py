@@ -157,7 +157,8 @@ async def _store(run: JobRun, connection: Connection, at: Position, todo: Sequen
     entries = [NewEntry(kind, address, "other", IMPORT, note) for kind, address in page.addresses]
     now = run.clock()
     steps: list[list[Command[Any]]] = [[_delivery(connection, body, now) for body in batch] for batch in _batches(page.webhooks)]
-    steps += [[save_entries(run.job.client, entries[first : first + BATCH], now)] for first in range(0, len(entries), BATCH)]
+    batches = [entries[first : first + BATCH] for first in range(0, len(entries), BATCH)]
+    steps += [[save_entries(run.job.client, batch, now, may_shorten=False)] for batch in batches]
     for number, commands in enumerate([*steps, []]):
         is_last = number == len(steps)
         position = after if is_last else msgspec.structs.replace(at, todo=[*todo], failures=0)
