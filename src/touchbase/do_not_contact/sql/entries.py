@@ -83,7 +83,8 @@ def save_entries(
     rows, causes = yield from _claim(client, stored.values(), ids, at)
     outcomes: dict[Address, str] = {}
     written: list[Row] = []
-    for address, new in {stored[entry.kind, entry.value][0]: entry for entry in entries}.items():
+    for address, sent in {stored[entry.kind, entry.value][0]: entry for entry in entries}.items():
+        new = sent
         row, earlier = rows[address], causes[address]
         last = next((cause for cause in earlier if cause.key == WRITTEN and cause.at_us > row.removed_us), None)
         is_own = last is None or last.is_over(at) or (made_by is not None and last.is_undone_by(made_by, at))
