@@ -172,7 +172,9 @@ async def test_page_over_all_clients__reads_no_client_that_is_not_on_it(office: 
 
     monkeypatch.setattr(Clients, "all", refused)
 
-    for path in (PATH, f"{PATH}?state=done", "/team/v1/counters", "/team/v1/attention", "/team/v1/users", "/team/v1/audit-events"):
+    of_all = ("/admin/v1/contacts", "/admin/v1/companies", "/admin/v1/deliveries", "/admin/v1/cells")
+    of_team = (PATH, f"{PATH}?state=done", "/team/v1/counters", "/team/v1/attention", "/team/v1/users", "/team/v1/audit-events")
+    for path in of_team + of_all:
         assert (await office("GET", path)).status == 200, path
     for path in (PATH, "/team/v1/me", "/console/session", "/team/v1/attention", "/team/v1/users"):
         assert (await mira("GET", path)).status == 200, path
