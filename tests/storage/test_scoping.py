@@ -101,6 +101,7 @@ from touchbase.connections.sql.silence import claim_check, count_silent, due_jud
 from touchbase.conversations.answers import due_answers, prune_answers
 from touchbase.conversations.drafts import find_draft
 from touchbase.conversations.notifications import (
+    clients_to_prune,
     due_mails,
     find_assignees,
     list_notifications,
@@ -130,7 +131,7 @@ from touchbase.erasure.sql.persons import clients_with_erasures, open_erasures
 from touchbase.erasure.sql.texts import strike_texts
 from touchbase.errors import TouchbaseError
 from touchbase.event_log.sql.log import with_log
-from touchbase.event_log.sql.queries import list_newest_events, trim_log
+from touchbase.event_log.sql.queries import clients_with_events, list_newest_events, trim_log
 from touchbase.history.events import Event, Translation
 from touchbase.idempotency.execute_once import execute_once
 from touchbase.idempotency.models import RequestKey, StoredResponse
@@ -197,6 +198,7 @@ SPANNING: dict[type, str] = {
     busy_clients: "numbers of clients that have work waiting, for the worker",
     count_inbox: "counts, for the metrics",
     due_answers: "numbers of clients, ids of answers and their tools, for the worker, who then names each client",
+    clients_to_prune: "numbers of clients with old notifications, for the worker, who then names each client",
     due_mails: "numbers of clients and ids of people with notifications to mail, for the worker, who then names each client",
     notification_positions: "numbers of clients and of events, for the worker, who then names each client",
     due_fetches: "numbers of clients and their tools, for the worker",
@@ -516,7 +518,7 @@ ASKING: list[Any] = [
     follow_changes(1, 9, 5, 9), link_page(1, 1, 0, 9, 5, 9),
     prune_messages(1, 2**40, 5), prune_answers(1, 2**40, 5), find_draft(1, 1, "u"),
     find_assignees(1, [1]), list_notifications([1], "u", 5, (9, 1, 1), True), read_notifications(1, "u", 9), due_mails(2**40, 5),
-    prune_notifications(1, 2**50, 5), notification_positions(),
+    prune_notifications(1, 2**50, 5), notification_positions(), clients_to_prune(2**50, 5), clients_with_events([1], 5),
     set_team_statuses([TeamStatus(name="replied")], "v"), set_team_statuses([TeamStatus(name="replied")]),
     add_snippet(Snippet("s", "price", "Dear", 5)), change_snippet("s", "cost", None, 5), remove_snippet("s"),
     add_endpoint(Endpoint(1, 0, "https://a.example", 5, 5)), replay(1, 1, 5, missing_since_us=0), lead_shards("t", 5, 6),
