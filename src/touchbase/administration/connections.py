@@ -155,7 +155,7 @@ async def load(call: Call) -> Response:
     connected, parts = await connection_in_path(call), call.api.dependencies
     call.parameters().done()
     loads = await parts.store.read(list_jobs(client.number, 100, kind=KIND))
-    last = next((job for job in loads if job.settings["tool"] == connected.tool), None)
+    last = next((job for job in loads if job.settings.get("tool") == connected.tool), None)
     job = new_load(connected, parts.clock(), await call.starter(), last)
     if last is not None and last.state in DUE:
         raise WrongState(f"job {last.id} loads the history of {connected.tool} already: wait for it, or cancel it")

@@ -6,6 +6,7 @@ Administrators of all clients manage people; others see the people who may see o
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from typing import Annotated, Literal, get_args
 
 import msgspec
@@ -553,10 +554,22 @@ async def _user_out(call: Call, people: Sequence[User], principal: Principal | N
         shown.append(
             UserOut(
                 user.id, user.email, user.name, user.role, user.role is not None, grants, user.state, user.time_zone,
-                msgspec.convert(user.notifications, Notifications), user.has_password, to_text(user.created_us),
+                _notifications_of(user), user.has_password, to_text(user.created_us),
                 to_text_or_none(user.last_seen_us),
             )
         )  # fmt: skip
+    return shown
+
+
+def _notifications_of(user: User) -> Notifications:
+    """Return a person's notifications; a former server, or somebody by hand, may have stored others, which are left out."""
+    try:
+        return msgspec.convert(user.notifications, Notifications)
+    except msgspec.ValidationError:
+        shown = Notifications()
+    for name, value in user.notifications.items():
+        with suppress(msgspec.ValidationError):
+            setattr(shown, name, getattr(msgspec.convert({name: value}, Notifications), name))
     return shown
 
 

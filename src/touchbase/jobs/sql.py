@@ -51,7 +51,15 @@ EXPIRE_JOB_FILES = Statement(
 )
 """Expire all files of a client's jobs: an erased person may be in them."""
 _build_job: Callable[..., Job] = Job
-_json = msgspec.json.Decoder(dict[str, Any]).decode
+_decode = msgspec.json.Decoder(dict[str, Any]).decode
+
+
+def _json(text: str) -> dict[str, Any]:
+    """Return the object in a column; an empty one for anything else, which a person wrote there: one row must not end a list."""
+    try:
+        return _decode(text)
+    except (msgspec.DecodeError, RecursionError):
+        return {}
 
 
 def job_of(row: Row) -> Job:
