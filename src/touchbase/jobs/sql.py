@@ -62,9 +62,9 @@ def _json(text: str) -> dict[str, Any]:
         return {}
 
 
-def job_of(row: Row) -> Job:
+def job_of(row: Row, decode: Callable[[str], Json] = _json) -> Job:
     """Return the job of a `JOB` row."""
-    return _build_job(*row[:6], _json(row[6]), _json(row[7]), _json(row[8]), *row[9:])
+    return _build_job(*row[:6], decode(row[6]), decode(row[7]), decode(row[8]), *row[9:])
 
 
 def job_row(job: Job) -> Row:
@@ -155,8 +155,12 @@ def append_to_file(client: int, id: int, name: str, body: bytes, at: Micros) -> 
 
 @command(background=True)
 def claim_job(client: int, id: int, token: str, at: Micros, lease_until_us: Micros) -> Plan[Job | None]:
-    """Take a due job until `lease_until_us`; None if another worker has it, or if it is not due."""
-    job = yield from locked(client, id)
+    """Take a due job until `lease_until_us`; None if another worker has it, or if it is not due.
+
+    Raises an error for one that cannot be read: it would begin again, or do something else.
+    """
+    rows = yield Execute(JOB_BY_ID, [(client, id)])
+    job = job_of(rows[0], _decode) if rows else None
     if job is None or job.state not in DUE or job.lease_until_us > at:
         return None
     job.state, job.token, job.lease_until_us, job.attempts = RUNNING, token, lease_until_us, job.attempts + 1
