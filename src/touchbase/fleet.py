@@ -108,6 +108,7 @@ class Shared:
             on_fetched=counted,
             outage=outage,
             sandbox=self.reader.sandbox,
+            stored_bytes=self.settings.max_stored_bytes,
         )
         linker = CompanyLinker(store, self.clock, on_job=jobs.wake, outage=outage)
         dispatcher = Dispatcher(

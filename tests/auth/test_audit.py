@@ -118,8 +118,11 @@ async def test_longer_entry_of_somebody_else__is_neither_shortened_nor_taken_ove
         assert (several["created"] + several["unchanged"], several["invalid"]) == (1, 1)
         assert several["data"][1]["errors"][0]["pointer"] == "/entries/1/until"
     own = await call("POST", path, {**entry, "until": to_text(office.call.clock.now + DAY // 2)}, **writes)
-    longer = await call("POST", path, {**entry, "note": "mine now"}, **second)
-    assert (own.json()["updated"], longer.json()["updated"]) == (1, 1)
+    longer = (await call("POST", path, {**entry, "reason": "other", "note": "mine now", "since": "2020-01-01T00:00:00Z"}, **second)).json()
+    assert (own.json()["updated"], longer["updated"]) == (1, 1)
+    shown = longer["data"][0]["entry"]
+    assert (shown["reason"], shown["note"], shown["until"], shown["since"][:4]) == ("legal", "by letter", None, "2026")
+    assert (await call("POST", path, {**entry, "reason": "complained"}, **second)).json()["unchanged"] == 1
     assert [(await call("DELETE", f"{path}/{number}", **key)).status for key in (second, writes)] == [403, 403]
     assert (await call("POST", path, {**entry, **soon}, **admin)).status == 200
     office.call.clock.move(1)

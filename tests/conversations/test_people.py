@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 import pytest
 from tests.auth.test_people import Browser, Office, grants, office, quick_passwords
 from tests.conversations.test_conversations import PATH
 
-from touchbase.clients.models import Client
+from touchbase.clients.models import DELETION_DELAY, Client
 from touchbase.clients.service import Clients
+from touchbase.clients.sql.clients import begin_deletion, find_client, find_client_by_number
+from touchbase.maintenance import Maintenance
 
 __all__ = ["office", "quick_passwords"]
 
@@ -169,7 +172,32 @@ async def test_page_over_all_clients__reads_no_client_that_is_not_on_it(office: 
 
     monkeypatch.setattr(Clients, "all", refused)
 
-    for path in (PATH, f"{PATH}?state=done", "/team/v1/counters", "/team/v1/attention", "/team/v1/users", "/team/v1/audit-events"):
+    of_all = ("/admin/v1/contacts", "/admin/v1/companies", "/admin/v1/deliveries", "/admin/v1/cells")
+    of_team = (PATH, f"{PATH}?state=done", "/team/v1/counters", "/team/v1/attention", "/team/v1/users", "/team/v1/audit-events")
+    for path in of_team + of_all:
         assert (await office("GET", path)).status == 200, path
     for path in (PATH, "/team/v1/me", "/console/session", "/team/v1/attention", "/team/v1/users"):
         assert (await mira("GET", path)).status == 200, path
+
+
+async def test_client_deleted_between_two_reads__ends_no_list_of_conversations(office: Office, monkeypatch: pytest.MonkeyPatch) -> None:
+    for client_id in ("yours", "ours"):  # the newest reply is of the one that goes
+        await reply_to(office, client_id)
+        office.call.clock.move(1)
+    parts, of = office.call.parts, Clients.of
+    ours = await parts.store.read(find_client("ours"))
+    assert ours is not None
+
+    async def of_after_deletion(self: Clients, numbers: Iterable[int | None]) -> dict[int, Client]:
+        if await parts.store.read(find_client_by_number(ours.number)) is not None:
+            await parts.store.write(begin_deletion(ours.number, parts.clock()))
+            await Maintenance(parts.store, lambda: parts.clock() + DELETION_DELAY).round()
+            self.forget("ours")
+        return await of(self, numbers)
+
+    monkeypatch.setattr(Clients, "of", of_after_deletion)
+    page = (await office("GET", f"{PATH}?limit=1")).json()
+
+    assert (page["data"], page["next_cursor"] is None) == ([], False)
+    following = (await office("GET", f"{PATH}?limit=1&cursor={page['next_cursor']}")).json()
+    assert [conversation["client_id"] for conversation in following["data"]] == ["yours"]

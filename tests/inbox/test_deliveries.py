@@ -66,6 +66,25 @@ async def test_list_deliveries__returns_pages_with_the_newest_first(call: ApiCli
     assert pages == [[5, 4], [3, 2], [1]]
 
 
+@pytest.mark.parametrize("limit", [1, 2, 3, 5])
+async def test_list_deliveries__of_several_clients_is_by_time_whoever_has_them(call: ApiClient, limit: int) -> None:
+    for number, client in enumerate("aabcaabbbc"):
+        await call("POST", f"/public/{'crm' if number % 4 else 'emailcampaign'}-webhook/{client}", raw=b"%d" % number)
+
+    async def walk(query: str) -> list[int]:
+        pages, cursor = [], ""
+        while True:
+            page = (await call.get(f"/admin/v1/deliveries?limit={limit}{query}{cursor}")).json()
+            pages += [delivery["id"] for delivery in page["data"]]
+            assert len(page["data"]) == limit or page["next_cursor"] is None
+            if page["next_cursor"] is None:
+                return pages
+            cursor = f"&cursor={page['next_cursor']}"
+
+    assert await walk("") == [10, 9, 8, 7, 6, 5, 4, 3, 2, 1]
+    assert await walk("&channel=email_campaign&state=received") == [9, 5, 1]
+
+
 async def test_list_deliveries__filters_by_each_parameter(call: ApiClient) -> None:
     await call("POST", "/public/crm-webhook/abc", raw=b"riddle")
     await call("POST", "/public/emailcampaign-webhook/abc", raw=b"sent")

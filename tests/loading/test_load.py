@@ -19,6 +19,7 @@ from touchbase.clients.sql.stored_bytes import store_count
 from touchbase.connections.sql.connections import list_connections
 from touchbase.inbox.worker import InboxWorker
 from touchbase.jobs.worker import JobWorker
+from touchbase.loading import job as job_module
 from touchbase.loading.job import MOST_FAILURES, LoadKind
 from touchbase.loading.requests import SOURCES
 from touchbase.outgoing.blocklist_tools import BLOCKLISTS
@@ -173,6 +174,14 @@ async def test_load_of_instantly__brings_leads_mails_and_blocklist_at_their_own_
     assert (await loads.contact("cy@acme.example"))["contact_status"] == "bounced"
     assert (await loads.contact("di@acme.example"))["contact_status"] == "Hot lead"
     assert {"rival.example", "dan@acme.example", "bob@acme.example"} <= await loads.listed()
+
+
+async def test_blocklist__changes_no_entry_that_a_person_made(loads: Loads) -> None:
+    await loads.house.request("POST", "/public/v2/suppressions", {"value": "dan@acme.example", "reason": "legal", "note": "by letter"})
+    await loads.load("instantly", instantly)
+
+    listed = (await loads.house.request("GET", "/public/v2/suppressions?value=dan@acme.example")).json()["data"]
+    assert [(entry["reason"], entry["note"]) for entry in listed] == [("legal", "by letter")]
 
 
 async def test_load__is_not_repeated_by_a_second_load_or_a_webhook(loads: Loads) -> None:
@@ -711,3 +720,37 @@ async def test_load__stops_where_the_client_may_store_no_more(loads: Loads) -> N
 
     assert (ended["state"], len(loads.api.requests)) == ("failed", 1)
     assert "may store 1000000" in ended["error"]
+
+
+def new_pages(request: ReceivedRequest, query: dict[str, str]) -> object:
+    """A list that never ends: each page has a new lead and a new cursor."""
+    if "leads" not in request.path:
+        return {"items": []}
+    start = int(request.json().get("starting_after", 0))
+    if start >= 7:
+        return {"items": []}
+    return {"items": [{"id": start, "email": f"p{start}@acme.example", "timestamp_created": AT}], "next_starting_after": start + 1}
+
+
+@pytest.mark.parametrize(
+    ("limit", "value", "most"),
+    [("MOST_PAGES", 5, "read 5 pages"), ("MOST_BYTES", 500, "read 500 bytes"), ("MOST_DAYS", 25 / 86_400, "taken")],
+)
+async def test_load_of_a_list_without_end__stops_at_its_limit_and_goes_on_from_there(
+    loads: Loads, monkeypatch: pytest.MonkeyPatch, limit: str, value: float, most: str
+) -> None:
+    monkeypatch.setattr(job_module, limit, value)
+    stopped = await loads.load("instantly", new_pages)
+
+    assert (stopped["state"], stopped["progress"]["pages_left"]) == ("failed", 3)
+    assert stopped["error"].startswith(f"the load has {most}")
+    assert "the most of one load, and 3 pages that it knows are left. Start it again, and it goes on" in stopped["error"]
+    assert [request.json().get("starting_after") for request in loads.api.requests] == [None, "1", "2", "3", "4"]
+
+    ended = await loads.run((await loads.start("instantly"))["id"])
+
+    assert (ended["state"], [request.json()["starting_after"] for request in loads.api.requests[5:8]]) == ("succeeded", ["5", "6", "7"])
+    assert [(await loads.contact(f"p{number}@acme.example"))["email"] for number in (0, 6)] == ["p0@acme.example", "p6@acme.example"]
+    monkeypatch.undo()
+    assert (await loads.run((await loads.start("instantly"))["id"]))["error"] is None
+    assert loads.api.requests[10].json() == loads.api.requests[0].json()

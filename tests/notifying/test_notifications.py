@@ -256,3 +256,26 @@ async def test_names_with_line_breaks_and_controls__are_mailed_in_one_line(team:
     assert [text for text, is_shown in await team.told(mira) if is_shown] == [
         "The conversation with Ja ne is yours (Our s Bcc: x@y.example )"
     ]
+
+
+async def test_first_round__reads_no_log_of_a_client_where_nothing_is_new(team: Team, monkeypatch: pytest.MonkeyPatch) -> None:
+    ours, _ = [await reply_to(team.office, client_id) for client_id in ("ours", "yours")]
+    mira = await team.person("mira", {"assignment": ["browser"], "positive_reply": ["browser"]})
+    team.office.call.clock.move(2 * 3600)
+    contact = await reply_to(team.office, "theirs")
+    await assign(team, contact, mira.user["id"], "theirs")
+    numbers: list[int] = []
+    look_at = NotificationWorker._look_at
+
+    async def counted(self: NotificationWorker, client: int, after: int, now: int) -> None:
+        numbers.append(client)
+        await look_at(self, client, after, now)
+
+    monkeypatch.setattr(NotificationWorker, "_look_at", counted)
+    await team.pass_time()
+    await team.pass_time()
+    assert (len(numbers), len(await team.told(mira))) == (1, 1)
+
+    await assign(team, ours, mira.user["id"])
+    await team.pass_time()
+    assert (len({*numbers}), len(await team.told(mira))) == (2, 2)

@@ -76,6 +76,7 @@ from touchbase.cells.sql import (
 from touchbase.clients.models import ACTIVE, ClientSettings, FieldType
 from touchbase.clients.sql.clients import (
     begin_deletion,
+    count_clients,
     create_client,
     deleting_clients,
     ensure_client,
@@ -85,6 +86,7 @@ from touchbase.clients.sql.clients import (
     list_active_clients,
     list_client_page,
     list_clients,
+    list_clients_from,
     rotate_client_id,
     set_client_settings,
     set_client_state,
@@ -100,6 +102,7 @@ from touchbase.connections.sql.silence import claim_check, count_silent, due_jud
 from touchbase.conversations.answers import due_answers, prune_answers
 from touchbase.conversations.drafts import find_draft
 from touchbase.conversations.notifications import (
+    clients_to_prune,
     due_mails,
     find_assignees,
     list_notifications,
@@ -129,7 +132,7 @@ from touchbase.erasure.sql.persons import clients_with_erasures, open_erasures
 from touchbase.erasure.sql.texts import strike_texts
 from touchbase.errors import TouchbaseError
 from touchbase.event_log.sql.log import with_log
-from touchbase.event_log.sql.queries import list_newest_events, trim_log
+from touchbase.event_log.sql.queries import clients_with_events, list_newest_events, trim_log
 from touchbase.history.events import Event, Translation
 from touchbase.idempotency.execute_once import execute_once
 from touchbase.idempotency.models import RequestKey, StoredResponse
@@ -196,6 +199,7 @@ SPANNING: dict[type, str] = {
     busy_clients: "numbers of clients that have work waiting, for the worker",
     count_inbox: "counts, for the metrics",
     due_answers: "numbers of clients, ids of answers and their tools, for the worker, who then names each client",
+    clients_to_prune: "numbers of clients with old notifications, for the worker, who then names each client",
     due_mails: "numbers of clients and ids of people with notifications to mail, for the worker, who then names each client",
     notification_positions: "numbers of clients and of events, for the worker, who then names each client",
     due_fetches: "numbers of clients and their tools, for the worker",
@@ -238,7 +242,7 @@ SPANNING_UNLESS_NAMED = {
 """What is about all clients when it names none, which only an administrator of all of them can ask: reviewed."""
 ABOUT_CLIENTS = {
     ensure_client, set_client_settings, create_client, rotate_client_id, deleting_clients, find_client, find_client_by_handle, list_clients,
-    list_active_clients, reserve_place, read_directory,
+    list_active_clients, list_clients_from, count_clients, reserve_place, read_directory,
 }  # fmt: skip
 """Commands and queries about the clients themselves, and nothing that they have: reviewed."""
 ABOUT_CLIENTS_UNLESS_NAMED = {list_client_page}
@@ -516,7 +520,7 @@ ASKING: list[Any] = [
     follow_changes(1, 9, 5, 9), link_page(1, 1, 0, 9, 5, 9),
     prune_messages(1, 2**40, 5), prune_answers(1, 2**40, 5), find_draft(1, 1, "u"),
     find_assignees(1, [1]), list_notifications([1], "u", 5, (9, 1, 1), True), read_notifications(1, "u", 9), due_mails(2**40, 5),
-    prune_notifications(1, 2**50, 5), notification_positions(),
+    prune_notifications(1, 2**50, 5), notification_positions(), clients_to_prune(2**50, 5), clients_with_events([1], 5),
     set_team_statuses([TeamStatus(name="replied")], "v"), set_team_statuses([TeamStatus(name="replied")]),
     add_snippet(Snippet("s", "price", "Dear", 5)), change_snippet("s", "cost", None, 5), remove_snippet("s"),
     add_endpoint(Endpoint(1, 0, "https://a.example", 5, 5)), replay(1, 1, 5, missing_since_us=0), lead_shards("t", 5, 6),

@@ -220,6 +220,7 @@ async def rename(call: Call) -> Response:
     """`PATCH` of a client's name."""
     client = await call.client_in_path()
     request = await call.body(ClientChange)
+    _check_name(request.name)
     return await _changed(call, client, rename_client(client.number, (request.name or "").strip()))
 
 
@@ -292,7 +293,13 @@ async def _of_all(call: Call, why: str = "creating, suspending and deleting clie
 
 def _checked(new_client: NewClient) -> ClientSettings:
     _check_id(new_client.client_id)
+    _check_name(new_client.name)
     return checked(new_client.settings)
+
+
+def _check_name(name: str | None) -> None:
+    if name and (why := limits.why_no_name(name)) is not None:
+        raise Invalid([Fault("/name", "blank", f"{why}, or be empty")])
 
 
 def _check_id(client_id: str | None) -> None:

@@ -153,10 +153,12 @@ async def load(call: Call) -> Response:
     """Handle `POST` of a first load."""
     client = await _changeable_client(call)
     connected, parts = await connection_in_path(call), call.api.dependencies
-    job = new_load(connected, parts.clock(), await call.starter())
-    for running in await parts.store.read(list_jobs(client.number, 100, kind=KIND)):
-        if running.settings == job.settings and running.state in DUE:
-            raise WrongState(f"job {running.id} loads the history of {connected.tool} already: wait for it, or cancel it")
+    call.parameters().done()
+    loads = await parts.store.read(list_jobs(client.number, 100, kind=KIND))
+    last = next((job for job in loads if job.settings.get("tool") == connected.tool), None)
+    job = new_load(connected, parts.clock(), await call.starter(), last)
+    if last is not None and last.state in DUE:
+        raise WrongState(f"job {last.id} loads the history of {connected.tool} already: wait for it, or cancel it")
     job = await parts.store.write(create_job(job))
     parts.on_job()
     return job_response(call, job, {}, 201)

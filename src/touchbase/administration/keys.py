@@ -199,7 +199,7 @@ async def _client_of(call: Call, client_id: str | None, principal: Principal) ->
 def _expiry(request: KeyRequest, principal: Principal, at: Micros) -> Micros | None:
     """Return when a new key ends; raise `Invalid` with all faults that the types do not cover."""
     faults: list[Fault] = []
-    if not request.name.strip():
+    if limits.is_blank(request.name):
         faults.append(Fault("/name", "blank", "must name the purpose or user of the key"))
     if beyond := [scope for scope in request.scopes if scope not in principal.scopes]:
         faults.append(Fault("/scopes", "scope", f"your key does not have {', '.join(beyond)}, so it cannot give that scope"))

@@ -120,7 +120,7 @@ async def _client_of(call: Call, principal: Principal, user: User, client_id: st
 def _checked(request: PersonalKeyRequest, principal: Principal, user: User, client: int | None, at: Micros) -> Micros | None:
     """Return when the key ends; raise `Invalid` with all faults that the types do not cover."""
     faults: list[Fault] = []
-    if not request.name.strip():
+    if limits.is_blank(request.name):
         faults.append(Fault("/name", "blank", "must say what the key is for"))
     allowed = user.scopes(client) if client is not None else user.scopes(None).union(*map(user.scopes, user.grants))
     if principal.key is not None:

@@ -190,7 +190,7 @@ def _statuses(body: StatusSetBody | None, pointer: str, faults: list[Fault]) -> 
 
 def _fields(body: dict[str, FieldTypeBody], pointer: str, faults: list[Fault]) -> dict[str, FieldType]:
     for name in body:
-        if name != name.strip() or not name:
+        if name != name.strip() or limits.is_blank(name):
             faults.append(Fault(pointer, "blank", f"the name {name!r} must not be blank or have white space around it"))
     return {name: checked_field(field, _options_of(name, pointer), faults) for name, field in body.items()}
 

@@ -13,7 +13,7 @@ from msgspec import UNSET, Meta, Struct, UnsetType
 
 from touchbase.auth.authentication import READ, WRITE
 from touchbase.auth.users import lock_users
-from touchbase.common.field_limits import why_not_storable
+from touchbase.common.field_limits import why_no_name
 from touchbase.common.misspelt import suggest
 from touchbase.common.timestamps import Micros, to_text
 from touchbase.conversations.answers import LONGEST_TEXT, SNIPPET_FIELDS, fields_in
@@ -198,7 +198,7 @@ def _check(name: str | None, text: str | None) -> None:
     """Raise `Invalid` for a name or text that no snippet can have."""
     faults: list[Fault] = []
     for pointer, value in (("/name", name), ("/text", text)):
-        if value is not None and (why := why_not_storable(value) or (None if value.strip() else "must not be blank")) is not None:
+        if value is not None and (why := why_no_name(value)) is not None:
             faults.append(Fault(pointer, "unusable_text", why))
     for unknown in [field for field in fields_in(text or "") if field not in SNIPPET_FIELDS][:1]:
         near = suggest(unknown, SNIPPET_FIELDS, cutoff=0.0)

@@ -10,7 +10,7 @@ from msgspec import Meta, Struct
 
 from touchbase.auth.authentication import ADMIN
 from touchbase.cells.models import HOME, HOME_NAME, OPEN, Cell
-from touchbase.clients.sql.clients import list_clients
+from touchbase.clients.sql.clients import count_clients
 from touchbase.common.timestamps import to_text_or_none
 from touchbase.errors import Forbidden, Overloaded, TouchbaseError
 from touchbase.http.endpoint import Call
@@ -43,7 +43,7 @@ async def list_cells(store: Store, address: str = "") -> list[ListedCell]:
     try:
         await check_in_time(home)
         if router is None or not router.cells:  # without cells the directory counts nothing
-            counts = {HOME: len(await home.read(list_clients()))}
+            counts = {HOME: await home.read(count_clients())}
     except Overloaded as error:
         reason = error.detail
     cells = [] if router is None else sorted(router.cells.values(), key=lambda cell: cell.cell.number)

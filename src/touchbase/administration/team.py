@@ -6,6 +6,7 @@ Administrators of all clients manage people; others see the people who may see o
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from typing import Annotated, Literal, get_args
 
 import msgspec
@@ -553,10 +554,22 @@ async def _user_out(call: Call, people: Sequence[User], principal: Principal | N
         shown.append(
             UserOut(
                 user.id, user.email, user.name, user.role, user.role is not None, grants, user.state, user.time_zone,
-                msgspec.convert(user.notifications, Notifications), user.has_password, to_text(user.created_us),
+                _notifications_of(user), user.has_password, to_text(user.created_us),
                 to_text_or_none(user.last_seen_us),
             )
         )  # fmt: skip
+    return shown
+
+
+def _notifications_of(user: User) -> Notifications:
+    """Return a person's notifications; a former server, or somebody by hand, may have stored others, which are left out."""
+    try:
+        return msgspec.convert(user.notifications, Notifications)
+    except msgspec.ValidationError:
+        shown = Notifications()
+    for name, value in user.notifications.items():
+        with suppress(msgspec.ValidationError):
+            setattr(shown, name, getattr(msgspec.convert({name: value}, Notifications), name))
     return shown
 
 
@@ -584,8 +597,8 @@ def _check_user(request: UserPatch) -> None:
             for name in ("quiet_from", "quiet_until")
             if (clock := getattr(request.notifications, name)) is not None and not is_clock(clock)
         ]
-    if request.name is not UNSET and not request.name.strip():
-        faults.append(Fault("/name", "blank", "must not be blank; leave it out instead"))
+    if request.name is not UNSET and (why := limits.why_no_name(request.name)) is not None:
+        faults.append(Fault("/name", "blank", f"{why}; leave it out instead"))
     raise_if_any(faults)
 
 
@@ -609,6 +622,8 @@ def _check_invitation(request: InvitationRequest) -> str:
     """Return the e-mail address in normal form; raise `Invalid` with all faults."""
     faults: list[Fault] = []
     email = email_rule(request.email, "/email", faults)
+    if request.name and (why := limits.why_no_name(request.name)) is not None:
+        faults.append(Fault("/name", "blank", f"{why}; leave it out instead"))
     if request.role is None and not request.grants:
         faults.append(Fault("/role", "required", "give a role for all clients, or grants for single ones"))
     if (zone := request.time_zone.strip()) and not is_zone(zone):
@@ -618,6 +633,8 @@ def _check_invitation(request: InvitationRequest) -> str:
 
 
 def _check_password(request: AcceptRequest | PasswordRequest) -> None:
+    if isinstance(request, AcceptRequest) and request.name and (why := limits.why_no_name(request.name)) is not None:
+        raise Invalid([Fault("/name", "blank", f"{why}; leave it out instead")])
     if len(request.password) < passwords.SHORTEST:
         raise Invalid([Fault("/password", "too_short", f"must have at least {passwords.SHORTEST} characters")])
 

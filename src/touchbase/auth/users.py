@@ -187,10 +187,17 @@ def _users(where: Where, order: str = "", limit: int | None = None) -> Plan[list
 
 
 def _user(row: Row, grants: Mapping[int, str]) -> User:
+    """Return the person of a row; a role that there is not gives no right, and settings that cannot be read are the usual ones."""
     user_id, email, name, role, state, created_us, time_zone, notifications, password, last_seen_us, version = row
+    try:
+        wanted = msgspec.json.decode(notifications, type=dict[str, Any])
+    except (msgspec.DecodeError, RecursionError):
+        wanted = {}
+    lists = {name: value for name, value in wanted.items() if isinstance(value, list) and all(isinstance(word, str) for word in value)}
+    wanted = {name: value for name, value in wanted.items() if value is None or isinstance(value, str) or name in lists}
     return User(
-        user_id, email, name, role, state, created_us, time_zone, msgspec.json.decode(notifications), password is not None,
-        last_seen_us, version, grants,
+        user_id, email, name, role if role in ROLE_SCOPES else None, state, created_us, time_zone, wanted, password is not None,
+        last_seen_us, version, {client: role for client, role in grants.items() if role in ROLE_SCOPES},
     )  # fmt: skip
 
 

@@ -6,6 +6,7 @@ sent, white space included, so that the JSON decoder checks them at no cost.
 
 from __future__ import annotations
 
+import unicodedata
 from collections.abc import Iterable, Mapping
 
 NAME = 200
@@ -54,6 +55,20 @@ def why_not_storable(text: str) -> str | None:
     if not text.isascii() and any("\ud800" <= char <= "\udfff" for char in text):
         return "contains half of a surrogate pair, which is no character; send both halves or the character itself"
     return None
+
+
+_BLANK = frozenset("\u034f\u115f\u1160\u17b4\u17b5\u180b\u180c\u180d\u2800\u3164\uffa0" + "".join(map(chr, range(0xFE00, 0xFE10))))
+"""Fillers and variation selectors: letters and marks that show nothing."""
+
+
+def is_blank(text: str) -> bool:
+    """Return whether a text shows nothing: white space, control and format characters such as U+200B, and fillers."""
+    return all(char in _BLANK or unicodedata.category(char) in ("Cc", "Cf", "Zs", "Zl", "Zp") for char in text)
+
+
+def why_no_name(text: str) -> str | None:
+    """Return why a text cannot be the name of something that people choose, or None."""
+    return why_not_storable(text) or ("must have a visible character" if is_blank(text) else None)
 
 
 def storable(text: str | None, most: int) -> str | None:

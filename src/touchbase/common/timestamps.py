@@ -25,7 +25,10 @@ LATEST: Micros = 253_402_300_799 * SECOND
 
 def to_text(at: Micros) -> str:
     """Return RFC 3339 text in UTC with `Z`, with microseconds only if there are any: `2026-11-20T09:30:00Z`."""
-    return f"{(_NAIVE_EPOCH + timedelta(0, 0, at)).isoformat()}Z"
+    try:
+        return f"{(_NAIVE_EPOCH + timedelta(0, 0, at)).isoformat()}Z"
+    except OverflowError:  # a row that somebody changed by hand
+        return "9999-12-31T23:59:59Z" if at > 0 else "0001-01-01T00:00:00Z"
 
 
 def to_text_or_none(at: Micros | None) -> str | None:

@@ -12,7 +12,7 @@ from touchbase.auth.users import ACTIVE as USER_ACTIVE
 from touchbase.auth.users import User, find_user
 from touchbase.clients.models import ACTIVE, Client
 from touchbase.common import field_limits as limits
-from touchbase.common.field_limits import clean, why_not_storable
+from touchbase.common.field_limits import why_no_name, why_not_storable
 from touchbase.common.timestamps import SECOND, Micros, to_text, to_text_or_none
 from touchbase.connections.sql.connections import list_connections
 from touchbase.conversations import plans
@@ -431,9 +431,9 @@ async def answer(call: Call) -> Response:
     (caller, client, contact_id), parameters = await _named(call), call.parameters()
     parameters.done()
     body, parts, dry_run = await call.body(NewAnswer), call.api.dependencies, parameters[DRY_RUN]
-    text = (clean(body.text) or "").strip()
-    if (why := why_not_storable(body.text)) is not None or not text:
-        raise Invalid([Fault("/text", "unusable_text", why or "must have a visible character")])
+    if (why := why_no_name(body.text)) is not None:
+        raise Invalid([Fault("/text", "unusable_text", why)])
+    text = body.text.strip()
     if unfilled := [name for name in fields_in(text) if name in SNIPPET_FIELDS]:
         raise Invalid(
             [Fault("/text", "unfilled_field", f"has the field {{{{{unfilled[0]}}}}} of a snippet: write in its place what it stands for")]

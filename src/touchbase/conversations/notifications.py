@@ -204,6 +204,13 @@ def return_mails(client: int, numbers: Sequence[int], mail_us: Micros) -> Plan[N
     yield Execute(RETURN_MAIL, [(client, number, mail_us, MOST_ATTEMPTS) for number in sorted(numbers)])
 
 
+@query(scope=ALL_CLIENTS, merge=CONCATENATED)
+def clients_to_prune(now: Micros, limit: int) -> Plan[list[int]]:
+    """Clients with old notifications."""
+    sql = f"SELECT DISTINCT client FROM notification WHERE created_us < ? OR (kind = '{CRITICAL}' AND created_us < ?) LIMIT ?"
+    return [row[0] for row in (yield Select(sql, (now - KEEP, now - KEEP_CRITICAL, limit)))]
+
+
 @command(background=True)
 def prune_notifications(client: int, now: Micros, limit: int) -> Plan[int]:
     """Remove old notifications; return how many, up to `limit`."""

@@ -15,6 +15,7 @@ from functools import partial
 
 from touchbase.clients.models import DELETING
 from touchbase.clients.sql.clients import find_client_by_number
+from touchbase.clients.stored_bytes import COUNT_INTERVAL, WEBHOOK_PERCENT, is_above, limit_of
 from touchbase.common.backoff import Backoff
 from touchbase.common.timestamps import SECOND, Clock, Micros
 from touchbase.connections.fetch_state import FETCHED, FetchOutcome, FetchRequest, FetchResult
@@ -56,6 +57,8 @@ BACKOFF_SECONDS = 60.0
 """How long to skip a queue whose batch broke, or whose tool has no fetcher any more."""
 FOLLOW_EVERY: Micros = 600 * SECOND
 """How often a list of changes is read without a webhook that asks for it: a lost one costs this time."""
+MOST_FOLLOWED = 1_000
+"""Pages of such a list that are read one after another; then it waits as if it had ended."""
 DRAIN_WAIT: Micros = 5 * SECOND
 """How long `drain` waits for the pause between two requests to end."""
 
@@ -97,8 +100,9 @@ class FetchWorker(Worker):
         sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
         outage: Outage | None = None,
         sandbox: Sandbox | None = None,
+        stored_bytes: int = 0,
     ) -> None:
-        """`sandbox` reads long responses; it has the adapters loaded."""
+        """`sandbox` reads long responses; it has the adapters loaded. `stored_bytes`: limit of a client without its own."""
         self._sandbox = sandbox or Sandbox("fetch")
         super().__init__(outage)
         self._store = store
@@ -111,6 +115,9 @@ class FetchWorker(Worker):
         self._sleep = sleep
         self._running: dict[tuple[int, str], asyncio.Task[str | None]] = {}
         self._backoff = Backoff[tuple[int, str]](clock)
+        self._stored_bytes = stored_bytes
+        self._followed: dict[tuple[int, str, str, str], int] = {}
+        """By list of changes, its pages that this process has read one after another."""
 
     async def run(self) -> None:
         """Fetch until stopped; then cancel the requests in progress: their records stay queued."""
@@ -216,6 +223,7 @@ class FetchWorker(Worker):
         # The response is at least as new as this time.
         requested_us = self._clock()
         try:
+            await self._check_space(connection.client)
             response = await self._tokens.fetch(self._send, connection, batch.fetcher, batch.requests[0].object_type, ids)
             if response is None:
                 batch.result.not_found = batch.requests
@@ -250,8 +258,7 @@ class FetchWorker(Worker):
         if batch.fetcher.follows(batch.requests[0].object_type):
             if PAGE_END not in records:
                 return self._failed(batch, FetchFailed(f"{tool} answered with no page of changes: is api_base the URL of its API?"))
-            cursor, has_more = json.loads(records[PAGE_END])
-            result.followed = [(batch.requests[0], cursor, now if has_more else now + FOLLOW_EVERY)]
+            self._follow(batch, *json.loads(records[PAGE_END]))
         else:
             done = {id(request) for request, _ in records_read}
             result.done = [request for request, _ in records_read]
@@ -260,6 +267,26 @@ class FetchWorker(Worker):
             result.fetched_us = requested_us
             self._on_stored(connection.client)
         return RECORDS if records_read else GONE, len(records_read)
+
+    def _follow(self, batch: _FetchBatch, cursor: str, has_more: bool) -> None:
+        """Go on with a list of changes: at once, or after a pause at its end and if it has none."""
+        request, tool, now = batch.requests[0], batch.connection.tool, self._clock()
+        place = (batch.connection.client, tool, request.object_type, request.object_id)
+        pages = self._followed.pop(place, 0) + 1
+        if has_more and (pages >= MOST_FOLLOWED or cursor == request.cursor):
+            what = "the same page" if cursor == request.cursor else f"{MOST_FOLLOWED:,} pages"
+            batch.result.at = now
+            batch.result.error = f"{tool} sent {what} of changes in a row; its list is read on later. Is api_base the URL of its API?"
+        elif has_more:
+            self._followed[place] = pages
+        batch.result.followed = [(request, cursor, now if place in self._followed else now + FOLLOW_EVERY)]
+
+    async def _check_space(self, number: int) -> None:
+        """Raise `FetchFailed` if the client may store no more, as webhooks are refused then."""
+        client = await self._store.read(find_client_by_number(number))
+        if client is not None and is_above(WEBHOOK_PERCENT, client.stored_bytes, limit_of(client, self._stored_bytes)):
+            why = "the client stores more bytes than its limit; delete some, or have an administrator raise max_stored_bytes"
+            raise FetchFailed(why, retry_after=COUNT_INTERVAL / SECOND)
 
     async def _records(self, batch: _FetchBatch, response: ApiResponse, ids: Sequence[str]) -> Mapping[str, bytes]:
         """Return the redacted records in a response; a long or compressed one is read in a sandbox process. Raises `FetchFailed`."""

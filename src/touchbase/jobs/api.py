@@ -157,7 +157,7 @@ def _file(name: str) -> Any:
                 raise PayloadDeleted(f"the files of job {job.id} have been removed; start it again")
             raise no_file(job, name)
         pieces = pieces_of(store, job.client, job.id, name)
-        media = job.settings.get("media_type", "").encode() if name == RESULT else CSV
+        media = str(job.settings.get("media_type", "")).encode() if name == RESULT else CSV
         end = next((form for form in ("ndjson", "parquet") if form.encode() in media), "csv")
         disposition = f'attachment; filename="{job.kind.replace(".", "-")}-{job.id}-{FILES[name]}.{end}"'
         return Response(

@@ -51,12 +51,20 @@ EXPIRE_JOB_FILES = Statement(
 )
 """Expire all files of a client's jobs: an erased person may be in them."""
 _build_job: Callable[..., Job] = Job
-_json = msgspec.json.Decoder(dict[str, Any]).decode
+_decode = msgspec.json.Decoder(dict[str, Any]).decode
 
 
-def job_of(row: Row) -> Job:
+def _json(text: str) -> dict[str, Any]:
+    """Return the object in a column; an empty one for anything else, which a person wrote there: one row must not end a list."""
+    try:
+        return _decode(text)
+    except (msgspec.DecodeError, RecursionError):
+        return {}
+
+
+def job_of(row: Row, decode: Callable[[str], Json] = _json) -> Job:
     """Return the job of a `JOB` row."""
-    return _build_job(*row[:6], _json(row[6]), _json(row[7]), _json(row[8]), *row[9:])
+    return _build_job(*row[:6], decode(row[6]), decode(row[7]), decode(row[8]), *row[9:])
 
 
 def job_row(job: Job) -> Row:
@@ -147,8 +155,12 @@ def append_to_file(client: int, id: int, name: str, body: bytes, at: Micros) -> 
 
 @command(background=True)
 def claim_job(client: int, id: int, token: str, at: Micros, lease_until_us: Micros) -> Plan[Job | None]:
-    """Take a due job until `lease_until_us`; None if another worker has it, or if it is not due."""
-    job = yield from locked(client, id)
+    """Take a due job until `lease_until_us`; None if another worker has it, or if it is not due.
+
+    Raises an error for one that cannot be read: it would begin again, or do something else.
+    """
+    rows = yield Execute(JOB_BY_ID, [(client, id)])
+    job = job_of(rows[0], _decode) if rows else None
     if job is None or job.state not in DUE or job.lease_until_us > at:
         return None
     job.state, job.token, job.lease_until_us, job.attempts = RUNNING, token, lease_until_us, job.attempts + 1

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from touchbase.clients.stored_bytes import check_space
-from touchbase.common.timestamps import SECOND, Micros
+from touchbase.common.timestamps import DAY, SECOND, Micros
 from touchbase.connections.models import Connection, connection_of
 from touchbase.connections.sql.connections import list_connections
 from touchbase.connections.tools import ApiResponse, FetchFailed
@@ -27,7 +27,7 @@ from touchbase.errors import Conflict, Fault, Invalid, TouchbaseError
 from touchbase.history.dedupe_keys import body_key
 from touchbase.history.events import EMAIL_CAMPAIGN
 from touchbase.inbox.sql.commands import store_delivery
-from touchbase.jobs.models import QUEUED, Checkpoint, Job
+from touchbase.jobs.models import FAILED, QUEUED, Checkpoint, Job
 from touchbase.jobs.runner import JobRun, Postponed
 from touchbase.loading.requests import SOURCES, Step, base_of, request_of
 from touchbase.outgoing.blocklist_tools import BLOCKLISTS, refusal
@@ -44,6 +44,10 @@ MOST_FAILURES = 8
 """Requests that fail one after another until the job fails; it can be started again."""
 MOST_EMPTY = 100
 """Pages of a list, one after another, that have no row and say that another follows."""
+MOST_PAGES, MOST_BYTES = 100_000, 16 * 1024**3
+"""Pages and bytes that one load may read: then it fails, and the next load of the tool goes on from there."""
+MOST_DAYS = 14
+"""Time that it may take, likewise."""
 LONGEST_WAIT: Micros = 900 * SECOND
 BATCH_BYTES, BATCH = 1024 * 1024, 500
 """Bytes of the bodies that one transaction stores, and how many."""
@@ -69,6 +73,10 @@ class Position(msgspec.Struct):
     """Digest of the place of one of them, the 1st, 2nd, 4th, 8th ...: a list that comes back to it has no end."""
     empty: int = 0
     """Pages without a row, one after another."""
+    total: int = 0
+    """Pages that this load has read."""
+    bytes: int = 0
+    """Their bytes."""
 
 
 class LoadProgress(msgspec.Struct):
@@ -109,6 +117,11 @@ class LoadKind:
         todo = [*SOURCES[tool].first] if at.todo is None else at.todo
         if not todo:
             return
+        if (most := _limit_of(run.job, run.clock())) is not None:
+            raise LoadFailed(
+                f"the load has {most}, the most of one load, and {len(todo)} pages that it knows are left. Start it again, and it goes on "
+                f"from here; if {BLOCKLISTS[tool].name} cannot have so much, is the setting api_base of the connection its API?"
+            )
         check_space(run.client, self._stored_bytes)
         client = HttpClient(self._agent, self._allowed)
         try:
@@ -138,12 +151,14 @@ async def _store(run: JobRun, connection: Connection, at: Position, todo: Sequen
     after = Position([*page.following, *todo[1:]])
     if continues:
         after = _continued(name, at, after, todo[0], page, response.body)
+    after.total, after.bytes = at.total + 1, at.bytes + len(response.body)
     progress = msgspec.convert(run.job.progress, LoadProgress)
     note = f"on the blocklist of {name}"
     entries = [NewEntry(kind, address, "other", IMPORT, note) for kind, address in page.addresses]
     now = run.clock()
     steps: list[list[Command[Any]]] = [[_delivery(connection, body, now) for body in batch] for batch in _batches(page.webhooks)]
-    steps += [[save_entries(run.job.client, entries[first : first + BATCH], now)] for first in range(0, len(entries), BATCH)]
+    batches = [entries[first : first + BATCH] for first in range(0, len(entries), BATCH)]
+    steps += [[save_entries(run.job.client, batch, now, may_shorten=False)] for batch in batches]
     for number, commands in enumerate([*steps, []]):
         is_last = number == len(steps)
         position = after if is_last else msgspec.structs.replace(at, todo=[*todo], failures=0)
@@ -190,6 +205,16 @@ async def _wait(run: JobRun, at: Position, todo: Sequence[Step], why: str, secon
     raise Postponed(run.clock() + min(wait, LONGEST_WAIT))
 
 
+def _limit_of(job: Job, at: Micros) -> str | None:
+    """Return the limit that a load has reached, in words."""
+    position = msgspec.convert(job.position, Position)
+    if position.total >= MOST_PAGES:
+        return f"read {MOST_PAGES:,} pages"
+    if position.bytes >= MOST_BYTES:
+        return f"read {MOST_BYTES:,} bytes"
+    return f"taken {MOST_DAYS} days" if at - job.created_us >= MOST_DAYS * DAY else None
+
+
 class LoadFailed(TouchbaseError):
     """A load cannot go on."""
 
@@ -211,11 +236,17 @@ def _batches(bodies: Sequence[bytes]) -> list[list[bytes]]:
     return batches
 
 
-def new_load(connection: Connection, at: Micros, key_id: str | None) -> Job:
-    """Return the job that loads a connection's history. Raises `Invalid` if it cannot be loaded."""
+def new_load(connection: Connection, at: Micros, key_id: str | None, last: Job | None) -> Job:
+    """Return the job that loads a connection's history; it begins where the `last` one reached a limit.
+
+    Raises `Invalid` if it cannot be loaded.
+    """
     tool = connection.tool
     if connection.channel != EMAIL_CAMPAIGN or tool not in SOURCES:
         raise Invalid([Fault("/tool", "tool", f"the history of {tool} cannot be loaded, only that of {', '.join(SOURCES)}")])
     if (why := why_not_filled(tool, connection)) is not None:
         raise Invalid([Fault("/access_token", "required", why)])
-    return Job(connection.client, 0, KIND, QUEUED, at, at, {"tool": tool}, made_by=key_id)
+    position = {}
+    if last is not None and last.state == FAILED and _limit_of(last, last.finished_us or at) is not None:
+        position = {**last.position, "total": 0, "bytes": 0, "failures": 0}
+    return Job(connection.client, 0, KIND, QUEUED, at, at, {"tool": tool}, position, made_by=key_id)

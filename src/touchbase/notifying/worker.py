@@ -30,6 +30,7 @@ from touchbase.conversations.notifications import (
     NewNotification,
     Notification,
     claim_mails,
+    clients_to_prune,
     due_mails,
     find_assignees,
     notification_positions,
@@ -38,7 +39,7 @@ from touchbase.conversations.notifications import (
     store_notifications,
 )
 from touchbase.event_log.models import EventType, LoggedEvent
-from touchbase.event_log.sql.queries import list_logged_events, list_newest_events
+from touchbase.event_log.sql.queries import clients_with_events, list_logged_events, list_newest_events
 from touchbase.messages.models import Message
 from touchbase.messages.sql.plans import get_messages
 from touchbase.outgoing.content import one_line
@@ -107,6 +108,8 @@ class NotificationWorker(Worker):
         super().__init__(outage)
         self._store, self._people_store, self._clock, self._post, self._place = store, people, clock, post, place
         self._people: list[User] = []
+        self._passed: dict[int, int] = {}
+        """By client, the sequence of its log before which all events are old, as far as this process knows."""
         self._people_us = self._items_us = self._pruned_us = 0
 
     async def drain(self) -> None:
@@ -133,13 +136,25 @@ class NotificationWorker(Worker):
     async def _look(self, now: Micros) -> None:
         newest = await self._store.read(list_newest_events())
         positions = await self._store.read(notification_positions())
-        prunes = now - self._pruned_us >= PRUNE_EVERY
-        for client, last in newest.items():
-            if last > positions.get(client, 0) and self._wanting(client, ASSIGNMENT, REPLY, POSITIVE_REPLY):
+        behind = [
+            client
+            for client, last in newest.items()
+            if last > max(positions.get(client, 0), self._passed.get(client, 0))
+            and self._wanting(client, ASSIGNMENT, REPLY, POSITIVE_REPLY)
+        ]
+        for first in range(0, len(behind), PAGE):
+            part = behind[first : first + PAGE]
+            recent = {*(await self._store.read(clients_with_events(part, now - RECENT)))}
+            # At first these are all clients, and nothing of most of them is new.
+            self._passed |= {client: newest[client] for client in part if client not in recent}
+            for client in sorted(recent):
                 # Where nobody wanted to know, the position is old: not the whole log is read then.
-                await self._look_at(client, max(positions.get(client, last - PAGE), last - MOST_BEHIND), now)
-            if prunes and client in positions:
-                await self._store.write(prune_notifications(client, now, PAGE))
+                last = newest[client]
+                after = max(positions.get(client, last - PAGE), self._passed.get(client, 0), last - MOST_BEHIND)
+                await self._look_at(client, after, now)
+        prunes = now - self._pruned_us >= PRUNE_EVERY
+        for client in (await self._store.read(clients_to_prune(now, PAGE))) if prunes else ():
+            await self._store.write(prune_notifications(client, now, PAGE))
         if now - self._items_us >= ITEMS_EVERY:
             # Also clients without events: webhooks of a new one may be refused. Together, as there may be very many.
             wanting = [client for client in await self._store.read(list_active_clients()) if self._wanting(client, CRITICAL)]

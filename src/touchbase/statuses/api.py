@@ -232,7 +232,7 @@ def _name(text: str, pointer: str) -> str:
     """Return a new name; raise `Invalid` if no record could have it."""
     if (why := why_not_storable(text)) is not None:
         raise Invalid([Fault(pointer, "unusable_text", why)])
-    if text != text.strip() or not text:
+    if text != text.strip() or limits.is_blank(text):
         raise Invalid([Fault(pointer, "blank", "must not be blank or have white space around it")])
     return text
 

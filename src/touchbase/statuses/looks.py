@@ -142,10 +142,12 @@ def _check(statuses: Sequence[TeamStatus]) -> None:
     keys: dict[int, str] = {}
     for index, status in enumerate(statuses):
         status.name, status.label = status.name.strip(), status.label.strip()
-        if not status.name:
-            faults.append(Fault(f"/data/{index}/name", "blank", "must not be blank"))
+        if limits.is_blank(status.name):
+            faults.append(Fault(f"/data/{index}/name", "blank", "must have a visible character"))
         elif status.name in names:
             faults.append(Fault(f"/data/{index}/name", "repeated", f"stands here twice; remove one of the two of {status.name[:40]!r}"))
+        if status.label and limits.is_blank(status.label):
+            faults.append(Fault(f"/data/{index}/label", "blank", "must have a visible character, or be empty for the name"))
         if status.key is not None and status.key in keys:
             other_key = keys[status.key]
             faults.append(Fault(f"/data/{index}/key", "repeated", f"is the key of {other_key[:40]!r} too; choose another digit or null"))

@@ -88,7 +88,7 @@ class ApiFetcher:
             return {}
         bodies: dict[str, bytes] = {}
         page = parse_json(response)
-        if self.page_end is not None and (end := self.page_end(page)) is not None:
+        if self.page_end is not None and (end := self.page_end(page)) is not None and _SAFE_ID.fullmatch(end[0]):
             bodies[PAGE_END] = msgspec.json.encode(end)
         for record in self.listed(page):
             if isinstance(record, dict) and (number := self._id_of(record, ids)) in ids:

@@ -25,7 +25,7 @@ from touchbase.clients.models import (
 )
 from touchbase.common.timestamps import Micros
 from touchbase.errors import ClientMoving, Conflict, Forbidden, NotFound, TouchbaseError, WrongState
-from touchbase.sql.cell_answers import CONCATENATED, FIRST, Division, concatenated, divide_clients, sorted_page
+from touchbase.sql.cell_answers import CONCATENATED, FIRST, AnswerMerge, Division, concatenated, divide_clients, sorted_page
 from touchbase.sql.filters import Where, among
 from touchbase.sql.ids import Ids
 from touchbase.sql.operation import command, query
@@ -212,6 +212,19 @@ def list_clients() -> Plan[list[Client]]:
 def list_active_clients() -> Plan[list[int]]:
     """The numbers of all active clients: tens of thousands are read in milliseconds, their settings in half a second."""
     return [row[0] for row in (yield Select(f"SELECT id FROM client WHERE state = '{ACTIVE}' ORDER BY id", ()))]
+
+
+@query(scope=CLIENT_LIST, merge=sorted_page(lambda client: client.number))
+def list_clients_from(number: int, limit: int) -> Plan[list[Client]]:
+    """The first clients from a number on, without those that are being deleted."""
+    rows = yield Select(f"SELECT {_CLIENT} FROM client WHERE id >= ? AND state <> 'deleting' ORDER BY id LIMIT ?", (number, limit))
+    return [client_of(row) for row in rows]
+
+
+@query(scope=CLIENT_LIST, merge=AnswerMerge(lambda call, answers: sum(answers.values())))
+def count_clients() -> Plan[int]:
+    """The number of clients."""
+    return (yield Select("SELECT count(*) FROM client", ()))[0][0]  # type: ignore[no-any-return]
 
 
 @query(clients=lambda call: call.clients, divide=Division(divide_clients, concatenated, partial=True))

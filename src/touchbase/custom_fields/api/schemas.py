@@ -46,7 +46,7 @@ def check_words(words: Sequence[str], pointer: str, faults: list[Fault]) -> None
     """Check words: values are stored without white space around them, so a word with some would never match."""
     folded: set[str] = set()
     for index, word in enumerate(words):
-        if word != word.strip() or not word:
+        if word != word.strip() or limits.is_blank(word):
             faults.append(Fault(f"{pointer}/{index}", "blank", "must not be blank or have white space around it"))
         elif word in folded:
             faults.append(Fault(f"{pointer}/{index}", "repeated", f"{word!r} is given twice"))
@@ -158,10 +158,9 @@ def name_of(text: str) -> str:
 
 def field_name(text: str, pointer: str) -> str:
     """Return a name as fields have it; raise `Invalid`."""
-    name, why = text.strip(), limits.why_not_storable(text)
-    if why is not None or not name:
-        raise Invalid([Fault(pointer, "unusable_text" if why else "blank", why or "must not be blank")])
-    return name
+    if (why := limits.why_no_name(text)) is not None:
+        raise Invalid([Fault(pointer, "blank" if limits.is_blank(text) else "unusable_text", why)])
+    return text.strip()
 
 
 def field_type(type_: FieldTypeName, options: list[str]) -> FieldType:

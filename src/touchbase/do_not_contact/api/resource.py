@@ -258,8 +258,8 @@ def _routes(at: SuppressionResource, read: str, write: str, prefix: str, whose: 
             "POST", at.path, at.save, scope=write, operation_id=f"save_{many}", tag=SUPPRESSIONS,
             summary=f"Put addresses on {whose} do-not-contact list",
             description="Takes one entry, or up to 1,000 as `entries`. An address that is listed already gets the new values, so a request "
-            "can be repeated; only administrators end another's entry earlier (403). An invalid or refused one among several entries is "
-            "reported in its place and harms no other. With `dry_run=true` "
+            "can be repeated; only administrators end another's entry earlier (403) or change its reason, source, note and start, which "
+            "stay else. An invalid or refused one among several entries is reported in its place and harms no other. With `dry_run=true` "
             "an entry that would be new is null.",
             query=(DRY_RUN,), body=NewSuppressions,
             success=(

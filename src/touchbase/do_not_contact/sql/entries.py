@@ -72,7 +72,8 @@ def save_entries(
     """Store entries of a client's list, or with `INSTALLATION` of the installation's.
 
     One for an address that is listed replaces what an earlier request said about it; of several for one address the last one counts.
-    `may_shorten`: False: one that ends earlier than the stored one of somebody else is refused, a single one with `Forbidden`.
+    `may_shorten`: False: of the stored one of somebody else only a later end is stored; an earlier one is refused, a single one with
+    `Forbidden`.
     """
     if client == INSTALLATION:
         return (yield from _save_for_installation(ids, entries, at))
@@ -81,13 +82,16 @@ def save_entries(
     rows, causes = yield from _claim(client, stored.values(), ids, at)
     outcomes: dict[Address, str] = {}
     written: list[Row] = []
-    for address, new in {stored[entry.kind, entry.value][0]: entry for entry in entries}.items():
+    for address, sent in {stored[entry.kind, entry.value][0]: entry for entry in entries}.items():
+        new = sent
         row, earlier = rows[address], causes[address]
         last = next((cause for cause in earlier if cause.key == WRITTEN and cause.at_us > row.removed_us), None)
         is_own = last is None or last.is_over(at) or (made_by is not None and last.is_undone_by(made_by, at))
-        if not may_shorten and not is_own and last is not None and last.outlasts(new.until_us):
-            outcomes[address] = REFUSED
-            continue
+        if not may_shorten and not is_own and last is not None:
+            if last.outlasts(new.until_us):
+                outcomes[address] = REFUSED
+                continue
+            new = replace(new, reason=last.reason, source=last.source, note=last.note, since_us=last.since_us)
         # Otherwise somebody could take another's entry over by a new note, and remove it as one's own.
         cause = _written_cause(new, stored[new.kind, new.value][1], row, last, at, made_by if is_own else None)
         was_listed = row.reason is not None

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
 from touchbase.common.timestamps import Micros
 from touchbase.event_log.models import LOOKED_AT, LoggedEvent, LoggedPage, Subjects
 from touchbase.event_log.sql.log import DELIVERIES_OF, LOGGED_EVENT, NEWEST_OF, SUPPRESSIONS_OF, TRIM, event_of
-from touchbase.sql.cell_answers import UNITED, CellOf, Division, concatenated, divided, union
-from touchbase.sql.filters import Where
+from touchbase.sql.cell_answers import UNITED, CellOf, Division, concatenated, divide_clients, divided, union
+from touchbase.sql.filters import Where, among
 from touchbase.sql.operation import command, query
 from touchbase.sql.page_budget import ByteBudget
 from touchbase.sql.rows import names
@@ -107,6 +107,14 @@ def list_newest_events() -> Plan[dict[int, int]]:
     """All clients that have events: client -> its newest sequence."""
     rows = yield Select("SELECT client, next - 1 FROM event_counter ORDER BY client", ())
     return {client: newest for client, newest in rows}  # noqa: C416 (typed)
+
+
+@query(clients=lambda call: call.clients, divide=Division(divide_clients, concatenated, partial=True))
+def clients_with_events(clients: Sequence[int], since_us: Micros) -> Plan[list[int]]:
+    """Clients among these whose newest event is from this time or later."""
+    condition, numbers = among(clients)
+    sql = "SELECT c.client FROM event_counter c JOIN logged_event e ON e.client = c.client AND e.sequence = c.next - 1 "
+    return [row[0] for row in (yield Select(f"{sql}WHERE c.client {condition} AND e.at >= ?", (*numbers, since_us)))]
 
 
 @query

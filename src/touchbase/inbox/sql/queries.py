@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from touchbase.common.timestamps import Micros
@@ -15,7 +16,7 @@ from touchbase.sql.cell_answers import FIRST, AnswerMerge, Answers, Before, page
 from touchbase.sql.filters import Where
 from touchbase.sql.operation import query
 from touchbase.sql.scope import ALL_CLIENTS
-from touchbase.sql.statement import Plan, Select
+from touchbase.sql.statement import Plan, Row, Select
 
 _DELIVERY = sql_rows.names(inbox_rows.DELIVERY[:-1], "d.")
 STUCK = (PARKED, UNRECOGNISED, FAILED)
@@ -40,18 +41,24 @@ def list_deliveries(
     `before`: the last id of the previous page. `problems`: only deliveries with a problem. `received_until_us`: only deliveries received
     before this time. `like`: only deliveries of the group of this one, as `group_deliveries` groups them.
     """
-    # Client by client, because every index begins with the client: no full scan or sort.
-    clients = [(client,)] if client is not None else (yield Select("SELECT id FROM client", ()))
+    where = _where(None, channel, tool, state, before, received_since_us, like)
+    where.less("d.received_us", received_until_us)
+    if problems:
+        where.add("d.problems IS NOT NULL")
+    clients: Sequence[Row] = [(client, 0)]
+    if client is None:  # every index begins with the client: a page has deliveries of the clients with the newest ones alone
+        newest = f"SELECT c.id, (SELECT max(d.id) FROM delivery d WHERE d.client = c.id AND {where}) AS newest FROM client c"
+        sql = f"SELECT n.id, n.newest FROM ({newest}) n WHERE n.newest IS NOT NULL ORDER BY n.newest DESC LIMIT ?"
+        clients = yield Select(sql, (*where.params, limit))
     deliveries: list[Delivery] = []
-    for (number,) in clients:
-        where = _where(number, channel, tool, state, before, received_since_us, like)
-        where.less("d.received_us", received_until_us)
-        if problems:
-            where.add("d.problems IS NOT NULL")
-        sql = f"SELECT c.client_id, {_DELIVERY} FROM delivery d JOIN client c ON c.id = d.client WHERE {where} ORDER BY d.id DESC LIMIT ?"
-        rows = yield Select(sql, (*where.params, limit))
-        deliveries += map(inbox_rows.delivery_of, rows)
-    return deliveries if client is not None else sorted(deliveries, key=lambda delivery: -delivery.id)[:limit]
+    for number, newest_id in clients:
+        if len(deliveries) >= limit and deliveries[limit - 1].id > newest_id:
+            break
+        sql = "FROM delivery d JOIN client c ON c.id = d.client WHERE d.client = ? AND"
+        sql = f"SELECT c.client_id, {_DELIVERY} {sql} {where} ORDER BY d.id DESC LIMIT ?"
+        deliveries += map(inbox_rows.delivery_of, (yield Select(sql, (number, *where.params, limit))))
+        deliveries = sorted(deliveries, key=lambda delivery: -delivery.id)[:limit]
+    return deliveries
 
 
 @query
@@ -95,8 +102,9 @@ def count_states(
 
 
 def _where(
-    client: int, channel: str | None, tool: str | None, state: str | None, before: Before | None, since: Micros | None, like: int | None
-) -> Where:
+    client: int | None, channel: str | None, tool: str | None, state: str | None, before: Before | None, since: Micros | None,
+    like: int | None,
+) -> Where:  # fmt: skip
     where = Where()
     where.equal("d.client", client)
     where.equal("d.channel", channel)

@@ -9,7 +9,9 @@ import msgspec
 from msgspec import Struct
 
 from touchbase.auth.authentication import ADMIN
-from touchbase.clients.models import DELETING, Client, ClientSettings
+from touchbase.clients.models import Client, ClientSettings
+from touchbase.clients.sql.clients import list_clients_from
+from touchbase.common.field_limits import LARGEST_ID
 from touchbase.errors import Fault
 from touchbase.http.endpoint import Call
 from touchbase.http.query_parameters import CLIENT, LIMIT, PAGE, Parameter, cursor_text
@@ -66,11 +68,11 @@ def record_of_client(kind: ResourceType[Any, Any, Any], client: Client, record: 
     return of_client
 
 
-async def clients_shown(call: Call, only: int | None) -> list[Client]:
-    """Return the clients whose records an administrator reads, by number: the key's client, or all."""
+async def clients_shown(call: Call, only: int | None, start: int = 0, most: int = LARGEST_ID) -> list[Client]:
+    """Return the clients whose records an administrator reads, by number: the key's client, or the first ones from `start` on."""
     if only is not None:
         return [await call.api.clients.by_number(only)]
-    return sorted((client for client in await call.api.clients.all() if client.state != DELETING), key=lambda client: client.number)
+    return await call.api.dependencies.store.read(list_clients_from(start, most))
 
 
 def first_of(clients: Sequence[Client]) -> Client:
@@ -105,7 +107,7 @@ class AllClientsResource:
         request = SearchRequest(filters_of(parameters, DECLARED), sort=ORDER, also=[parameter.name for parameter in DECLARED])
         if (named := parameters[CLIENT]) is not None:
             only = await call.client_number(named, only, "?client")
-        clients = await clients_shown(call, only)
+        clients = await clients_shown(call, only, 0 if start is None else start[0], MOST_CLIENTS + 1)
         search_for = searches(kind, request, call, clients, parameters.faults)
         place = None if start is None else Place(*start)
         parts, page_bytes = call.api.dependencies, await call.page_bytes()

@@ -27,7 +27,7 @@ def _make(target: FetchTarget) -> ApiRequest:
 
 
 def _listed(data: object) -> list[object]:
-    return [{**as_dict(record.get("attributes")), "id": record.get("id")} for record in map(as_dict, single_record(data))]
+    return [{**as_dict(record.get("attributes")), "id": record.get("id")} for record in map(as_dict, single_record(data)) if record]
 
 
 class _ClientTokens:
