@@ -242,6 +242,48 @@ async def test_join__can_be_undone(house: House) -> None:
     assert await house.differences() == []
 
 
+async def merges(house: House, number: int) -> list[tuple[str, Any]]:
+    """The events of a contact's timeline that made records one."""
+    reply = await house.request("GET", f"{CONTACTS}/{number}/timeline")
+    return [(each["event"], each["merged"]) for each in reply.json()["data"] if "merged" in each]
+
+
+@pytest.mark.parametrize("by_request", [True, False])
+async def test_timeline__shows_which_contact_a_webhook_joined(house: House, by_request: bool) -> None:
+    ann = await house.contact(email=ANN)
+    other = await (house.contact(linkedin_url=PROFILE) if by_request else from_linkedin(house))
+
+    await house.hook("camp", {"event": "email_opened", **BOTH, "at": 1}, {"event": "email_clicked", **BOTH, "at": 2})
+    await house.replay()
+
+    assert await merges(house, ann) == [("email_opened", {"records": [other], "merge_id": None, "undone": False})]
+
+
+async def test_timeline__shows_which_contact_a_crm_merged(house: House) -> None:
+    for number, email in ((1, ANN), (2, "lee@example.com")):
+        seen = {"object_type": "contact", "object_id": str(number), "email": email, "at": 1}
+        await house.hook("hubspot", {"event": "contact.updated", **seen})
+    lee, ann = [each["id"] for each in await house.listed(query="sort=-id")]
+    gone = {"object_type": "contact", "object_id": "2", "merged_into": "1", "absorbed": True}
+
+    await house.hook("hubspot", {"event": "contact.deleted", **gone, "at": 2})
+
+    [contact] = await house.listed()
+    joined = {"records": [ann + lee - contact["id"]], "merge_id": None, "undone": False}
+    assert await merges(house, contact["id"]) == [("contact.deleted", joined)]
+
+
+async def test_timeline__shows_a_merge_and_that_it_was_undone(house: House) -> None:
+    ann, bob = await house.contact(email=ANN), await house.contact(email="bob@example.com")
+    merge = (await house.merge(ann, bob))["merge_id"]
+    shown = {"records": [bob], "merge_id": merge, "undone": False}
+    assert await merges(house, ann) == [("contact.merged", shown)]
+
+    await house.undo(ann, merge)
+
+    assert await merges(house, ann) == [("contact.merged", shown | {"undone": True})]
+
+
 async def test_join__that_is_refused_for_another_reason_changes_nothing(house: House) -> None:
     await house.call.settings(house.client_id, contact_statuses={"statuses": ["new", "old"], "transitions": {"old": []}})
     await house.contact(email=ANN, contact_status="old")

@@ -84,7 +84,17 @@ class Resolver:
     """Records whose events are separated again by their whole histories: their objects differ, or an address is older than known."""
 
     def resolve(self, subject: EventSubject) -> Record | Link | None:
-        """Return the record that the event is about, the link under which it waits, or None if no record may be created."""
+        """Return the record that the event is about, the link under which it waits, or None if no record may be created.
+
+        The event's detail gets the ids of the records that it makes part of another one.
+        """
+        before = len(self.united)
+        target = self._resolve(subject)
+        if joined := [absorbed.id for absorbed, _ in self.united[before:] if absorbed.id not in self.created]:
+            subject.detail["joined"] = joined
+        return target
+
+    def _resolve(self, subject: EventSubject) -> Record | Link | None:
         if subject.ref is not None and subject.merged is not None:
             self._merge(subject.ref, subject.merged, is_absorbed=subject.event.absorbed)
         if subject.ref is not None and subject.absorbs is not None:

@@ -235,6 +235,7 @@ def _apply_subjects(
     yield from unite_records(batch)
     yield from move_parked(batch)
     yield from separate_records(batch)
+    _note_joins(batch)
     new = yield from insert_events(batch)
     yield from project_events(batch, new, ids)
     return new
@@ -294,6 +295,17 @@ def _resolve_all(batch: ApplyBatch, outcomes: list[DeliveryOutcome]) -> None:
     for resolver in batch.resolvers.values():
         resolver.unite_equal()
     batch.follow_unions()
+
+
+def _note_joins(batch: ApplyBatch) -> None:
+    """Note joins that no event of the batch has, because several have caused them, in the last event of the record."""
+    for kind, resolver in batch.resolvers.items():
+        for absorbed, _ in resolver.united:
+            events = batch.pending.get((kind, batch.final(kind, absorbed.id)), [])
+            is_noted = any(absorbed.id in event.detail.get("joined", ()) for event in events)
+            if events and absorbed.id not in resolver.created and not is_noted:
+                last = max(events, key=_receipt)
+                last.detail = {**last.detail, "joined": [*last.detail.get("joined", ()), absorbed.id]}
 
 
 def _is_duplicate(batch: ApplyBatch, subject: EventSubject) -> bool:

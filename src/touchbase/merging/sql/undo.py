@@ -33,7 +33,7 @@ from touchbase.projection.known_events import REMOVE_EVENT
 from touchbase.projection.logged_changes import log_moved_contacts
 from touchbase.projection.separate import set_addresses
 from touchbase.projection.suppressions import cause_of, is_wanted, lists_contact, reason_of
-from touchbase.records.field_projection import MERGE, MERGED_FROM
+from touchbase.records.field_projection import MERGE, MERGED_FROM, UNDONE
 from touchbase.records.further_emails import demote
 from touchbase.records.models import Contact, Record
 from touchbase.records.primary_keys import former_key_of, keys_of, of_own_creation, own_creation
@@ -267,7 +267,8 @@ def _divide(
             continue
         if is_merge:
             names = [name for name in event.detail if name not in (MERGE, "fields", "custom")]
-            event.detail = {name: event.detail[name] for name in names} | {"undone": {"id": merge, "at": batch.now_us}}
+            undone = {"id": merge, "records": event.detail[MERGE]["records"], "at": batch.now_us}
+            event.detail = {name: event.detail[name] for name in names} | {UNDONE: undone}
             event.effect, event.status = "", None
         else:
             assert home is not None
@@ -304,7 +305,7 @@ def _move_links(batch: ApplyBatch, kind: int, event: StoredEvent, survivor: int,
 
 def _merge_id(event: StoredEvent) -> int | None:
     """Return the id of the merge that an event is an entry of, also if that was undone."""
-    merge: dict[str, int] = event.detail.get(MERGE) or event.detail.get("undone") or {}
+    merge: dict[str, int] = event.detail.get(MERGE) or event.detail.get(UNDONE) or {}
     return merge.get("id")
 
 
