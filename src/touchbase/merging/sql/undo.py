@@ -10,6 +10,7 @@ from touchbase.clients.sql.clients import CLIENT_BY_NUMBER, lock_client
 from touchbase.common.field_limits import MAX_CUSTOM_FIELDS
 from touchbase.common.normalize import ADDRESS_KEYS
 from touchbase.common.timestamps import Micros, to_text
+from touchbase.conversations.merged import divide_team_state
 from touchbase.do_not_contact.models import EMAIL, HARD_BOUNCED, Cause
 from touchbase.do_not_contact.sql.entries import add_causes, drop_causes
 from touchbase.do_not_contact.sql.opt_outs import addresses_of, further_addresses, is_of_contact
@@ -98,6 +99,7 @@ def undo_merge(
         yield from _return_all_contacts(batch, parts, id, rows[0][4])
     yield Execute(END_MERGE, [(client, merge, batch.now_us)])
     if kind == CONTACT:
+        yield from divide_team_state(client, id, before.team, {part.record.id: part.team for part in parts})
         yield from _divide_opt_outs(batch, [id, *(part.record.id for part in parts)])
     records = [batch.resolvers[kind].by_id[number] for number in (id, *(part.record.id for part in parts))]
     for record in records:
