@@ -8,6 +8,9 @@ from typing import Any
 import pytest
 from tests.house import House, house
 
+from touchbase.search.sql.index import index_records
+from touchbase.stores.sqlite import SqliteStore
+
 __all__ = ["house"]
 ExecuteSql = Callable[..., Awaitable[list[tuple[Any, ...]]]]
 
@@ -29,6 +32,10 @@ async def filled(house: House) -> dict[str, int]:
     house.call.clock.move(1)
     await house.undo(numbers["survivor"], merge["merge_id"])
     await house.delete(numbers["gone"])
+    numbers |= {"whole": await house.contact(email="whole@example.com"), "part": await house.contact(first_name="Part", external_id="p")}
+    numbers["merge"] = (await house.merge(numbers["whole"], numbers["part"]))["merge_id"]
+    await house.hook("camp", {"event": "email_sent", "email": "bob@example.com", "at": 1})
+    await house.call.parts.store.write(index_records(house.number))
     assert await house.differences() == []
     return numbers
 
@@ -50,6 +57,16 @@ FAULTS = [
      "contact {survivor}: history is with events of a merge of contact {divided}, and must be without them"),
     ("UPDATE event SET detail = '{{\"merge\":{{\"id\":1,\"records\":[{divided}],\"addresses\":[]}}}}' WHERE event = 'contact.merged'",
      "contact {survivor}: history is with events of a merge of contact {divided}, and must be without them"),
+    ("UPDATE record_merge SET content = '' WHERE id = {merge}",
+     "contact {whole}: merge {merge} is unreadable, and must be of the records [{part}]"),
+    ("UPDATE record_merge SET content = (SELECT replace(content, '\"id\":{part},', '\"id\":{bob},')) WHERE id = {merge}",
+     "contact {whole}: merge {merge} is of the records [{bob}], and must be of the records [{part}]"),
+    ("DELETE FROM event WHERE event = 'contact.merged' AND record_id = {whole}",
+     "contact {whole}: merge {merge} is of the records [{part}], and must be absent"),
+    ("UPDATE contact SET first_sent_us = 5 WHERE id = {bob}", "contact {bob}: first_campaign_email_sent is 1970-01-01T00:00:00.000005Z"),
+    ("UPDATE contact SET last_sent_us = NULL WHERE id = {bob}", "contact {bob}: last_campaign_email_sent is unset"),
+    ("DELETE FROM {words} WHERE record = 2 * {bob}", "contact {bob}: full-text index is wrong in 3 words"),
+    ("UPDATE contact SET first_name = 'Other', stamps = NULL WHERE id = {bob}", "contact {bob}: full-text index is wrong in 1 words"),
     (FORMER + "'email', 'x@x.example', 5, 1, 999)",
      "contact 999: former owner is present, and must be absent"),
 ]  # fmt: skip
@@ -59,7 +76,8 @@ FAULTS = [
 async def test_verify__names_a_planted_fault(house: House, execute_sql: ExecuteSql, statement: str, difference: str) -> None:
     numbers = await filled(house)
 
-    await execute_sql(statement.format(**numbers))
+    words = "search_words" if isinstance(house.call.parts.store, SqliteStore) else "search_index"
+    await execute_sql(statement.format(**numbers, words=words))
 
     differences = await house.differences()
     assert any(difference.format(**numbers) in item for item in differences), differences

@@ -108,3 +108,17 @@ def test_duplicates__go_on_searching_are_sound_and_show_texts_as_text(doubles: C
     assert look_faults(page) == []
     assert page.evaluate("window.pwned") is None
     assert page.locator("#app script, #app img").count() == 0
+
+
+@on_sqlite
+def test_story__shows_a_merge_and_undoes_it(doubles: Console) -> None:
+    doubles.send("POST", "/public/v2/contacts/2/merge", {"with": [1]})
+    page = doubles.open(f"/contacts/2{OF}")
+
+    page.get_by_text("Record 1 became part of this one.").wait_for()
+    assert axe_faults(page) == []
+    page.get_by_role("button", name="Separate them again").click()
+
+    page.get_by_text("The merge of record 1 into this one was undone.").wait_for()
+    expect(page.get_by_role("button", name="Separate them again")).to_have_count(0)
+    assert contact(doubles, 1)["email"] == "ann@alder.example"

@@ -56,6 +56,35 @@ async def test_contact_without_a_status__has_none_again_when_the_block_is_taken_
     assert await state(messages) == (None, False, [])
 
 
+@pytest.mark.parametrize("keys", [{"linkedin_url": "https://www.linkedin.com/in/jane"}, {"external_id": "x-1"}], ids=["profile", "id"])
+@pytest.mark.parametrize("gets_address", [True, False])
+async def test_contact_without_an_email_address__is_blocked_and_unblocked(
+    messages: Messages, keys: dict[str, str], gets_address: bool
+) -> None:
+    await messages.call.post("/public/v2/contacts", {**keys, "contact_status": "new"})
+
+    await block(messages)
+    if gets_address:
+        messages.call.clock.now += SECOND
+        await messages.call.patch(CONTACT, {"email": JANE})
+        assert await state(messages) == ("do_not_contact", True, [keys.get("linkedin_url", JANE).removeprefix("https://www.")])
+    undone = await block(messages, method="DELETE")
+
+    assert (undone["contact_status"], undone["status_changed"]) == ("new", True)
+    assert await state(messages) == ("new", False, [])
+    assert "last hour" in (await block(messages, method="DELETE", status=409))["detail"]
+
+
+async def test_block__whose_entry_an_administrator_removed_is_not_taken_back(messages: Messages) -> None:
+    await messages.receive(mail(second=1))
+    [entry] = (await block(messages))["entries"]
+    await messages.call("DELETE", f"/public/v2/suppressions/{entry['id']}")
+
+    await block(messages, method="DELETE", status=409)
+
+    assert (await state(messages))[0] == "do_not_contact"
+
+
 async def test_block__at_a_time_before_the_last_write__is_taken_back_as_a_whole(messages: Messages) -> None:
     await messages.receive(mail(second=1))
     await messages.call("PATCH", CONTACT, {"contact_status": "interested"})

@@ -6,7 +6,7 @@ import itertools
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 from tests.asgi_client import ApiClient, MakeClient
 from tests.examples import examples
@@ -165,6 +165,37 @@ async def test_write__with_an_unknown_address_gives_it_to_the_contact_of_the_pro
     assert (status, (await house.get(ann))["email"]) == (200, ANN)
 
 
+OTHER_PROFILE = "https://www.linkedin.com/in/ann-2"
+
+
+async def test_profile_of_a_campaign_tool__is_a_further_one_of_a_contact_with_another(house: House) -> None:
+    ann = await house.contact(**BOTH)
+    await house.hook("camp", {"event": "email_sent", "email": ANN, "linkedin_url": OTHER_PROFILE, "at": 1})
+
+    found = await house.request("POST", f"{CONTACTS}/match", {"items": [{"linkedin_url": OTHER_PROFILE}]})
+    refused = await house.request("POST", CONTACTS, {"email": "bob@example.com", "linkedin_url": OTHER_PROFILE})
+
+    assert (found.json()["data"][0]["id"], (await house.get(ann))["linkedin_url"]) == (ann, PROFILE)
+    assert (refused.status, refused.json()["existing_id"]) == (409, ann)
+    assert await house.differences() == []
+
+
+@pytest.mark.parametrize("is_late", [True, False])
+async def test_profile_that_a_request_replaced__is_free_again(house: House, is_late: bool) -> None:
+    named = {"event": "email_sent", "email": ANN, "linkedin_url": OTHER_PROFILE}
+    await house.hook("camp", {**named, "at": -30} | ({"linkedin_url": None} if is_late else {}))
+    [ann] = await house.listed()
+    house.call.clock.move(1)
+    await house.request("PATCH", f"{CONTACTS}/{ann['id']}", {"linkedin_url": PROFILE})
+
+    for at in (-20, 20):  # a campaign tool sends the profile with each event
+        await house.hook("camp", {**named, "at": at} if at < 0 or not is_late else {"event": "email_sent", "email": ANN, "at": at})
+
+    reply = await house.request("POST", CONTACTS, {"email": "bob@example.com", "linkedin_url": OTHER_PROFILE})
+    assert (reply.status, (await house.get(ann["id"]))["linkedin_url"]) == (201, PROFILE)
+    assert await house.differences() == []
+
+
 @pytest.mark.parametrize("way", [post, put_by_email, batch_create, import_row])
 async def test_write__with_an_external_id_and_an_address_of_two_contacts_makes_them_one(house: House, way: Any) -> None:
     ann = await house.contact(email=ANN)
@@ -211,6 +242,48 @@ async def test_join__can_be_undone(house: House) -> None:
     assert await house.differences() == []
 
 
+async def merges(house: House, number: int) -> list[tuple[str, Any]]:
+    """The events of a contact's timeline that made records one."""
+    reply = await house.request("GET", f"{CONTACTS}/{number}/timeline")
+    return [(each["event"], each["merged"]) for each in reply.json()["data"] if "merged" in each]
+
+
+@pytest.mark.parametrize("by_request", [True, False])
+async def test_timeline__shows_which_contact_a_webhook_joined(house: House, by_request: bool) -> None:
+    ann = await house.contact(email=ANN)
+    other = await (house.contact(linkedin_url=PROFILE) if by_request else from_linkedin(house))
+
+    await house.hook("camp", {"event": "email_opened", **BOTH, "at": 1}, {"event": "email_clicked", **BOTH, "at": 2})
+    await house.replay()
+
+    assert await merges(house, ann) == [("email_opened", {"records": [other], "merge_id": None, "undone": False})]
+
+
+async def test_timeline__shows_which_contact_a_crm_merged(house: House) -> None:
+    for number, email in ((1, ANN), (2, "lee@example.com")):
+        seen = {"object_type": "contact", "object_id": str(number), "email": email, "at": 1}
+        await house.hook("hubspot", {"event": "contact.updated", **seen})
+    lee, ann = [each["id"] for each in await house.listed(query="sort=-id")]
+    gone = {"object_type": "contact", "object_id": "2", "merged_into": "1", "absorbed": True}
+
+    await house.hook("hubspot", {"event": "contact.deleted", **gone, "at": 2})
+
+    [contact] = await house.listed()
+    joined = {"records": [ann + lee - contact["id"]], "merge_id": None, "undone": False}
+    assert await merges(house, contact["id"]) == [("contact.deleted", joined)]
+
+
+async def test_timeline__shows_a_merge_and_that_it_was_undone(house: House) -> None:
+    ann, bob = await house.contact(email=ANN), await house.contact(email="bob@example.com")
+    merge = (await house.merge(ann, bob))["merge_id"]
+    shown = {"records": [bob], "merge_id": merge, "undone": False}
+    assert await merges(house, ann) == [("contact.merged", shown)]
+
+    await house.undo(ann, merge)
+
+    assert await merges(house, ann) == [("contact.merged", shown | {"undone": True})]
+
+
 async def test_join__that_is_refused_for_another_reason_changes_nothing(house: House) -> None:
     await house.call.settings(house.client_id, contact_statuses={"statuses": ["new", "old"], "transitions": {"old": []}})
     await house.contact(email=ANN, contact_status="old")
@@ -251,6 +324,7 @@ async def person_of(call: ApiClient, way: Any, before: list[dict[str, str]], sen
 
 
 @given(before=st.lists(NAMED, max_size=4), sent=NAMED)
+@example(before=[{"email": ANN, "linkedin_url": PROFILE}], sent={"email": ANN, "linkedin_url": KEYS["linkedin_url"][1]})
 @settings(max_examples=examples(25), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 async def test_any_two_ways_in__with_the_same_keys_find_the_same_person(
     store: Store, make_client: MakeClient, before: list[dict[str, str]], sent: dict[str, str]

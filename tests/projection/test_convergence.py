@@ -202,6 +202,36 @@ async def test_any_order_repetition_and_split__gives_the_same_records(
     assert [*await differences(store, first), *await differences(store, second)] == []
 
 
+NAMING = {"occurred_us": NOON - DAY, "object_type": "partner", "object_id": "1", "event": "contact.updated"}
+
+
+@pytest.mark.parametrize("email", [{"email": "ann@example.com"}, {}], ids=["with an address", "waiting for one"])
+async def test_event_in_two_deliveries__has_the_place_of_its_first_receipt(store: Store, email: dict[str, str]) -> None:
+    ann, cy = ({**NAMING, **email, "fields": {"first_name": name}} for name in ("Ann", "Cy"))
+    owner = {**NAMING, "email": "ann@example.com", "occurred_us": NOON - 2 * DAY}
+    calls = [[owner, cy, ann], [ann]]
+    one, other = await seed(store, []), await seed(store, [])
+
+    await receive(store, one, calls, batch=1)
+    await receive(store, other, calls[::-1], batch=1, sent=calls)
+
+    assert [record["first_name"] for record in await snapshot(store, one)] == ["Ann"]
+    assert await snapshot(store, other) == await snapshot(store, one)
+    assert [*await differences(store, one), *await differences(store, other)] == []
+
+
+async def test_profile_in_three_deliveries__has_the_place_of_its_first_receipt(store: Store) -> None:
+    profile = {"event": "email_sent", "occurred_us": NOON - DAY, "linkedin_url": "https://linkedin.com/in/ann"}
+    calls = [[profile], [{**profile, "email": "ann@example.com"}], [profile]]
+    one, other = await seed(store, []), await seed(store, [])
+
+    await receive(store, one, calls, batch=1)
+    await receive(store, other, calls[::-1], batch=1, sent=calls)
+
+    assert len(await snapshot(store, one)) == 1
+    assert await snapshot(store, other) == await snapshot(store, one)
+
+
 async def differences(store: Store, client: int) -> list[str]:
     """What `touchbase verify` finds."""
     return [str(item) async for item in verify(store, client, Verified(), page=2)]

@@ -21,9 +21,11 @@ const SENTENCES: Record<string, string> = {
   'company.created': 'Company created',
   'company.updated': 'Company changed',
   'company.deleted': 'Company deleted',
+  'company.merged': 'Companies merged',
   'contact.created': 'Contact created',
   'contact.updated': 'Contact changed',
   'contact.deleted': 'Contact deleted',
+  'contact.merged': 'Contacts merged',
 };
 
 export function sentence(event: string): string {

@@ -1,11 +1,14 @@
 /** The timeline as a story: one sentence for each event, days between them. */
 import type { ComponentChildren } from 'preact';
 import { useState } from 'preact/hooks';
-import { useGet, usePages } from '../data';
+import { asProblem, post } from '../api';
+import { readAgain, useGet, usePages } from '../data';
 import { Letter } from '../replies/letter';
+import { canWrite } from '../session';
 import type { Change, Message, Moment } from '../types';
 import { Button, ProblemNote, Skeleton } from '../ui/basic';
 import { StatusMark } from '../ui/status';
+import { toast } from '../ui/toast';
 import { fullTime, shortTime, words } from '../words';
 import { sentence } from './sentences';
 import { Source } from './source';
@@ -30,7 +33,7 @@ export function Story({ api, id }: { api: string; id: string }) {
     <>
       <ol class="story">
         {moments.map((each, n) => (
-          <Chapter key={`${each.occurred_at} ${each.event} ${n}`} moment={each} />
+          <Chapter key={`${each.occurred_at} ${each.event} ${n}`} moment={each} path={`${api}/${encodeURIComponent(id)}`} />
         ))}
       </ol>
       {hasMore && <Button onClick={more}>Show what came before</Button>}
@@ -39,7 +42,7 @@ export function Story({ api, id }: { api: string; id: string }) {
   );
 }
 
-function Chapter({ moment }: { moment: Moment }) {
+function Chapter({ moment, path }: { moment: Moment; path: string }) {
   const status = moment.changed.find((each) => each.field === 'contact_status');
   const others = moment.changed.filter((each) => each.field !== 'contact_status' && !/_(sent|received)$/.test(each.field));
   return (
@@ -60,6 +63,7 @@ function Chapter({ moment }: { moment: Moment }) {
           )}
         </p>
         <Source by={moment} timed={false} />
+        {moment.merged && <Merged of={moment.merged} path={path} isByTool={moment.delivery_id !== null} />}
         {moment.message_id && <Said id={moment.message_id} />}
         {others.length > 0 && <Changes of={others} />}
         {moment.problems.map((each) => (
@@ -69,6 +73,33 @@ function Chapter({ moment }: { moment: Moment }) {
         ))}
       </div>
     </li>
+  );
+}
+
+/** Which records became part of this one, and the way back. */
+function Merged({ of, path, isByTool }: { of: NonNullable<Moment['merged']>; path: string; isByTool: boolean }) {
+  const records = `${of.records.length === 1 ? 'Record' : 'Records'} ${of.records.join(', ')}`;
+  const undo = async () => {
+    try {
+      await post(`${path}/merge/${of.merge_id}/undo`);
+      toast('The merge is undone.');
+      await readAgain(path);
+    } catch (error) {
+      toast(asProblem(error).message, { bad: true });
+    }
+  };
+  return (
+    <>
+      <p>
+        {of.undone ? `The merge of ${records.toLowerCase()} into this one was undone.` : `${records} became part of this one.`}
+        {isByTool && ' The tool named both as one person or company, so there is no undo: the next event would join them again.'}
+      </p>
+      {of.merge_id !== null && !of.undone && canWrite.value && (
+        <Button icon="undo" onClick={undo}>
+          Separate them again
+        </Button>
+      )}
+    </>
   );
 }
 

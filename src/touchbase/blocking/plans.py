@@ -12,13 +12,14 @@ from touchbase.common.cipher import Cipher
 from touchbase.common.timestamps import Micros
 from touchbase.company_links.domains import business_domain, no_company_domain
 from touchbase.do_not_contact.addresses import Address
-from touchbase.do_not_contact.models import DOMAIN, MAY_NOT_UNBLOCK, UNDO_US, Cause, live_causes
+from touchbase.do_not_contact.models import DOMAIN, MAY_NOT_UNBLOCK, STATUS, UNDO_US, Cause, live_causes
 from touchbase.do_not_contact.sql.entries import add_causes, drop_causes, remove_entry
 from touchbase.do_not_contact.sql.opt_outs import addresses_of, cause_key, further_addresses
 from touchbase.do_not_contact.sql.statements import CAUSES_OF, ENTRIES_OF, EntryRow, cause_of
 from touchbase.errors import Fault, Forbidden, Invalid, TouchbaseError, WrongState
 from touchbase.event_log.models import by_request
 from touchbase.history.events import CONTACT, NO_AUTHOR, Author
+from touchbase.history.sql import EVENT_BY_KEY, event_of
 from touchbase.history.status_words import DO_NOT_CONTACT, StatusWords
 from touchbase.records.models import Contact
 from touchbase.records.operations import update_contact
@@ -31,6 +32,8 @@ from touchbase.sql.operation import command, plan_of
 from touchbase.sql.statement import Execute, Plan
 
 BLOCK = "block"
+_SUFFIX = f":{BLOCK}"
+"""End of the keys of the statuses that blocks set."""
 
 
 @dataclass(slots=True)
@@ -54,6 +57,17 @@ def block_status(settings: ClientSettings) -> str | None:
 
 def _key(contact: int, at: Micros) -> str:
     return f"{BLOCK} {contact} {at}"
+
+
+def _of_status(contact: Contact) -> Plan[list[Cause]]:
+    """Return the block that has set a contact's status: nothing else tells of one if the contact had no address."""
+    at, key = contact.status_entry_us, contact.status_entry_key
+    if at is None or key is None or not key.endswith(_SUFFIX):
+        return []
+    events = map(event_of, (yield Execute(EVENT_BY_KEY, [(contact.client, CONTACT, contact.id, at, key)])))
+    return [
+        Cause(_key(contact.id, at), STATUS, "person", at, at, None, "", made_by=event.detail.get("by", NO_AUTHOR)[0]) for event in events
+    ]
 
 
 def _domain_of(contact: Contact, company_domain: str | None) -> str | Invalid:
@@ -106,6 +120,7 @@ def block_contact(
     if not addresses and status is None:
         detail = "the contact has no address, and no status of the client opts out: there is nothing to block"
         return Invalid([Fault("", "required", detail)])
+    key += _SUFFIX
     at = after_last_write(contact, at, key)  # of the entries and the status: an end of the block knows both by it
     causes = [(address, Cause(_key(id, at), reason, "person", at, at, None, note, made_by=by.key_id)) for address in addresses]
     yield from add_causes(client, causes, None, at, by=by_request(by))
@@ -142,6 +157,8 @@ def unblock_contact(
         causes[row[1], row[2]].append(cause_of(row))
     live = {entry.address: live_causes(causes[entry.address], entry.removed_us) for entry in entries}
     blocks = [cause for remaining in live.values() for cause in remaining if cause.key.startswith(f"{BLOCK} {id} ")]
+    listed = {cause.key for held in causes.values() for cause in held}
+    blocks += [cause for cause in (yield from _of_status(contact)) if cause.key not in listed]
     last = max((cause.at_us for cause in blocks), default=0)
     if last < at - UNDO_US:
         return WrongState("the contact was not blocked within the last hour: an entry of the do-not-contact list is removed there")
@@ -149,7 +166,7 @@ def unblock_contact(
         return Forbidden(MAY_NOT_UNBLOCK)
     keys = {_key(id, last), cause_key(id, last)}
     for entry in entries:
-        if any(cause.key == _key(id, last) for cause in live[entry.address]):
+        if any(cause.key in keys for cause in live[entry.address]):
             if all(cause.key in keys for cause in live[entry.address]):
                 yield from remove_entry.plan(client, entry.id, at)
             else:

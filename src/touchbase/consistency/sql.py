@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+
+import msgspec
 
 from touchbase.clients.models import ClientSettings
 from touchbase.clients.sql.clients import settings_of
@@ -21,15 +23,17 @@ from touchbase.history.identity_links import Ref
 from touchbase.history.sql import LINK_BY_REF
 from touchbase.history.status import COMPLAINT, INITIAL, STATUS, UNSUBSCRIBE
 from touchbase.history.status_words import PLAIN, StatusWords, is_opt_out_word
+from touchbase.merging.models import parts_of
 from touchbase.records.field_projection import MERGE, MERGED_FROM
 from touchbase.records.models import Company, Contact, Record
 from touchbase.records.sql import rows as records_rows
 from touchbase.records.sql.address_book import BOOK
 from touchbase.records.sql.statements import COMPANY_EXISTS, COMPANY_TO_SHOW, CONTACT_TO_SHOW
 from touchbase.records.value_sources import companies_of
+from touchbase.search.words import indexed_words, rowid
 from touchbase.sql import rows as sql_rows
 from touchbase.sql.operation import query
-from touchbase.sql.statement import Execute, Plan, Row, Select
+from touchbase.sql.statement import Execute, Plan, Row, Select, Statement
 from touchbase.statuses.models import RENAME_JOBS
 
 _RANGE = "client = ? AND record_kind = ? AND record_id > ? AND record_id <= ?"
@@ -61,6 +65,18 @@ _FORMER_OWNERS = (
 _OF_NO_COMPANY = (
     "SELECT c.id, c.company_id FROM contact c WHERE c.client = ? AND c.id > ? AND c.id <= ? AND c.company_id IS NOT NULL "
     "AND NOT EXISTS (SELECT 1 FROM company t WHERE t.client = c.client AND t.id = c.company_id)"
+)
+_MERGES = (
+    "SELECT id, record_id, content FROM record_merge WHERE client = ? AND record_kind = ? AND record_id > ? AND record_id <= ? "
+    "AND undone_us IS NULL ORDER BY id"
+)
+_NOT_INDEXED = f"SELECT record_id FROM search_pending WHERE {_RANGE}"
+INDEXED = Statement(
+    "audited_search_words",
+    (("client", "bigint"), ("record", "bigint")),
+    sqlite="SELECT record, words FROM search_words WHERE record = ?2 AND ?1 > 0",
+    body="SELECT t.record, array_to_string(tsvector_to_array(t.words), ' ') FROM p CROSS JOIN search_index t "
+    "WHERE t.client = p.client AND t.record = p.record",
 )
 _PLACES = "SELECT DISTINCT record_id FROM event WHERE client = ? AND record_kind = ? AND record_id > ? ORDER BY record_id LIMIT ?"
 _ALONE = "SELECT id FROM link WHERE client = ? AND record_id IS NULL AND id > ? AND id <= ?"
@@ -165,6 +181,8 @@ def audit_records(client: int, kind: int, after: int, limit: int) -> Plan[Record
     strays |= {("former owner", row[0]) for row in (yield Select(_FORMER_OWNERS.format(table=table), bounds))}
     astray = yield from _astray(client, kind, table, bounds)
     astray += yield from _merged_and_present(client, kind, table, [history for _, history in histories.values()])
+    astray += yield from _wrong_merges(kind, bounds, {number: history for number, (_, history) in histories.items()})
+    astray += yield from _wrongly_indexed(client, kind, bounds, [record for record, _ in histories.values()])
     refs = {ref for record, history in histories.values() if is_contact for ref in companies_of(history)}
     companies = yield from _companies(client, sorted(refs))
     settings = yield from settings_of(client)
@@ -240,6 +258,36 @@ def _merged_and_present(
         for number, lost in sorted(merged)
         if lost in present
     ]
+
+
+def _wrong_merges(kind: int, bounds: Row, histories: Mapping[int, Sequence[StoredEvent]]) -> Plan[list[tuple[int, str, str, str]]]:
+    """Return merges that can be undone of which the content and the entry in the survivor's history name other records."""
+    astray = list[tuple[int, str, str, str]]()
+    for merge, number, content in (yield Select(_MERGES, bounds)):
+        entries = [entry for event in histories.get(number, ()) if (entry := event.detail.get(MERGE)) and entry["id"] == merge]
+        wanted = f"of the records {entries[0]['records']}" if entries else "absent, because the history has no such merge"
+        try:
+            stored = f"of the records {[part.record.id for part in parts_of(kind, content)[1]]}"
+        except msgspec.MsgspecError:
+            stored = "unreadable"
+        if stored != wanted:
+            astray.append((number, f"merge {merge}", stored, wanted))
+    return astray
+
+
+def _wrongly_indexed(client: int, kind: int, bounds: Row, records: Sequence[Record]) -> Plan[list[tuple[int, str, str, str]]]:
+    """Return the records whose words in the full-text index are not their own; of those that wait for it nothing is known."""
+    waiting = {row[0] for row in (yield Select(_NOT_INDEXED, bounds))}
+    indexed = [record for record in records if record.id not in waiting]
+    rows = (yield Execute(INDEXED, [(client, rowid(kind, record.id)) for record in indexed])) if indexed else []
+    words = {record: {*text.split()} for record, text in rows}
+    astray = list[tuple[int, str, str, str]]()
+    for record in indexed:
+        present, wanted = words.get(rowid(kind, record.id), set()), {*indexed_words(record).split()}
+        if present != wanted:
+            differing = len(present ^ wanted)
+            astray.append((record.id, "full-text index", f"wrong in {differing} words", "that of its texts: change the record"))
+    return astray
 
 
 def _astray(client: int, kind: int, table: str, bounds: Row) -> Plan[list[tuple[int, str, str, str]]]:

@@ -201,6 +201,7 @@ Detail = dict[str, Any]
 `loaded` where a first load brought it without the id that the tool's webhook has, `twin` the event that joined it (`loaded_events`),
 `about` the object of an event that names no address, of which it says nothing itself,
 `other` the id of another record that the event names too, of which it is not known whether it is the same person,
+`joined` the ids of records that the event made part of another one, when it was applied,
 `position` the place among its delivery's events with equal times,
 `carried` values of a campaign event, `fields` of a CRM or API write and `custom` values, all for folding;
 of an API write also `cleared`, where it removed all custom fields, `restates`, where the record had all its values, and `by`, the ids of

@@ -11,13 +11,13 @@ A `Resolver` works without I/O on maps that the store filled for one batch; afte
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 
 from touchbase.common.timestamps import Micros
 from touchbase.history.events import COMPANY, CONTACT
 from touchbase.history.identity_links import Link, Links, Ref
-from touchbase.history.last_writer_wins import CARRIED, DELIBERATE, FIRST, NEVER, SEVERAL, SINCE, beats
+from touchbase.history.last_writer_wins import CARRIED, DELIBERATE, FIRST, NEVER, SEVERAL, SINCE, Stamp, beats
 from touchbase.history.problems import OTHER_PERSON, add_problem
 from touchbase.identity.event_subject import EventSubject
 from touchbase.identity.object_claims import Claims, primary_name
@@ -84,7 +84,17 @@ class Resolver:
     """Records whose events are separated again by their whole histories: their objects differ, or an address is older than known."""
 
     def resolve(self, subject: EventSubject) -> Record | Link | None:
-        """Return the record that the event is about, the link under which it waits, or None if no record may be created."""
+        """Return the record that the event is about, the link under which it waits, or None if no record may be created.
+
+        The event's detail gets the ids of the records that it makes part of another one.
+        """
+        before = len(self.united)
+        target = self._resolve(subject)
+        if joined := [absorbed.id for absorbed, _ in self.united[before:] if absorbed.id not in self.created]:
+            subject.detail["joined"] = joined
+        return target
+
+    def _resolve(self, subject: EventSubject) -> Record | Link | None:
         if subject.ref is not None and subject.merged is not None:
             self._merge(subject.ref, subject.merged, is_absorbed=subject.event.absorbed)
         if subject.ref is not None and subject.absorbs is not None:
@@ -322,18 +332,25 @@ class Resolver:
 
     def _set_linkedin(self, record: Contact, subject: EventSubject) -> None:
         assert subject.linkedin is not None
-        old = record.linkedin_key
-        present = linkedin_stamp(record)
+        old, present, ref = record.linkedin_key, linkedin_stamp(record), ("", "linkedin", subject.linkedin)
         if not beats(subject.stamp, present):
-            if old != subject.linkedin:
-                self.links.set_record(("", "linkedin", subject.linkedin), record.id, present[1])
+            if old != subject.linkedin and self._linked(ref) is not record:  # a row that a write has closed stays closed
+                self.links.set_record(ref, record.id, _replaced_at(record, subject.stamp, present))
             return
         if old is not None and old != subject.linkedin:
             self.by_linkedin.pop(old, None)
-            self.links.set_record(("", "linkedin", old), record.id, subject.stamp[1], owned_since(record, "linkedin_url"))
+            until_us = _replaced_at(record, present, subject.stamp)
+            self.links.set_record(("", "linkedin", old), record.id, until_us, owned_since(record, "linkedin_url"))
         record.linkedin_url, record.linkedin_key = subject.event.linkedin_url, subject.linkedin
         record.stamps["linkedin_url"] = subject.stamp
         self.by_linkedin[subject.linkedin] = self.rekeyed[record.id] = record
+
+    def further_profiles(self) -> Iterator[tuple[Contact, str]]:
+        """Yield the contacts with the profiles that the batch has left them as further ones."""
+        for ref, link in self.links.changed.items():
+            contact = self.by_id.get(link.record_id or 0)
+            if ref[:2] == ("", "linkedin") and link.until_us is None and isinstance(contact, Contact) and ref[2] != contact.linkedin_key:
+                yield contact, ref[2]
 
     def unite(self, first: Record, second: Record) -> Record:
         """Unite two records; return the survivor."""
@@ -411,6 +428,15 @@ class Resolver:
             self.links.set_record(ref, survivor.id, since_us=since.get(ref))
         if survivor.linkedin_key is not None:
             self.by_linkedin[survivor.linkedin_key] = survivor
+
+
+def _replaced_at(contact: Contact, lost: Stamp, won: Stamp) -> Micros | None:
+    """Return when the write of a profile replaced another one of the contact; None: the other stays a further one of the contact.
+
+    A profile that a campaign tool carries replaces none, and neither does the one with which a request created the contact.
+    """
+    is_creation = contact.from_api and won[1] == contact.created_us
+    return won[1] if won[0] == DELIBERATE and won[1] > lost[1] and not is_creation else None
 
 
 def _may_be_one(first: Record, second: Record) -> bool:

@@ -9,6 +9,7 @@ from typing import Any
 import msgspec
 
 from touchbase.common.timestamps import Micros
+from touchbase.conversations.merged import TeamState
 from touchbase.history.events import CONTACT
 from touchbase.history.identity_links import Ref
 from touchbase.records.models import Company, Contact, Record
@@ -46,6 +47,8 @@ class Part:
     links: list[Ref]
     contacts: list[int] = field(default_factory=list)
     """Of a company: its contacts."""
+    team: TeamState = field(default_factory=TeamState)
+    """Of a contact: what people decided, wrote and read about it."""
 
 
 @dataclass(slots=True)
@@ -86,7 +89,7 @@ def content_text(survivor: Part, absorbed: list[Part]) -> str:
 def parts_of(kind: int, content: str) -> tuple[Part, list[Part]]:
     """Return the survivor and the others, as they were."""
     snapshot: Any = (_CONTACTS if kind == CONTACT else _COMPANIES)(content)
-    survivor, *absorbed = (Part(part.record, part.links, part.contacts) for part in (snapshot.survivor, *snapshot.absorbed))
+    survivor, *absorbed = (Part(part.record, part.links, part.contacts, part.team) for part in (snapshot.survivor, *snapshot.absorbed))
     return survivor, absorbed
 
 
@@ -95,6 +98,7 @@ class _ContactPart:
     record: Contact
     links: list[tuple[str, str, str]]
     contacts: list[int]
+    team: TeamState = field(default_factory=TeamState)
 
 
 @dataclass(slots=True)
@@ -102,6 +106,7 @@ class _CompanyPart:
     record: Company
     links: list[tuple[str, str, str]]
     contacts: list[int]
+    team: TeamState = field(default_factory=TeamState)
 
 
 @dataclass(slots=True)

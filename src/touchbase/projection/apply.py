@@ -51,13 +51,13 @@ from touchbase.projection.suppressions import drop_repeated, named_addresses, no
 from touchbase.records.models import Record
 from touchbase.records.projection import Entry, Folded, fold_event, origin_write, refold_entries, refold_status, write_field
 from touchbase.records.record_type import RECORD_TYPES
-from touchbase.records.sql.address_book import claim_emails
+from touchbase.records.sql.address_book import claim_keys
 from touchbase.records.sql.custom_values import MARK, change_values, renaming
 from touchbase.records.sql.statements import CUSTOM_FIELDS_OF
 from touchbase.records.writes import new_write_key
 from touchbase.sql.ids import Ids
 from touchbase.sql.rows import Columns, names
-from touchbase.sql.statement import Execute, Plan, Row, Statement
+from touchbase.sql.statement import Execute, Plan, Statement
 
 SETTLE_DELAY: Micros = 2 * SECOND
 """Delay before a fetch: often the next webhooks bring the missing values."""
@@ -236,6 +236,7 @@ def _apply_subjects(
     yield from unite_records(batch)
     yield from move_parked(batch)
     yield from separate_records(batch)
+    _note_joins(batch)
     added = yield from join_loaded_events(batch, outcomes)
     new = [*(yield from insert_events(batch)), *added]
     yield from project_events(batch, new, ids)
@@ -265,7 +266,9 @@ def project_events(batch: ApplyBatch, new: list[StoredEvent], ids: Ids) -> Plan[
     yield from settle_further_emails(batch, new)
     saved = yield from save_records(batch)
     for contact, keys in batch.claimed:
-        yield from claim_emails(contact, keys)
+        yield from claim_keys(contact, "email_key", keys)
+    for contact, profile in batch.resolvers[CONTACT].further_profiles():
+        yield from claim_keys(contact, "linkedin_key", [profile])
     yield from rename_fields(batch, saved, ids)
     for kind, old, new_records in saved:
         yield from log_saved(batch, kind, old, new_records)
@@ -294,6 +297,17 @@ def _resolve_all(batch: ApplyBatch, outcomes: list[DeliveryOutcome]) -> None:
     for resolver in batch.resolvers.values():
         resolver.unite_equal()
     batch.follow_unions()
+
+
+def _note_joins(batch: ApplyBatch) -> None:
+    """Note joins that no event of the batch has, because several have caused them, in the last event of the record."""
+    for kind, resolver in batch.resolvers.items():
+        for absorbed, _ in resolver.united:
+            events = batch.pending.get((kind, batch.final(kind, absorbed.id)), [])
+            is_noted = any(absorbed.id in event.detail.get("joined", ()) for event in events)
+            if events and absorbed.id not in resolver.created and not is_noted:
+                last = max(events, key=_receipt)
+                last.detail = {**last.detail, "joined": [*last.detail.get("joined", ()), absorbed.id]}
 
 
 def _is_duplicate(batch: ApplyBatch, subject: EventSubject) -> bool:
@@ -349,24 +363,22 @@ def move_parked(batch: ApplyBatch) -> Plan[None]:
 def insert_events(batch: ApplyBatch) -> Plan[list[StoredEvent]]:
     """Insert all events; return the events that are new to their record."""
     by_key: dict[EventKey, StoredEvent] = {}
-    rows: list[Row] = []
     final: dict[Target, int] = {}
-    # Moved events come first, so that the delivery that brought them first stays their cause.
     for event in [*batch.moved, *(event for events in batch.pending.values() for event in events)]:
         if (target := (event.record_kind, event.record_id)) not in final:
             final[target] = batch.final(*target)
         event.record_id = final[target]
         key = (event.record_kind, event.record_id, event.occurred_us, event.key)
-        if key not in by_key:
+        if key not in by_key or _receipt(event) < _receipt(by_key[key]):  # the delivery that brought it first is its cause
             by_key[key] = event
-            rows.append(event_row(batch.client, event))
-    inserted = yield Execute(history_sql.INSERT_EVENT, rows)
+    inserted = yield Execute(history_sql.INSERT_EVENT, [event_row(batch.client, event) for event in by_key.values()])
     new = set(inserted)
     for event in batch.moved:
         key = (event.record_kind, event.record_id, event.occurred_us, event.key)
         if event.delivery_id is not None and (key not in new or by_key[key] is not event):
             batch.emptied.add(event.delivery_id)
-    inserted_now = new - {(event.record_kind, event.record_id, event.occurred_us, event.key) for event in batch.moved}
+    moved = {id(event) for event in batch.moved}
+    inserted_now = {key for key in new if id(by_key[key]) not in moved}
     waiting: list[tuple[EventKey, DeliveryOutcome]] = []
     for key, outcomes in batch.causes.items():
         for position, outcome in enumerate(outcomes):
@@ -378,6 +390,10 @@ def insert_events(batch: ApplyBatch) -> Plan[list[StoredEvent]]:
     if waiting:
         yield from _count_parked_repeats(batch, waiting)
     return [event for key, event in by_key.items() if key in new and key[0] != EXTERNAL]
+
+
+def _receipt(event: StoredEvent) -> tuple[Micros, int]:
+    return event.received_us, event.delivery_id or 0
 
 
 def _count_parked_repeats(batch: ApplyBatch, waiting: list[tuple[EventKey, DeliveryOutcome]]) -> Plan[None]:

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 import msgspec
 
@@ -24,6 +25,7 @@ from touchbase.deliveries.sql.statements import COUNT_REPEAT
 from touchbase.history.dedupe_keys import event_key
 from touchbase.history.events import EXTERNAL
 from touchbase.history.last_writer_wins import EffectiveTime, effective_time
+from touchbase.history.sql import detail_text
 from touchbase.identity.event_subject import EventSubject
 from touchbase.messages.sql.plans import DELETE_OF_EVENT, RETIME_MESSAGE
 from touchbase.projection.batch import ApplyBatch
@@ -50,11 +52,13 @@ FACTS_OF_DELIVERY = Statement(
     ROW_KEY,
     body=f"SELECT {names(_FACT, 't.')} FROM p CROSS JOIN event t WHERE t.client = p.client AND t.delivery_id = p.id",
 )
-_MOVE: Columns = (*RECORD, *_KEY_AND_TIME[1:], ("to_us", "bigint"), ("delivery_id", "bigint"), ("received_us", "bigint"))
+_MOVE: Columns = (
+    *RECORD, *_KEY_AND_TIME[1:], ("to_us", "bigint"), ("delivery_id", "bigint"), ("received_us", "bigint"), ("detail", "text"),
+)  # fmt: skip
 RETIME_EVENT = Statement(
     "retime_event",
     _MOVE,
-    body="UPDATE event AS t SET occurred_us = p.to_us, delivery_id = p.delivery_id, received_us = p.received_us FROM p "
+    body="UPDATE event AS t SET occurred_us = p.to_us, delivery_id = p.delivery_id, received_us = p.received_us, detail = p.detail FROM p "
     "WHERE t.client = p.client AND t.record_kind = p.record_kind AND t.record_id = p.record_id AND t.occurred_us = p.occurred_us "
     "AND t.key = p.key",
     by_row=True,
@@ -76,6 +80,14 @@ _position = msgspec.json.Decoder(_Position).decode
 def position_in(detail: str) -> int:
     """Return the place among its delivery's events with equal times, from an event's detail."""
     return _position(detail).position
+
+
+def _at_position(detail: str, position: int) -> str:
+    """Return an event's detail with its place in another delivery."""
+    if position_in(detail) == position:
+        return detail
+    values = {name: value for name, value in msgspec.json.decode(detail, type=dict[str, Any]).items() if name != "position"}
+    return detail_text(values | ({"position": position} if position else {}))
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,8 +148,10 @@ def drop_known_facts(batch: ApplyBatch, outcomes: Sequence[DeliveryOutcome]) -> 
                     batch.waiting.add((subject.key, outcome.delivery.id))
                 remaining.append(subject)
             elif _is_earlier(outcome, fact) and fact not in retimed:
-                entry = (batch.client, fact.kind, fact.record_id, fact.occurred_us, fact.key)
-                retimed[fact] = (*entry[:3], fact.key, fact.occurred_us, subject.at, outcome.delivery.id, outcome.delivery.received_us)
+                record = (batch.client, fact.kind, fact.record_id)
+                detail = _at_position(fact.detail, subject.detail.get("position", 0))
+                receipt = (outcome.delivery.id, outcome.delivery.received_us)
+                retimed[fact] = (*record, fact.key, fact.occurred_us, subject.at, *receipt, detail)
                 batch.emptied.add(fact.delivery_id or 0)
                 outcome.applied += 1
             else:

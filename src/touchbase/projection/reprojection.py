@@ -9,11 +9,11 @@ from touchbase.common.field_limits import exceeds_budget
 from touchbase.common.timestamps import Micros
 from touchbase.history import sql as history_sql
 from touchbase.history.events import StoredEvent
-from touchbase.history.last_writer_wins import LEFT_OUT, NEVER, EffectiveTime
+from touchbase.history.last_writer_wins import CARRIED, LEFT_OUT, NEVER, EffectiveTime, beats
 from touchbase.history.sql import event_of
 from touchbase.history.status import REPLY, SENT
 from touchbase.identity.lookup import load_owners
-from touchbase.identity.rekey import assign, current_key, leave_written_email, release
+from touchbase.identity.rekey import assign, current_key, leave_written_email, owner_of, release
 from touchbase.projection.batch import ApplyBatch, Target
 from touchbase.projection.companies import clear_company
 from touchbase.records.custom_budget import fitting_fields, note_left_out
@@ -29,7 +29,7 @@ from touchbase.records.field_projection import (
 from touchbase.records.models import Contact, CustomField, Record
 from touchbase.records.primary_keys import former_key_of
 from touchbase.records.projection import Folded, object_of
-from touchbase.records.record_type import RESOLVED_FIELDS, stamped_fields
+from touchbase.records.record_type import RECORD_TYPES, RESOLVED_FIELDS, stamped_fields
 from touchbase.records.sql import statements as records_sql
 from touchbase.records.sql.rows import custom_field_of, custom_field_row
 from touchbase.sql.ids import Ids
@@ -110,14 +110,18 @@ def _project_dates(record: Record, history: Sequence[StoredEvent]) -> None:
 def _project_addresses(
     batch: ApplyBatch, target: Target, record: Record, removed: set[EffectiveTime], history: Sequence[StoredEvent]
 ) -> Plan[None]:
-    """Replace an address whose event was moved by the address of the next winning event."""
+    """Replace an address whose event was moved, or is later than a carried one of which an earlier receipt arrived, by the winning one."""
     resolver = batch.resolvers[target[0]]
-    for name in ("email", "linkedin_url", "domain"):
-        if record.stamps.get(name, NEVER)[1:] not in removed:
+    for name in RECORD_TYPES[target[0]].identities:
+        best, present = last_address(named_addresses(record, history, name, removed)), record.stamps.get(name, NEVER)
+        is_removed = present[1:] in removed
+        if not is_removed and (present[0] != CARRIED or not beats(best.stamp, present)):
             continue
-        leave_written_email(resolver, record)
-        best, old = last_address(named_addresses(record, history, name, removed)), current_key(record, name)
         yield from load_owners(batch.client, target[0], resolver, name, [best.value])
+        if not is_removed and (owner_of(resolver, name, best.value) or record) is not record:
+            continue  # an address of another record stays there
+        leave_written_email(resolver, record)
+        old = current_key(record, name)
         release(resolver, record, name)
         assign(resolver, record, name, best.value, best.stamp)
         if old is not None and old != current_key(record, name):

@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 
 from touchbase.common.field_limits import MAX_CUSTOM_FIELDS, exceeds_budget
 from touchbase.common.timestamps import Micros
+from touchbase.conversations.merged import merge_team_state
 from touchbase.history import sql as history_sql
 from touchbase.history.events import COMPANY, CONTACT, StoredEvent
 from touchbase.history.last_writer_wins import CLEARED, DELIBERATE, LEFT_OUT, NEVER, Stamp, beats
@@ -159,6 +160,7 @@ def unite_record(
         yield from _move_contacts(batch, absorbed.id, survivor.id)
         yield Execute(records_sql.DELETE_COMPANY, [(batch.client, absorbed.id)])
     else:
+        yield from merge_team_state(batch.client, absorbed.id, survivor.id)
         yield Execute(records_sql.DELETE_CONTACT, [(batch.client, absorbed.id)])
 
 

@@ -31,6 +31,8 @@ from touchbase.records.projection import (
 
 MERGE = "merge"
 """Member of the detail of a merge by request, while it stands."""
+UNDONE = "undone"
+"""The same of a merge that was undone."""
 MERGED_FROM = "merged_from"
 """Member of the detail of an event that came from a merged record: the ids of the records that it was moved from, the first one first."""
 API: Object = ("", "", "")

@@ -13,6 +13,7 @@ from touchbase.audit import audited
 from touchbase.clients.sql.clients import lock_client, settings_of
 from touchbase.common.field_limits import MAX_CUSTOM_FIELDS
 from touchbase.common.timestamps import Micros
+from touchbase.conversations.merged import TeamState, team_state
 from touchbase.do_not_contact.addresses import addresses_of_refs
 from touchbase.do_not_contact.sql.opt_outs import StatusOptOut, addresses_of, list_opt_outs, opted_out_at
 from touchbase.errors import Fault, Invalid, TouchbaseError
@@ -215,9 +216,10 @@ def _histories(client: int, kind: int, numbers: Sequence[int]) -> Plan[dict[int,
 def _part(client: int, kind: int, record: Record) -> Plan[Part]:
     links = yield Execute(history_sql.LINKS_OF, [(client, kind, record.id)])
     contacts = (yield Execute(CONTACT_IDS_OF_COMPANY, [(client, record.id)])) if kind == COMPANY else []
+    team = TeamState() if kind == COMPANY else (yield from team_state(client, record.id))
     # Copied, because the merge changes the record.
     copy = replace(record, stamps=dict(record.stamps), custom_fields=[replace(custom_field) for custom_field in record.custom_fields])
-    return Part(copy, sorted((row[1], row[2], row[3]) for row in links), sorted(row[0] for row in contacts))
+    return Part(copy, sorted((row[1], row[2], row[3]) for row in links), sorted(row[0] for row in contacts), team)
 
 
 def _addresses(kind: int, parts: Sequence[Part]) -> list[str]:

@@ -10,6 +10,7 @@ from touchbase.clients.sql.clients import CLIENT_BY_NUMBER, lock_client
 from touchbase.common.field_limits import MAX_CUSTOM_FIELDS
 from touchbase.common.normalize import ADDRESS_KEYS
 from touchbase.common.timestamps import Micros, to_text
+from touchbase.conversations.merged import divide_team_state
 from touchbase.do_not_contact.models import EMAIL, HARD_BOUNCED, Cause
 from touchbase.do_not_contact.sql.entries import add_causes, drop_causes
 from touchbase.do_not_contact.sql.opt_outs import addresses_of, further_addresses, is_of_contact
@@ -33,7 +34,7 @@ from touchbase.projection.known_events import REMOVE_EVENT
 from touchbase.projection.logged_changes import log_moved_contacts
 from touchbase.projection.separate import set_addresses
 from touchbase.projection.suppressions import cause_of, is_wanted, lists_contact, reason_of
-from touchbase.records.field_projection import MERGE, MERGED_FROM
+from touchbase.records.field_projection import MERGE, MERGED_FROM, UNDONE
 from touchbase.records.further_emails import demote
 from touchbase.records.models import Contact, Record
 from touchbase.records.primary_keys import former_key_of, keys_of, of_own_creation, own_creation
@@ -98,6 +99,7 @@ def undo_merge(
         yield from _return_all_contacts(batch, parts, id, rows[0][4])
     yield Execute(END_MERGE, [(client, merge, batch.now_us)])
     if kind == CONTACT:
+        yield from divide_team_state(client, id, before.team, {part.record.id: part.team for part in parts})
         yield from _divide_opt_outs(batch, [id, *(part.record.id for part in parts)])
     records = [batch.resolvers[kind].by_id[number] for number in (id, *(part.record.id for part in parts))]
     for record in records:
@@ -267,7 +269,8 @@ def _divide(
             continue
         if is_merge:
             names = [name for name in event.detail if name not in (MERGE, "fields", "custom")]
-            event.detail = {name: event.detail[name] for name in names} | {"undone": {"id": merge, "at": batch.now_us}}
+            undone = {"id": merge, "records": event.detail[MERGE]["records"], "at": batch.now_us}
+            event.detail = {name: event.detail[name] for name in names} | {UNDONE: undone}
             event.effect, event.status = "", None
         else:
             assert home is not None
@@ -304,7 +307,7 @@ def _move_links(batch: ApplyBatch, kind: int, event: StoredEvent, survivor: int,
 
 def _merge_id(event: StoredEvent) -> int | None:
     """Return the id of the merge that an event is an entry of, also if that was undone."""
-    merge: dict[str, int] = event.detail.get(MERGE) or event.detail.get("undone") or {}
+    merge: dict[str, int] = event.detail.get(MERGE) or event.detail.get(UNDONE) or {}
     return merge.get("id")
 
 

@@ -15,13 +15,13 @@ from operator import attrgetter
 from typing import Any, Generic, TypeVar
 
 import msgspec
-from msgspec import UNSET, Struct
+from msgspec import UNSET, Struct, UnsetType
 
 from touchbase.clients.models import ClientSettings, FieldType
 from touchbase.common.compiled import compiled
 from touchbase.common.timestamps import Micros
 from touchbase.common.timestamps import to_text as written_out
-from touchbase.history.events import NO_AUTHOR
+from touchbase.history.events import NO_AUTHOR, Detail
 from touchbase.http.actors import ActorNames
 from touchbase.http.query_parameters import Parameter
 from touchbase.http.responses import Response
@@ -40,7 +40,9 @@ from touchbase.records.api.schemas import (
     FieldChangeOut,
     FlatCustomFields,
     TimelineEvent,
+    TimelineMerge,
 )
+from touchbase.records.field_projection import MERGE, UNDONE
 from touchbase.records.fields import as_shown
 from touchbase.records.further_emails import all_emails
 from touchbase.records.models import Company, Contact, CustomField
@@ -124,8 +126,15 @@ def timeline_event(entry: TimelineEntry, message_id: int | None, actors: ActorNa
     return TimelineEvent(
         event.event, to_text(event.occurred_us), to_text(event.received_us), event.tool, event.campaign, event.campaign_id,
         event.delivery_id, key_id, request_id, actors.of_event(event), changes_out(entry),
-        problems_out(event.detail.get("problems", {})), message_id,
+        problems_out(event.detail.get("problems", {})), message_id, _merge_out(event.detail),
     )  # fmt: skip
+
+
+def _merge_out(detail: Detail) -> TimelineMerge | UnsetType:
+    """Return the records that an event made one."""
+    if (merge := detail.get(MERGE) or detail.get(UNDONE)) is not None:
+        return TimelineMerge(merge.get("records", []), merge["id"], UNDONE in detail)
+    return TimelineMerge(detail["joined"], None) if "joined" in detail else UNSET
 
 
 A = TypeVar("A", ContactRequest, CompanyRequest)

@@ -222,6 +222,14 @@ class FieldChangeOut(Struct):
     ] = UNSET
 
 
+class TimelineMerge(Struct):
+    """Records of which an event made one."""
+
+    records: Annotated[list[int], Meta(description="The records that became part of another one.")]
+    merge_id: Annotated[int | None, Meta(description="Of a merge by a request, to undo it; null if the event is a webhook's.")]
+    undone: Annotated[bool, Meta(description="Whether the merge was undone.")] = False
+
+
 class TimelineEvent(Struct):
     """One event in a record's history."""
 
@@ -238,6 +246,9 @@ class TimelineEvent(Struct):
     changed: list[FieldChangeOut]
     problems: list[ProblemOut]
     message_id: Annotated[int | None, Meta(description="The message that the event brought: `GET /public/v2/messages/{id}`.")] = None
+    merged: Annotated[
+        TimelineMerge | UnsetType, Meta(description="If it made several records one: a merge, or a webhook that names the keys of two.")
+    ] = UNSET
 
 
 ComputedSince = Time | UnsetType

@@ -101,21 +101,24 @@ def still_free_keys(kind: int, table: str) -> str:
     return f"(SELECT require_free_keys(array_agg(client), array_agg(word), array_agg(key)) FROM ({keys}) k)"
 
 
-_CLAIM = Statement(
-    "claim_email",
-    (*ROW_KEY, ("email_key", "text")),
-    sqlite="SELECT ?1, ?2, ?3",  # it has one writer
-    body="UPDATE contact AS t SET email_key = p.email_key FROM p WHERE t.client = p.client AND t.id = p.id",
-)
+_CLAIM = {
+    column: Statement(
+        f"claim_{column.removesuffix('_key')}",
+        (*ROW_KEY, (column, "text")),
+        sqlite="SELECT ?1, ?2, ?3",  # it has one writer
+        body=f"UPDATE contact AS t SET {column} = p.{column} FROM p WHERE t.client = p.client AND t.id = p.id",
+    )
+    for column in ("email_key", "linkedin_key")
+}
 
 
-def claim_emails(contact: Contact, keys: Iterable[str]) -> Plan[None]:
-    """Hold addresses that become further ones in the unique index for a moment, so that two transactions cannot both take one.
+def claim_keys(contact: Contact, column: str, keys: Iterable[str]) -> Plan[None]:
+    """Hold keys that become further ones in the unique index for a moment, so that two transactions cannot both take one.
 
     A creation at the same time waits for this transaction, and then finds the open row; or this transaction finds its contact.
     """
-    for key in (*keys, contact.email_key):
-        yield Execute(_CLAIM, [(contact.client, contact.id, key)])
+    for key in (*keys, getattr(contact, column)):
+        yield Execute(_CLAIM[column], [(contact.client, contact.id, key)])
 
 
 TAKEN_KEYS = Statement(

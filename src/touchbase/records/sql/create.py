@@ -25,7 +25,7 @@ from touchbase.records.logged_changes import creation_event
 from touchbase.records.models import Company, Contact, CustomField
 from touchbase.records.record_type import stamped_fields, stamped_values
 from touchbase.records.sql import statements as records_sql
-from touchbase.records.sql.address_book import BOOK, OWNER_OF, claim_emails, keys_of
+from touchbase.records.sql.address_book import BOOK, OWNER_OF, claim_keys, keys_of
 from touchbase.records.sql.rows import custom_field_row
 from touchbase.records.sql.same_person import names_another, other_person
 from touchbase.records.sql.statements import COMPANIES, CONTACTS, RecordTable, with_custom_fields
@@ -214,7 +214,7 @@ def _open_further(contact: Contact, ids: Ids) -> Plan[None]:
     since = contact.created_us
     rows = [(contact.client, "", BOOK[CONTACT]["email_key"], key, ids.take("link"), CONTACT, contact.id, None, since) for key in keys]
     yield from save_links(rows)
-    yield from claim_emails(contact, keys)
+    yield from claim_keys(contact, "email_key", keys)
 
 
 def create_companies(creations: Sequence[Creation[Company]], ids: Ids) -> Plan[list[object]]:

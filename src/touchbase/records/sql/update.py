@@ -26,7 +26,7 @@ from touchbase.records.models import Company, Contact, Record
 from touchbase.records.projection import refold_status
 from touchbase.records.record_type import KEY_FIELDS, RECORD_TYPES
 from touchbase.records.sql import statements as records_sql
-from touchbase.records.sql.address_book import BOOK, LOCKED_OWNER_OF, TAKEN_KEYS, claim_emails, word_of
+from touchbase.records.sql.address_book import BOOK, LOCKED_OWNER_OF, TAKEN_KEYS, claim_keys, word_of
 from touchbase.records.sql.create import guarded, no_such_company
 from touchbase.records.sql.rows import COMPANY as COMPANY_COLUMNS
 from touchbase.records.sql.rows import CONTACT as CONTACT_COLUMNS
@@ -177,7 +177,7 @@ def _update_all(
         for contact in changed.values():
             new = [row[3] for row in opened.values() if row[6] == contact.id and row[2] == EMAIL and row[7] is None]
             if isinstance(contact, Contact) and (new := [key for key in new if (EMAIL, key) not in owned.further.get(_key(contact), ())]):
-                yield from claim_emails(contact, new)
+                yield from claim_keys(contact, "email_key", new)
     if changed:
         yield from _save(kind, changed.values(), {(row[0], row[1]): row for row in rows}, events, customs)
         if owned.is_rekeyed:
