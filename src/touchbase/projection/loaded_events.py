@@ -29,11 +29,11 @@ NEAR_WITHOUT_TEXT: Micros = 900 * SECOND
 _IS_LOADED = "CASE WHEN e.detail LIKE '%\"loaded\":true%' THEN 1 ELSE 0 END"
 _NEAR: Columns = (*RECORD, ("tool", "text"), ("is_loaded", "bigint"), ("at_us", "bigint"), ("since_us", "bigint"), ("until_us", "bigint"))
 _FOUND = (
-    f"SELECT {names(EVENT, 'n.')}, substr(m.text, 1, {COMPARED_HTML}) FROM (SELECT e.* FROM event e WHERE e.client = {{}} "
-    f"AND e.record_kind = {{}} AND e.record_id = {{}} AND e.tool = {{}} AND {_IS_LOADED} <> {{}} AND e.occurred_us >= {{}} "
-    f"AND e.occurred_us <= {{}} AND e.delivery_id IS NOT NULL AND e.event IN ({', '.join(map(repr, sorted(_KINDS)))}) "
-    f"ORDER BY abs(e.occurred_us - {{}}), e.key LIMIT {MOST_COMPARED}) n "
-    "LEFT JOIN message m ON m.client = n.client AND m.event_key = n.key AND m.occurred_us = n.occurred_us"
+    f"SELECT {names(EVENT, 'e.')}, (SELECT substr(m.text, 1, {COMPARED_HTML}) FROM message m WHERE m.client = e.client "
+    "AND m.event_key = e.key AND m.occurred_us = e.occurred_us) FROM event e WHERE e.client = {} AND e.record_kind = {} "
+    f"AND e.record_id = {{}} AND e.tool = {{}} AND {_IS_LOADED} <> {{}} AND e.occurred_us >= {{}} AND e.occurred_us <= {{}} "
+    f"AND e.delivery_id IS NOT NULL AND e.event IN ({', '.join(map(repr, sorted(_KINDS)))}) "
+    f"ORDER BY abs(e.occurred_us - {{}}), e.key LIMIT {MOST_COMPARED}"
 )
 NEAR_EVENTS = Statement(
     "near_events",
