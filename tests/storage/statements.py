@@ -67,11 +67,15 @@ def _statements_in(name: str, value: Any) -> Iterator[tuple[str, Statement]]:
             yield from _statements_in(f"{name}.{field.name}", getattr(value, field.name))
 
 
+@cache
+def _tree(path: Path) -> ast.Module:
+    return ast.parse(path.read_text("utf-8"))
+
+
 def _module_statements() -> Iterator[tuple[str, Statement]]:
     for name, path in FILES.items():
         module = importlib.import_module(f"touchbase.{name}")
-        tree = ast.parse(path.read_text("utf-8"))
-        for target in (target for node in tree.body if isinstance(node, ast.Assign) for target in node.targets):
+        for target in (target for node in _tree(path).body if isinstance(node, ast.Assign) for target in node.targets):
             if isinstance(target, ast.Name):
                 yield from _statements_in(f"{name}.{target.id}", getattr(module, target.id))
 
@@ -95,11 +99,13 @@ def _calls() -> dict[str, list[tuple[str, str, ast.Call]]]:
     """Every call of a plain name in the source, by that name."""
     result: dict[str, list[tuple[str, str, ast.Call]]] = {}
     for module, path in FILES.items():
-        tree = ast.parse(path.read_text("utf-8"))
-        inside = {id(node): item.name for item in ast.walk(tree) if isinstance(item, ast.FunctionDef) for node in ast.walk(item)}
-        for node in ast.walk(tree):
-            if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
-                result.setdefault(node.func.id, []).append((module, inside.get(id(node), ""), node))
+        within: list[tuple[str, ast.AST]] = [("", _tree(path))]
+        while within:
+            function, parent = within.pop()
+            for node in ast.iter_child_nodes(parent):
+                if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
+                    result.setdefault(node.func.id, []).append((module, function, node))
+                within.append((node.name if isinstance(node, ast.FunctionDef) else function, node))
     return result
 
 

@@ -51,7 +51,10 @@ async def _receive(world: World, receive: Callable[..., Awaitable[int]], order: 
 @pytest.mark.parametrize("word", ["New", "Not contacted", "to contact"])
 async def test_reply__replaces_a_crms_word_for_a_person_nobody_has_worked_on(store: Store, word: str) -> None:
     assert await statuses(store, [("crm", crm_fact(word)), REPLY]) == {("replied", word)}
-    assert await statuses(store, [("crm", crm_fact(word)), *STOPPED, REPLY]) == {("replied", word)}
+
+
+async def test_reply__replaces_a_crms_word_after_an_opt_out_that_was_taken_back(store: Store) -> None:
+    assert await statuses(store, [("crm", crm_fact("New")), *STOPPED, REPLY]) == {("replied", "New")}
 
 
 async def test_reply__leaves_any_other_word_of_a_crm(store: Store) -> None:
