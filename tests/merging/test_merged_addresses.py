@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from tests.asgi_client import ApiClient
 from tests.house import House, house
 
 __all__ = ["house"]
@@ -118,3 +119,16 @@ async def test_merge__spells_each_address_as_it_was_written(house: House, surviv
     await house.undo(ann, merge["merge_id"])
     assert [(await house.get(number))["email"] for number in (ann, lee)] == ["Ann@Example.com", "Lee@Example.COM"]
     assert await house.differences() == []
+
+
+async def test_contact_of_very_many_addresses__is_merged_no_further(call: ApiClient, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("touchbase.merging.sql.merge.MAX_EMAILS", 5)
+    bodies = [{"emails": [f"{name}{number}@example.com" for number in range(3)]} for name in "ab"]
+    first, second = [(await call.post("/public/v2/contacts", body)).json()["id"] for body in bodies]
+
+    refused = await call.post(f"/public/v2/contacts/{first}/merge", {"with": [second]})
+
+    assert (refused.status, refused.problem["errors"][0]["pointer"]) == (422, "/with")
+    assert "would have 6 e-mail addresses, and at most 5 are possible; remove some first" in refused.problem["detail"]
+    await call("PATCH", f"/public/v2/contacts/{second}", {"emails": ["b0@example.com"]})
+    assert (await call.post(f"/public/v2/contacts/{first}/merge", {"with": [second]})).status == 200

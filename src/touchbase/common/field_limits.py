@@ -17,6 +17,8 @@ EMAIL = 254
 """The maximum length of an address in a mail's envelope (RFC 5321, 4.5.3.1.3)."""
 EMAILS = 50
 """E-mail addresses of one contact in a request."""
+MAX_EMAILS = 1_000
+"""E-mail addresses of one contact through merges."""
 URL = 2_000
 """A LinkedIn address, and an address from which a company's domain is extracted."""
 VALUE = 10_000

@@ -11,7 +11,7 @@ from typing import Any
 
 from touchbase.audit import audited
 from touchbase.clients.sql.clients import lock_client, settings_of
-from touchbase.common.field_limits import MAX_CUSTOM_FIELDS
+from touchbase.common.field_limits import MAX_CUSTOM_FIELDS, MAX_EMAILS
 from touchbase.common.timestamps import Micros
 from touchbase.conversations.merged import TeamState, team_state
 from touchbase.do_not_contact.addresses import addresses_of_refs
@@ -34,6 +34,7 @@ from touchbase.projection.batch import ApplyBatch
 from touchbase.projection.save import unite_records
 from touchbase.records.field_projection import MERGE, MERGED_FROM
 from touchbase.records.fields import EXTERNAL_ID
+from touchbase.records.further_emails import all_emails
 from touchbase.records.models import Contact, Record
 from touchbase.records.primary_keys import former_key, former_key_of, owned_since, primary_key
 from touchbase.records.projection import Folded
@@ -121,7 +122,10 @@ def merge_records(
     histories = yield from _histories(client, kind, numbers)
     outcome = merged(records, histories, policy, merge_event, batch.settings.words(kind))
     if (count := sum(1 for custom_field in outcome.record.custom_fields if custom_field.value is not None)) > MAX_CUSTOM_FIELDS:
-        return _too_many(count)
+        return _too_many(count, "custom fields", MAX_CUSTOM_FIELDS)
+    emails = [all_emails(record.email, record.further_emails) for record in records if isinstance(record, Contact)]
+    if (count := sum(map(len, emails))) > MAX_EMAILS:
+        return _too_many(count, "e-mail addresses", MAX_EMAILS)
     parts: list[Part] = []
     for record in records:
         parts.append((yield from _part(client, kind, record)))
@@ -181,8 +185,8 @@ def preview_merge(client: int, kind: int, id: int, absorbed: list[int], policy: 
     return Merge(None, outcome.record, absorbed, outcome.fields, at)
 
 
-def _too_many(count: int) -> Invalid:
-    detail = f"the merged record would have {count} custom fields, and at most {MAX_CUSTOM_FIELDS} are possible; remove some first"
+def _too_many(count: int, what: str, most: int) -> Invalid:
+    detail = f"the merged record would have {count} {what}, and at most {most} are possible; remove some first"
     return Invalid([Fault("/with", "too_many", detail)])
 
 
