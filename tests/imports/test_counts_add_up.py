@@ -10,8 +10,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from tests.asgi_client import ApiClient
 from tests.examples import examples
-from tests.imports.jobs import COUNTS, ROWS, finished, report, upload
+from tests.imports.jobs import COUNTS as IN_EVERY_IMPORT
+from tests.imports.jobs import ROWS, finished, report, upload
 
+COUNTS = (*IN_EVERY_IMPORT, "joined")
 HEADER = ["Email", "E-mail 2", "LinkedIn", "Company", "Website", "Status", "Do Not Contact", "Last Contacted", "Size"]
 ADDRESSES = [
     "ann@example.com",

@@ -220,6 +220,20 @@ async def test_event_in_two_deliveries__has_the_place_of_its_first_receipt(store
     assert [*await differences(store, one), *await differences(store, other)] == []
 
 
+async def test_waiting_event_in_two_deliveries__has_the_place_of_its_first_receipt(store: Store) -> None:
+    calls = [[{**NAMING, "fields": {"first_name": "Ann"}}], [{**NAMING, "fields": {"first_name": "Ann"}}]]
+    owner = [{**NAMING, "email": "ann@example.com", "occurred_us": NOON - 2 * DAY}]
+    one, other = await seed(store, []), await seed(store, [])
+
+    await receive(store, one, [*calls, owner], batch=1)
+    await receive(store, other, [calls[1], calls[0], owner], batch=1, sent=[*calls, owner])
+
+    assert await snapshot(store, other) == await snapshot(store, one)
+    assert [*await differences(store, one), *await differences(store, other)] == []
+    states = [each.state for each in sorted(await store.read(list_deliveries(9, other)), key=lambda each: (each.received_us, each.id))]
+    assert states == ["applied", "ignored", "applied"]
+
+
 async def test_profile_in_three_deliveries__has_the_place_of_its_first_receipt(store: Store) -> None:
     profile = {"event": "email_sent", "occurred_us": NOON - DAY, "linkedin_url": "https://linkedin.com/in/ann"}
     calls = [[profile], [{**profile, "email": "ann@example.com"}], [profile]]

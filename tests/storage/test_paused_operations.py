@@ -151,6 +151,7 @@ def message(turn: Turn, number: int) -> Message:
     )
 
 
+PROFILE, FURTHER = "linkedin.com/in/ann", "linkedin.com/in/ann-2"
 LATER = NOON + 3600 * SECOND
 
 
@@ -173,9 +174,9 @@ def upsert_of_company(turn: Turn) -> RecordUpsert[Company]:
     return RecordUpsert(creation, change(turn, 0, {"domain": "acme.example", "name": f"Acme {turn.number}"}), "domain")
 
 
-def import_row(turn: Turn) -> Command[Any]:
-    """A row about Ann with her company."""
-    company = Creation(Company(turn.client, 0, turn.at, turn.at, "acme.example"))
+def import_row(turn: Turn, domain: str = "acme.example") -> Command[Any]:
+    """A row about Ann with her company, or another one."""
+    company = Creation(Company(turn.client, 0, turn.at, turn.at, domain))
     row = ValidRow(Row(2, []), Creation(contact(turn, "ann@a.example", last_name=f"Row {turn.number}")), company)
     return import_rows(turn.client, "contact", [row], ImportOptions(started_us=turn.at), turn.at, ClientSettings())
 
@@ -251,6 +252,7 @@ CALLS: dict[str, tuple[type | None, Call]] = {
         ),
     ),
     "import_rows": (import_rows, lambda w, t: import_row(t)),
+    "import_rows: another company": (import_rows, lambda w, t: import_row(t, "beta.example")),
     "execute_once": (execute_once, lambda w, t: once(t, update_contact(change(t, w.ann, {"first_name": f"Name {t.number}"})))),
     "rewrite_statuses": (rewrite_statuses, lambda w, t: rewrite_statuses(t.client, CONTACT, [w.ann, w.bob], t.at)),
     "create_message": (create_message, lambda w, t: create_message(t.client, message(t, w.ann))),
@@ -325,9 +327,11 @@ OTHERS = (
 )  # fmt: skip
 SAME_RECORDS = (
     ("merge_records", "merge_records: survivor"), ("update_contact: name", "erase_person"), ("upsert_contact", "webhooks"),
-    ("block_contact", "update_contact: no address"),
+    ("block_contact", "update_contact: no address"), ("update_contact: company", "delete_record: company"),
+    ("update_contact: company", "merge_records: company"), ("import_rows", "merge_records: company"),
+    ("import_rows", "delete_record: company"), ("import_rows: another company", "erase_person"),
 )  # fmt: skip
-"""Pairs that rely on the same two rows: two contacts, a contact and the table, a contact and its client (twice)."""
+"""Pairs that rely on the same two rows: two contacts, a contact and the table, a contact and its client, a contact and a company."""
 RECORD_PARAMETERS = {"absorbed", "contact_id", "company_id", "creation", "update", "upsert", "listing", "message", "numbers", "rows"}
 """Parameters of operations that name records."""
 
@@ -410,7 +414,8 @@ async def furnish(stage: Stage) -> World:
         await store.write(store_delivery(client, "crm", md5(body).digest(), b"{}", "", body, NOON + at * SECOND))
 
     world.acme, world.beta, world.gone, delta = [await company(f"{name}.example") for name in ("acme", "beta", "gone", "delta")]
-    world.ann, world.bob = await person("ann", company_id=world.acme), await person("bob", first_name="Bob")
+    world.ann = await person("ann", company_id=world.acme, linkedin_url=PROFILE, linkedin_key=PROFILE)
+    world.bob = await person("bob", first_name="Bob")
     cat, world.dan = await person("cat", company_id=delta), await person("dan", company_id=world.acme)
     await webhook({"event": "email_sent", "email": "ann@a.example"}, {"event": "email_unsubscribed", "email": "cat@a.example"}, at=1)
     await webhook(
@@ -438,6 +443,7 @@ async def furnish(stage: Stage) -> World:
     await store.write(delete_record(client, CONTACT, world.dan, turn.at, "api:d1"))
     await store.write(delete_record(client, COMPANY, world.gone, turn.at, "api:d2"))
     await webhook({"event": "email_replied", "email": "cat@a.example"}, {"event": "email_sent", "email": "dan@a.example"}, at=50)
+    await webhook({"event": "email_sent", "email": "ann@a.example", "linkedin_url": FURTHER}, at=50)
     await webhook(
         {"event": "contact.updated", "email": "ann@a.example", "object_type": "contact", "object_id": "2", "custom": {"Size": "9"}}, at=51
     )
@@ -493,6 +499,23 @@ async def test_operations__wait_for_another_one_on_the_same_records_instead_of_d
     stage: tuple[Stage, World], first: str, second: str
 ) -> None:
     assert "\n".join([*await faults(*stage, first, second), *await faults(*stage, second, first)]) == ""
+
+
+async def test_further_profile__has_one_owner_whenever_a_creation_with_it_runs(stage: tuple[Stage, World]) -> None:
+    turn = Turn(0, 3)
+
+    def create(client: int) -> Action:
+        return create_contact(Creation(contact(replace(turn, client=client), "new@a.example", linkedin_url=FURTHER, linkedin_key=FURTHER)))
+
+    def webhooks(client: int) -> Action:
+        return lambda store: apply_webhooks(store, replace(turn, client=client))
+
+    for first, second in ((create, webhooks), (webhooks, create)):
+        pause, goes_on = 1, True
+        while goes_on:
+            outcome, goes_on = await stage[0].together(first, second, pause)
+            assert outcome.differences == [], pause
+            pause += 1
 
 
 @pytest.mark.slow

@@ -11,6 +11,7 @@ Every receipt of an event counts, also a repeated one: the earliest receipt wins
 from __future__ import annotations
 
 from collections.abc import Container, Iterable, Mapping, Sequence
+from operator import itemgetter
 
 from touchbase.clients.models import ACTIVE, DELETING, SUSPENDED, ClientSettings
 from touchbase.clients.sql import clients as clients_sql
@@ -39,7 +40,15 @@ from touchbase.projection.deleted_records import set_aside_events_of_deleted
 from touchbase.projection.delivery_outcomes import ALL_REPEATED, mark
 from touchbase.projection.delivery_parts import DeliveryInParts, end_part
 from touchbase.projection.inbox_batch import merge_reports
-from touchbase.projection.known_events import by_receipt, drop_known_facts, drop_repeats, position_in, split_at_repeats
+from touchbase.projection.known_events import (
+    RETIME_EVENT,
+    by_receipt,
+    drop_known_facts,
+    drop_repeats,
+    position_in,
+    retimed_row,
+    split_at_repeats,
+)
 from touchbase.projection.loaded_events import join_loaded_events
 from touchbase.projection.logged_changes import log_meetings, log_saved
 from touchbase.projection.normalization import DeliveryOutcome, NormalizedDelivery, outcome_of, stored_event
@@ -388,7 +397,7 @@ def insert_events(batch: ApplyBatch) -> Plan[list[StoredEvent]]:
             elif not is_first:
                 waiting.append((key, outcome))
     if waiting:
-        yield from _count_parked_repeats(batch, waiting)
+        yield from _count_parked_repeats(batch, waiting, by_key)
     return [event for key, event in by_key.items() if key in new and key[0] != EXTERNAL]
 
 
@@ -396,10 +405,22 @@ def _receipt(event: StoredEvent) -> tuple[Micros, int]:
     return event.received_us, event.delivery_id or 0
 
 
-def _count_parked_repeats(batch: ApplyBatch, waiting: list[tuple[EventKey, DeliveryOutcome]]) -> Plan[None]:
-    """Count a fact that already waits as a repeat, unless it is from the same delivery (a replay)."""
+def _count_parked_repeats(
+    batch: ApplyBatch, waiting: list[tuple[EventKey, DeliveryOutcome]], by_key: Mapping[EventKey, StoredEvent]
+) -> Plan[None]:
+    """Count a fact that already waits as a repeat, unless it is from the same delivery (a replay).
+
+    An earlier receipt replaces the stored one.
+    """
     rows = yield Execute(history_sql.EVENT_BY_KEY, [(batch.client, *key) for key in sorted({key for key, _ in waiting})])
-    owners = {(event.record_kind, event.record_id, event.occurred_us, event.key): event.delivery_id for event in map(event_of, rows)}
+    stored = {(event.record_kind, event.record_id, event.occurred_us, event.key): event for event in map(event_of, rows)}
+    owners = {key: event.delivery_id for key, event in stored.items()}
+    earlier = {key: by_key[key] for key, event in stored.items() if _receipt(by_key[key]) < _receipt(event)}
+    for key, event in earlier.items():
+        batch.emptied.add(owners[key] or 0)
+        owners[key] = event.delivery_id
+    if earlier:
+        yield Execute(RETIME_EVENT, [retimed_row(batch.client, *key, event) for key, event in sorted(earlier.items(), key=itemgetter(0))])
     for key, outcome in waiting:
         if owners.get(key) != outcome.delivery.id:
             outcome.parked -= 1

@@ -23,7 +23,7 @@ from touchbase.common.timestamps import Micros
 from touchbase.deliveries.delivery import UNDATED_DEDUPE_WINDOW, Delivery
 from touchbase.deliveries.sql.statements import COUNT_REPEAT
 from touchbase.history.dedupe_keys import event_key
-from touchbase.history.events import EXTERNAL
+from touchbase.history.events import EXTERNAL, StoredEvent
 from touchbase.history.last_writer_wins import EffectiveTime, effective_time
 from touchbase.history.sql import detail_text
 from touchbase.identity.event_subject import EventSubject
@@ -63,6 +63,11 @@ RETIME_EVENT = Statement(
     "AND t.key = p.key",
     by_row=True,
 )
+
+
+def retimed_row(client: int, kind: int, record_id: int, occurred_us: Micros, key: str, event: StoredEvent) -> Row:
+    """Return the row of `RETIME_EVENT` for an event that waits, and that `event` brought earlier."""
+    return (client, kind, record_id, key, occurred_us, occurred_us, event.delivery_id, event.received_us, detail_text(event.detail))
 
 
 REMOVE_EVENT = delete("take_event_out", "event", (*RECORD, *reversed(_KEY_AND_TIME[1:])))
