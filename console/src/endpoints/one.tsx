@@ -1,6 +1,6 @@
 /** One endpoint: how it goes, its attempts, and its settings. */
 import { useEffect, useState } from 'preact/hooks';
-import { call, get, post, type Problem } from '../api';
+import { call, getForChange, post, type Problem } from '../api';
 import { useShortcuts } from '../keys';
 import { readAgain, useGet } from '../data';
 import { go, href } from '../route';
@@ -169,7 +169,8 @@ function Settings({ one, path, changed }: PartProps) {
     try {
       const before = bodyOf(draftOf(one), false);
       const mine = bodyOf(draft, false);
-      const present = bodyOf(draftOf(await get<Endpoint>(path)), false);
+      const { data, unchanged } = await getForChange<Endpoint>(path);
+      const present = bodyOf(draftOf(data), false);
       // What others have changed since the page was opened stays.
       const own = Object.fromEntries(Object.entries(mine).filter(([name, value]) => JSON.stringify(value) !== JSON.stringify(before[name])));
       const differences = differencesOf(new Map(Object.entries(before)), new Map(Object.entries(own)), new Map(Object.entries(present)), words);
@@ -178,7 +179,7 @@ function Settings({ one, path, changed }: PartProps) {
         changed();
         return;
       }
-      await call('PATCH', path, { body: own });
+      await call('PATCH', path, { body: own, headers: unchanged });
       setProblem(null);
       changed();
       // Slack's present address is not known here, so a new one cannot be undone.

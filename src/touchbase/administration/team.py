@@ -49,7 +49,7 @@ from touchbase.common.timestamps import CLOCK, is_clock, is_zone, to_text, to_te
 from touchbase.conversations.notifications import KINDS as NOTIFIED
 from touchbase.errors import Fault, Forbidden, Invalid, InvalidKey, NotFound, PreconditionFailed
 from touchbase.http import query_parameters as query
-from touchbase.http.conditional import ETAG
+from touchbase.http.conditional import ETAG, if_match, tags_named
 from touchbase.http.endpoint import Call
 from touchbase.http.query_parameters import LIMIT, PAGE, cursor_text
 from touchbase.http.responses import Response
@@ -251,10 +251,6 @@ example(PasswordRequest, {"current": "correct horse battery", "password": "stapl
 STATE = query.choice("state", USER_STATES, "People in this state.", member="state")
 EMAIL = query.text("email", "The person with this e-mail address.", member="email")
 USER_ID = query.text("user_id", "The person; administrators only. Without it: one's own.")
-IF_MATCH = {
-    "name": "If-Match", "in": "header", "required": False, "schema": {"type": "string"},
-    "description": "The ETag that the user must still have.",
-}  # fmt: skip
 
 
 async def me(call: Call) -> Response:
@@ -566,10 +562,10 @@ def _tagged(user: User, body: Struct) -> Response:
 
 def _version_named(call: Call, present: User) -> int | None:
     """Return the version that the user must have by `If-Match`; None for any."""
-    values = [value.decode("latin-1").strip() for name, value in call.scope["headers"] if name == b"if-match"]
-    if not values or values == ["*"]:
+    tags = tags_named(call)
+    if tags is None:
         return None
-    if f'"{present.version}"' not in [tag.strip() for tag in ",".join(values).split(",")]:
+    if str(present.version) not in tags:
         raise PreconditionFailed("the user has changed since it was read; read it again, and send its ETag in If-Match")
     return present.version
 
@@ -675,7 +671,7 @@ ROUTES = [
         description="People change their own name, time zone and notifications; administrators of all clients everything of everybody. "
         "A role of null leaves the roles of `grants`. Suspending ends all sessions within a second. The last active administrator of all "
         "clients stays one: anything else is a 409.",
-        headers=(IF_MATCH,), body=UserPatch, success=_ONE, problems=(409, 412),
+        headers=(if_match("user"),), body=UserPatch, success=_ONE, problems=(409, 412),
     ),
     Route(
         "POST", "/team/v1/users/{user_id}/reset", reset_user, scope=ADMIN, operation_id="reset_user", tag=TEAM,

@@ -9,10 +9,11 @@ from msgspec import UNSET, structs
 from touchbase.auth.authentication import ADMIN
 from touchbase.clients.models import Client
 from touchbase.common.field_limits import LARGEST_ID
-from touchbase.common.timestamps import SECOND, Micros, from_text
+from touchbase.common.timestamps import SECOND, Micros, from_text, to_text
 from touchbase.connections.sql.connections import list_connections
 from touchbase.errors import Fault, Invalid, NotFound, PreconditionFailed
 from touchbase.http import query_parameters as query
+from touchbase.http.conditional import ETAG, changed_since, if_match, tags_named
 from touchbase.http.endpoint import Call
 from touchbase.http.query_parameters import LIMIT, PAGE, Parameter, cursor_text
 from touchbase.http.responses import Response
@@ -118,7 +119,11 @@ async def get_endpoint(call: Call) -> Response:
     )
     if not endpoints or endpoints[0][0].id != number:
         raise no_such_endpoint(number)
-    return Response(body=encode(endpoint_out(*endpoints[0])))
+    return Response(body=encode(endpoint_out(*endpoints[0])), headers=[_etag(endpoints[0][0])])
+
+
+def _etag(endpoint: Endpoint) -> tuple[bytes, bytes]:
+    return ETAG, f'"{to_text(endpoint.updated_us)}"'.encode()
 
 
 async def change_endpoint(call: Call) -> Response:
@@ -130,8 +135,11 @@ async def change_endpoint(call: Call) -> Response:
     def check(changed: Endpoint, body: WebhookEndpointChange) -> None:
         check_endpoint(call, client, changed, names_recipients=body.to is not UNSET)
 
+    tags = tags_named(call)
     body = await call.body(WebhookEndpointChange, lambda partly: check(changed_endpoint(endpoint, partly, parts.clock()), partly))
     for _ in range(TRIES):
+        if tags is not None and to_text(endpoint.updated_us) not in tags:
+            raise await changed_since(call, "endpoint", "endpoint.", client.number, str(number))
         new = changed_endpoint(endpoint, body, parts.clock())
         check(new, body)
         try:
@@ -140,7 +148,7 @@ async def change_endpoint(call: Call) -> Response:
             endpoint = await _find(call, client, number)
             continue
         parts.on_endpoint()
-        return Response(body=encode(endpoint_out(changed)))
+        return Response(body=encode(endpoint_out(changed)), headers=[_etag(changed)])
     raise PreconditionFailed("the endpoint changes all the time; repeat the request")
 
 
@@ -247,6 +255,7 @@ async def list_attempts(call: Call) -> Response:
 
 
 _SHOWN = (Success(200, "The endpoint; its secret is not shown.", WebhookEndpointOut),)
+_TAGGED = (Success(200, "The endpoint; its secret is not shown.", WebhookEndpointOut, ("ETag",)),)
 _ID = f"{PATH}/{{id}}"
 ROUTES = [
     Route(
@@ -268,12 +277,13 @@ ROUTES = [
     ),
     Route(
         "GET", _ID, get_endpoint, scope=ADMIN, operation_id="get_webhook_endpoint", tag=TAG, summary="Get one webhook endpoint",
-        description="Returns the endpoint with its progress: what waits, what failed, and since when it fails.", success=_SHOWN,
+        description="Returns the endpoint with its progress: what waits, what failed, and since when it fails.", success=_TAGGED,
     ),
     Route(
         "PATCH", _ID, change_endpoint, scope=ADMIN, operation_id="change_webhook_endpoint", tag=TAG, summary="Update one webhook endpoint",
-        description="What is left out stays. `disabled=true` stops sending until `disabled=false`; events wait while the log has them.",
-        body=WebhookEndpointChange, success=_SHOWN, problems=(412,),
+        description="What is left out stays. `disabled=true` stops sending until `disabled=false`; events wait while the log has them. "
+        "The ETag is `updated_time`, in quotes.",
+        headers=(if_match("endpoint"),), body=WebhookEndpointChange, success=_TAGGED, problems=(412,),
     ),
     Route(
         "DELETE", _ID, remove_endpoint, scope=ADMIN, operation_id="remove_webhook_endpoint", tag=TAG, summary="Remove a webhook endpoint",
