@@ -79,6 +79,13 @@ class Clients:
         """Return the client with this handle or `client_id`, or None: for addresses of the console, not for requests on records."""
         return await self._store.read(find_client_by_handle(text)) or await self.find(text)
 
+    async def id_of(self, text: str) -> str:
+        """Return the `client_id` of the client that this names; a handle names one unless it is another's `client_id`."""
+        if not is_client_id(text) or await self.find(text) is not None:
+            return text
+        client = await self._store.read(find_client_by_handle(text))
+        return text if client is None else client.client_id
+
     async def get(self, client_id: str) -> Client:
         """Return the client of this `client_id`; raise `NotFound`."""
         client = await self.find(client_id)
