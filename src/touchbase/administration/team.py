@@ -56,6 +56,7 @@ from touchbase.http.responses import Response
 from touchbase.http.routing import Route, Success, Tag
 from touchbase.http.schemas import PageOf, Time, encode, example, named_enum
 from touchbase.http.session_cookie import begin_session, console_address, session_text, with_session
+from touchbase.outgoing.api.endpoint_bodies import INSTALLATION
 from touchbase.outgoing.api.mail_to_people import can_mail, link_mail
 from touchbase.records.validation import email as email_rule
 from touchbase.records.validation import raise_if_any
@@ -301,8 +302,9 @@ async def patch_user(call: Call) -> Response:
     """`PATCH` of one person."""
     principal = await call.principal(of_several=True)
     present = await _visible_user(call, principal, call.path("user_id"))
-    request = await call.body(UserPatch, _check_user)
-    _check_user(request)
+    has_slack = bool(call.api[INSTALLATION].slack_token)
+    request = await call.body(UserPatch, lambda partly: _check_user(partly, has_slack=has_slack))
+    _check_user(request, has_slack=has_slack)
     is_own = principal.user is not None and principal.user.id == present.id
     rights = {"/role": request.role, "/grants": request.grants, "/state": request.state}
     if not manages(principal):
@@ -570,11 +572,11 @@ def _version_named(call: Call, present: User) -> int | None:
     return present.version
 
 
-def _check_user(request: UserPatch) -> None:
+def _check_user(request: UserPatch, *, has_slack: bool) -> None:
     zone = "" if request.time_zone is UNSET else request.time_zone.strip()
     faults = [] if not zone or is_zone(zone) else [_unknown_zone(zone)]
     if request.notifications is not UNSET:
-        faults += _unsent(request.notifications)
+        faults += _unsent(request.notifications, has_slack)
         faults += [
             Fault(f"/notifications/{name}", "clock", "must be a time of day such as 18:30, or null")
             for name in ("quiet_from", "quiet_until")
@@ -585,7 +587,7 @@ def _check_user(request: UserPatch) -> None:
     raise_if_any(faults)
 
 
-def _unsent(wanted: Notifications) -> list[Fault]:
+def _unsent(wanted: Notifications, has_slack: bool) -> list[Fault]:
     """Return what somebody would wait for in vain."""
     faults = [
         Fault(f"/notifications/{name}", "not_sent", "nothing is sent for this yet; send an empty list")
@@ -593,11 +595,9 @@ def _unsent(wanted: Notifications) -> list[Fault]:
         if getattr(wanted, name)
     ]
     return faults + [
-        Fault(
-            f"/notifications/{name}", "not_sent", "Slack is told by an endpoint of the kind slack, for a channel; choose browser or email"
-        )
+        Fault(f"/notifications/{name}", "not_sent", "nobody is told in Slack until the operator sets TOUCHBASE_SLACK_TOKEN")
         for name in NOTIFIED
-        if "slack" in getattr(wanted, name)
+        if "slack" in getattr(wanted, name) and not has_slack
     ]
 
 

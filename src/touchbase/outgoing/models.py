@@ -77,6 +77,8 @@ class Installation:
     """Where people reach this server; empty: messages contain no link."""
     mail_from: str = ""
     """The sender of e-mails; empty: this process sends none."""
+    slack_token: str = field(default="", repr=False)
+    """Bot token with which people are told in Slack; empty: nobody is."""
     client_handle: str = ""
     """The client in links to the console; empty: links name none."""
     client_name: str = ""
