@@ -112,7 +112,7 @@ GROUPS: dict[str, dict[str, str]] = {
     "admin.contacts": {"list": "list_contacts_of_all_clients", "match": "match_contacts_of_all_clients"},
     "admin.companies": {"list": "list_companies_of_all_clients", "match": "match_companies_of_all_clients"},
     "admin.suppressions": _suppressions("installation_"),
-    "admin.webhook_endpoints": {
+    "team.webhook_endpoints": {
         "list": "list_all_webhook_endpoints", "add": "add_shared_webhook_endpoint", "get": "get_shared_webhook_endpoint",
         "change": "change_shared_webhook_endpoint", "remove": "remove_shared_webhook_endpoint",
         "rotate_secret": "rotate_shared_webhook_secret", "resume": "resume_shared_webhook_endpoint", "test": "test_shared_webhook_endpoint",
@@ -146,7 +146,7 @@ ABOUT = {
     "audit_events": "Who did what.",
     "admin.contacts": "Contacts of all clients.", "admin.companies": "Companies of all clients.",
     "admin.suppressions": "Who no client may contact.", "admin.reports": "Reports of each client.",
-    "admin.webhook_endpoints": "Endpoints of all clients, and those of each.",
+    "team.webhook_endpoints": "Endpoints of all clients, and those of each.",
 }  # fmt: skip
 BASES = ("events", "jobs")
 """Groups whose classes have a base in a module of their name, for what needs more than one request."""

@@ -8,7 +8,7 @@ import pytest
 from tests.house import House
 from tests.outgoing.conftest import SLACK_URL, URL, Sent, Webhooks
 
-OF_ALL = "/admin/v1/webhook-endpoints"
+OF_ALL = "/team/v1/webhook-endpoints"
 
 
 class Shared:

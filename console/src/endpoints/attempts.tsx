@@ -20,7 +20,7 @@ interface AttemptsProps {
 
 export function Attempts({ id, path, isShared, changed }: AttemptsProps) {
   const outcome = place.value.query.get('outcome') ?? '';
-  const { data, error, hasMore, more, refetch } = usePages<Attempt>(isShared ? '/admin/v1/webhook-attempts' : '/public/v2/webhook-attempts', { endpoint: String(id), limit: LIMIT, ...(outcome && { outcome }) });
+  const { data, error, hasMore, more, refetch } = usePages<Attempt>(isShared ? '/team/v1/webhook-attempts' : '/public/v2/webhook-attempts', { endpoint: String(id), limit: LIMIT, ...(outcome && { outcome }) });
   return (
     <section aria-labelledby="attempts">
       <header class="part-head">

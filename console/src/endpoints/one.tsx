@@ -28,7 +28,7 @@ export function OneEndpoint({ id }: { id: string }) {
   }, [one]);
   // The secret is gone when the page is left.
   useEffect(() => () => void (freshSecret.value = null), []);
-  const again = () => readAgain('/public/v2/webhook-endpoints', '/public/v2/webhook-attempts', OF_ALL, '/admin/v1/webhook-attempts');
+  const again = () => readAgain('/public/v2/webhook-endpoints', '/public/v2/webhook-attempts', OF_ALL, '/team/v1/webhook-attempts');
   if (loaded.error && !one) {
     return (
       <main id="main" class="screen fixed">

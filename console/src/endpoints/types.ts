@@ -74,7 +74,7 @@ export interface Preview {
 
 /** What the address of an endpoint of all clients begins with. */
 export const SHARED = 'all-';
-export const OF_ALL = '/admin/v1/webhook-endpoints';
+export const OF_ALL = '/team/v1/webhook-endpoints';
 /** Kinds that write through a connection of one client. */
 export const OF_ONE: readonly Kind[] = ['hubspot', 'blocklist'];
 

@@ -46,7 +46,7 @@ ALL = "all"
 
 def endpoints_of(tb: Touchbase) -> Any:
     """Return the methods of the endpoints of a client, or with `--client all` of those of all clients."""
-    return tb.admin.webhook_endpoints if click.get_current_context().meta[CLIENT_ID] == ALL else tb.webhook_endpoints
+    return tb.team.webhook_endpoints if click.get_current_context().meta[CLIENT_ID] == ALL else tb.webhook_endpoints
 
 
 def refuse_all() -> None:
@@ -250,7 +250,7 @@ def attempts(
     if client_id in (None, ALL):
         if event is not None:
             raise click.UsageError("--event: name its client with --client; the ids of events are unique within one")
-        listed = tb.admin.webhook_endpoints.iterate_attempts(endpoint=endpoint_id, outcome=outcome, limit=min(limit, PAGE))
+        listed = tb.team.webhook_endpoints.iterate_attempts(endpoint=endpoint_id, outcome=outcome, limit=min(limit, PAGE))
     else:
         listed = tb.webhook_endpoints.iterate_attempts(endpoint=endpoint_id, event=event, outcome=outcome, limit=min(limit, PAGE))
     page, _ = page_of(listed, limit)
@@ -316,7 +316,7 @@ def _endpoints(tb: Touchbase, client_id: str | None) -> list[Values]:
     """Return the endpoints of a client, or of all that the key may see."""
     if client_id not in (None, ALL):
         return [{**endpoint} for endpoint in tb.webhook_endpoints.iterate()]
-    return [{**endpoint} for endpoint in tb.admin.webhook_endpoints.iterate(shared=client_id == ALL)]
+    return [{**endpoint} for endpoint in tb.team.webhook_endpoints.iterate(shared=client_id == ALL)]
 
 
 def _row(endpoint: Values) -> tuple[object, ...]:

@@ -53,8 +53,8 @@ from touchbase.outgoing.sql.endpoints import no_such_endpoint
 from touchbase.outgoing.sql.shared import count_copies
 from touchbase.sql.operation import Command
 
-PATH, OF_ALL = "/public/v2/webhook-endpoints", "/admin/v1/webhook-endpoints"
-ATTEMPTS, ATTEMPTS_OF_ALL = "/public/v2/webhook-attempts", "/admin/v1/webhook-attempts"
+PATH, OF_ALL = "/public/v2/webhook-endpoints", "/team/v1/webhook-endpoints"
+ATTEMPTS, ATTEMPTS_OF_ALL = "/public/v2/webhook-attempts", "/team/v1/webhook-attempts"
 TAG = Tag("Endpoints", "Addresses to which a client's events are sent, signed, in order, at least once; attempts and replays.")
 HOUR: Micros = 3_600 * SECOND
 TRIES = 5

@@ -136,7 +136,7 @@ def _refuse_copy(shared_id: int | None) -> None:
     """Raise `WrongState` for a copy of an endpoint of all clients."""
     if shared_id is not None:
         raise WrongState(
-            f"this endpoint is a copy of endpoint {shared_id} of all clients: change that, at /admin/v1/webhook-endpoints/{shared_id}; "
+            f"this endpoint is a copy of endpoint {shared_id} of all clients: change that, at /team/v1/webhook-endpoints/{shared_id}; "
             "of the copy only `disabled` can be changed"
         )
 
