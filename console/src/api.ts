@@ -122,6 +122,12 @@ export async function get<T>(path: string, query: Query = {}, signal?: AbortSign
   return (await call<T>('GET', path, { query, signal })).data;
 }
 
+/** Read something that is then changed: its data, and the headers of a change that somebody else's refuses. */
+export async function getForChange<T>(path: string): Promise<{ data: T; unchanged: Record<string, string> }> {
+  const { data, headers } = await call<T>('GET', path);
+  return { data, unchanged: { 'if-match': headers.get('etag') ?? '*' } };
+}
+
 export async function post<T>(path: string, body?: unknown, query: Query = {}): Promise<T> {
   return (await call<T>('POST', path, body === undefined ? { query } : { query, body })).data;
 }

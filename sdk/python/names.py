@@ -112,6 +112,12 @@ GROUPS: dict[str, dict[str, str]] = {
     "admin.contacts": {"list": "list_contacts_of_all_clients", "match": "match_contacts_of_all_clients"},
     "admin.companies": {"list": "list_companies_of_all_clients", "match": "match_companies_of_all_clients"},
     "admin.suppressions": _suppressions("installation_"),
+    "team.webhook_endpoints": {
+        "list": "list_all_webhook_endpoints", "add": "add_shared_webhook_endpoint", "get": "get_shared_webhook_endpoint",
+        "change": "change_shared_webhook_endpoint", "remove": "remove_shared_webhook_endpoint",
+        "rotate_secret": "rotate_shared_webhook_secret", "resume": "resume_shared_webhook_endpoint", "test": "test_shared_webhook_endpoint",
+        "list_attempts": "list_all_webhook_attempts",
+    },
     "admin.reports": {
         "contacts_by_status": "report_contacts_by_status_of_all_clients",
         "companies_by_status": "report_companies_by_status_of_all_clients", "campaigns": "report_campaigns_of_all_clients",
@@ -140,6 +146,7 @@ ABOUT = {
     "audit_events": "Who did what.",
     "admin.contacts": "Contacts of all clients.", "admin.companies": "Companies of all clients.",
     "admin.suppressions": "Who no client may contact.", "admin.reports": "Reports of each client.",
+    "team.webhook_endpoints": "Endpoints of all clients, and those of each.",
 }  # fmt: skip
 BASES = ("events", "jobs")
 """Groups whose classes have a base in a module of their name, for what needs more than one request."""

@@ -232,6 +232,18 @@ def list_audit_events(
 
     `actors`: ids of a person and the personal keys, or of a key. `action`: one of `ACTIONS`, or the beginning of some, such as `key.`.
     """
+    where = _matching(clients, actors, action)
+    if since_us is not None:
+        where.add("at_us >= ?", since_us)
+    if until_us is not None:
+        where.add("at_us < ?", until_us)
+    if before is not None:
+        where.add("(at_us, id) < (?, ?)", *before)
+    rows = yield Select(f"SELECT {_EVENT} FROM audit_event WHERE {where} ORDER BY at_us DESC, id DESC LIMIT ?", (*where.params, limit))
+    return [AuditEvent(row[0], row[1], *row[2:]) for row in rows]
+
+
+def _matching(clients: Collection[int] | None, actors: Collection[str] | None, action: str | None) -> Where:
     where = Where("true")
     for column, among in (("about_client", clients), ("actor_id", actors)):
         if among is not None:
@@ -240,11 +252,20 @@ def list_audit_events(
         where.add("action >= ? AND action < ?", action, f"{action[:-1]}/")
     else:
         where.equal("action", action)
-    if since_us is not None:
-        where.add("at_us >= ?", since_us)
-    if until_us is not None:
-        where.add("at_us < ?", until_us)
-    if before is not None:
-        where.add("(at_us, id) < (?, ?)", *before)
-    rows = yield Select(f"SELECT {_EVENT} FROM audit_event WHERE {where} ORDER BY at_us DESC, id DESC LIMIT ?", (*where.params, limit))
+    return where
+
+
+@query(merge=sorted_page(lambda event: (event.at_us, event.id)))
+def follow_audit_events(
+    limit: int,
+    after: Position,
+    until_us: Micros,
+    clients: Collection[int] | None = None,
+    actors: Collection[str] | None = None,
+    action: str | None = None,
+) -> Plan[list[AuditEvent]]:
+    """Entries after one, oldest first, of before a time: those of the last moments may be committed behind later ones."""
+    where = _matching(clients, actors, action)
+    where.add("(at_us, id) > (?, ?) AND at_us < ?", *after, until_us)
+    rows = yield Select(f"SELECT {_EVENT} FROM audit_event WHERE {where} ORDER BY at_us, id LIMIT ?", (*where.params, limit))
     return [AuditEvent(row[0], row[1], *row[2:]) for row in rows]

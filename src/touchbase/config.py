@@ -102,6 +102,13 @@ class Settings:
         option=False,
     )
     smtp_from: str = _setting("", "Sender of these e-mails, such as Touchbase <touchbase@example.com>.")
+    slack_token: str = _setting(
+        "",
+        "Bot token (xoxb-...) of a Slack app with the scopes users:read.email and chat:write, which tells people what they choose in "
+        "direct messages. Empty: nobody is told in Slack; endpoints of the kind slack need none.",
+        secret=True,
+        option=False,
+    )
     mail_domains: str = _setting(
         "",
         "Domains of recipients to which these e-mails may be sent, such as example.com, each with its subdomains; *: any. Empty: the "

@@ -121,6 +121,7 @@ class Shared:
             tracing=self.tracing,
             outage=outage,
             actors=ActorNames(self.store, self.clock),
+            home=self.store,
         )
         agent = f"touchbase/{touchbase.__version__}"
         answers = AnswerWorker(store, self.clock, agent, self.settings.fetch_allowed, outage)

@@ -16,7 +16,7 @@ from touchbase.common.timestamps import SECOND, Clock, Micros
 from touchbase.connections.silence import CallCounts, SilenceCheck
 from touchbase.inbox.refused import RefusedWebhooks
 from touchbase.jobs.sql import due_job_files, remove_job_files
-from touchbase.outgoing.sql.dispatch import forget_attempts, old_attempts
+from touchbase.outgoing.sql.dispatch import forget_attempts
 from touchbase.search.service import index_waiting
 from touchbase.sql.outage import Outage
 from touchbase.sql.store import Store
@@ -115,10 +115,9 @@ class Maintenance(Worker):
         removed = FORGOTTEN if self._audit_us else 0
         while removed == FORGOTTEN and not self._stopping.is_set():
             removed = await self._store.write(forget_acts(now - self._audit_us, FORGOTTEN))
-        for client in await self._store.read(old_attempts(before)) if self._attempts_us else []:
-            removed = FORGOTTEN
-            while removed == FORGOTTEN and not self._stopping.is_set():
-                removed = await self._store.write(forget_attempts(client, before, FORGOTTEN))
+        removed = FORGOTTEN if self._attempts_us else 0
+        while removed == FORGOTTEN and not self._stopping.is_set():
+            removed = await self._store.write(forget_attempts(before, FORGOTTEN))
 
     async def _remove(self, client: Client) -> None:
         began = self._clock()

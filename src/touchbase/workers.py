@@ -129,6 +129,6 @@ def outgoing_parts(settings: Settings, store: Store) -> tuple[SenderByScheme, In
     agent = f"touchbase/{touchbase.__version__}"
     http, tools = WebhookClient(agent, settings.webhook_allowed), HttpClient(agent, settings.fetch_allowed)
     domains = settings.recipient_domains
-    place = Installation(settings.public_url.rstrip("/"), settings.smtp_from, mail_domains=domains)
+    place = Installation(settings.public_url.rstrip("/"), settings.smtp_from, mail_domains=domains, slack_token=settings.slack_token)
     mail = MailClient(settings.smtp_url, settings.smtp_from, domains)
     return SenderByScheme(http, mail, HubSpotClient(store, tools.send, tools.close), BlocklistClient(store, tools.send, tools.close)), place

@@ -196,6 +196,32 @@ async def test_days_and_pages(office: Office) -> None:
     assert [act["at"] for act in await acts(office, f"since={since}&until={until}")] == [since]
 
 
+async def test_after__follows_the_log_oldest_first_and_leaves_out_the_last_moments(office: Office) -> None:
+    mira = await office.join("mira@a.example", role="admin")
+    [before] = await acts(mira, "action=session.began")
+    office.call.clock.move(60)
+    for name in ("one", "two", "three"):
+        await mira("POST", KEYS, {"name": name, "client_id": "ours", "scopes": [READ]})
+        office.call.clock.move(1)
+
+    async def following(after: str, query: str = "") -> list[tuple[str, str]]:
+        reply = await mira("GET", f"{EVENTS}?after={after}&{query}")
+        assert (reply.status, reply.json()["next_cursor"]) == (200, None), reply.body
+        return [(act["target"]["name"], act["id"]) for act in reply.json()["data"]]
+
+    early = await following(before["id"])
+    office.call.clock.move(10)
+    [first] = await following(before["id"], "limit=1")
+    rest = await following(first[1])
+
+    assert early == []
+    assert [first[0], *(name for name, _ in rest)] == ["one", "two", "three"]
+    assert await following(rest[-1][1]) == []
+    assert [name for name, _ in await following("oldest", "action=key.created&client_id=ours")] == ["one", "two", "three"]
+    refused = await mira("GET", f"{EVENTS}?after=yesterday")
+    assert (refused.status, refused.problem["errors"][0]["pointer"]) == (422, "?after")
+
+
 async def test_export__is_a_file_and_an_act(office: Office) -> None:
     await office.key_of("ours", READ)
 

@@ -248,6 +248,11 @@ def test_cells__are_listed_without_their_addresses(run: Run, served: Served, cli
     assert "works on the store itself" in " ".join(run("cells", "drain", "eu", status=2).stderr.split())
 
 
+def test_notifications__of_a_key_are_none(run: Run) -> None:
+    assert json.loads(run("notifications", "list", "--unread", "--json").stdout) == []
+    assert "a key has no notifications" in run("notifications", "read", status=1).stderr
+
+
 @pytest.mark.parametrize("command", sorted({*COMMANDS} - {*GROUPS} - {"mcp", "relay"}))
 def test_command_without_server__says_where_to_run_it(run: Run, command: str) -> None:
     before = run(command, status=2)

@@ -19,7 +19,8 @@ from touchbase.mcp.tools import TOOLS
 from touchbase.sql.store import Store
 
 META = {"io.modelcontextprotocol/protocolVersion": STATELESS, "io.modelcontextprotocol/clientCapabilities": {}}
-READING = {"whoami", "describe", "find", "get", "match", "explain", "messages", "summary", "health", "list_conversations"}
+READING = {"whoami", "describe", "find", "get", "match", "explain", "messages", "summary", "health", "list_conversations", "list_snippets",
+           "list_notifications"}  # fmt: skip
 WRITING = {"upsert", "change_status", "answer"}
 ADMINISTRATION = {"list_deliveries", "replay_deliveries"}
 JSON = st.recursive(

@@ -215,12 +215,15 @@ async def test_answer__shows_where_it_goes_before_it_is_queued(store: Store, mak
     await agent.call.post("/public/v2/messages", message)
 
     listed = await agent.value("list_conversations")
+    await agent.call.post("/team/v1/snippets", {"name": "price", "text": "Dear {{first_name}}"})
+    snippets, notifications = await agent.value("list_snippets"), await agent.value("list_notifications", unread=True)
     refused = await agent.error("answer", client="default", contact_id=number, text="Gladly")
     await _give_ids(agent)
     shown = await agent.value("answer", client="default", contact_id=number, text="Gladly")
     queued = await agent.value("answer", client="default", contact_id=number, text="Gladly", dry_run=False)
 
     assert [(item["client_id"], item["newest"]["text"]) for item in listed["data"]] == [("default", "Tell me more")]
+    assert ([snippet["name"] for snippet in snippets["data"]], notifications["data"]) == (["price"], [])
     assert "did not have the ids that its API needs" in refused
     assert shown["note"].startswith("Nothing was written")
     assert shown["goes_out"] == {"tool": "smartlead", "mailbox": None, "recipient": "jane@example.com"}

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import pytest
@@ -20,6 +21,7 @@ from touchbase.notifying.worker import NotificationWorker
 from touchbase.outgoing.http_client import ReceiverAnswer
 from touchbase.outgoing.models import UNREACHABLE, Installation
 from touchbase.sql.store import Store
+from touchbase.web import build_app
 
 __all__ = ["office", "quick_passwords"]
 PATH = "/team/v1/notifications"
@@ -35,7 +37,17 @@ class Team:
     answers: list[ReceiverAnswer] = field(default_factory=list)
     """Answers of the mail server before the usual one."""
 
+    slack: list[tuple[str, dict[str, str], bytes]] = field(default_factory=list)
+    """Requests to Slack."""
+
     async def post(self, url: str, headers: dict[str, str], body: bytes) -> ReceiverAnswer:
+        if url.startswith("https://slack.com/"):
+            self.slack.append((url.rpartition("/")[2], headers, body))
+            return (
+                self.answers.pop(0)
+                if self.answers
+                else ReceiverAnswer(1, 200, body='{"ok":true,"user":{"id":"U07MIRA","team_id":"T1","name":"mi')
+            )
         answer = self.answers.pop(0) if self.answers else ReceiverAnswer(1, 250)
         if answer.status == 250:
             self.mails.append((url, body.decode()))
@@ -64,7 +76,8 @@ def team(office: Office, store: Store) -> Team:
     async def post(url: str, headers: dict[str, str], body: bytes) -> ReceiverAnswer:
         return await opened.post(url, headers, body)
 
-    place = Installation("https://touchbase.example", "Touchbase <tb@example.com>", mail_domains=("example.com",))
+    place = Installation("https://touchbase.example", "Touchbase <tb@example.com>", mail_domains=("example.com",), slack_token="xoxb-1")
+    office.call.app = build_app(replace(office.call.parts, installation=Installation(slack_token="xoxb-1")))
     opened = Team(office, NotificationWorker(store, store, office.call.clock, post, place))
     return opened
 
@@ -183,8 +196,8 @@ async def test_address_that_may_get_no_mail__gets_none(team: Team) -> None:
     assert len(await team.told(mira)) == 1
 
 
-async def test_what_nobody_sends__is_refused(team: Team) -> None:
-    mira = await team.person("mira", {})
+async def test_what_nobody_sends__is_refused(office: Office) -> None:
+    mira = await office.join("mira@example.com", role="operator")
 
     refused = await mira("PATCH", f"/team/v1/users/{mira.user['id']}", {"notifications": {"mention": ["email"], "reply": ["slack"]}})
 
@@ -279,3 +292,39 @@ async def test_first_round__reads_no_log_of_a_client_where_nothing_is_new(team: 
     await assign(team, ours, mira.user["id"])
     await team.pass_time()
     assert (len({*numbers}), len(await team.told(mira))) == (2, 2)
+
+
+async def test_slack__gets_a_direct_message_at_once_and_no_mail(team: Team) -> None:
+    contact = await reply_to(team.office, "ours")
+    mira = await team.person("mira", {"assignment": ["slack"], "critical": ["email"]})
+    await assign(team, contact, mira.user["id"])
+
+    await team.pass_time()
+    await team.pass_time(301)
+
+    (looked_up, headers, form), (sent, _, body) = team.slack
+    assert (looked_up, headers["authorization"], form) == ("users.lookupByEmail", "Bearer xoxb-1", b"email=mira%40example.com")
+    message = json.loads(body)
+    assert (sent, message["channel"]) == ("chat.postMessage", "U07MIRA")
+    assert message["text"].startswith("The conversation with ann@ours.example is yours (ours)")
+    assert team.mails == []
+    assert await team.told(mira) == [("The conversation with ann@ours.example is yours (ours)", False)]
+
+
+async def test_slack__out_of_reach_is_tried_again_and_a_mail_is_not_repeated(team: Team) -> None:
+    contact = await reply_to(team.office, "ours")
+    mira = await team.person("mira", {"assignment": ["slack"]})
+    ben = await team.person("ben", {"assignment": ["slack", "email"]})
+    down = ReceiverAnswer(1, failure=UNREACHABLE, error="no route")
+    team.answers = [down]
+    await assign(team, contact, mira.user["id"])
+    await team.pass_time()
+    await team.pass_time(301)
+    only_slack = [method for method, _, _ in team.slack]
+    team.answers = [down]
+    await assign(team, contact, ben.user["id"])
+    await team.pass_time(301)
+    await team.pass_time(301)
+
+    assert only_slack == ["users.lookupByEmail", "users.lookupByEmail", "chat.postMessage"]
+    assert [url for url, _ in team.mails] == ["mailto:ben@example.com"]

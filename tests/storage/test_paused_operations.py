@@ -367,6 +367,7 @@ NAME_NO_RECORD = {
     "outgoing.sql.dispatch": "forget_attempts lead_shards store_attempt store_progress",
     "outgoing.sql.endpoints": "add_endpoint change_endpoint remove_endpoint replay resume_endpoint rotate_secret",
     "outgoing.sql.pushes": "retry_pushes",
+    "outgoing.sql.shared": "copy_shared",
     "presence": "note_presence",
     "reports.sql.parts": "store_parts",
     "statuses.sql.refused": "recheck_statuses",

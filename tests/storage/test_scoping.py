@@ -22,7 +22,7 @@ from tests.storage.statements import FOLDER, MAKERS, STATEMENTS, calls_of, modul
 
 from touchbase.administration.snippets import Snippet, add_snippet, change_snippet, list_snippets, remove_snippet
 from touchbase.attention.plans import list_items
-from touchbase.audit import forget_acts, list_audit_events, record_act
+from touchbase.audit import follow_audit_events, forget_acts, list_audit_events, record_act
 from touchbase.auth.api_key import ApiKey
 from touchbase.auth.identities import Identity, sign_in_identity
 from touchbase.auth.sessions import Session, end_sessions, find_session, list_sessions, store_session, store_session_uses
@@ -155,13 +155,14 @@ from touchbase.outgoing.sql.dispatch import (
     endpoint_versions,
     forget_attempts,
     lead_shards,
+    list_all_attempts,
     list_mail_endpoints,
     list_troubles,
-    old_attempts,
     store_progress,
 )
-from touchbase.outgoing.sql.endpoints import add_endpoint, replay
+from touchbase.outgoing.sql.endpoints import add_endpoint, list_endpoints, replay
 from touchbase.outgoing.sql.pushes import retry_pushes
+from touchbase.outgoing.sql.shared import copy_shared, count_copies, newest_client, read_shared, shared_versions
 from touchbase.presence import ServerFacts, list_servers, note_presence
 from touchbase.projection.bin_rows import asked_erasures
 from touchbase.projection.delete import delete_record, remove_deleted
@@ -229,20 +230,23 @@ SPANNING: dict[type, str] = {
     count_outgoing: "counts, for the metrics",
     endpoint_versions: "numbers of clients and their endpoints, for what sends events, which then names each client",
     lead_shards: "which process sends for which clients, of no client",
+    copy_shared: "gives each client its copy of the endpoints of all clients, for what sends events",
+    count_copies: "counts of these copies by their state, for administrators of all clients",
     list_mail_endpoints: "endpoints that send e-mail, for the operator",
     list_troubles: "endpoints that do not work, for the operator",
-    old_attempts: "numbers of clients with old attempts, for the housekeeper, who then names each client",
+    forget_attempts: "removes old attempts by their time, for the housekeeper",
     next_to_index: "the number of a client with records to index, for the housekeeper, who then names the client",
 }
 """What looks at all clients, and why it may: reviewed. Queries among it answer no client's records."""
 SPANNING_UNLESS_NAMED = {
     store_key, list_keys, list_deliveries, group_deliveries, get_delivery, list_refusals, match_everywhere, get_job, list_jobs,
     find_owner, due_job_files, list_items, list_conversations, list_done_conversations, count_conversations, list_notifications,
+    list_endpoints, list_all_attempts,
 }  # fmt: skip
 """What is about all clients when it names none, which only an administrator of all of them can ask: reviewed."""
 ABOUT_CLIENTS = {
     ensure_client, set_client_settings, create_client, rotate_client_id, deleting_clients, find_client, find_client_by_handle, list_clients,
-    list_active_clients, list_clients_from, count_clients, reserve_place, read_directory,
+    list_active_clients, list_clients_from, count_clients, newest_client, reserve_place, read_directory,
 }  # fmt: skip
 """Commands and queries about the clients themselves, and nothing that they have: reviewed."""
 ABOUT_CLIENTS_UNLESS_NAMED = {list_client_page}
@@ -252,11 +256,11 @@ OF_INSTALLATION = {
     raise_ids, list_revision, raise_list_revision, read_installation_list, release_place, remove_cell, set_cell_state, share_erasure_key,
     any_user, change_user, end_sessions, find_password, find_session, find_user, has_link, invite_user, list_invitations, list_sessions,
     list_users, revoke_invitation, set_password, sign_in_identity, store_link, store_session, store_session_uses, use_link,
-    list_servers, note_presence, probe, forget_acts, list_audit_events, record_act,
-    add_snippet, change_snippet, list_snippets, remove_snippet, list_team_statuses, set_team_statuses,
+    list_servers, note_presence, probe, follow_audit_events, forget_acts, list_audit_events, record_act,
+    add_snippet, change_snippet, list_snippets, remove_snippet, list_team_statuses, set_team_statuses, read_shared, shared_versions,
 }  # fmt: skip
-"""The directory of cells, the list of the installation, people of the team, their snippets and statuses, the audit log, and the
-servers that run: tables that have nothing of a client: reviewed."""
+"""The directory of cells, the list and endpoints of the installation, people of the team, their snippets and statuses, the audit log, and
+the servers that run: tables that have nothing of a client: reviewed."""
 LOOKING_FURTHER: dict[type, str] = {
     rotate_client_id: "must see whether the new id is, or was, somebody else's",
     add_erasures: "as above: the secret that it brings is the store's, and there is one only",
@@ -281,7 +285,8 @@ BY_RIGHT: dict[str, str] = {
 NEEDS_NO_EXCEPTION = {
     list_deliveries, get_delivery, due_fetches, list_refusals, match_everywhere, get_job, list_jobs, due_jobs, due_answers, find_owner,
     due_mails, clients_to_link, due_judgements, count_silent, endpoint_versions, lead_shards, list_mail_endpoints, list_troubles,
-    old_attempts, due_counts, clients_with_erasures, list_conversations, list_done_conversations, count_conversations, list_notifications,
+    due_counts, clients_with_erasures, count_copies,
+    list_conversations, list_done_conversations, count_conversations, list_notifications,
 }  # fmt: skip
 """What spans clients with texts that name one in every table: client by client, or each table beside the row of the one before."""
 SEALER = AesGcmCipher(StaticKeys(ENCRYPTION_KEYS.read()))
@@ -534,7 +539,7 @@ ASKING: list[Any] = [
     set_team_statuses([TeamStatus(name="replied")], "v"), set_team_statuses([TeamStatus(name="replied")]),
     add_snippet(Snippet("s", "price", "Dear", 5)), change_snippet("s", "cost", None, 5), remove_snippet("s"),
     add_endpoint(Endpoint(1, 0, "https://a.example", 5, 5)), replay(1, 1, 5, missing_since_us=0), lead_shards("t", 5, 6),
-    store_progress(1, 1, "t", 5, 1), forget_attempts(1, 10),
+    store_progress(1, 1, "t", 5, 1), forget_attempts(1, 10), copy_shared([Endpoint(0, 9, "https://a.example", 5, 5)], {1, 2}, 5),
     announce_installation_list(1, 1, 5), retry_pushes(1, "blocklist:instantly", 5, [1]),
     create_job(Job(1, 0, "contacts.import", UPLOADING, 5, 5), 1),
     trim_log(1, 5), remove_job_files(1, 2, 5, 10), define_status(1, 1, "a", True, 10), remove_status(1, 1, "a"),

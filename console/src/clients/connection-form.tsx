@@ -53,7 +53,7 @@ export function ConnectionForm({ id, of, known, onClose, onDone }: Props) {
     const access = tokenChoice === 'paste' ? { access_token: token.trim() } : tokenChoice === 'remove' ? { access_token: null } : {};
     const body = { ...secrets, ...access, ...(choice === 'generate' && { generate_secret: true }), ...(Object.keys(settings).length > 0 && { settings }) };
     const saved = of
-      ? await send<Connection>('PATCH', connectionPath(id, of), { body })
+      ? await send<Connection>('PATCH', connectionPath(id, of), { body, headers: { 'if-match': `"${of.updated_time}"` } })
       : await send<Connection>('POST', clientPath(id, '/connections'), { body: { channel, tool, ...body } });
     onDone();
     if (saved.data.generated_secret || saved.data.would_refuse?.length) {

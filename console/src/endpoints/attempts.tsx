@@ -1,5 +1,5 @@
 /** Attempts of one endpoint, newest first, page by page. */
-import { post } from '../api';
+import { call } from '../api';
 import { usePages } from '../data';
 import { go, place } from '../route';
 import { Button, ProblemNote, Skeleton, Time } from '../ui/basic';
@@ -14,12 +14,13 @@ const LIMIT = '25';
 interface AttemptsProps {
   id: number;
   path: string;
+  isShared: boolean;
   changed: () => void;
 }
 
-export function Attempts({ id, path, changed }: AttemptsProps) {
+export function Attempts({ id, path, isShared, changed }: AttemptsProps) {
   const outcome = place.value.query.get('outcome') ?? '';
-  const { data, error, hasMore, more, refetch } = usePages<Attempt>('/public/v2/webhook-attempts', { endpoint: String(id), limit: LIMIT, ...(outcome && { outcome }) });
+  const { data, error, hasMore, more, refetch } = usePages<Attempt>(isShared ? '/team/v1/webhook-attempts' : '/public/v2/webhook-attempts', { endpoint: String(id), limit: LIMIT, ...(outcome && { outcome }) });
   return (
     <section aria-labelledby="attempts">
       <header class="part-head">
@@ -41,7 +42,7 @@ export function Attempts({ id, path, changed }: AttemptsProps) {
       {data?.length === 0 && <p class="faint">{outcome ? 'No attempt ended like this.' : 'No attempt yet. Send a test to see the first one.'}</p>}
       <ol class="attempts">
         {data?.map((each) => (
-          <AttemptRow key={each.id} one={each} changed={changed} />
+          <AttemptRow key={`${each.client_id ?? ''} ${each.id}`} one={each} changed={changed} />
         ))}
       </ol>
       {hasMore && <Button onClick={more}>Show older attempts</Button>}
@@ -54,7 +55,8 @@ function AttemptRow({ one, changed }: { one: Attempt; changed: () => void }) {
   async function again() {
     if (one.event === null) return;
     try {
-      await post(`/public/v2/webhook-endpoints/${one.endpoint_id}/replay`, { event: one.event });
+      const headers = { 'x-client-id': one.client_id ?? '' };
+      await call('POST', `/public/v2/webhook-endpoints/${one.endpoint_id}/replay`, { body: { event: one.event }, headers });
       toast(`${one.event} is sent again.`);
       changed();
     } catch (error) {

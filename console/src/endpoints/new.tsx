@@ -2,13 +2,14 @@
 import { useEffect, useState } from 'preact/hooks';
 import { asProblem, Problem, post } from '../api';
 import { go, href } from '../route';
+import { choosesClient } from '../session';
 import { Button, Icon, ProblemNote } from '../ui/basic';
 import { toast } from '../ui/toast';
 import { bodyOf, EMPTY, type Draft } from './draft';
 import { EndpointFields } from './fields';
 import { PreviewPanel } from './preview';
 import { EndpointIcon, freshSecret } from './shown';
-import { KIND_LESSONS, KIND_NAMES, type Endpoint, type Kind } from './types';
+import { KIND_LESSONS, KIND_NAMES, OF_ALL, OF_ONE, SHARED, type Endpoint, type Kind } from './types';
 
 /** A mistake of the form itself, which no request was made for. */
 export function mistake(error: unknown): Problem {
@@ -19,6 +20,7 @@ export function NewEndpoint() {
   const [draft, setDraft] = useState<Draft>(EMPTY);
   const [problem, setProblem] = useState<Problem | null>(null);
   const [busy, setBusy] = useState(false);
+  const [forAll, setForAll] = useState(false);
   const set = (changed: Partial<Draft>) => setDraft((old) => ({ ...old, ...changed }));
   useEffect(() => {
     document.title = 'Add an endpoint · Touchbase';
@@ -28,10 +30,11 @@ export function NewEndpoint() {
     if (busy) return;
     setBusy(true);
     try {
-      const made = await post<Endpoint>('/public/v2/webhook-endpoints', bodyOf(draft, true));
+      const isForAll = forAll && !OF_ONE.includes(draft.kind);
+      const made = await post<Endpoint>(isForAll ? OF_ALL : '/public/v2/webhook-endpoints', bodyOf(draft, true));
       if (made.secret) freshSecret.value = { id: made.id, secret: made.secret, until: undefined };
       toast('The endpoint is added. It gets the events from now on.');
-      go(`/endpoints/${made.id}`, {}, true);
+      go(`/endpoints/${isForAll ? SHARED : ''}${made.id}`, {}, true);
     } catch (error) {
       setProblem(mistake(error));
       setBusy(false);
@@ -57,6 +60,14 @@ export function NewEndpoint() {
             </label>
           ))}
         </fieldset>
+        {choosesClient.value && !OF_ONE.includes(draft.kind) && (
+          <label class="for-all">
+            <input type="checkbox" checked={forAll} onChange={(event) => setForAll(event.currentTarget.checked)} />
+            <span>
+              For all clients <span class="faint">Later ones too; messages begin with the client’s name.</span>
+            </span>
+          </label>
+        )}
         <EndpointFields draft={draft} set={set} problem={problem} isNew />
         {problem && <ProblemNote problem={problem} />}
         <PreviewPanel draft={draft} />

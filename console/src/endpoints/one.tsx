@@ -1,6 +1,6 @@
 /** One endpoint: how it goes, its attempts, and its settings. */
 import { useEffect, useState } from 'preact/hooks';
-import { call, get, post, type Problem } from '../api';
+import { call, getForChange, post, type Problem } from '../api';
 import { useShortcuts } from '../keys';
 import { readAgain, useGet } from '../data';
 import { go, href } from '../route';
@@ -16,10 +16,11 @@ import { mistake } from './new';
 import { PreviewPanel } from './preview';
 import { ReplayMenu } from './replay';
 import { EndpointState, freshSecret, nameOf } from './shown';
-import { KIND_NAMES, type Attempt, type Endpoint } from './types';
+import { KIND_NAMES, OF_ALL, SHARED, type Attempt, type Endpoint } from './types';
 
 export function OneEndpoint({ id }: { id: string }) {
-  const path = `/public/v2/webhook-endpoints/${encodeURIComponent(id)}`;
+  const isShared = id.startsWith(SHARED);
+  const path = isShared ? `${OF_ALL}/${encodeURIComponent(id.slice(SHARED.length))}` : `/public/v2/webhook-endpoints/${encodeURIComponent(id)}`;
   const loaded = useGet<Endpoint>(path);
   const one = loaded.data;
   useEffect(() => {
@@ -27,7 +28,7 @@ export function OneEndpoint({ id }: { id: string }) {
   }, [one]);
   // The secret is gone when the page is left.
   useEffect(() => () => void (freshSecret.value = null), []);
-  const again = () => readAgain('/public/v2/webhook-endpoints', '/public/v2/webhook-attempts');
+  const again = () => readAgain('/public/v2/webhook-endpoints', '/public/v2/webhook-attempts', OF_ALL, '/team/v1/webhook-attempts');
   if (loaded.error && !one) {
     return (
       <main id="main" class="screen fixed">
@@ -53,11 +54,23 @@ export function OneEndpoint({ id }: { id: string }) {
       <div class="endpoint-body">
         <div>
           {one && <FreshSecret one={one} />}
-          {one && <Attempts id={one.id} path={`/endpoints/${id}`} changed={again} />}
+          {one && <Attempts id={one.id} path={`/endpoints/${id}`} isShared={isShared} changed={again} />}
         </div>
-        <aside aria-label="Settings">{one ? <Settings key={one.updated_time} one={one} path={path} changed={again} /> : <Skeleton lines={10} wide={90} />}</aside>
+        <aside aria-label="Settings">{one?.shared_id ? <Copy of={one.shared_id} /> : one ? <Settings key={one.updated_time} one={one} path={path} changed={again} /> : <Skeleton lines={10} wide={90} />}</aside>
       </div>
     </main>
+  );
+}
+
+function Copy({ of }: { of: number }) {
+  return (
+    <section class="panel">
+      <h2>Endpoint of all clients</h2>
+      <p class="faint">This is the client’s part of it: its events, its order, its retries. Pause it to leave this client out.</p>
+      <a class="button" href={href(`/endpoints/${SHARED}${of}`)}>
+        Change it for all clients
+      </a>
+    </section>
   );
 }
 
@@ -70,6 +83,7 @@ interface PartProps {
 function Head({ one, path, changed }: PartProps) {
   const [busy, setBusy] = useState(false);
   const { waiting = 0, failed = 0, failing_since_time: failing = null, last_delivered_time: last = null } = one.progress ?? {};
+  const copies = one.copies;
   async function test() {
     setBusy(true);
     try {
@@ -106,7 +120,7 @@ function Head({ one, path, changed }: PartProps) {
           Send a test
         </Button>
         <Button onClick={() => void pause(isActive)}>{isActive ? 'Pause' : 'Resume'}</Button>
-        <ReplayMenu path={path} changed={changed} />
+        {one.clients === 'one' && <ReplayMenu path={path} changed={changed} />}
       </div>
       {one.state_reason && (
         <p class="stop">
@@ -121,18 +135,37 @@ function Head({ one, path, changed }: PartProps) {
             <EndpointState one={one} />
           </dd>
         </div>
-        <div>
-          <dt>Waiting</dt>
-          <dd>{count(waiting)}</dd>
-        </div>
-        <div>
-          <dt>Failed</dt>
-          <dd class={failed ? 'wrong' : ''}>{count(failed)}</dd>
-        </div>
-        <div>
-          <dt>{failing ? 'Failing since' : 'Last success'}</dt>
-          <dd>{failing ? <Time at={failing} as="ago" /> : last ? <Time at={last} as="ago" /> : 'none yet'}</dd>
-        </div>
+        {copies ? (
+          <>
+            <div>
+              <dt>Clients</dt>
+              <dd>{count(copies.clients)}</dd>
+            </div>
+            <div>
+              <dt>Paused or failing</dt>
+              <dd class={copies.paused + copies.failing ? 'wrong' : ''}>{count(copies.paused + copies.disabled + copies.failing)}</dd>
+            </div>
+            <div>
+              <dt>Failed</dt>
+              <dd class={copies.failed ? 'wrong' : ''}>{count(copies.failed)}</dd>
+            </div>
+          </>
+        ) : (
+          <>
+            <div>
+              <dt>Waiting</dt>
+              <dd>{count(waiting)}</dd>
+            </div>
+            <div>
+              <dt>Failed</dt>
+              <dd class={failed ? 'wrong' : ''}>{count(failed)}</dd>
+            </div>
+            <div>
+              <dt>{failing ? 'Failing since' : 'Last success'}</dt>
+              <dd>{failing ? <Time at={failing} as="ago" /> : last ? <Time at={last} as="ago" /> : 'none yet'}</dd>
+            </div>
+          </>
+        )}
       </dl>
     </header>
   );
@@ -169,7 +202,8 @@ function Settings({ one, path, changed }: PartProps) {
     try {
       const before = bodyOf(draftOf(one), false);
       const mine = bodyOf(draft, false);
-      const present = bodyOf(draftOf(await get<Endpoint>(path)), false);
+      const { data, unchanged } = await getForChange<Endpoint>(path);
+      const present = bodyOf(draftOf(data), false);
       // What others have changed since the page was opened stays.
       const own = Object.fromEntries(Object.entries(mine).filter(([name, value]) => JSON.stringify(value) !== JSON.stringify(before[name])));
       const differences = differencesOf(new Map(Object.entries(before)), new Map(Object.entries(own)), new Map(Object.entries(present)), words);
@@ -178,7 +212,7 @@ function Settings({ one, path, changed }: PartProps) {
         changed();
         return;
       }
-      await call('PATCH', path, { body: own });
+      await call('PATCH', path, { body: own, headers: unchanged });
       setProblem(null);
       changed();
       // Slack's present address is not known here, so a new one cannot be undone.
@@ -206,7 +240,7 @@ function Settings({ one, path, changed }: PartProps) {
       <h2>Settings</h2>
       <EndpointFields draft={draft} set={set} problem={problem} isNew={false} />
       {problem && <ProblemNote problem={problem} />}
-      {one.kind !== 'webhook' && <PreviewPanel draft={draft} />}
+      {one.kind !== 'webhook' && one.clients === 'one' && <PreviewPanel draft={draft} />}
       <footer class="form-foot">
         <Button type="submit" kind="main" busy={busy}>
           Save

@@ -114,7 +114,8 @@ function Row({ one }: { one: Endpoint }) {
         <span class="what">
           <span class="strong cut" dir="auto">{nameOf(one)}</span>
           <span class="faint cut">
-            {KIND_NAMES[one.kind]} · {one.url}
+            {KIND_NAMES[one.kind]}
+            {one.shared_id !== null && ' · all clients'} · {one.url}
           </span>
         </span>
         <span class="state">

@@ -9,8 +9,21 @@ export interface Progress {
   last_delivered_time: string | null;
 }
 
+export interface Copies {
+  clients: number;
+  active: number;
+  paused: number;
+  disabled: number;
+  failing: number;
+  failed: number;
+}
+
 export interface Endpoint {
   id: number;
+  client_id: string | null;
+  clients: 'one' | 'all';
+  /** The endpoint of all clients that this is a copy of. */
+  shared_id: number | null;
   kind: Kind;
   url: string;
   to: string[];
@@ -31,12 +44,14 @@ export interface Endpoint {
   created_time: string;
   updated_time: string;
   progress?: Progress;
+  copies?: Copies;
   secret?: string;
   previous_secret_until_time?: string;
 }
 
 export interface Attempt {
   id: number;
+  client_id: string | null;
   endpoint_id: number;
   event: string | null;
   type: string;
@@ -56,6 +71,12 @@ export interface Preview {
   body: unknown;
   not_sent?: string;
 }
+
+/** What the address of an endpoint of all clients begins with. */
+export const SHARED = 'all-';
+export const OF_ALL = '/team/v1/webhook-endpoints';
+/** Kinds that write through a connection of one client. */
+export const OF_ONE: readonly Kind[] = ['hubspot', 'blocklist'];
 
 export const KIND_NAMES: Record<Kind, string> = { webhook: 'Webhook', slack: 'Slack', email: 'Email', hubspot: 'HubSpot', blocklist: 'Blocklist' };
 

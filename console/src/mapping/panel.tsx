@@ -64,7 +64,7 @@ function Board({ call, known, onClose, onDone }: Props & { known: Connection | n
     setProblem(null);
     try {
       const of = { channel, tool: 'generic' };
-      if (known) await send('PATCH', connectionPath(call.client_id, of), { body: { settings: { fields, events } } });
+      if (known) await send('PATCH', connectionPath(call.client_id, of), { body: { settings: { fields, events } }, headers: { 'if-match': `"${known.updated_time}"` } });
       else await send('POST', clientPath(call.client_id, '/connections'), { body: { ...of, settings } });
       await replay(call);
       onDone();

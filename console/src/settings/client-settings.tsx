@@ -1,6 +1,6 @@
 /** The settings of a client, each with what it means and its default. Saving keeps those that are not shown here. */
 import { useState } from 'preact/hooks';
-import { asProblem, call as send, get, Problem } from '../api';
+import { asProblem, call as send, getForChange, Problem } from '../api';
 import { clientPath } from '../clients/requests';
 import type { ClientDetail, ClientSettings } from '../clients/types';
 import { choosesClient } from '../session';
@@ -34,7 +34,8 @@ export function SettingsForm({ client, onSaved }: Props) {
     setProblem(null);
     try {
       // What others have changed since the page was opened stays.
-      const now = (await get<ClientDetail>(clientPath(client.client_id))).settings;
+      const { data, unchanged } = await getForChange<ClientDetail>(clientPath(client.client_id));
+      const now = data.settings;
       const of = (settings: ClientSettings) => new Map(changed.map((path) => [path, valueOf(settings, path)]));
       const named = new Map(groups.flatMap((group) => group.settings.map((each) => [each.path, each.name] as const)));
       const differences = differencesOf(of(client.settings), new Map(Object.entries(changes)), of(now), (path) => named.get(path) ?? path);
@@ -45,17 +46,18 @@ export function SettingsForm({ client, onSaved }: Props) {
         return;
       }
       const settings = Object.entries(changes).reduce<ClientSettings>((all, [path, value]) => withValue(all, path, value), now);
-      await send('PUT', clientPath(client.client_id), { body: { settings } });
+      await send('PUT', clientPath(client.client_id), { body: { settings }, headers: unchanged });
       setChanges({});
       onSaved();
       toast('The settings are saved.', {
         undo: async () => {
-          const then = (await get<ClientDetail>(clientPath(client.client_id))).settings;
+          const { data, unchanged } = await getForChange<ClientDetail>(clientPath(client.client_id));
+          const then = data.settings;
           // What somebody set since then stays.
           const own = Object.entries(changes).filter(([path, value]) => valueOf(then, path) === value);
           if (!own.length) throw new Problem(412, 'precondition_failed', 'Not undone: somebody changed these settings since.');
           const back = own.reduce<ClientSettings>((all, [path]) => withValue(all, path, valueOf(client.settings, path)), then);
-          await send('PUT', clientPath(client.client_id), { body: { settings: back } });
+          await send('PUT', clientPath(client.client_id), { body: { settings: back }, headers: unchanged });
           onSaved();
         },
       });

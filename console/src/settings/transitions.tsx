@@ -1,6 +1,6 @@
 /** Which status may follow which: a table of boxes, moved through by the arrow keys, stored as a setting of the client. */
 import { useState } from 'preact/hooks';
-import { asProblem, call as send, get, type Problem } from '../api';
+import { asProblem, call as send, getForChange, type Problem } from '../api';
 import { clientPath } from '../clients/requests';
 import type { ClientDetail, StatusSet } from '../clients/types';
 import { isAdmin } from '../session';
@@ -146,7 +146,8 @@ function move(event: KeyboardEvent): void {
 
 /** Store these statuses' followers; what others have changed since the page was opened stays. */
 async function store(client: string, kind: Kind, changes: Allowed): Promise<void> {
-  const { settings } = await get<ClientDetail>(clientPath(client));
+  const { data, unchanged } = await getForChange<ClientDetail>(clientPath(client));
+  const { settings } = data;
   const name = kind === 'contacts' ? 'contact_statuses' : 'company_statuses';
   const now: StatusSet | null = settings[name];
   if (!now) return;
@@ -155,5 +156,5 @@ async function store(client: string, kind: Kind, changes: Allowed): Promise<void
     if (next === null) delete transitions[from];
     else transitions[from] = next;
   }
-  await send('PUT', clientPath(client), { body: { settings: { ...settings, [name]: { ...now, transitions } } } });
+  await send('PUT', clientPath(client), { body: { settings: { ...settings, [name]: { ...now, transitions } } }, headers: unchanged });
 }

@@ -13,15 +13,15 @@ const KINDS = [
   ['positive_reply', 'Somebody is interested or wants a meeting'],
   ['critical', 'Something critical needs somebody'],
 ] as const;
-const CHANNELS = [['browser', 'Browser'], ['email', 'Email']] as const;
+const CHANNELS = [['browser', 'Browser'], ['email', 'Email'], ['slack', 'Slack']] as const;
 
 export function MyNotifications({ user, onSaved }: { user: User; onSaved: () => void }) {
   const [draft, setDraft] = useState<Wanted | null>(null);
   const [problem, setProblem] = useState<Problem | null>(null);
   const [busy, setBusy] = useState(false);
   const wanted = draft ?? user.notifications;
-  function toggle(kind: (typeof KINDS)[number][0], channel: 'browser' | 'email', isOn: boolean) {
-    const others = (wanted[kind] ?? []).filter((each) => each !== channel && each !== 'slack');
+  function toggle(kind: (typeof KINDS)[number][0], channel: (typeof CHANNELS)[number][0], isOn: boolean) {
+    const others = (wanted[kind] ?? []).filter((each) => each !== channel);
     setDraft({ ...wanted, [kind]: isOn ? [...others, channel] : others });
     // Browsers ask the person only after an act of theirs.
     if (isOn && channel === 'browser' && 'Notification' in window && Notification.permission === 'default') void Notification.requestPermission();
@@ -72,7 +72,7 @@ export function MyNotifications({ user, onSaved }: { user: User; onSaved: () => 
           until <input type="time" value={wanted.quiet_until ?? ''} onInput={(event) => setDraft({ ...wanted, quiet_until: event.currentTarget.value || null })} />
         </label>
       </div>
-      <p class="faint">Browser: while the console is open. Email: at most one about a client in five minutes. A Slack channel is an endpoint.</p>
+      <p class="faint">Browser: while the console is open. Email: at most one about a client in five minutes. Slack: a direct message, if the operator has set it up; a channel is an endpoint.</p>
       {problem && <ProblemNote problem={problem} />}
       <div class="row">
         <Button type="submit" kind="main" busy={busy} disabled={!draft}>Save notifications</Button>

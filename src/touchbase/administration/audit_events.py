@@ -9,11 +9,12 @@ from typing import Annotated, Any
 
 from msgspec import Meta, Struct
 
-from touchbase.audit import ACTIONS, AuditEvent, list_audit_events
+from touchbase.audit import ACTIONS, AuditEvent, follow_audit_events, list_audit_events
 from touchbase.auth.authentication import ADMIN
 from touchbase.auth.sql import list_personal_keys
+from touchbase.common.field_limits import LARGEST_ID
 from touchbase.common.formulas import harmless
-from touchbase.common.timestamps import Micros, to_text
+from touchbase.common.timestamps import SECOND, Micros, to_text
 from touchbase.http import query_parameters as query
 from touchbase.http.actors import Actor
 from touchbase.http.endpoint import Call
@@ -38,6 +39,14 @@ ACTOR = query.text("actor_id", "Only acts of this person, whose personal keys ar
 ACTION = query.choice("action", (*ACTIONS, *GROUPS), "Only this action, or all of one kind.")
 SINCE = query.time("since", "Acts from this time on.")
 UNTIL = query.time("until", "Acts before this time.")
+OLDEST = "oldest"
+AFTER = query.text(
+    "after",
+    f"Follow the log: acts after the one with this `id`, or from the `{OLDEST}` on, in the order of their times, up to 5 seconds ago. Ask "
+    "again after the last one.",
+)
+SETTLED: Micros = 5 * SECOND
+"""Age from which no earlier act is committed any more."""
 FILE = query.choice("format", (CSV, NDJSON), "The form of the file. Default: `csv`.")
 FILTERS: tuple[Parameter[Any], ...] = (CLIENT, ACTOR, ACTION, SINCE, UNTIL)
 
@@ -96,12 +105,29 @@ async def list_events(call: Call) -> Response:
     """Handle `GET` of a page of entries."""
     parameters = call.parameters()
     before: Any = parameters.cursor(PATH, tuple[int, str])
+    after = _after(parameters)
     listing = await _listing(call, parameters)
     limit = parameters[LIMIT]
+    if after is not None:
+        until = min(call.api.dependencies.clock() - SETTLED, listing.until or LARGEST_ID)
+        following = follow_audit_events(limit, max(after, (listing.since or 0, "")), until, listing.clients, listing.actors, listing.action)
+        return Response(body=encode(AuditEventPage(await _out(call, await call.api.dependencies.store.read(following)), None)))
     events: list[AuditEvent] = await call.api.dependencies.store.read(listing.page(limit + 1, before))
     page = events[:limit]
     cursor = cursor_text(PATH, (page[-1].at_us, page[-1].id)) if len(events) > limit else None
     return Response(body=encode(AuditEventPage(await _out(call, page), cursor)))
+
+
+def _after(parameters: Parameters) -> tuple[Micros, str] | None:
+    """Return the place of the act after which the log is followed."""
+    text = parameters[AFTER]
+    if text is None or text == OLDEST:
+        return None if text is None else (0, "")
+    at, _, number = text.partition("-")
+    if not (at.isascii() and at.isdigit() and int(at[:19]) <= LARGEST_ID and number):
+        parameters.fault(AFTER.name, "act", f"must be the `id` of an act, or `{OLDEST}`")
+        return None
+    return int(at[:19]), number
 
 
 async def export_events(call: Call) -> Response:
@@ -185,8 +211,9 @@ _SEEN = " An administrator of single clients sees the acts about these."
 ROUTES = [
     Route(
         "GET", PATH, list_events, scope=ADMIN, operation_id="list_audit_events", tag=TAG, summary="List acts, newest first",
-        description=f"Who signed in, changed people, keys, clients or settings, read bodies or exported data.{_SEEN}",
-        query=(*PAGE, *FILTERS), success=(Success(200, "A page.", AuditEventPage),),
+        description=f"Who signed in, changed people, keys, clients or settings, read bodies or exported data. With `after` a program "
+        f"follows the log, oldest first.{_SEEN}",
+        query=(AFTER, *PAGE, *FILTERS), success=(Success(200, "A page.", AuditEventPage),),
     ),
     Route(
         "GET", f"{PATH}/export", export_events, scope=ADMIN, operation_id="export_audit_events", tag=TAG,

@@ -20,12 +20,13 @@ from touchbase.clients.models import (
 )
 from touchbase.clients.service import is_client_id, new_client_id
 from touchbase.clients.sql import clients as clients_sql
-from touchbase.clients.sql.clients import begin_deletion, create_client, rename_client, rotate_client_id, set_client_state
+from touchbase.clients.sql.clients import begin_deletion, create_client, rename_client, rotate_client_id, set_client_state, version_of
 from touchbase.common import field_limits as limits
 from touchbase.common.timestamps import DAY, SECOND, to_text
-from touchbase.errors import Fault, Forbidden, Invalid, NotFound
+from touchbase.errors import Fault, Forbidden, Invalid, NotFound, PreconditionFailed, TouchbaseError
 from touchbase.history.events import COMPANY, CONTACT
 from touchbase.http import query_parameters as query
+from touchbase.http.conditional import ETAG, changed_since, if_match, tags_named
 from touchbase.http.endpoint import Call
 from touchbase.http.query_parameters import LIMIT, PAGE, cursor_text
 from touchbase.http.responses import Response
@@ -93,9 +94,10 @@ async def clients(call: Call) -> Response:
     return Response(body=encode(ClientPage([described(client) for client in page], last and cursor_text("clients", last))))
 
 
-async def client(call: Call) -> Response:
+async def get_client(call: Call) -> Response:
     """`GET` of one client."""
-    return Response(body=encode(await detailed(call, await call.client_in_path())))
+    client = await call.client_in_path()
+    return _tagged(client, await former_ids(call, client))
 
 
 async def put_client(call: Call) -> Response:
@@ -108,10 +110,27 @@ async def put_client(call: Call) -> Response:
             raise NotFound(f"there is no client {client_id!r}")
     request = await call.body(ClientRequest, lambda partly: checked(partly.settings))
     decided = checked(request.settings)
-    changed, is_new = await call.api.clients.put(client_id, decided, keep_limits=limited is not None)
+    tags = tags_named(call)
+    try:
+        changed, is_new = await call.api.clients.put(client_id, decided, keep_limits=limited is not None, if_versions=tags)
+    except PreconditionFailed:
+        raise await _stale(call, client_id) from None
     if not is_new:
         await _recheck(call, changed)
-    return Response(201 if is_new else 200, encode(await detailed(call, changed)))
+    return _tagged(changed, await former_ids(call, changed), 201 if is_new else 200)
+
+
+async def _stale(call: Call, client_id: str) -> TouchbaseError:
+    """Return the error of a write whose `If-Match` names a former version of the client."""
+    present = await call.api.clients.find(client_id)
+    if present is None:
+        return PreconditionFailed(f"there is no client {client_id!r}, so that it has no ETag: leave If-Match out to create it")
+    return await changed_since(call, "client", None, present.number, present.client_id)
+
+
+def _tagged(client: Client, former: Sequence[FormerId], status: int = 200) -> Response:
+    tag = f'"{version_of(client)}"'.encode()
+    return Response(status, encode(detail_of(client, former)), headers=[(ETAG, tag)])
 
 
 async def _recheck(call: Call, client: Client) -> None:
@@ -138,11 +157,6 @@ def described(client: Client) -> ClientOut:
         client.stored_bytes,
         settings,
     )
-
-
-async def detailed(call: Call, client: Client) -> ClientDetail:
-    """Return a client with its former ids."""
-    return detail_of(client, await former_ids(call, client))
 
 
 def detail_of(client: Client, former: Sequence[FormerId]) -> ClientDetail:
@@ -221,7 +235,10 @@ async def rename(call: Call) -> Response:
     client = await call.client_in_path()
     request = await call.body(ClientChange)
     _check_name(request.name)
-    return await _changed(call, client, rename_client(client.number, (request.name or "").strip()))
+    try:
+        return await _changed(call, client, rename_client(client.number, (request.name or "").strip(), tags_named(call)))
+    except PreconditionFailed:
+        raise await _stale(call, client.client_id) from None
 
 
 async def suspend(call: Call) -> Response:
@@ -281,7 +298,7 @@ async def _changed(call: Call, client: Client, command: Command[Client], status:
 
 async def _settled(call: Call, command: Command[Client], former: Sequence[FormerId], status: int = 200) -> Response:
     return await call.write_and_respond(
-        lambda writes: call.api.clients.change(command, writes), lambda changed: Response(status, encode(detail_of(changed, former)))
+        lambda writes: call.api.clients.change(command, writes), lambda changed: _tagged(changed, former, status)
     )
 
 
@@ -307,7 +324,7 @@ def _check_id(client_id: str | None) -> None:
         raise Invalid([Fault("/client_id", "client_id", "must be 1 to 100 letters, digits and . _ ~ -")])
 
 
-_CHANGED = (Success(200, "The client as it is now.", ClientDetail),)
+_CHANGED = (Success(200, "The client as it is now.", ClientDetail, ("ETag",)),)
 
 
 ROUTES = [
@@ -317,17 +334,19 @@ ROUTES = [
         query=(*PAGE, STATE, NAME), success=(Success(200, "A page.", ClientPage),),
     ),
     Route(
-        "GET", "/admin/v1/clients/{client_id}", client, scope=ADMIN, operation_id="get_client", tag=CLIENTS, summary="Get one client",
+        "GET", "/admin/v1/clients/{client_id}", get_client, scope=ADMIN, operation_id="get_client", tag=CLIENTS, summary="Get one client",
         description="Returns the client with its settings, its state, the progress of its deletion, and its former ids that "
         "are still valid.",
-        success=(Success(200, "The client.", ClientDetail),),
+        success=(Success(200, "The client.", ClientDetail, ("ETag",)),),
     ),
     Route(
         "PUT", "/admin/v1/clients/{client_id}", put_client, scope=ADMIN, operation_id="put_client", tag=CLIENTS,
         summary="Replace a client's settings, or create the client",
         description="Replaces all settings of the client: a setting that is left out gets its default. An unknown client is created.",
-        body=ClientRequest, problems=(409,),
-        success=(Success(200, "The client as it is now.", ClientDetail), Success(201, "The new client.", ClientDetail)),
+        headers=(if_match("client"),), body=ClientRequest, problems=(409, 412),
+        success=(
+            Success(200, "The client as it is now.", ClientDetail, ("ETag",)), Success(201, "The new client.", ClientDetail, ("ETag",)),
+        ),
     ),
     Route(
         "POST", "/admin/v1/clients", create, scope=ADMIN, operation_id="create_client", tag=CLIENTS, summary="Create a client",
@@ -338,7 +357,7 @@ ROUTES = [
     Route(
         "PATCH", "/admin/v1/clients/{client_id}", rename, scope=ADMIN, operation_id="rename_client", tag=CLIENTS, summary="Rename a client",
         description="Sets the client's name for people. Its id and its settings stay.",
-        body=ClientChange, success=_CHANGED, problems=(409,),
+        headers=(if_match("client"),), body=ClientChange, success=_CHANGED, problems=(409, 412),
     ),
     Route(
         "DELETE", "/admin/v1/clients/{client_id}", delete, scope=ADMIN, operation_id="delete_client", tag=CLIENTS,

@@ -33,8 +33,9 @@ from touchbase.connections.rhythm import Silence, per_day
 from touchbase.connections.service import new_secret
 from touchbase.connections.sql.silence import list_silences
 from touchbase.connections.validation import connection_faults, fetch_faults, secret_faults, token_fault, trim_secrets
-from touchbase.errors import Fault, NotFound, WrongState
+from touchbase.errors import Fault, NotFound, PreconditionFailed, WrongState
 from touchbase.history.events import CHANNELS, EMAIL_CAMPAIGN
+from touchbase.http.conditional import ETAG, changed_since, if_match, tags_named
 from touchbase.http.endpoint import Call
 from touchbase.http.responses import Response
 from touchbase.http.routing import Route, Success, Tag
@@ -122,7 +123,11 @@ async def connection(call: Call) -> Response:
     """Handle `GET` of one connection."""
     connected = await connection_in_path(call)
     details = await _details_of(call, connected.client)
-    return Response(body=encode(_out(connected, details=details(connected))))
+    return Response(body=encode(_out(connected, details=details(connected))), headers=[_etag(connected)])
+
+
+def _etag(connection: Connection) -> tuple[bytes, bytes]:
+    return ETAG, f'"{to_text(connection.updated_us)}"'.encode()
 
 
 async def change(call: Call) -> Response:
@@ -131,14 +136,24 @@ async def change(call: Call) -> Response:
     present = await connection_in_path(call)
     request = await call.body(ConnectionChange, lambda partly: _changed(call, present, partly))
     secret = new_secret() if request.generate_secret else None
-    token = None if request.access_token is UNSET else request.access_token or ""
-    changed = await call.api[CONNECTIONS].change(present, lambda now: (*_changed(call, now, request, secret), token))
+    token, tags = None if request.access_token is UNSET else request.access_token or "", tags_named(call)
+
+    def decide(current: Connection) -> tuple[list[str] | None, ConnectionSettings, str | None]:
+        if tags is not None and to_text(current.updated_us) not in tags:
+            raise PreconditionFailed("the connection has changed since it was read")
+        return (*_changed(call, current, request, secret), token)
+
+    try:
+        changed = await call.api[CONNECTIONS].change(present, decide)
+    except PreconditionFailed:
+        target = f"{present.channel}/{present.tool}"
+        raise await changed_since(call, "connection", "connection.", client.number, target) from None
     more = await _details_of(call, present.client)
     refused = []
     if request.secrets is not UNSET or secret:
         since = max(call.api.dependencies.clock() - LOOKBACK, present.guarded_us or 0)
         refused = would_refuse(await find_affected_senders(call.api.dependencies.store, client, changed, since))
-    return Response(body=encode(_out(changed, secret, more(changed), refused)))
+    return Response(body=encode(_out(changed, secret, more(changed), refused)), headers=[_etag(changed)])
 
 
 async def silences(call: Call) -> Response:
@@ -259,7 +274,7 @@ def _channel(call: Call) -> str:
 
 TAG = Tag("Connections", "The tools that a client has connected: secrets, settings, and access tokens.")
 PATH = "/admin/v1/clients/{client_id}/connections"
-_SHOWN = (Success(200, "The connection; secrets are never shown.", ConnectionOut),)
+_SHOWN = (Success(200, "The connection; secrets are never shown.", ConnectionOut, ("ETag",)),)
 ROUTES = [
     Route(
         "GET", PATH, connections, scope=ADMIN, operation_id="list_connections", tag=TAG, summary="List a client's connections",
@@ -284,8 +299,8 @@ ROUTES = [
         "PATCH", f"{PATH}/{{channel}}/{{tool}}", change, scope=ADMIN, operation_id="change_connection", tag=TAG,
         summary="Update one connection",
         description="The body is a JSON merge patch (RFC 7396): a member that is left out stays. Lists and settings in the body "
-        "replace the old ones as a whole. Another `api_base` without the access token is a 422.",
-        body=ConnectionChange, success=_SHOWN, problems=(409,),
+        "replace the old ones as a whole. Another `api_base` without the access token is a 422. The ETag is `updated_time`, in quotes.",
+        headers=(if_match("connection"),), body=ConnectionChange, success=_SHOWN, problems=(409, 412),
     ),
     Route(
         "GET", f"{PATH}/{{channel}}/{{tool}}/silences", silences, scope=ADMIN, operation_id="list_silences", tag=TAG,

@@ -50,13 +50,14 @@ from touchbase.common.timestamps import CLOCK, is_clock, is_zone, to_text, to_te
 from touchbase.conversations.notifications import KINDS as NOTIFIED
 from touchbase.errors import Fault, Forbidden, Invalid, InvalidKey, NotFound, PreconditionFailed
 from touchbase.http import query_parameters as query
-from touchbase.http.conditional import ETAG
+from touchbase.http.conditional import ETAG, if_match, tags_named
 from touchbase.http.endpoint import Call
 from touchbase.http.query_parameters import LIMIT, PAGE, cursor_text
 from touchbase.http.responses import Response
 from touchbase.http.routing import Route, Success, Tag
 from touchbase.http.schemas import PageOf, Time, encode, example, named_enum
 from touchbase.http.session_cookie import begin_session, console_address, session_text, with_session
+from touchbase.outgoing.api.endpoint_bodies import INSTALLATION
 from touchbase.outgoing.api.mail_to_people import can_mail, link_mail
 from touchbase.records.validation import email as email_rule
 from touchbase.records.validation import raise_if_any
@@ -252,10 +253,6 @@ example(PasswordRequest, {"current": "correct horse battery", "password": "stapl
 STATE = query.choice("state", USER_STATES, "People in this state.", member="state")
 EMAIL = query.text("email", "The person with this e-mail address.", member="email")
 USER_ID = query.text("user_id", "The person; administrators only. Without it: one's own.")
-IF_MATCH = {
-    "name": "If-Match", "in": "header", "required": False, "schema": {"type": "string"},
-    "description": "The ETag that the user must still have.",
-}  # fmt: skip
 
 
 async def me(call: Call) -> Response:
@@ -306,8 +303,9 @@ async def patch_user(call: Call) -> Response:
     """`PATCH` of one person."""
     principal = await call.principal(of_several=True)
     present = await _visible_user(call, principal, call.path("user_id"))
-    request = await call.body(UserPatch, _check_user)
-    _check_user(request)
+    has_slack = bool(call.api[INSTALLATION].slack_token)
+    request = await call.body(UserPatch, lambda partly: _check_user(partly, has_slack=has_slack))
+    _check_user(request, has_slack=has_slack)
     is_own = principal.user is not None and principal.user.id == present.id
     rights = {"/role": request.role, "/grants": request.grants, "/state": request.state}
     if not manages(principal):
@@ -579,19 +577,19 @@ def _tagged(user: User, body: Struct) -> Response:
 
 def _version_named(call: Call, present: User) -> int | None:
     """Return the version that the user must have by `If-Match`; None for any."""
-    values = [value.decode("latin-1").strip() for name, value in call.scope["headers"] if name == b"if-match"]
-    if not values or values == ["*"]:
+    tags = tags_named(call)
+    if tags is None:
         return None
-    if f'"{present.version}"' not in [tag.strip() for tag in ",".join(values).split(",")]:
+    if str(present.version) not in tags:
         raise PreconditionFailed("the user has changed since it was read; read it again, and send its ETag in If-Match")
     return present.version
 
 
-def _check_user(request: UserPatch) -> None:
+def _check_user(request: UserPatch, *, has_slack: bool) -> None:
     zone = "" if request.time_zone is UNSET else request.time_zone.strip()
     faults = [] if not zone or is_zone(zone) else [_unknown_zone(zone)]
     if request.notifications is not UNSET:
-        faults += _unsent(request.notifications)
+        faults += _unsent(request.notifications, has_slack)
         faults += [
             Fault(f"/notifications/{name}", "clock", "must be a time of day such as 18:30, or null")
             for name in ("quiet_from", "quiet_until")
@@ -602,7 +600,7 @@ def _check_user(request: UserPatch) -> None:
     raise_if_any(faults)
 
 
-def _unsent(wanted: Notifications) -> list[Fault]:
+def _unsent(wanted: Notifications, has_slack: bool) -> list[Fault]:
     """Return what somebody would wait for in vain."""
     faults = [
         Fault(f"/notifications/{name}", "not_sent", "nothing is sent for this yet; send an empty list")
@@ -610,11 +608,9 @@ def _unsent(wanted: Notifications) -> list[Fault]:
         if getattr(wanted, name)
     ]
     return faults + [
-        Fault(
-            f"/notifications/{name}", "not_sent", "Slack is told by an endpoint of the kind slack, for a channel; choose browser or email"
-        )
+        Fault(f"/notifications/{name}", "not_sent", "nobody is told in Slack until the operator sets TOUCHBASE_SLACK_TOKEN")
         for name in NOTIFIED
-        if "slack" in getattr(wanted, name)
+        if "slack" in getattr(wanted, name) and not has_slack
     ]
 
 
@@ -692,7 +688,7 @@ ROUTES = [
         description="People change their own name, time zone and notifications; administrators of all clients everything of everybody. "
         "A role of null leaves the roles of `grants`. Suspending ends all sessions within a second. The last active administrator of all "
         "clients stays one: anything else is a 409.",
-        headers=(IF_MATCH,), body=UserPatch, success=_ONE, problems=(409, 412),
+        headers=(if_match("user"),), body=UserPatch, success=_ONE, problems=(409, 412),
     ),
     Route(
         "POST", "/team/v1/users/{user_id}/reset", reset_user, scope=ADMIN, operation_id="reset_user", tag=TEAM,

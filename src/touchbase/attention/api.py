@@ -15,7 +15,7 @@ from touchbase.clients.sql.stored_bytes import list_near_limit
 from touchbase.clients.stored_bytes import is_above, percent_of
 from touchbase.common.misspelt import MOST_NAMES, suggest
 from touchbase.common.timestamps import to_text_or_none
-from touchbase.conversations.api import CLIENT, visible_clients
+from touchbase.conversations.api import CLIENT
 from touchbase.http import query_parameters as query
 from touchbase.http.endpoint import Call
 from touchbase.http.query_parameters import LARGEST_PAGE, LIMIT, PAGE, cursor_text
@@ -69,7 +69,7 @@ async def list_attention(call: Call) -> Response:
     kind, start = parameters[KIND], parameters.cursor(PATH, tuple[int]) or (0,)
     parameters.done()
     named = parameters[CLIENT]
-    clients, now, store = await visible_clients(call, caller, named), call.api.dependencies.clock(), call.api.dependencies.store
+    clients, now, store = await call.visible(caller, named), call.api.dependencies.clock(), call.api.dependencies.store
     items = await store.read(list_items(clients, now))
     for share in await store.read(list_near_limit()):
         if clients is None or share.client in clients:

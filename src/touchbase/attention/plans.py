@@ -130,16 +130,23 @@ def _refused(condition: str, numbers: Row, now: Micros) -> Plan[list[Item]]:
 
 def _endpoints(condition: str, numbers: Row, now: Micros) -> Plan[list[Item]]:
     rows = yield Select(
-        "SELECT e.client, e.id, e.description, e.state, e.reason, s.failing_since_us, e.state_us FROM webhook_endpoint e "
+        "SELECT e.client, e.id, e.description, e.state, e.reason, s.failing_since_us, e.state_us, e.shared_id FROM webhook_endpoint e "
         f"JOIN webhook_position s ON s.client = e.client AND s.endpoint_id = e.id WHERE e.client {condition} AND (e.state <> 'active' OR "
-        f"s.failing_since_us < ?) LIMIT {MOST}",
+        "s.failing_since_us < ?) AND NOT (e.shared_id IS NOT NULL AND e.state = 'disabled' AND e.reason IS NULL) "
+        f"ORDER BY e.client, e.id LIMIT {MOST}",
         (*numbers, now - MAX_FAILING),
     )
     items: list[Item] = []
-    for client, number, description, state, reason, failing, since in rows:
+    of_all: dict[int, Item] = {}
+    for client, number, description, state, reason, failing, since, shared_id in rows:
+        if shared_id in of_all:  # one channel is one problem, however many clients it is for
+            of_all[shared_id].count += 1
+            continue
         why = f"has failed: {description}" if state == "active" else f"is {state}{f', {reason}' if reason else ''}: {description}"
         severity = WARNING if state == "disabled" and reason is None else CRITICAL
         items.append(Item(ENDPOINT, client, 1, failing if state == "active" else since, None, severity, about=why.rstrip(": "), id=number))
+        if shared_id is not None:
+            of_all[shared_id] = items[-1]
     return items
 
 

@@ -128,6 +128,7 @@ class Authenticator:
         Raises `Unauthorized`, `RateLimited` for an address whose keys fail too often, `Forbidden`, `NotFound` for a
         client that does not exist, and `Invalid` if the request must name one and does not.
         """
+        named = None if named is None else await self._clients.id_of(named)
         if not self.keys_needed:
             client_id = _valid(named) if named is not None else DEFAULT_CLIENT
             return _serving(await (self._clients.ensure(client_id) if makes else self._clients.find_or_placeholder(client_id)))

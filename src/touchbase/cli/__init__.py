@@ -53,6 +53,7 @@ COMMANDS = {
     "keys": "keys",
     "users": "users",
     "snippets": "snippets",
+    "notifications": "notifications",
     "audit": "audit",
     "encryption-keys": "encryption_keys",
     "cells": "cells",

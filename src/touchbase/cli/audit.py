@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+import json
+import time
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import click
 
 from touchbase.cli.options import json_option
-from touchbase.cli.output import SHORT, SPARE, Column, output_file, print_list
-from touchbase.cli.through_api import through_api
+from touchbase.cli.output import SHORT, SPARE, Column, echo, output_file, print_list
+from touchbase.cli.through_api import PAGE, through_api
 
 if TYPE_CHECKING:
     from touchbase_client import Touchbase
 
+POLL_SECONDS = 2.0
 COLUMNS = ("at", Column("who", SHORT), "action", Column("target", SHORT), Column("client", SPARE), Column("via", SPARE))
 
 
@@ -27,20 +30,43 @@ COLUMNS = ("at", Column("who", SHORT), "action", Column("target", SHORT), Column
 @click.option("--limit", default=100, show_default=True, type=click.IntRange(1, 10_000), help="Most acts to list.")
 @click.option("--export", "form", type=click.Choice(("csv", "ndjson")), help="Write all acts that match as a file, which is an act itself.")
 @click.option("--output", type=click.Path(path_type=Path), help="The file of --export; without it standard output.")
+@click.option("--follow", is_flag=True, help="Print acts as JSON lines as they happen, from now on or --after one, until stopped.")
+@click.option("--after", help="With --follow: begin after the act with this id, or with the oldest.")
 @json_option()
-def audit(tb: Touchbase, limit: int, form: Any, output: Path | None, as_json: bool, **filters: Any) -> None:
+def audit(
+    tb: Touchbase, limit: int, form: Any, output: Path | None, follow: bool, after: str | None, as_json: bool, **filters: Any
+) -> None:
     """List changes to people, keys, clients and settings, and exports of data, with their actors, newest first.
 
     \b
     touchbase audit --action 'session.*' --since 2026-11-20T00:00:00Z
     touchbase audit --client acme --export csv --output audit.csv
+    touchbase audit --follow --after oldest | vector
     """
+    if after is not None and not follow:
+        raise click.UsageError("--after goes with --follow")
+    if follow:
+        _follow(tb, after, filters)
     if form is not None:
         with output_file(output, "wb") as file:
             file.writelines(tb.audit_events.export.stream(format=form, **filters))
         return
     acts = [act for act, _ in zip(tb.audit_events.iterate(**filters), range(limit), strict=False)]
     print_list(acts, COLUMNS, _row, as_json=as_json, empty="nothing is recorded")
+
+
+def _follow(tb: Touchbase, after: str | None, filters: dict[str, Any]) -> NoReturn:
+    """Print acts until stopped."""
+    if after is None:
+        newest = next(iter(tb.audit_events.iterate(limit=1)), None)
+        after = newest["id"] if newest is not None else "oldest"
+    while True:
+        page = tb.audit_events.list(after=after, limit=PAGE, **filters)["data"]
+        for act in page:
+            echo(json.dumps(act))
+            after = act["id"]
+        if len(page) < PAGE:
+            time.sleep(POLL_SECONDS)
 
 
 def _row(act: dict[str, Any]) -> tuple[object, ...]:

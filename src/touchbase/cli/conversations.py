@@ -26,6 +26,7 @@ def conversations() -> None:
 @through_api()
 @click.option("--state", type=click.Choice(STATES), default="open", show_default=True, help="Only conversations in this state.")
 @click.option("--sort", type=click.Choice(("newest", "waiting")), default="newest", show_default=True, help="The order.")
+@click.option("--client", "client_id", help="Only conversations of this client.")
 @click.option("--label", help="Only conversations with this label.")
 @click.option("--tool", help="Only conversations with a reply from this tool.")
 @click.option("--assignee", help="Only conversations of this user, by id; `nobody`: of no user.")
@@ -35,7 +36,7 @@ def conversations() -> None:
 @click.option("--limit", default=50, show_default=True, type=click.IntRange(1, 1000), help="Most conversations to list.")
 @json_option()
 def list_(tb: Touchbase, limit: int, as_json: bool, **filters: Any) -> None:
-    """List conversations of all clients."""
+    """List conversations of all clients, or of one."""
     page = []
     for conversation in tb.conversations.iterate(limit=min(limit, 100), **filters):
         page.append(conversation)

@@ -11,7 +11,7 @@ from touchbase.cli.options import ID, Group, json_option, point_in_time
 from touchbase.cli.output import SPARE, Column, echo, escape_controls, print_json, print_record, print_table, print_values
 from touchbase.cli.server_options import CLIENT
 from touchbase.cli.store import find_client, now_us
-from touchbase.cli.through_api import PAGE, here, page_of, through_api, with_client_id
+from touchbase.cli.through_api import CLIENT_ID, PAGE, here, page_of, through_api, with_client_id
 from touchbase.common.timestamps import Micros, to_text
 from touchbase.outgoing.models import DELIVERED, KINDS, OUTCOMES, WEBHOOK
 from touchbase.outgoing.validation import USUAL_RATES
@@ -33,12 +33,26 @@ COLUMNS = (
     Column("last delivered", SPARE),
     Column("types", SPARE),
 )
-ATTEMPT_COLUMNS = ("id", "time", "endpoint", "event", "type", "attempt", "outcome", "status", "ms", Column("response", SPARE))
+ATTEMPT_COLUMNS = ("client", "id", "time", "endpoint", "event", "type", "attempt", "outcome", "status", "ms", Column("response", SPARE))
 
 
 @click.group(cls=Group)
 def endpoints() -> None:
     """Send clients' events to webhook endpoints: add and test them, list attempts, send again."""
+
+
+ALL = "all"
+
+
+def endpoints_of(tb: Touchbase) -> Any:
+    """Return the methods of the endpoints of a client, or with `--client all` of those of all clients."""
+    return tb.team.webhook_endpoints if click.get_current_context().meta[CLIENT_ID] == ALL else tb.webhook_endpoints
+
+
+def refuse_all() -> None:
+    """Refuse `--client all` where a client's events are meant."""
+    if click.get_current_context().meta[CLIENT_ID] == ALL:
+        raise click.UsageError("--client: name one client; each has a copy of an endpoint of all, which `touchbase endpoints list` shows")
 
 
 def one_endpoint(function: Any) -> Any:
@@ -48,7 +62,7 @@ def one_endpoint(function: Any) -> Any:
 
 @endpoints.command("list")
 @through_api(client="own")
-@click.option("--client", "client_id", help="Only this client's.")
+@click.option("--client", "client_id", help="Only this client's, or all: those for all clients.")
 @json_option("Print JSON, with filters and fields.")
 def list_(tb: Touchbase, client_id: str | None, as_json: bool) -> None:
     """List endpoints with their state and number of waiting events; secrets are not shown."""
@@ -59,7 +73,7 @@ def list_(tb: Touchbase, client_id: str | None, as_json: bool) -> None:
     print_table(COLUMNS, map(_row, endpoints), empty="there is no webhook endpoint: `touchbase endpoints add` adds one")
     for endpoint in endpoints:
         if endpoint["state_reason"]:
-            click.echo(f"{endpoint['client_id']} {endpoint['id']}: {endpoint['state_reason']}", err=True)
+            click.echo(f"{endpoint['client_id'] or ALL} {endpoint['id']}: {endpoint['state_reason']}", err=True)
 
 
 @endpoints.command()
@@ -67,7 +81,7 @@ def list_(tb: Touchbase, client_id: str | None, as_json: bool) -> None:
 @json_option()
 def remove(tb: Touchbase, endpoint_id: int, as_json: bool) -> None:
     """Remove an endpoint with its attempts; waiting events are not sent."""
-    tb.webhook_endpoints.remove(endpoint_id)
+    endpoints_of(tb).remove(endpoint_id)
     _done(as_json, endpoint_id, "removed", "is removed")
 
 
@@ -77,7 +91,7 @@ def remove(tb: Touchbase, endpoint_id: int, as_json: bool) -> None:
 @json_option()
 def test(tb: Touchbase, endpoint_id: int, as_json: bool) -> None:
     """Send a test to an endpoint and show the response; exit status 1 unless it was a 2xx."""
-    result = tb.webhook_endpoints.test(endpoint_id)
+    result = endpoints_of(tb).test(endpoint_id)
     if as_json:
         print_json(result)
     else:
@@ -123,6 +137,8 @@ def add(
 ) -> None:
     """Add an endpoint, which gets the client's events from now on; prints its secret once.
 
+    With --client all it gets the events of all clients, also of later ones.
+
     The kinds slack and email send messages to people, hubspot writes statuses, blocklist fills the blocklist of a campaign
     tool with the do-not-contact list. The URL of a Slack channel is a secret: give - to read
     it from standard input.
@@ -133,7 +149,7 @@ def add(
     body = {**values, "to": [*to], "values": dict(map(_pair, words)), "format": values["format_"], "url": url}
     del body["format_"]
     needed: Any = {"rate_limit": rate, **{name: value for name, value in body.items() if value}}
-    endpoint = with_client_id(tb.webhook_endpoints.add(needed))
+    endpoint = with_client_id(endpoints_of(tb).add(needed))
     print_values(endpoint, as_json=as_json)
 
 
@@ -158,6 +174,7 @@ def preview(tb: Touchbase, client_id: str | None, event: str | None, endpoint_id
     \b
     touchbase endpoints preview --client acme 3 --event evt_1207
     """
+    refuse_all()
     application = here()
     if application is None:
         shown, why_not = _shown_at_server(tb, endpoint_id, event), ""
@@ -219,20 +236,28 @@ def _shown_at_server(tb: Touchbase, endpoint_id: int, event: str | None) -> dict
 
 
 @endpoints.command()
-@through_api(client="needed")
-@click.option("--endpoint", "endpoint_id", type=ID, help="Only of this endpoint.")
-@click.option("--event", help="Only of this event, such as evt_1207.")
+@through_api(client="own")
+@click.option("--client", "client_id", help="Only this client's.")
+@click.option("--endpoint", "endpoint_id", type=ID, help="Only of this endpoint; of one for all clients with its copies.")
+@click.option("--event", help="Only of this event of the client, such as evt_1207.")
 @click.option("--outcome", type=click.Choice(OUTCOMES), help="Only with this outcome.")
 @click.option("--limit", type=click.IntRange(1, 10_000), default=50, show_default=True, help="Most attempts.")
 @json_option("Print JSON, with response bodies.")
-def attempts(tb: Touchbase, endpoint_id: int | None, event: str | None, outcome: Any, limit: int, as_json: bool) -> None:
-    """List attempts, newest first."""
-    listed = tb.webhook_endpoints.iterate_attempts(endpoint=endpoint_id, event=event, outcome=outcome, limit=min(limit, PAGE))
+def attempts(
+    tb: Touchbase, client_id: str | None, endpoint_id: int | None, event: str | None, outcome: Any, limit: int, as_json: bool
+) -> None:
+    """List attempts of a client or of all, newest first."""
+    if client_id in (None, ALL):
+        if event is not None:
+            raise click.UsageError("--event: name its client with --client; the ids of events are unique within one")
+        listed = tb.team.webhook_endpoints.iterate_attempts(endpoint=endpoint_id, outcome=outcome, limit=min(limit, PAGE))
+    else:
+        listed = tb.webhook_endpoints.iterate_attempts(endpoint=endpoint_id, event=event, outcome=outcome, limit=min(limit, PAGE))
     page, _ = page_of(listed, limit)
     if as_json:
         print_json(page)
         return
-    names = ("id", "time", "endpoint_id", "event", "type", "attempt", "outcome", "status", "latency_ms")
+    names = ("client_id", "id", "time", "endpoint_id", "event", "type", "attempt", "outcome", "status", "latency_ms")
     rows = ((*(attempt[name] for name in names), ": ".join(filter(None, (attempt["error"], attempt["response_body"])))) for attempt in page)
     print_table(ATTEMPT_COLUMNS, rows, empty="no attempt matches")
 
@@ -247,6 +272,7 @@ def replay(
     tb: Touchbase, endpoint_id: int, event: str | None, failed_since: Micros | None, missing_since: Micros | None, as_json: bool
 ) -> None:
     """Send events to an endpoint again, by a running server."""
+    refuse_all()
     times = {"failed_since": failed_since, "missing_since": missing_since}
     body: Any = {name: to_text(at) for name, at in times.items() if at is not None} | ({} if event is None else {"event": event})
     if len(body) != 1:
@@ -263,7 +289,7 @@ def replay(
 @json_option()
 def resume(tb: Touchbase, endpoint_id: int, as_json: bool) -> None:
     """Resume a paused or disabled endpoint: waiting events are sent, in order."""
-    tb.webhook_endpoints.resume(endpoint_id)
+    endpoints_of(tb).resume(endpoint_id)
     _done(as_json, endpoint_id, "state", "is active", "active")
 
 
@@ -275,7 +301,7 @@ def resume(tb: Touchbase, endpoint_id: int, as_json: bool) -> None:
 @json_option()
 def rotate_secret(tb: Touchbase, endpoint_id: int, hours: int, as_json: bool) -> None:
     """Replace an endpoint's secret and print the new one once."""
-    secret = tb.webhook_endpoints.rotate_secret(endpoint_id, {"overlap_hours": hours})["secret"]
+    secret = endpoints_of(tb).rotate_secret(endpoint_id, {"overlap_hours": hours})["secret"]
     _done(as_json, endpoint_id, "secret", f"has the new secret {secret}", secret)
 
 
@@ -287,21 +313,16 @@ def _done(as_json: bool, endpoint_id: int, name: str, text: str, value: object =
 
 
 def _endpoints(tb: Touchbase, client_id: str | None) -> list[Values]:
-    """Return the endpoints of a client; of all clients for an administrator's key without a client."""
-    from touchbase_client import Forbidden
-
-    if client_id is not None:
-        return [{"client_id": client_id, **endpoint} for endpoint in tb.webhook_endpoints.iterate()]
-    try:
-        owners = [client["client_id"] for client in tb.admin.clients.iterate()]
-    except Forbidden:  # a key of one client
-        return [{"client_id": None, **endpoint} for endpoint in tb.webhook_endpoints.iterate()]
-    return [{"client_id": owner, **endpoint} for owner in owners for endpoint in tb.for_client(owner).webhook_endpoints.iterate()]
+    """Return the endpoints of a client, or of all that the key may see."""
+    if client_id not in (None, ALL):
+        return [{**endpoint} for endpoint in tb.webhook_endpoints.iterate()]
+    return [{**endpoint} for endpoint in tb.team.webhook_endpoints.iterate(shared=client_id == ALL)]
 
 
 def _row(endpoint: Values) -> tuple[object, ...]:
-    progress = endpoint["progress"]
+    progress, copies = endpoint.get("progress", {}), endpoint.get("copies", {})
     return (
-        *(endpoint[name] for name in ("client_id", "id", "kind", "url", "state")), progress["waiting"], progress["failed"],
-        progress["failing_since_time"], progress["last_delivered_time"], ", ".join(endpoint["types"]) or "all",
+        endpoint["client_id"] or ALL, *(endpoint[name] for name in ("id", "kind", "url", "state")), progress.get("waiting"),
+        progress.get("failed", copies.get("failed")), progress.get("failing_since_time"), progress.get("last_delivered_time"),
+        ", ".join(endpoint["types"]) or "all",
     )  # fmt: skip

@@ -7,10 +7,10 @@ from pathlib import Path
 import click
 
 KEY = "TOUCHBASE_KEY"
-CLIENT = "The client's id; with --url only if the key is not of one client. Without --url required."
+CLIENT = "The client's id or handle; with --url only if the key is not of one client. Without --url required."
 GROUPS = (
     "contacts", "companies", "custom-fields", "statuses", "messages", "suppressions", "persons", "reports", "jobs", "events", "inbox",
-    "refusals", "clients", "connections", "conversations", "attention", "endpoints", "keys", "users", "snippets", "audit",
+    "refusals", "clients", "connections", "conversations", "attention", "endpoints", "keys", "users", "snippets", "notifications", "audit",
     "cells",
 )  # fmt: skip
 """Commands that can work through the API."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 from secrets import token_hex
 
 from touchbase.clients.models import BY_ADMINISTRATOR, BY_CALL, DELETING, NO_CLIENT, Client, ClientSettings
@@ -21,7 +21,7 @@ from touchbase.clients.sql.clients import (
 from touchbase.common.cache import FOREVER, Cache
 from touchbase.common.field_limits import CLIENT_ID
 from touchbase.common.timestamps import SECOND, Clock, Micros
-from touchbase.errors import NotFound, WrongState
+from touchbase.errors import NotFound, PreconditionFailed, WrongState
 from touchbase.sql.operation import Command
 from touchbase.sql.store import Store, Writes
 
@@ -78,6 +78,13 @@ class Clients:
     async def named(self, text: str) -> Client | None:
         """Return the client with this handle or `client_id`, or None: for addresses of the console, not for requests on records."""
         return await self._store.read(find_client_by_handle(text)) or await self.find(text)
+
+    async def id_of(self, text: str) -> str:
+        """Return the `client_id` of the client that this names; a handle names one unless it is another's `client_id`."""
+        if not is_client_id(text) or await self.find(text) is not None:
+            return text
+        client = await self._store.read(find_client_by_handle(text))
+        return text if client is None else client.client_id
 
     async def get(self, client_id: str) -> Client:
         """Return the client of this `client_id`; raise `NotFound`."""
@@ -141,18 +148,23 @@ class Clients:
         clients = await self._store.read(list_client_page(limit + 1, after, state, text, only))
         return clients[:limit], clients[limit - 1].client_id if len(clients) > limit else None
 
-    async def put(self, client_id: str, settings: ClientSettings, *, keep_limits: bool = False) -> tuple[Client, bool]:
+    async def put(
+        self, client_id: str, settings: ClientSettings, *, keep_limits: bool = False, if_versions: Collection[str] | None = None
+    ) -> tuple[Client, bool]:
         """Replace a client's settings; create a missing client, and then the second result is True.
 
-        `WrongState` for one that is being deleted; `Forbidden` for other limits with `keep_limits`.
+        `WrongState` for one that is being deleted; `Forbidden` for other limits with `keep_limits`; `PreconditionFailed` if it has none
+        of `if_versions`.
         """
         client = await self._store.read(find_client(client_id, self._clock()))
         is_new = client is None
         if client is None:
+            if if_versions is not None:
+                raise PreconditionFailed(f"there is no client {client_id!r}, so that it has no ETag: leave If-Match out to create it")
             client = await self._store.write(ensure_client(client_id, self._clock(), BY_ADMINISTRATOR))
         if client.state == DELETING:
             raise WrongState(f"client {client_id!r} is being deleted; nothing of it can be changed any more")
-        return await self.change(set_client_settings(client.client_id, settings, keep_limits, is_new)), is_new
+        return await self.change(set_client_settings(client.client_id, settings, keep_limits, is_new, if_versions)), is_new
 
     async def change(self, command: Command[Client], writes: Writes | None = None) -> Client:
         """Carry out a command that creates or changes one client, through `writes` if given, and evict it from the cache.

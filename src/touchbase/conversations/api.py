@@ -10,7 +10,7 @@ from msgspec import UNSET, Meta, Struct, UnsetType
 from touchbase.auth.authentication import READ, WRITE, Principal
 from touchbase.auth.users import ACTIVE as USER_ACTIVE
 from touchbase.auth.users import User, find_user
-from touchbase.clients.models import ACTIVE, Client
+from touchbase.clients.models import Client
 from touchbase.common import field_limits as limits
 from touchbase.common.field_limits import why_no_name, why_not_storable
 from touchbase.common.timestamps import SECOND, Micros, to_text, to_text_or_none
@@ -254,24 +254,6 @@ example(NewDraft, {"text": "Thursday at ten suits"})
 example(Counters, {"open": 46, "snoozed": 5, "automatic": 14, "unassigned": 31, "mine": 12, "unread": 4})
 
 
-async def visible_clients(call: Call, caller: Principal, text: str | None = None) -> list[int] | None:
-    """Return the numbers of the active clients that the caller may see, None for all; with a text that of this id or handle."""
-    if text is not None:
-        return [(await _client(call, text, caller)).number]
-    visible = caller.clients if caller.client is None else {caller.client}
-    if visible is None:
-        return None
-    return sorted(number for number, client in (await call.api.clients.of(visible)).items() if client.state == ACTIVE)
-
-
-async def _client(call: Call, text: str, caller: Principal) -> Client:
-    client = await call.api.clients.named(text)
-    visible = caller.clients if caller.client is None else {caller.client}
-    if client is None or (visible is not None and client.number not in visible):
-        raise NotFound(f"there is no client {text[:100]!r} that you may see")
-    return client
-
-
 async def list_team_conversations(call: Call) -> Response:
     """Handle `GET` of a page of conversations."""
     caller, parameters = await call.principal(of_several=True), call.parameters()
@@ -282,7 +264,7 @@ async def list_team_conversations(call: Call) -> Response:
     if assignee == ME and caller.user is None:
         parameters.fault(ASSIGNEE.name, "user", NO_PERSON)
     parameters.done()
-    clients = await visible_clients(call, caller, parameters[CLIENT])
+    clients = await call.visible(caller, parameters[CLIENT])
     limit, page_bytes, now = min(parameters[LIMIT], LARGEST_PAGE), await call.page_bytes(), call.api.dependencies.clock()
     user_id = caller.user.id if assignee == ME and caller.user is not None else "" if assignee == NOBODY else assignee
     reader = _reader(caller)
@@ -335,7 +317,7 @@ async def get_team_conversation(call: Call) -> Response:
 async def change_team_conversation(call: Call) -> Response:
     """Handle `PATCH` of one conversation."""
     caller = await call.principal(of_several=True)
-    client, contact_id = await _client(call, call.path("client_id"), caller), call.id("contact")
+    client, contact_id = await call.visible_client(call.path("client_id"), caller), call.id("contact")
     call.parameters().done()
     body, parts = await call.body(ChangeConversation), call.api.dependencies
     user = await _assignee(call, body, caller)
@@ -393,7 +375,7 @@ async def change_team_conversations(call: Call) -> Response:
     clients: dict[str, Client | TouchbaseError] = {}
     for name in {conversation.client_id for conversation in body.conversations}:
         try:
-            visible = await _client(call, name, caller)
+            visible = await call.visible_client(name, caller)
             fault = _unseen(user, visible)
             clients[name] = visible if fault is None else Invalid([fault])
         except NotFound as error:
@@ -477,7 +459,7 @@ async def get_counters(call: Call) -> Response:
     """Handle `GET` of the numbers of conversations."""
     caller, parameters = await call.principal(of_several=True), call.parameters()
     parameters.done()
-    clients, user_id = await visible_clients(call, caller, parameters[CLIENT]), "" if caller.user is None else caller.user.id
+    clients, user_id = await call.visible(caller, parameters[CLIENT]), "" if caller.user is None else caller.user.id
     counts = await call.api.dependencies.store.read(count_conversations(clients, call.api.dependencies.clock(), user_id))
     return Response(body=encode(counts))
 
@@ -514,7 +496,7 @@ def _reader(caller: Principal) -> str:
 
 async def _named(call: Call) -> tuple[Principal, Client, int]:
     caller = await call.principal(of_several=True)
-    return caller, await _client(call, call.path("client_id"), caller), call.id("contact")
+    return caller, await call.visible_client(call.path("client_id"), caller), call.id("contact")
 
 
 def _change(body: ChangeConversation, now: Micros, assignee: User | None, caller: Principal) -> ConversationChange:

@@ -273,8 +273,8 @@ class Call:
         return client_id
 
     async def client_number(self, client_id: str, limited: int | None, pointer: str) -> int:
-        """Return the number of the client in a filter. Raises `Forbidden` if this administrator's key is for another client."""
-        client = await self.api.clients.find(client_id)
+        """Return the number of a client by its id or handle. Raises `Forbidden` if this administrator's key is for another client."""
+        client = await self.api.clients.named(client_id)
         if limited is not None and (client is None or client.number != limited):
             # The same response for an unknown client: client ids are secret and must not be guessable.
             raise Forbidden("this key belongs to another client")
@@ -362,6 +362,23 @@ class Call:
         if principal.clients is not None and not of_several:
             raise Invalid([Fault(CLIENT_HEADER, "required", f"you may see several clients; name one in the header {CLIENT_HEADER}")])
         return principal
+
+    async def visible(self, caller: Principal, named: str | None = None) -> list[int] | None:
+        """Return the numbers of the active clients that the caller may see, None for all; of a client named by id or handle only its."""
+        if named is not None:
+            return [(await self.visible_client(named, caller)).number]
+        numbers = caller.clients if caller.client is None else {caller.client}
+        if numbers is None:
+            return None
+        return sorted(number for number, client in (await self.api.clients.of(numbers)).items() if client.state == ACTIVE)
+
+    async def visible_client(self, named: str, caller: Principal) -> Client:
+        """Return the client with this id or handle; raises `NotFound` also for one that the caller may not see."""
+        client = await self.api.clients.named(named)
+        numbers = caller.clients if caller.client is None else {caller.client}
+        if client is None or (numbers is not None and client.number not in numbers):
+            raise NotFound(f"there is no client {named[:100]!r} that you may see")
+        return client
 
     async def write_and_respond(self, write: Callable[[Writes], Awaitable[R]], respond: Callable[[R], Response]) -> Response:
         """Execute the write of a `POST` and return its response.

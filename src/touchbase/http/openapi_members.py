@@ -103,6 +103,8 @@ ONLY = {
     "NewSuppression.source": "How the address came to the list.",
     "CompanyBatchResponse.results": "The results, in the order of the commands.",
     "ContactBatchResponse.results": "The results, in the order of the commands.",
+    "Problem.changed_by": "Who changed it last; empty: somebody without a name.",
+    "Problem.changed_at": "When it was changed last.",
     "Problem.deleted_at": "When the record was deleted, if it is in the bin.",
     "Problem.errors": "Everything that is wrong with the request.",
     "Problem.status": "The status of the response.",

@@ -96,6 +96,8 @@ class Problem(msgspec.Struct, omit_defaults=False):
     deleted_at: str | msgspec.UnsetType = msgspec.UNSET
     affected: int | msgspec.UnsetType = msgspec.UNSET
     valid_cursor: str | msgspec.UnsetType = msgspec.UNSET
+    changed_by: str | msgspec.UnsetType = msgspec.UNSET
+    changed_at: str | msgspec.UnsetType = msgspec.UNSET
 
 
 STATUS = {response_error.code: response_error.status for response_error in response_errors()}
@@ -116,10 +118,9 @@ def problem(error: TouchbaseError, request_id: str) -> tuple[int, bytes, list[tu
     existing = error.data.get("existing_id")
     if isinstance(error, Conflict | NotFound) and isinstance(existing, int):
         body.existing_id = existing
-    if isinstance(deleted_at := error.data.get("deleted_at"), str):
-        body.deleted_at = deleted_at
-    if isinstance(valid_cursor := error.data.get("valid_cursor"), str):
-        body.valid_cursor = valid_cursor
+    for name in ("deleted_at", "valid_cursor", "changed_by", "changed_at"):
+        if isinstance(value := error.data.get(name), str):
+            setattr(body, name, value)
     affected = error.data.get("affected")
     if isinstance(affected, int):
         body.affected = affected

@@ -17,7 +17,6 @@ from touchbase.auth.authentication import READ, Principal
 from touchbase.clients.models import ACTIVE
 from touchbase.clients.sql.clients import list_active_clients
 from touchbase.common.timestamps import to_text
-from touchbase.conversations.api import visible_clients
 from touchbase.errors import TouchbaseError
 from touchbase.event_log.feed import ChangedClients, Feed
 from touchbase.event_log.models import LoggedEvent
@@ -89,7 +88,7 @@ class Reader:
 
     async def look_at_clients(self) -> list[Notice]:
         """Read the clients that the reader may see; return a notice if they have changed."""
-        visible = await visible_clients(self._call, self._principal)
+        visible = await self._call.visible(self._principal)
         clients = frozenset(visible if visible is not None else await self._parts.store.read(list_active_clients()))
         previous, self._seen = self._seen, hash(clients)
         if visible is None:

@@ -143,6 +143,14 @@ class Conversations(Struct, forbid_unknown_fields=True, kw_only=True):
     cursor: Cursor = None
 
 
+class Notifications(Struct, forbid_unknown_fields=True, kw_only=True):
+    """Which notifications to list."""
+
+    unread: Annotated[bool, Meta(description="Only those that are not read.")] = False
+    limit: Limit = 20
+    cursor: Cursor = None
+
+
 class AnswerArguments(Struct, forbid_unknown_fields=True, kw_only=True):
     """An answer to a reply."""
 

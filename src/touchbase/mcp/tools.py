@@ -152,6 +152,14 @@ async def _conversations(ask: Ask, args: arguments.Conversations) -> Any:
     return await value_of(ask, InnerRequest("GET", "/team/v1/conversations", msgspec.structs.asdict(args)))
 
 
+async def _notifications(ask: Ask, args: arguments.Notifications) -> Any:
+    return await value_of(ask, InnerRequest("GET", "/team/v1/notifications", msgspec.structs.asdict(args)))
+
+
+async def _snippets(ask: Ask, args: arguments.Nothing) -> Any:
+    return await value_of(ask, InnerRequest("GET", "/team/v1/snippets"))
+
+
 async def _answer(ask: Ask, args: arguments.AnswerArguments) -> Json:
     path = f"/team/v1/conversations/{quote(args.client, safe='')}/{args.contact_id}"
     capability = (await value_of(ask, InnerRequest("GET", path)))["reply_capability"]
@@ -218,6 +226,8 @@ _UPSERT = """Creates the record, or changes the members that are given. A dry ru
 _CHANGE = """Sets the status of one record, as a person does by hand. A dry run first."""
 _CONVERSATIONS = """Contacts who replied and wait for the team, over all clients: who, what they wrote, label, assignee. `messages` has
 the whole texts."""
+_SNIPPETS = """Texts that the team uses again in answers, with fields such as `{{first_name}}`. Fill them before `answer`."""
+_NOTIFICATIONS = """What the person of the key was told of, newest first; a key of no person has none."""
 _ANSWER = """Answers a reply through the tool that brought it: the contact gets the text. A dry run first shows tool, mailbox and
 recipient. It is queued for 10 seconds, and never sent twice."""
 _DELIVERIES = """The webhooks that tools sent, newest first, with their outcomes. For "why does a reply not show?" give the person's
@@ -236,6 +246,8 @@ _ALL = [
     AgentTool("upsert", "Create or change a record", _UPSERT, WRITE, arguments.Upsert, _upsert, writes=True),
     AgentTool("change_status", "Change a status", _CHANGE, WRITE, arguments.ChangeStatus, _change_status, writes=True),
     AgentTool("list_conversations", "List conversations", _CONVERSATIONS, READ, arguments.Conversations, _conversations),
+    AgentTool("list_snippets", "List snippets", _SNIPPETS, READ, arguments.Nothing, _snippets),
+    AgentTool("list_notifications", "List notifications", _NOTIFICATIONS, READ, arguments.Notifications, _notifications),
     AgentTool("answer", "Answer a reply", _ANSWER, WRITE, arguments.AnswerArguments, _answer, writes=True),
     AgentTool("list_deliveries", "List webhooks", _DELIVERIES, ADMIN, arguments.Deliveries, _deliveries),
     AgentTool("replay_deliveries", "Apply webhooks again", _REPLAY, ADMIN, arguments.ReplayDeliveries, _replay, writes=True),

@@ -8,7 +8,6 @@ from msgspec import Meta, Struct
 
 from touchbase.auth.authentication import READ
 from touchbase.common.timestamps import to_text
-from touchbase.conversations.api import visible_clients
 from touchbase.conversations.notifications import KINDS, list_notifications, place, read_notifications
 from touchbase.errors import Forbidden
 from touchbase.http import query_parameters as query
@@ -59,7 +58,7 @@ async def get_notifications(call: Call) -> Response:
     parameters.done()
     if caller.user is None:
         return Response(body=encode(NotificationPage([], None)))
-    clients, limit = await visible_clients(call, caller), min(parameters[LIMIT], LARGEST_PAGE)
+    clients, limit = await call.visible(caller), min(parameters[LIMIT], LARGEST_PAGE)
     listed = await call.api.dependencies.store.read(
         list_notifications(clients, caller.user.id, limit + 1, before, bool(parameters[UNREAD]))
     )
@@ -84,7 +83,7 @@ async def read_all(call: Call) -> Response:
     if caller.user is None:
         raise Forbidden("a key has no notifications: sign in, or use a personal key")
     store, now = call.api.dependencies.store, call.api.dependencies.clock()
-    clients = await visible_clients(call, caller)
+    clients = await call.visible(caller)
     unread = await store.read(list_notifications(clients, caller.user.id, MOST_READ, None, True))
     for client in sorted({notification.client for notification in unread}):
         await store.write(read_notifications(client, caller.user.id, now))

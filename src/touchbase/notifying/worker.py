@@ -7,13 +7,17 @@ none twice. What could not be mailed stays in the console.
 from __future__ import annotations
 
 import logging
+import re
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from email.message import EmailMessage
 from email.policy import SMTP
 from email.utils import formatdate, make_msgid, parseaddr
 from typing import Any
+from urllib.parse import urlencode
 from zoneinfo import ZoneInfo
+
+import msgspec
 
 from touchbase.attention.plans import CRITICAL as CRITICAL_ITEM
 from touchbase.attention.plans import MOST as MOST_ITEMS
@@ -46,6 +50,7 @@ from touchbase.outgoing.content import one_line
 from touchbase.outgoing.http_client import ReceiverAnswer
 from touchbase.outgoing.mail_client import ACCEPTED, mailto, why_not_mailed
 from touchbase.outgoing.models import UNREACHABLE, Installation
+from touchbase.outgoing.slack import escaped
 from touchbase.sql.outage import Outage
 from touchbase.sql.store import Store
 from touchbase.sql.worker import Worker
@@ -55,16 +60,21 @@ PAGE = 500
 MOST_PEOPLE = 10_000
 MOST_LINES = 20
 """Notifications that a mail names."""
+OK = 200
 RECENT: Micros = 3600 * SECOND
 """Older events notify nobody: they come from a time when nobody wanted to know, or from before a restart."""
 MAIL_EVERY: Micros = 300 * SECOND
+SLACK_API = "https://slack.com/api"
+"""https://docs.slack.dev/reference/methods/chat.postMessage and users.lookupByEmail, whose scope is users:read.email."""
+MEMBER = re.compile(r'"user":\s*\{\s*"id":\s*"([A-Z0-9]+)"')
+"""A member's id in the response, of which only the beginning is read."""
 PEOPLE_EVERY: Micros = 10 * SECOND
 """How old the list of people and of their wishes may be."""
 ITEMS_EVERY: Micros = 60 * SECOND
 PRUNE_EVERY: Micros = 3600 * SECOND
 MOST_BEHIND = 20_000
 """Events of a client that are looked through; before them nothing notifies."""
-BROWSER, EMAIL = "browser", "email"
+BROWSER, EMAIL, SLACK = "browser", "email", "slack"
 TYPES = [EventType.MESSAGE_RECEIVED.value, EventType.CONVERSATION_ASSIGNED.value]
 Post = Callable[[str, dict[str, str], bytes], Awaitable[ReceiverAnswer]]
 
@@ -90,10 +100,12 @@ def quiet_until(user: User, now: Micros) -> Micros | None:
 def _new(user: User, kind: str, dedupe: str, now: Micros, contact_id: int | None = None, about: str = "") -> NewNotification | None:
     """Return the notification of a person who wants to know this; None for another one."""
     channels = user.notifications.get(kind) or ()
-    if not {BROWSER, EMAIL} & {*channels}:
+    if not {BROWSER, EMAIL, SLACK} & {*channels}:
         return None
     quiet = quiet_until(user, now)
     mail_us = max(quiet or 0, (now // MAIL_EVERY + 1) * MAIL_EVERY) if EMAIL in channels else None
+    if SLACK in channels and mail_us is None:
+        mail_us = quiet or now
     return NewNotification(user.id, kind, dedupe, contact_id, about, BROWSER in channels and quiet is None, mail_us)
 
 
@@ -110,6 +122,8 @@ class NotificationWorker(Worker):
         self._people: list[User] = []
         self._passed: dict[int, int] = {}
         """By client, the sequence of its log before which all events are old, as far as this process knows."""
+        self._members: dict[str, str] = {}
+        """People's ids in Slack, by e-mail address."""
         self._people_us = self._items_us = self._pruned_us = 0
 
     async def drain(self) -> None:
@@ -217,23 +231,56 @@ class NotificationWorker(Worker):
             client = await self._store.read(find_client_by_number(client_number))
             if not due or user is None or client is None:
                 continue
-            if (why := why_not_mailed(user.email, self._place.mail_domains)) is not None or not self._place.mail_from:
-                LOG.warning("no notification is mailed to user %s: %s", user.id, why or "TOUCHBASE_SMTP_FROM is not set")
-                continue
-            answer = await self._post(mailto([user.email]), {}, self._source(user, client, due))
-            if answer.status == ACCEPTED:
-                continue
-            LOG.warning("a mail with notifications for user %s was not sent: %s", user.id, answer.error or answer.status)
-            if answer.failure == UNREACHABLE:  # no server has it; after another failure it may have been taken
-                await self._store.write(return_mails(client_number, [notification.id for notification in due], now + MAIL_EVERY))
+            mailed, slacked = [[item for item in due if channel in (user.notifications.get(item.kind) or ())] for channel in (EMAIL, SLACK)]
+            again: list[int] = []
+            if slacked and not await self._tell_in_slack(user, self._lines(client, slacked)):
+                again += [item.id for item in slacked if item not in mailed]
+            if mailed and not await self._mail_to(user, client, mailed):
+                again += [item.id for item in mailed if item not in slacked]
+            if again:
+                await self._store.write(return_mails(client_number, again, now + MAIL_EVERY))
 
-    def _source(self, user: User, client: Client, due: Sequence[Notification]) -> bytes:
+    async def _mail_to(self, user: User, client: Client, due: Sequence[Notification]) -> bool:
+        """Mail notifications; return whether that is done with: False if no server has the mail."""
+        if (why := why_not_mailed(user.email, self._place.mail_domains)) is not None or not self._place.mail_from:
+            LOG.warning("no notification is mailed to user %s: %s", user.id, why or "TOUCHBASE_SMTP_FROM is not set")
+            return True
+        answer = await self._post(mailto([user.email]), {}, self._source(user, client, due))
+        if answer.status != ACCEPTED:
+            LOG.warning("a mail with notifications for user %s was not sent: %s", user.id, answer.error or answer.status)
+        return answer.failure != UNREACHABLE  # after another failure it may have been taken
+
+    async def _tell_in_slack(self, user: User, lines: Sequence[str]) -> bool:
+        """Send a direct message to the member with the person's address; return whether that is done with, as `_mail_to`."""
+        token = {"authorization": f"Bearer {self._place.slack_token}"}
+        if not self._place.slack_token:
+            LOG.warning("user %s is not told in Slack: TOUCHBASE_SLACK_TOKEN is not set", user.id)
+            return True
+        answer, member = None, self._members.get(user.email)
+        if member is None:
+            form = {**token, "content-type": "application/x-www-form-urlencoded"}
+            answer = await self._post(f"{SLACK_API}/users.lookupByEmail", form, urlencode({"email": user.email}).encode())
+            if (known := MEMBER.search(answer.body)) is not None:
+                member = self._members[user.email] = known[1]
+        if member is not None:
+            body = msgspec.json.encode({"channel": member, "text": "\n".join(map(escaped, lines))})
+            answer = await self._post(f"{SLACK_API}/chat.postMessage", {**token, "content-type": "application/json; charset=utf-8"}, body)
+        if answer is not None and not (answer.status == OK and '"ok":true' in answer.body.replace(" ", "")):
+            LOG.warning("user %s is not told in Slack: %s", user.id, answer.error or answer.body[:200] or answer.status)
+        return answer is None or answer.failure != UNREACHABLE
+
+    def _lines(self, client: Client, due: Sequence[Notification]) -> list[str]:
+        """Return the text of a mail or message."""
         name = one_line(client.name) or client.client_id
         lines = [line_of(notification, name) for notification in due[:MOST_LINES]]
         if len(due) > MOST_LINES:
             lines.append(f"and {len(due) - MOST_LINES} more")
         if self._place.public_url:
             lines += ["", f"{self._place.public_url}/console/replies?client={client.handle}"]
+        return lines
+
+    def _source(self, user: User, client: Client, due: Sequence[Notification]) -> bytes:
+        name, lines = one_line(client.name) or client.client_id, self._lines(client, due)
         mail = EmailMessage(policy=SMTP)
         mail["From"], mail["To"] = self._place.mail_from, user.email
         mail["Subject"] = lines[0] if len(due) == 1 else f"{len(due)} notifications about {name}"

@@ -228,11 +228,11 @@ class Outbox:
         return await test_write(self._store, endpoint, is_preview=is_preview)
 
     async def _placed(self, endpoint: Endpoint) -> Installation:
-        """Return the installation with the handle of the client for links, which only messages to people have."""
-        if endpoint.kind == WEBHOOK or not self._place.public_url:
+        """Return the installation with handle and name of the client, which only messages to people have."""
+        client = None if endpoint.kind == WEBHOOK else await self._store.read(find_client_by_number(endpoint.client))
+        if client is None:
             return self._place
-        client = await self._store.read(find_client_by_number(endpoint.client))
-        return self._place if client is None else replace(self._place, client_handle=client.handle)
+        return replace(self._place, client_handle=client.handle, client_name=client.name or client.handle)
 
     async def why_not(self, endpoint: Endpoint, sequence: int) -> str:
         """Return why an endpoint does not get a stored event; blank if it does, once it is active."""

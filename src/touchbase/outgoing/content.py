@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from email.message import EmailMessage
 from email.policy import SMTP
@@ -84,6 +84,8 @@ def test_message(endpoint: Endpoint, client_id: str, now: Micros, place: Install
 
 def _notice(endpoint: Endpoint, message_id: str, envelope: dict[str, Any], objects: EventObjects, place: Installation) -> OutgoingMessage:
     notice = notice_of(envelope, objects.contact, objects.company, place)
+    if endpoint.shared_id is not None and notice.client:
+        notice = replace(notice, headline=f"{notice.client}: {notice.headline}")
     values = values_of(envelope, objects.contact, objects.company, notice)
     subject, text = (endpoint.settings.get(name, "") for name in ("template_subject", "template"))
     if endpoint.kind == SLACK:

@@ -33,6 +33,7 @@ from touchbase.outgoing.rounds import POLL_SECONDS, UNUSED_POLL_SECONDS, Signall
 from touchbase.outgoing.shared_reads import LogReader, Shown
 from touchbase.outgoing.sql.announced import announce_installation_list
 from touchbase.outgoing.sql.dispatch import endpoint_versions, lead_shards, read_served
+from touchbase.outgoing.sql.shared import copy_shared, newest_client, read_shared, shared_versions
 from touchbase.sql.outage import Outage
 from touchbase.sql.store import Store
 from touchbase.sql.worker import GRACE_SECONDS
@@ -111,6 +112,10 @@ FEW_CLIENTS = 200
 """Clients up to which their counters are read one by one."""
 LOADS = 2
 """Clients whose endpoints are read at once."""
+COPIED_EVERY: Micros = 60 * SECOND
+"""How often to look for clients without a copy that were suspended or moved."""
+COPY_PAGES = 5
+"""Pages of copies of one round."""
 ENDED_EVERY: Micros = 600 * SECOND
 """How often to look for entries of the installation's list that have ended."""
 
@@ -132,9 +137,12 @@ class Dispatcher(SignalledWorker):
         tracing: Tracing | None = None,
         outage: Outage | None = None,
         actors: ActorNames | None = None,
+        home: Store | None = None,
     ) -> None:
+        """`home`: the store that has the endpoints of all clients, which a cell has not."""
         super().__init__(outage)
         self._store = store
+        self._home = home or store
         self._clock = clock
         self._outbox = Outbox(store, client.post, clock, show, place, tracing, actors)
         self._log = LogReader(store)
@@ -153,6 +161,8 @@ class Dispatcher(SignalledWorker):
         self._busy: dict[Key, EndpointQueue] = {}
         self._announced: dict[Key, tuple[int, Micros]] = {}
         """Revision of the installation's list that an endpoint was told of completely, and when."""
+        self._copied: tuple[object, Micros] = (None, 0)
+        """Versions of the endpoints of all clients, and the newest client, for which all copies were made, and when."""
         self._slots = Slots(self._start)
         self._tasks: set[asyncio.Task[None]] = set()
         self._next_lead = self._next_poll = 0.0
@@ -202,6 +212,7 @@ class Dispatcher(SignalledWorker):
         pause = POLL_SECONDS if self._lines or self._closing else UNUSED_POLL_SECONDS
         if polls:
             self._next_poll = at + pause
+            await self._copy_shared()
             await self._read_endpoints()
         if polls:
             await self._announce()
@@ -229,6 +240,20 @@ class Dispatcher(SignalledWorker):
 
     def _is_surplus(self, key: Key) -> bool:
         return key[0] % SHARDS in self._surplus
+
+    async def _copy_shared(self) -> None:
+        """Copy the endpoints of all clients, if one has changed, or if there is a new client."""
+        versions, now = await self._home.read(shared_versions()), self._clock()
+        shards = self._shards - self._surplus
+        newest = await self._store.read(newest_client()) if versions else 0
+        state = (versions, newest, shards)
+        if not shards or (self._copied[0] == state and (not versions or now - self._copied[1] < COPIED_EVERY)):
+            return
+        shared = await self._home.read(read_shared()) if versions else []
+        for _ in range(COPY_PAGES):
+            if not await self._store.write(copy_shared(shared, shards, now)):
+                self._copied = state, now
+                return
 
     async def _read_endpoints(self) -> None:
         """Read endpoints that are new or have changed, and leave removed ones."""

@@ -25,8 +25,12 @@ OUTCOMES = (DELIVERED, REFUSED, TIMEOUT, UNREACHABLE, SKIPPED)
 """Outcomes of an attempt: a 2xx, another status, no response in time, no connection, nothing to send (hubspot, blocklist)."""
 DONE = (DELIVERED, SKIPPED)
 """Outcomes after which an event is not sent again."""
+EVERY_CLIENT = 0
+"""Stands for the client of endpoints of all clients."""
+SHARED_KINDS = (WEBHOOK, SLACK, EMAIL)
+"""Kinds of endpoints of all clients; the others write through a connection of one client."""
 MAX_ENDPOINTS = 100
-"""Endpoints of one client."""
+"""Endpoints of one client, copies aside; endpoints of all clients."""
 TESTS_A_MINUTE = 10
 """Tests and previews of one client's endpoints: each test sends a message to people or to another service."""
 LONGEST_URL = 2_000
@@ -73,8 +77,12 @@ class Installation:
     """Where people reach this server; empty: messages contain no link."""
     mail_from: str = ""
     """The sender of e-mails; empty: this process sends none."""
+    slack_token: str = field(default="", repr=False)
+    """Bot token with which people are told in Slack; empty: nobody is."""
     client_handle: str = ""
     """The client in links to the console; empty: links name none."""
+    client_name: str = ""
+    """The client in texts."""
     mail_domains: Sequence[str] = ()
     """Domains to which e-mails may be sent, in normal form, or `*`."""
 
@@ -111,6 +119,10 @@ class Endpoint:
     kind: str = WEBHOOK
     settings: Mapping[str, Any] = field(default_factory=dict)
     """Its settings of `KIND_SETTINGS`."""
+    shared_id: int | None = None
+    """The endpoint of all clients that this is a copy of; None: it is the client's own."""
+    shared_version: int = 0
+    """The version of it that was copied."""
 
     @property
     def target(self) -> str:

@@ -54,6 +54,8 @@ class EventNotice:
     tool: str
     link: str
     is_test: bool
+    client: str = ""
+    """Name of the client."""
 
 
 PATHS = _paths()
@@ -79,6 +81,7 @@ def notice_of(event: Shape, contact: Shape | None, company: Shape | None, place:
         about.get("tool") or cause.get("tool") or "",
         link,
         data.get("id") == TEST_ID,
+        place.client_name,
     )
 
 

@@ -5,7 +5,7 @@ A client's status has the look of its name; one that a client has renamed has th
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from hashlib import sha256
 from typing import Annotated, Literal, get_args
 
@@ -19,7 +19,7 @@ from touchbase.common import field_limits as limits
 from touchbase.errors import Fault, Forbidden, Invalid, PreconditionFailed
 from touchbase.history.events import CONTACT
 from touchbase.history.status_words import SERVICE_WORDS
-from touchbase.http.conditional import ETAG
+from touchbase.http.conditional import ETAG, changed_since, if_match, tags_named
 from touchbase.http.endpoint import Call
 from touchbase.http.responses import Response
 from touchbase.http.routing import Route, Success, Tag
@@ -81,10 +81,12 @@ def list_team_statuses() -> Plan[list[TeamStatus]]:
 
 
 @command(follow_up=audited("status.looks_changed", "status", lambda call, _: None))
-def set_team_statuses(statuses: Sequence[TeamStatus], if_version: str | None = None) -> Plan[list[TeamStatus] | PreconditionFailed]:
-    """Replace the statuses of the team; `PreconditionFailed` if they have another version."""
+def set_team_statuses(
+    statuses: Sequence[TeamStatus], if_versions: Collection[str] | None = None
+) -> Plan[list[TeamStatus] | PreconditionFailed]:
+    """Replace the statuses of the team; `PreconditionFailed` if they have none of these versions."""
     yield from lock_users()
-    if if_version is not None and if_version != version_of((yield from list_team_statuses.plan())):
+    if if_versions is not None and version_of((yield from list_team_statuses.plan())) not in if_versions:
         return PreconditionFailed("somebody changed the statuses since they were read; read them again, and repeat the change")
     yield Select("DELETE FROM team_status RETURNING name", ())
     looks = [{name: getattr(status, name) for name in StatusLook.__struct_fields__} for status in statuses]
@@ -127,9 +129,10 @@ async def put_statuses(call: Call) -> Response:
         raise Forbidden("the team's statuses are for all clients: an administrator of all changes them")
     body = await call.body(TeamStatuses)
     _check(body.data)
-    tags = [value.decode("latin-1").strip().strip('"') for name, value in call.scope["headers"] if name == b"if-match"]
-    version = tags[0] if tags and tags[0] != "*" else None
-    return _response(await call.api.dependencies.store.write(set_team_statuses(body.data, version)))
+    try:
+        return _response(await call.api.dependencies.store.write(set_team_statuses(body.data, tags_named(call))))
+    except PreconditionFailed:
+        raise await changed_since(call, "list of statuses", "status.looks_changed") from None
 
 
 def _response(statuses: Sequence[TeamStatus]) -> Response:
@@ -159,10 +162,6 @@ def _check(statuses: Sequence[TeamStatus]) -> None:
 
 
 PATH = "/team/v1/statuses"
-IF_MATCH = {
-    "name": "If-Match", "in": "header", "required": False, "schema": {"type": "string"},
-    "description": "The ETag that the list must still have.",
-}  # fmt: skip
 _LIST = (Success(200, "The statuses.", TeamStatuses, ("ETag",)),)
 ROUTES = [
     Route(
@@ -174,6 +173,6 @@ ROUTES = [
         "PUT", PATH, put_statuses, scope=ADMIN, operation_id="set_team_statuses", tag=TAG, summary="Replace the team's statuses",
         description="For administrators of all clients. It declares no status and changes no record: it says how people see and set those "
         "that clients have.",
-        headers=(IF_MATCH,), body=TeamStatuses, success=_LIST, problems=(412,),
+        headers=(if_match("list"),), body=TeamStatuses, success=_LIST, problems=(412,),
     ),
 ]  # fmt: skip

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from hashlib import blake2b
 from typing import Any
 
 import msgspec
@@ -24,7 +25,7 @@ from touchbase.clients.models import (
     new_handle,
 )
 from touchbase.common.timestamps import Micros
-from touchbase.errors import ClientMoving, Conflict, Forbidden, NotFound, TouchbaseError, WrongState
+from touchbase.errors import ClientMoving, Conflict, Forbidden, NotFound, PreconditionFailed, TouchbaseError, WrongState
 from touchbase.sql.cell_answers import CONCATENATED, FIRST, AnswerMerge, Division, concatenated, divide_clients, sorted_page
 from touchbase.sql.filters import Where, among
 from touchbase.sql.ids import Ids
@@ -152,17 +153,24 @@ def _settings_set(call: Any, client: Client) -> str:
     follow_up=audited(_settings_set, "client", lambda _, client: client.client_id, lambda _, client: client.number),
 )
 def set_client_settings(
-    client_id: str, settings: ClientSettings, keep_limits: bool = False, is_new: bool = False
+    client_id: str,
+    settings: ClientSettings,
+    keep_limits: bool = False,
+    is_new: bool = False,
+    if_versions: Collection[str] | None = None,
 ) -> Plan[Client | TouchbaseError]:
     """Replace a client's settings. `NotFound`, and `Forbidden` when the client itself changes its limits.
 
     `keep_limits`: The client itself changes its settings: its limits must stay as in the store. `is_new`: it was just created.
+    `if_versions`: `PreconditionFailed` if it has none of them; None: any.
     """
     ids = yield Execute(CLIENT_BY_CLIENT_ID, [(client_id,)])
     rows = (yield Execute(CLIENT_BY_NUMBER, [(row[0],) for row in ids])) if ids else []
     if not rows:
         return NotFound(f"there is no client {client_id!r}")
     locked, decided = client_of(rows[0]), settings  # before the lock another process may have changed the id
+    if if_versions is not None and version_of(locked) not in if_versions:
+        return PreconditionFailed(f"client {client_id!r} has changed since it was read")
     try:
         decided = keeping_limits(decided, locked.settings) if keep_limits else decided
     except Forbidden as error:
@@ -170,6 +178,11 @@ def set_client_settings(
     if decided.max_stored_bytes != locked.settings.max_stored_bytes:
         yield Execute(COUNT_AGAIN, [(locked.number,)])
     return (yield from store_settings(locked.client_id, keeping_names(decided, locked.settings)))
+
+
+def version_of(client: Client) -> str:
+    """Return the version of a client's name and settings: a digest of them."""
+    return blake2b(f"{client.name}\n{settings_text(client.settings)}".encode(), digest_size=8).hexdigest()
 
 
 def store_settings(client_id: str, settings: ClientSettings) -> Plan[Client]:
@@ -345,9 +358,11 @@ def create_client(
 
 
 @command(follow_up=audited("client.renamed", "client", lambda _, client: client.client_id))
-def rename_client(client: int, name: str) -> Plan[Client | TouchbaseError]:
-    """Rename a client. `NotFound`, and `WrongState` while it is being deleted."""
+def rename_client(client: int, name: str, if_versions: Collection[str] | None = None) -> Plan[Client | TouchbaseError]:
+    """Rename a client. `NotFound`, `WrongState` while it is being deleted, `PreconditionFailed` if it has none of `if_versions`."""
     current = yield from _changeable(client)
+    if if_versions is not None and version_of(current) not in if_versions:
+        return PreconditionFailed(f"client {current.client_id!r} has changed since it was read")
     yield Execute(RENAME, [(client, name)])
     current.name = name
     return current

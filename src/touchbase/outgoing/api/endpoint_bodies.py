@@ -11,7 +11,7 @@ from touchbase.clients.models import Client
 from touchbase.common.timestamps import Micros
 from touchbase.common.token_bucket import BoundedCache, TokenBucket
 from touchbase.connections.models import Connection
-from touchbase.errors import RateLimited
+from touchbase.errors import Fault, RateLimited
 from touchbase.http.dependencies import AppKey
 from touchbase.http.endpoint import Call
 from touchbase.outgoing.api.event_objects import AS_IN_API
@@ -19,7 +19,7 @@ from touchbase.outgoing.api.schemas import WebhookEndpointChange, WebhookEndpoin
 from touchbase.outgoing.attempts import Outbox
 from touchbase.outgoing.http_client import ReceiverAnswer
 from touchbase.outgoing.mail_client import ANY_DOMAIN
-from touchbase.outgoing.models import ACTIVE, DISABLED, KIND_SETTINGS, TESTS_A_MINUTE, Endpoint, Installation
+from touchbase.outgoing.models import ACTIVE, DISABLED, EVERY_CLIENT, KIND_SETTINGS, SHARED_KINDS, TESTS_A_MINUTE, Endpoint, Installation
 from touchbase.outgoing.validation import USUAL_RATES, completed, endpoint_faults
 from touchbase.records.validation import raise_if_any
 
@@ -63,17 +63,18 @@ def check_endpoint(
     is_new, place = endpoint.id == 0, call.api[INSTALLATION]
     has_mail = bool(place.mail_from) or not is_new
     domains = place.mail_domains if names_recipients else ANY_DOMAIN
-    raise_if_any(
-        endpoint_faults(
-            endpoint,
-            client.settings,
-            call.api[WEBHOOK_ALLOWED],
-            parts.clock(),
-            has_mail=has_mail,
-            mail_domains=domains,
-            connections=connections if is_new else None,
-        )
+    faults = endpoint_faults(
+        endpoint,
+        client.settings,
+        call.api[WEBHOOK_ALLOWED],
+        parts.clock(),
+        has_mail=has_mail,
+        mail_domains=domains,
+        connections=connections if is_new else None,
     )
+    if client.number == EVERY_CLIENT and endpoint.kind not in SHARED_KINDS:
+        faults = [Fault("/kind", "kind", f"is of one client; endpoints of all clients are of the kinds {', '.join(SHARED_KINDS)}")]
+    raise_if_any(faults)
 
 
 def changed_endpoint(endpoint: Endpoint, body: WebhookEndpointChange, now: Micros) -> Endpoint:

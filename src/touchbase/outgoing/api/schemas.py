@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Annotated, Any, Literal
 
 from msgspec import UNSET, Meta, Struct, UnsetType
 
+from touchbase.clients.models import Client
 from touchbase.common import field_limits as limits
 from touchbase.common.timestamps import Micros, to_text, to_text_or_none
 from touchbase.event_log.models import event_id
@@ -28,7 +30,9 @@ from touchbase.outgoing.models import (
     Endpoint,
     EndpointProgress,
 )
+from touchbase.outgoing.sql.shared import COPIES, FAILED, FAILING
 
+COUNTED = (COPIES, *STATES, FAILING, FAILED)
 MAX_RATE = 10_000
 LONGEST_OVERLAP = 720
 _ORDERING = named_enum("WebhookOrdering", "Whether a failing event holds back later ones of the same record.", ORDERINGS)
@@ -201,10 +205,24 @@ class ProgressOut(Struct):
     last_delivered_time: MaybeTime
 
 
+class CopiesOut(Struct):
+    """The copies of an endpoint of all clients: each client's events have their own order, retries and state."""
+
+    clients: Annotated[int, Meta(description="Copies.")]
+    active: Annotated[int, Meta(description="Copies that send.")]
+    paused: Annotated[int, Meta(description="Copies that failed for days.")]
+    disabled: Annotated[int, Meta(description="Copies that somebody or the receiver has stopped.")]
+    failing: Annotated[int, Meta(description="Copies whose last request failed.")]
+    failed: Annotated[int, Meta(description="Events of which all attempts failed.")]
+
+
 class WebhookEndpointOut(Struct):
     """An endpoint."""
 
     id: RecordId
+    client_id: Annotated[str | None, Meta(description="Whose events it gets; null: those of all clients.")]
+    clients: Annotated[Literal["one", "all"], Meta(description="Whether it gets the events of one client, or of all, also of later ones.")]
+    shared_id: Annotated[int | None, Meta(description="The endpoint of all clients that this is a client's copy of; null: none.")]
     kind: Annotated[str, Meta(extra_json_schema=_KIND)]
     url: Annotated[
         str,
@@ -228,6 +246,7 @@ class WebhookEndpointOut(Struct):
     created_time: Time
     updated_time: Time
     progress: ProgressOut | UnsetType = UNSET
+    copies: Annotated[CopiesOut, Meta(description="Only of an endpoint of all clients.")] | UnsetType = UNSET
     secret: Annotated[str, Meta(description="Shown only in the response that makes it.")] | UnsetType = UNSET
     previous_secret_until_time: Annotated[Time, Meta(description="Until when the secret before it signs too.")] | UnsetType = UNSET
 
@@ -243,6 +262,7 @@ class WebhookAttemptOut(Struct):
     """A request to an endpoint."""
 
     id: RecordId
+    client_id: Annotated[str | None, Meta(description="Whose event it was; null: a test of an endpoint of all clients.")]
     endpoint_id: RecordId
     event: Annotated[str | None, Meta(description="The event's id; null: a test.")]
     type: str
@@ -263,7 +283,8 @@ class WebhookAttemptPage(Struct):
 
 
 _ENDPOINT = {
-    "id": 3, "kind": "webhook", "url": "https://crm.example.com/hooks/touchbase", "to": [], "template": "", "template_subject": "",
+    "id": 3, "client_id": "acme", "clients": "one", "shared_id": None,
+    "kind": "webhook", "url": "https://crm.example.com/hooks/touchbase", "to": [], "template": "", "template_subject": "",
     "values": {}, "tool": "", "types": ["contact.replied", "contact.status_changed"], "fields": [],
     "filter": {"contact": {"contact_status[in]": ["interested", "replied"]}}, "ordering": "per_record", "format": "standard",
     "rate_limit": 50, "description": "Replies to the CRM", "state": "active", "state_reason": None,
@@ -298,23 +319,31 @@ example(WebhooksReplayed, {"events": 12})
 example(
     WebhookAttemptOut,
     {
-        "id": 81, "endpoint_id": 3, "event": "evt_1207", "type": "contact.replied", "time": "2026-11-20T10:02:11Z", "attempt": 2,
+        "id": 81, "client_id": "acme",
+        "endpoint_id": 3, "event": "evt_1207", "type": "contact.replied", "time": "2026-11-20T10:02:11Z", "attempt": 2,
         "outcome": "refused", "status": 503, "latency_ms": 41.2, "response_body": "down for maintenance", "error": "",
     },
 )  # fmt: skip
 
 
 def endpoint_out(
-    e: Endpoint, progress: EndpointProgress | None = None, secret: str | None = None, until: Micros | None = None
+    e: Endpoint,
+    client: Client,
+    progress: EndpointProgress | None = None,
+    secret: str | None = None,
+    until: Micros | None = None,
+    copies: Mapping[tuple[int, str], int] | None = None,
 ) -> WebhookEndpointOut:
-    """Return an endpoint as shown."""
+    """Return an endpoint as shown; `copies`: counts of those of all clients."""
     times = (to_text(e.state_us), to_text(e.created_us), to_text(e.updated_us))
-    shown = UNSET if progress is None else _progress_out(progress)
+    shown = UNSET if progress is None or not client.number else _progress_out(progress)
+    counted = UNSET if copies is None or client.number else CopiesOut(*(copies.get((e.id, name), 0) for name in COUNTED))
     return WebhookEndpointOut(
-        e.id, e.kind, e.url, list(e.settings.get("to", [])), e.settings.get("template", ""), e.settings.get("template_subject", ""),
+        e.id, client.client_id or None, "one" if client.number else "all", e.shared_id,
+        e.kind, e.url, list(e.settings.get("to", [])), e.settings.get("template", ""), e.settings.get("template_subject", ""),
         dict(e.settings.get("values", {})), e.settings.get("tool", ""),
         list(e.types), list(e.fields), dict(e.filter), e.ordering, e.format, e.rate, e.description, e.state, e.reason, *times,
-        shown, secret or UNSET, UNSET if until is None else to_text(until),
+        shown, counted, secret or UNSET, UNSET if until is None else to_text(until),
     )  # fmt: skip
 
 
@@ -322,11 +351,12 @@ def _progress_out(p: EndpointProgress) -> ProgressOut:
     return ProgressOut(p.waiting, p.failed, to_text_or_none(p.failing_since_us), to_text_or_none(p.delivered_us))
 
 
-def attempt_out(a: Attempt) -> WebhookAttemptOut:
+def attempt_out(a: Attempt, client: Client) -> WebhookAttemptOut:
     """Return an attempt as shown."""
     event = event_id(a.sequence) if a.sequence else None
     return WebhookAttemptOut(
         a.id,
+        client.client_id or None,
         a.endpoint_id,
         event,
         a.type,

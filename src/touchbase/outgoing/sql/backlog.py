@@ -80,7 +80,7 @@ def count_outgoing(at: Micros) -> Plan[Backlog]:
 
     `at`: Now, for filters on times.
     """
-    states: dict[str, int] = dict((yield Select("SELECT state, count(*) FROM webhook_endpoint GROUP BY state", ())))
+    states: dict[str, int] = dict((yield Select("SELECT state, count(*) FROM webhook_endpoint WHERE client > 0 GROUP BY state", ())))
     [(failing,)] = yield Select(f"SELECT count(*) {_FROM}{_SERVED}AND s.failing_since_us IS NOT NULL", ())
     filtered = yield Select(_EVALUATED, (FILTERED,))
     others, params = "", []

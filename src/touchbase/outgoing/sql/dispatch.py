@@ -41,8 +41,8 @@ from touchbase.outgoing.sql.statements import (
     pending_of,
     pending_row,
 )
-from touchbase.sql.cell_answers import CONCATENATED, sorted_page
-from touchbase.sql.filters import Where
+from touchbase.sql.cell_answers import CONCATENATED, Division, divide_clients, named_clients, sorted_page
+from touchbase.sql.filters import Where, among
 from touchbase.sql.ids import Ids
 from touchbase.sql.operation import command, query
 from touchbase.sql.rows import names
@@ -152,13 +152,13 @@ def _insert(attempts: Sequence[Attempt], ids: Ids) -> Plan[None]:
         yield Execute(INSERT_ATTEMPT, [attempt_row(attempt) for attempt in attempts])
 
 
-@command(background=True)
-def forget_attempts(client: int, before_us: Micros, limit: int = 1_000) -> Plan[int]:
-    """Remove a client's attempts from before a time, up to a number; return how many."""
+@command(scope=ALL_CLIENTS, background=True)
+def forget_attempts(before_us: Micros, limit: int = 1_000) -> Plan[int]:
+    """Remove the oldest attempts from before a time, up to a number; return how many."""
     rows = yield Select(
-        "DELETE FROM webhook_attempt WHERE client = ? AND id IN "
-        "(SELECT id FROM webhook_attempt WHERE client = ? AND at < ? ORDER BY at LIMIT ?) RETURNING id",
-        (client, client, before_us, limit),
+        "DELETE FROM webhook_attempt WHERE (client, id) IN "
+        "(SELECT client, id FROM webhook_attempt WHERE at < ? ORDER BY at, client, id LIMIT ?) RETURNING id",
+        (before_us, limit),
     )
     return len(rows)
 
@@ -179,6 +179,41 @@ def list_attempts(
     where.equal("outcome", outcome)
     where.less("id", before)
     sql = f"SELECT {names(ATTEMPT)} FROM webhook_attempt WHERE {where} ORDER BY id DESC LIMIT ?"
+    return [attempt_of(row) for row in (yield Select(sql, (*where.params, limit)))]
+
+
+def _place_of(attempt: Attempt) -> tuple[Micros, int, int]:
+    return attempt.at, attempt.client, attempt.id
+
+
+_NEWEST = sorted_page(_place_of, newest=True)
+
+
+@query(clients=named_clients, unnamed=ALL_CLIENTS, divide=Division(divide_clients, _NEWEST.join, partial=True), merge=_NEWEST)
+def list_all_attempts(
+    clients: Sequence[int] | None,
+    limit: int,
+    before: tuple[Micros, int, int] | None = None,
+    endpoint_id: int | None = None,
+    outcome: str | None = None,
+) -> Plan[list[Attempt]]:
+    """Attempts of these clients, None: of all, newest first, before a time, client and id.
+
+    `endpoint_id`: Of a client's endpoint, or of one of all clients and its copies.
+    """
+    if clients == []:
+        return []
+    where = Where("true")
+    if clients is not None:
+        condition, numbers = among(clients)
+        where.add(f"a.client {condition}", *numbers)
+    if endpoint_id is not None:
+        copies = "SELECT 1 FROM webhook_endpoint e WHERE e.client = a.client AND e.id = a.endpoint_id AND e.shared_id = ?"
+        where.add(f"(a.endpoint_id = ? OR EXISTS ({copies}))", endpoint_id, endpoint_id)
+    where.equal("a.outcome", outcome)
+    if before is not None:
+        where.add("(a.at, a.client, a.id) < (?, ?, ?)", *before)
+    sql = f"SELECT {names(ATTEMPT, 'a.')} FROM webhook_attempt a WHERE {where} ORDER BY a.at DESC, a.client DESC, a.id DESC LIMIT ?"
     return [attempt_of(row) for row in (yield Select(sql, (*where.params, limit)))]
 
 
@@ -238,16 +273,6 @@ def list_mail_endpoints() -> Plan[list[MailEndpoint]]:
         (),
     )
     return [MailEndpoint(*row) for row in rows]
-
-
-@query(scope=ALL_CLIENTS)
-def old_attempts(before_us: Micros) -> Plan[list[int]]:
-    """Numbers of the clients with attempts from before a time."""
-    rows = yield Select(
-        "SELECT c.id FROM client c WHERE EXISTS (SELECT 1 FROM webhook_attempt a WHERE a.client = c.id AND a.at < ?) ORDER BY c.id",
-        (before_us,),
-    )
-    return [row[0] for row in rows]
 
 
 @query

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -16,6 +17,7 @@ from touchbase.encryption.encrypted_columns import WEBHOOK_TABLE, decrypt_row, e
 from touchbase.errors import Conflict, Fault, Invalid, NotFound, PreconditionFailed, TouchbaseError, WrongState
 from touchbase.outgoing.models import (
     ACTIVE,
+    EVERY_CLIENT,
     MAX_ENDPOINTS,
     MAX_UNDONE,
     SKIPPED,
@@ -47,10 +49,12 @@ from touchbase.outgoing.sql.statements import (
     endpoint_row,
     pending_row,
 )
-from touchbase.sql.filters import Where
+from touchbase.sql.cell_answers import Division, divide_clients, named_clients, sorted_page
+from touchbase.sql.filters import Where, among
 from touchbase.sql.ids import Ids
 from touchbase.sql.operation import command, query
 from touchbase.sql.rows import names
+from touchbase.sql.scope import ALL_CLIENTS
 from touchbase.sql.statement import Execute, Plan, Row, Select
 
 
@@ -75,7 +79,7 @@ def _client_of(call: Any, endpoint: Endpoint) -> int:
 )
 def add_endpoint(ids: Ids, cipher: Cipher, endpoint: Endpoint) -> Plan[Endpoint | TouchbaseError]:
     """Store an endpoint; the store assigns its id. It gets the events that are logged from now on. `Conflict` above `MAX_ENDPOINTS`."""
-    there = yield Select("SELECT count(*) FROM webhook_endpoint WHERE client = ?", (endpoint.client,))
+    there = yield Select("SELECT count(*) FROM webhook_endpoint WHERE client = ? AND shared_id IS NULL", (endpoint.client,))
     if there[0][0] >= MAX_ENDPOINTS:
         return Conflict(f"a client has at most {MAX_ENDPOINTS} webhook endpoints; remove one, or read the change feed")
     endpoint.id = ids.take("webhook_endpoint")
@@ -100,6 +104,9 @@ def change_endpoint(cipher: Cipher, endpoint: Endpoint, revision: int) -> Plan[E
     current = yield from locked_endpoint(endpoint.client, endpoint.id, cipher)
     if current.version != revision:
         return PreconditionFailed("the endpoint has changed since it was read; read it again and repeat the change")
+    own = replace(current, state=endpoint.state, reason=endpoint.reason, state_us=endpoint.state_us, updated_us=endpoint.updated_us)
+    if own != endpoint:
+        _refuse_copy(current.shared_id)
     return (yield from save_endpoint(endpoint, cipher))
 
 
@@ -107,6 +114,7 @@ def change_endpoint(cipher: Cipher, endpoint: Endpoint, revision: int) -> Plan[E
 def rotate_secret(cipher: Cipher, client: int, id: int, secret: Secret, until_us: Micros, at: Micros) -> Plan[Endpoint | TouchbaseError]:
     """Add a secret; the present one signs too until `until_us`, older ones stop. `NotFound`."""
     current = yield from locked_endpoint(client, id, cipher)
+    _refuse_copy(current.shared_id)
     if current.kind != WEBHOOK:
         return WrongState(f"an endpoint of the kind {current.kind} signs nothing; change what its messages are sent to instead")
     current.secrets = [secret, replace(current.secrets[0], until_us=until_us)]
@@ -122,6 +130,15 @@ def resume_endpoint(cipher: Cipher, client: int, id: int, at: Micros) -> Plan[En
     yield Execute(NO_FAILURE, [(client, id)])
     yield Execute(RETRY_WAITING, [(client, id, at)])
     return (yield from save_endpoint(current, cipher))
+
+
+def _refuse_copy(shared_id: int | None) -> None:
+    """Raise `WrongState` for a copy of an endpoint of all clients."""
+    if shared_id is not None:
+        raise WrongState(
+            f"this endpoint is a copy of endpoint {shared_id} of all clients: change that, at /team/v1/webhook-endpoints/{shared_id}; "
+            "of the copy only `disabled` can be changed"
+        )
 
 
 def locked_endpoint(client: int, endpoint_id: int, cipher: Cipher) -> Plan[Endpoint]:
@@ -146,10 +163,13 @@ def _decrypted(row: Row, cipher: Cipher) -> Endpoint:
 
 @command(follow_up=audited("endpoint.removed", "endpoint", lambda call, _: call.id))
 def remove_endpoint(client: int, id: int) -> Plan[TouchbaseError | None]:
-    """Remove an endpoint with its undelivered events and its attempts. `NotFound`."""
+    """Remove an endpoint with its undelivered events and its attempts. `NotFound`, `WrongState` for a copy."""
     key = (client, id)
-    if not (yield Execute(DELETE_ENDPOINT, [key])):
+    rows = yield Execute(LOCK_ENDPOINT, [key])
+    if not rows:
         return no_such_endpoint(id)
+    _refuse_copy(rows[0][-2])
+    yield Execute(DELETE_ENDPOINT, [key])
     for statement in (DELETE_POSITION, DELETE_PENDING, DELETE_ANNOUNCED, DELETE_ATTEMPTS):
         yield Execute(statement, [key])
     return None
@@ -217,21 +237,37 @@ def get_endpoint(cipher: Cipher, client: int, id: int) -> Plan[Endpoint | None]:
     return _decrypted(rows[0], cipher) if rows else None
 
 
-@query(cipher=True)
+_ACTIVE_AND_SHARED = f"IN (SELECT id FROM client WHERE state = 'active' UNION ALL SELECT {EVERY_CLIENT})"
+_BY_KEY = sorted_page(lambda listed: (listed[0].client, listed[0].id))
+
+
+@query(
+    cipher=True,
+    clients=named_clients,
+    unnamed=ALL_CLIENTS,
+    divide=Division(divide_clients, _BY_KEY.join, partial=True),
+    merge=_BY_KEY,
+)
 def list_endpoints(
-    cipher: Cipher, client: int, limit: int, at: Micros, after: int | None = None
+    cipher: Cipher, clients: Sequence[int] | None, limit: int, at: Micros, after: tuple[int, int] | None = None, state: str | None = None
 ) -> Plan[list[tuple[Endpoint, EndpointProgress]]]:
-    """A client's endpoints with their progress, oldest first, after an id.
+    """Endpoints of these clients with their progress, by client, oldest first, after a client and id; None: of all, those of all first.
 
     `at`: Now, for filters on times.
     """
-    sql = f"SELECT {names(ENDPOINT)} FROM webhook_endpoint WHERE client = ? AND id > ? ORDER BY id LIMIT ?"
-    rows = yield Select(sql, (client, after or 0, limit))
-    newest = yield from _newest(client)
+    if clients == []:
+        return []
+    condition, numbers = (_ACTIVE_AND_SHARED, ()) if clients is None else among(clients)
+    where = Where(f"client {condition} AND (client, id) > (?, ?)", *numbers, *(after or (-1, 0)))
+    where.equal("state", state)
+    rows = yield Select(f"SELECT {names(ENDPOINT)} FROM webhook_endpoint WHERE {where} ORDER BY client, id LIMIT ?", (*where.params, limit))
     endpoints: list[tuple[Endpoint, EndpointProgress]] = []
-    settings: ClientSettings | None = None
+    newest, settings, client = 0, ClientSettings(), None
     for row in rows:
         endpoint = _decrypted(row, cipher)
+        if endpoint.client != client:
+            client, newest = endpoint.client, (yield from _newest(endpoint.client))
+            settings = (yield from settings_of(client)) or ClientSettings()
         [position] = yield Select(
             "SELECT start, position, failing_since_us, delivered_us FROM webhook_position WHERE client = ? AND endpoint_id = ?",
             (endpoint.client, endpoint.id),
@@ -239,9 +275,7 @@ def list_endpoints(
         [(failed,)] = yield Select(
             "SELECT count(*) FROM pending_webhook WHERE client = ? AND endpoint_id = ? AND next_us IS NULL", (endpoint.client, endpoint.id)
         )
-        if endpoint.filter and settings is None:
-            settings = (yield from settings_of(client)) or ClientSettings()
-        conditions = [] if settings is None else filter_conditions(endpoint.filter, settings, at)
+        conditions = filter_conditions(endpoint.filter, settings, at)
         waiting, _ = yield from count_waiting(endpoint.client, endpoint.id, endpoint.types, conditions, position[1], newest)
         endpoints.append((endpoint, EndpointProgress(position[0], position[1], position[2], position[3], waiting, failed)))
     return endpoints

@@ -16,6 +16,7 @@ ENDPOINT: Columns = (
     *ROW_KEY, ("url", "text"), ("created_us", "bigint"), ("updated_us", "bigint"), ("types", "text"), ("fields", "text"),
     ("filter", "text"), ("ordering", "text"), ("format", "text"), ("rate", "bigint"), ("description", "text"), ("secrets", "text"),
     ("state", "text"), ("reason", "text"), ("state_us", "bigint"), ("version", "bigint"), ("kind", "text"), ("settings", "text"),
+    ("shared_id", "bigint"), ("shared_version", "bigint"),
 )  # fmt: skip
 KEY: Columns = (("client", "bigint"), ("endpoint_id", "bigint"))
 PENDING: Columns = (
@@ -136,6 +137,7 @@ def endpoint_row(e: Endpoint) -> Row:
     return (
         e.client, e.id, e.url, e.created_us, e.updated_us, encode(list(e.types)), encode(list(e.fields)), encode(e.filter), e.ordering,
         e.format, e.rate, e.description, secrets, e.state, e.reason, e.state_us, e.version, e.kind, encode(e.settings),
+        e.shared_id, e.shared_version,
     )  # fmt: skip
 
 
@@ -143,7 +145,7 @@ def endpoint_of(row: Row) -> Endpoint:
     """Return the endpoint of an `ENDPOINT` row whose secrets are plain."""
     secrets = [Secret(value, until) for value, until in _list(row[12])]
     build: Callable[..., Endpoint] = Endpoint
-    return build(*row[:5], _list(row[5]), _list(row[6]), _dict(row[7]), *row[8:12], secrets, *row[13:18], _dict(row[18]))
+    return build(*row[:5], _list(row[5]), _list(row[6]), _dict(row[7]), *row[8:12], secrets, *row[13:18], _dict(row[18]), *row[19:])
 
 
 def pending_of(row: Row) -> Pending:

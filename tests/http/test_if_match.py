@@ -1,0 +1,62 @@
+"""`If-Match` of settings, connections, endpoints and the team's statuses: a 412 names who changed the thing since it was read."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from tests.asgi_client import ApiClient, MakeClient
+
+from touchbase.adapters.registry import load_adapters
+from touchbase.sql.store import Store
+
+CLIENT = "/admin/v1/clients/acme"
+TOOL = f"{CLIENT}/connections/crm/hubspot"
+ENDPOINTS = "/public/v2/webhook-endpoints"
+STATUS = {"name": "won", "label": "Won"}
+CHANGES: dict[str, tuple[str, str, dict[str, Any], dict[str, Any]]] = {
+    "settings": ("PUT", CLIENT, {"settings": {"keep_bodies_days": 3}}, {"settings": {"keep_bodies_days": 4}}),
+    "name": ("PATCH", CLIENT, {"name": "Acme"}, {"name": "Acme Ltd"}),
+    "connection": ("PATCH", TOOL, {"settings": {"time_zone": "Asia/Kolkata"}}, {"secrets": ["another-secret-of-ours"]}),
+    "endpoint": ("PATCH", f"{ENDPOINTS}/1", {"description": "theirs"}, {"description": "mine"}),
+    "statuses": ("PUT", "/team/v1/statuses", {"data": [STATUS]}, {"data": [STATUS | {"key": 1}]}),
+}
+
+
+@pytest.fixture
+async def call(store: Store, make_client: MakeClient) -> ApiClient:
+    """A client with a connection and an endpoint."""
+    client = make_client(store, senders=load_adapters())
+    await client.settings("acme")
+    await client.settings("beside")
+    secret = {"channel": "crm", "tool": "hubspot", "secrets": ["a-secret-of-ours"]}
+    assert (await client.post(f"{CLIENT}/connections", secret)).status == 201
+    made = await client("POST", ENDPOINTS, {"url": "https://receiver.example/hooks"}, **{"x-client-id": "acme"})
+    assert made.status == 201
+    return client
+
+
+@pytest.mark.parametrize("kind", CHANGES)
+async def test_if_match__refuses_what_was_decided_on_a_former_version(call: ApiClient, kind: str) -> None:
+    method, path, theirs, mine = CHANGES[kind]
+    of_client = {"x-client-id": "acme"}
+    read = await call.get(path, **of_client)
+    since = call.clock.move(60)
+    first = await call(method, path, theirs, **of_client, **{"if-match": read.headers["etag"]})
+    call.clock.move(60)
+
+    late = await call(method, path, mine, **of_client, **{"if-match": read.headers["etag"]})
+
+    now = await call.get(path, **of_client)
+    assert (first.status, first.headers["etag"]) == (200, now.headers["etag"])
+    assert (late.status, late.problem["code"], late.problem["changed_at"]) == (412, "precondition_failed", since)
+    assert now.json() == (first.json() if kind != "endpoint" else now.json() | {"description": "theirs"})
+    again = await call(method, path, mine, **of_client, **{"if-match": now.headers["etag"]})
+    anyway = await call(method, path, theirs, **of_client, **{"if-match": "*"})
+    assert (again.status, anyway.status) == (200, 200)
+
+
+async def test_if_match__creates_no_client(call: ApiClient) -> None:
+    refused = await call("PUT", "/admin/v1/clients/new", {"settings": {}}, **{"if-match": '"0123456789abcdef"'})
+
+    assert (refused.status, (await call.get("/admin/v1/clients/new")).status) == (412, 404)
