@@ -144,6 +144,7 @@ from touchbase.jobs.sql import create_job, due_job_files, due_jobs, get_job, lis
 from touchbase.merging.models import Policy
 from touchbase.merging.sql.undo import forget_merges
 from touchbase.messages.sql.plans import prune_messages
+from touchbase.notes.plans import find_note, list_notes
 from touchbase.outgoing.models import Endpoint
 from touchbase.outgoing.sql.announced import announce_installation_list
 from touchbase.outgoing.sql.backlog import count_outgoing
@@ -513,6 +514,7 @@ ASKING: list[Any] = [
     change_page(1, Listing(CONTACT_TYPE, 1, 5, status="a"), RecordUpdate(1, 0, {}, {}, 5, "k")),
     follow_changes(1, 9, 5, 9), link_page(1, 1, 0, 9, 5, 9),
     prune_messages(1, 2**40, 5), prune_answers(1, 2**40, 5), find_draft(1, 1, "u"),
+    find_note(1, 1, 1, 1), list_notes(1, 1, 1, 5, (9, 1), 100),
     find_assignees(1, [1]), list_notifications([1], "u", 5, (9, 1, 1), True), read_notifications(1, "u", 9), due_mails(2**40, 5),
     prune_notifications(1, 2**50, 5), notification_positions(),
     set_team_statuses([TeamStatus(name="replied")], "v"), set_team_statuses([TeamStatus(name="replied")]),

@@ -20,6 +20,7 @@ import { words } from '../words';
 import { change } from './change';
 import { Doubles } from './doubles';
 import { Fields } from './fields';
+import { NewNote, NoteButton, notedHere } from './notes';
 import { People } from './people';
 import { StatusBar } from './status-bar';
 import { Story } from './story';
@@ -59,6 +60,7 @@ interface PageProps<R extends AnyRecord> {
 function RecordPage<R extends AnyRecord>({ kind, id, facts }: PageProps<R>) {
   const loaded = useRead(`${kind.api}/${id} page`, (signal) => read(kind, id, signal));
   const known = loaded.data;
+  const on = notedHere(kind.many, id);
   useEffect(() => {
     document.title = `${known ? kind.nameOf(known.record) : words(kind.one)} · Touchbase`;
   }, [known]);
@@ -74,8 +76,12 @@ function RecordPage<R extends AnyRecord>({ kind, id, facts }: PageProps<R>) {
           {known ? <StatusBar kind={kind} record={known.record} explained={known.explained.find((each) => each.field === kind.status)} /> : <div class="status-bar" />}
           {kind.one === 'company' && <People id={id} />}
           <section aria-labelledby="story">
-            <h2 id="story">What happened</h2>
-            <Story api={kind.api} id={id} />
+            <div class="line">
+              <h2 id="story">What happened</h2>
+              <NoteButton on={on} />
+            </div>
+            <NewNote on={on} />
+            <Story api={kind.api} id={id} on={on} />
           </section>
         </div>
         <aside class="record-side" aria-label="Fields">

@@ -24,6 +24,8 @@ const SENTENCES: Record<string, string> = {
   'contact.created': 'Contact created',
   'contact.updated': 'Contact changed',
   'contact.deleted': 'Contact deleted',
+  'contact.noted': 'Note',
+  'company.noted': 'Note',
 };
 
 export function sentence(event: string): string {

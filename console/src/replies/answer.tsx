@@ -1,7 +1,7 @@
 /** Answer a reply: the composer, answers on their way, and the link into a tool that takes no answers from here. */
 import { signal } from '@preact/signals';
 import { useEffect, useRef, useState } from 'preact/hooks';
-import { asProblem, call, Problem } from '../api';
+import { asProblem, call, newKey, Problem } from '../api';
 import { isMac, useShortcuts } from '../keys';
 import { href } from '../route';
 import { isAdmin } from '../session';
@@ -85,10 +85,6 @@ function Fact({ capability: { tool, mailbox, recipient, channel } }: { capabilit
       {recipient && <> to <bdi>{recipient}</bdi></>}
     </p>
   );
-}
-
-function newKey(): string {
-  return Array.from(crypto.getRandomValues(new Uint8Array(16)), (byte) => byte.toString(16).padStart(2, '0')).join('');
 }
 
 function Composer({ conversation, version, capability, draft }: { conversation: Conversation; version: string; capability: Capability; draft: string }) {

@@ -184,6 +184,7 @@ function onEvents(events: readonly LiveEvent[]): void {
   for (const row of rows) {
     const own = events.filter((each) => each.record === 'contact' && each.record_id === row.contact.id && each.client_id === row.client_id);
     const act = own.findLast((each) => each.type.startsWith('conversation.'));
+    if (own.some((each) => each.type.startsWith('note.'))) void readAgain(pathOf(row));
     if (!act && !own.some((each) => each.type === 'contact.status_changed')) continue;
     const key = keyOf(row);
     const isMine = !act?.actor || act.actor.id === session.value?.user?.id || !session.value?.user;

@@ -53,6 +53,7 @@ from touchbase.conversations.plans import (
     list_done_conversations,
 )
 from touchbase.errors import Fault, Forbidden, Invalid, NotFound, TouchbaseError
+from touchbase.history.events import CONTACT
 from touchbase.http import query_parameters as query
 from touchbase.http.endpoint import Call, author_of
 from touchbase.http.query_parameters import LARGEST_PAGE, LIMIT, PAGE, cursor_text, parse_time, record_id
@@ -62,6 +63,8 @@ from touchbase.http.schemas import MaybeTime, PageOf, RecordId, Time, encode, ex
 from touchbase.messages.api.schemas import MessageOut, message_out
 from touchbase.messages.models import CHANNELS, LABELS
 from touchbase.messages.sql.plans import get_messages, list_messages
+from touchbase.notes.api import NoteOut, note_out
+from touchbase.notes.plans import list_notes
 from touchbase.sql.page_budget import page_of
 
 TAG = Tag("Conversations", "The messages with each contact, as a team works through its replies, over all clients that a key may see.")
@@ -164,6 +167,7 @@ class ConversationWithMessages(ConversationOut, kw_only=True):
     """A conversation with its newest messages."""
 
     messages: Annotated[list[MessageOut], Meta(description=f"The newest {MOST_MESSAGES}, the newest first.")]
+    notes: Annotated[list[NoteOut], Meta(description=f"The newest {MOST_MESSAGES} notes on the contact, the newest first.")]
     answers: Annotated[list[AnswerOut], Meta(description="What was answered here, oldest first; a sent one is a message, too.")]
     reply_capability: Annotated[ReplyCapabilityOut, Meta(description="How its newest reply is answered.")]
     draft: Annotated[DraftOut | None, Meta(description="The answer that the person who calls has begun; null: none, or a key calls.")]
@@ -257,19 +261,11 @@ example(Counters, {"open": 46, "snoozed": 5, "automatic": 14, "unassigned": 31, 
 async def visible_clients(call: Call, caller: Principal, text: str | None = None) -> list[int] | None:
     """Return the numbers of the active clients that the caller may see, None for all; with a text that of this id or handle."""
     if text is not None:
-        return [(await _client(call, text, caller)).number]
+        return [(await call.visible_client(text, caller)).number]
     visible = caller.clients if caller.client is None else {caller.client}
     if visible is None:
         return None
     return sorted(number for number, client in (await call.api.clients.of(visible)).items() if client.state == ACTIVE)
-
-
-async def _client(call: Call, text: str, caller: Principal) -> Client:
-    client = await call.api.clients.named(text)
-    visible = caller.clients if caller.client is None else {caller.client}
-    if client is None or (visible is not None and client.number not in visible):
-        raise NotFound(f"there is no client {text[:100]!r} that you may see")
-    return client
 
 
 async def list_team_conversations(call: Call) -> Response:
@@ -316,6 +312,8 @@ async def get_team_conversation(call: Call) -> Response:
     if conversation is None:
         raise NotFound(f"there is no contact with id {contact_id}")
     messages = await store.read(list_messages(client.number, MOST_MESSAGES, contact_id=contact_id, page_bytes=page_bytes))
+    notes = await store.read(list_notes(client.number, CONTACT, contact_id, MOST_MESSAGES, page_bytes=page_bytes))
+    await call.api.actors.load(note.by.key_id for note in notes)
     answers = await store.read(answers_of_contact(client.number, contact_id))
     connections = await store.read(list_connections(client.number))
     capability = capability_of(messages, connections, conversation.contact[0])
@@ -325,6 +323,7 @@ async def get_team_conversation(call: Call) -> Response:
     body = {
         **_members(shown),
         "messages": [message_out(message) for message in messages],
+        "notes": [note_out(note, call.api.actors.of(note.by)) for note in notes],
         "answers": [answer_out(answer) for answer in answers],
         "reply_capability": capability_out(capability),
         "draft": None if draft is None else DraftOut(draft.text, to_text(draft.updated_us)),
@@ -335,14 +334,14 @@ async def get_team_conversation(call: Call) -> Response:
 async def change_team_conversation(call: Call) -> Response:
     """Handle `PATCH` of one conversation."""
     caller = await call.principal(of_several=True)
-    client, contact_id = await _client(call, call.path("client_id"), caller), call.id("contact")
+    client, contact_id = await call.visible_client(call.path("client_id"), caller), call.id("contact")
     call.parameters().done()
     body, parts = await call.body(ChangeConversation), call.api.dependencies
     user = await _assignee(call, body, caller)
     if (fault := _unseen(user, client)) is not None:
         raise Invalid([fault])
     change = _change(body, parts.clock(), user, caller)
-    command = plans.change_conversation(client.number, contact_id, change, parts.clock(), author_of(call.scope), _version(call))
+    command = plans.change_conversation(client.number, contact_id, change, parts.clock(), author_of(call.scope), call.if_match())
     conversation = await parts.store.write(command)
     return Response(body=encode(_out(conversation, client, call.api.dependencies.clock())), headers=[_etag(conversation)])
 
@@ -363,7 +362,7 @@ async def _mark(call: Call, *, is_read: bool) -> Response:
     if caller.user is None:
         raise Forbidden("a key reads for nobody: sign in, or use a personal key")
     await call.api.dependencies.store.write(
-        plans.mark_conversation(client.number, contact_id, caller.user.id, _version(call), is_read=is_read)
+        plans.mark_conversation(client.number, contact_id, caller.user.id, call.if_match(), is_read=is_read)
     )
     return Response(204)
 
@@ -393,7 +392,7 @@ async def change_team_conversations(call: Call) -> Response:
     clients: dict[str, Client | TouchbaseError] = {}
     for name in {conversation.client_id for conversation in body.conversations}:
         try:
-            visible = await _client(call, name, caller)
+            visible = await call.visible_client(name, caller)
             fault = _unseen(user, visible)
             clients[name] = visible if fault is None else Invalid([fault])
         except NotFound as error:
@@ -448,7 +447,7 @@ async def answer(call: Call) -> Response:
         call.recorder.skip()
     command = queue_answer(
         client.number, contact_id, body.message_id, text, parts.clock(), author_of(call.scope),
-        closes=body.close, confirmed=body.confirm_blocked, dry_run=dry_run, if_version=_version(call),
+        closes=body.close, confirmed=body.confirm_blocked, dry_run=dry_run, if_version=call.if_match(),
         writer=_reader(caller),
     )  # fmt: skip
 
@@ -514,7 +513,7 @@ def _reader(caller: Principal) -> str:
 
 async def _named(call: Call) -> tuple[Principal, Client, int]:
     caller = await call.principal(of_several=True)
-    return caller, await _client(call, call.path("client_id"), caller), call.id("contact")
+    return caller, await call.visible_client(call.path("client_id"), caller), call.id("contact")
 
 
 def _change(body: ChangeConversation, now: Micros, assignee: User | None, caller: Principal) -> ConversationChange:
@@ -534,12 +533,6 @@ def _change(body: ChangeConversation, now: Micros, assignee: User | None, caller
     label = None if body.label is UNSET else body.label or ""
     assignee_id = None if body.assignee_id is UNSET else "" if assignee is None else assignee.id
     return ConversationChange(body.state or None, until, label, assignee_id, body.kind or None, _reader(caller))
-
-
-def _version(call: Call) -> str | None:
-    values = [value.decode("latin-1") for name, value in call.scope["headers"] if name == b"if-match"]
-    tags = [value.strip() for value in ",".join(values).split(",") if value.strip()]
-    return None if not tags or "*" in tags else tags[0].strip('"')
 
 
 def _etag(conversation: Conversation) -> tuple[bytes, bytes]:

@@ -363,6 +363,20 @@ class Call:
             raise Invalid([Fault(CLIENT_HEADER, "required", f"you may see several clients; name one in the header {CLIENT_HEADER}")])
         return principal
 
+    def if_match(self) -> str | None:
+        """Return the version that `If-Match` names, the first of several; None for any."""
+        values = [value.decode("latin-1") for name, value in self.scope["headers"] if name == b"if-match"]
+        tags = [value.strip() for value in ",".join(values).split(",") if value.strip()]
+        return None if not tags or "*" in tags else tags[0].strip('"')
+
+    async def visible_client(self, text: str, caller: Principal) -> Client:
+        """Return the client of this id or handle; raises `NotFound` also for one that the caller may not see."""
+        client = await self.api.clients.named(text)
+        visible = caller.clients if caller.client is None else {caller.client}
+        if client is None or (visible is not None and client.number not in visible):
+            raise NotFound(f"there is no client {text[:100]!r} that you may see")
+        return client
+
     async def write_and_respond(self, write: Callable[[Writes], Awaitable[R]], respond: Callable[[R], Response]) -> Response:
         """Execute the write of a `POST` and return its response.
 

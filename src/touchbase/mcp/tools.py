@@ -165,6 +165,11 @@ async def _answer(ask: Ask, args: arguments.AnswerArguments) -> Json:
     return {**_with_note(answer, args.dry_run), "goes_out": goes}
 
 
+async def _add_note(ask: Ask, args: arguments.NoteArguments) -> Json:
+    path = f"/team/v1/notes/{quote(args.client, safe='')}/{args.kind}/{args.id}"
+    return {"written": await value_of(ask, InnerRequest("POST", path, body={"text": args.text}))}
+
+
 async def _deliveries(ask: Ask, args: arguments.Deliveries) -> Any:
     query = msgspec.structs.asdict(args)
     query["client"] = query.pop("client_id")
@@ -220,6 +225,7 @@ _CONVERSATIONS = """Contacts who replied and wait for the team, over all clients
 the whole texts."""
 _ANSWER = """Answers a reply through the tool that brought it: the contact gets the text. A dry run first shows tool, mailbox and
 recipient. It is queued for 10 seconds, and never sent twice."""
+_ADD_NOTE = """Writes a note on a contact or company for the team; the person never sees it. `get` with the timeline has the notes."""
 _DELIVERIES = """The webhooks that tools sent, newest first, with their outcomes. For "why does a reply not show?" give the person's
 email."""
 _REPLAY = """Applies stored webhooks again after a cause was mended; what is known changes nothing. A dry run first."""
@@ -237,6 +243,7 @@ _ALL = [
     AgentTool("change_status", "Change a status", _CHANGE, WRITE, arguments.ChangeStatus, _change_status, writes=True),
     AgentTool("list_conversations", "List conversations", _CONVERSATIONS, READ, arguments.Conversations, _conversations),
     AgentTool("answer", "Answer a reply", _ANSWER, WRITE, arguments.AnswerArguments, _answer, writes=True),
+    AgentTool("add_note", "Write a note", _ADD_NOTE, WRITE, arguments.NoteArguments, _add_note, writes=True),
     AgentTool("list_deliveries", "List webhooks", _DELIVERIES, ADMIN, arguments.Deliveries, _deliveries),
     AgentTool("replay_deliveries", "Apply webhooks again", _REPLAY, ADMIN, arguments.ReplayDeliveries, _replay, writes=True),
     AgentTool("health", "Look at the service", _HEALTH, "", arguments.Nothing, _health),
