@@ -14,6 +14,8 @@ from playwright.sync_api import expect
 from tests.console.conftest import CLIENT, NARROW, Console, axe_faults, first_key, look_faults, press
 from tests.console.test_people import PASSWORD, email_field, invite
 
+from touchbase.encryption.keys import encode_key, new_key
+
 pytestmark = pytest.mark.slow
 OF = f"?client={CLIENT}"
 ANSWER = "Thursday at ten suits me."
@@ -49,6 +51,12 @@ class _Handler(http.server.BaseHTTPRequestHandler):
 
     def log_message(self, *_: object) -> None:
         """Print nothing."""
+
+
+@pytest.fixture(autouse=True)
+def encryption_key(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A key for the tool's token: a server on PostgreSQL makes none."""
+    monkeypatch.setenv("TOUCHBASE_ENCRYPTION_KEY", encode_key(new_key()))
 
 
 @pytest.fixture

@@ -2,12 +2,13 @@
 import { signal } from '@preact/signals';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { asProblem, call, newKey, type Problem } from '../api';
-import { readAgain, useGet } from '../data';
+import { readAgain } from '../data';
 import { isMac, useShortcuts } from '../keys';
 import { client } from '../route';
 import { canWrite, isAdmin, session } from '../session';
 import { kept, put } from '../replies/answer-drafts';
-import type { Page, Schemas } from '../types';
+import { usePeople } from '../replies/conversations';
+import type { Schemas } from '../types';
 import { Button, Keys, ProblemNote } from '../ui/basic';
 import { Confirm } from '../ui/confirm';
 import { toast } from '../ui/toast';
@@ -37,13 +38,6 @@ function changed({ kind, id, of }: Noted): Promise<void> {
 
 /** The path of the record whose new note is being written. */
 const writing = signal<string | null>(null);
-
-/** The people who can be named in a note about a client, by id. */
-function usePeopleOf(of: string): ReadonlyMap<string, string> {
-  const found = useGet<Page<Schemas['UserOut']>>('/team/v1/users', { state: 'active', limit: '200' }, { enabled: Boolean(session.value?.user) });
-  const present = found.data?.data.filter(({ role, grants }) => role || grants.some((grant) => grant.client_id === of)) ?? [];
-  return new Map(present.map(({ id, name, email }) => [id, name || email]));
-}
 
 /** The people whom a text names, those with longer names first: `@Mira Berg` does not name another Mira. */
 function namedIn(text: string, people: ReadonlyMap<string, string>): string[] {
@@ -78,7 +72,7 @@ export function NewNote({ on }: { on: Noted }) {
 function NoteForm({ on, note, close }: { on: Noted; note?: Shown; close: () => void }) {
   const path = note ? `${pathOf(on)}/${note.id}` : pathOf(on);
   const draft = `note ${path}`;
-  const people = usePeopleOf(on.of);
+  const people = usePeople(on.of);
   const [text, setText] = useState(() => kept(draft) ?? note?.text ?? '');
   const [caret, setCaret] = useState(text.length);
   const [problem, setProblem] = useState<Problem | null>(null);
@@ -94,13 +88,11 @@ function NoteForm({ on, note, close }: { on: Noted; note?: Shown; close: () => v
     put(draft, value && value !== note?.text ? value : null);
   }
   function name(person: string) {
-    const start = caret - (typed ?? '').length;
-    const to = start + person.length + 1;
-    write(`${text.slice(0, start)}${person} ${text.slice(caret)}`, to);
-    requestAnimationFrame(() => {
-      field.current?.focus();
-      field.current?.setSelectionRange(to, to);
-    });
+    if (!field.current) return;
+    // At once, or what is typed meanwhile stands in front of the name.
+    field.current.setRangeText(`${person} `, caret - (typed ?? '').length, caret, 'end');
+    field.current.focus();
+    write(field.current.value, field.current.selectionStart);
   }
   async function save() {
     if (busy || !text.trim()) return;
@@ -165,7 +157,7 @@ function NoteForm({ on, note, close }: { on: Noted; note?: Shown; close: () => v
 
 /** The text of a note with the people whom it names, and what its author may do with it. */
 export function Note({ on, note, by }: { on: Noted; note: Shown; by: Schemas['Actor'] }) {
-  const people = usePeopleOf(on.of);
+  const people = usePeople(on.of);
   const [isOpen, setOpen] = useState(false);
   const [isLeaving, setLeaving] = useState(false);
   if (isOpen) return <NoteForm on={on} note={note} close={() => setOpen(false)} />;

@@ -109,13 +109,12 @@ function Composer({ conversation, version, capability, draft }: { conversation: 
     setProblem(null);
   }
   function insert(snippet: Snippet) {
-    const next = snippets.insert(snippet);
-    write(next.text);
-    setCaret(next.caret);
-    requestAnimationFrame(() => {
-      field.current?.focus();
-      field.current?.setSelectionRange(next.caret, next.caret);
-    });
+    if (!field.current) return;
+    // At once, or what is typed meanwhile stands in front of the snippet.
+    field.current.setRangeText(snippets.filled(snippet), snippets.start, caret, 'end');
+    field.current.focus();
+    write(field.current.value);
+    setCaret(field.current.selectionStart);
   }
   function close() {
     composing.value = null;

@@ -43,10 +43,11 @@ export function tabs(): readonly Tab[] {
   ];
 }
 
-/** People who may work on conversations, by id; none for a key of one client, which may not list them. */
-export function usePeople(): ReadonlyMap<string, string> {
+/** People who may work for a client, or without one for any, by id; none for a key of one client, which may not list them. */
+export function usePeople(of = ''): ReadonlyMap<string, string> {
   const found = useGet<Page<Schemas['UserOut']>>('/team/v1/users', { state: 'active', limit: '200' }, { enabled: Boolean(session.value?.user) || (isAdmin.value && choosesClient.value) });
-  return new Map(found.data?.data.map(({ id, name, email }) => [id, name || email]));
+  const people = found.data?.data.filter(({ role, grants }) => !of || role || grants.some((grant) => grant.client_id === of));
+  return new Map(people?.map(({ id, name, email }) => [id, name || email]));
 }
 export const LABELS = ['interested', 'meeting', 'question', 'referral', 'later', 'not_interested', 'wrong_person', 'unsubscribe', 'out_of_office', 'other'] as const;
 
