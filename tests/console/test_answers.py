@@ -147,7 +147,8 @@ def test_answer_that_closes__takes_the_conversation_out_and_undo_brings_text_and
     expect(page.locator(".composer textarea")).to_have_value("Thursday at ten suits me.")
 
     # What is not stored is never sent.
-    assert replies.send("GET", f"/team/v1/conversations/{CLIENT}/2")["answers"] == []
+    [ada] = replies.send("GET", "/team/v1/conversations?q=ada")["data"]
+    assert replies.send("GET", f"/team/v1/conversations/{CLIENT}/{ada['contact']['id']}")["answers"] == []
     assert smartlead.bodies == []
 
 

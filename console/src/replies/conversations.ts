@@ -24,7 +24,7 @@ export interface Tab {
   state: State;
   assignee?: 'me' | 'nobody';
   /** The number of its conversations; nobody counts what is done. */
-  counter?: keyof Schemas['Counters'];
+  counter?: Exclude<keyof Schemas['Counters'], 'clients'>;
 }
 
 /** The lists of conversations; only people have ones of their own. */
@@ -68,8 +68,9 @@ export function useConversations(filter: Filter, of: string): Pages<Conversation
   return usePages<Conversation>(LIST, { ...filter, ...(of && { client_id: of }), limit: '50' });
 }
 
-export function useCounters(of: string) {
-  return useGet<Schemas['Counters']>('/team/v1/counters', of ? { client_id: of } : {});
+/** Numbers of conversations; `ofEach`: the open ones of each client, too. */
+export function useCounters(of: string, ofEach = false) {
+  return useGet<Schemas['Counters']>('/team/v1/counters', { ...(of && { client_id: of }), ...(ofEach && { by_client: 'true' }) });
 }
 
 export function useConversation(conversation: Conversation | undefined) {

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import asdict, replace
 from typing import Annotated, Literal
 
 from msgspec import UNSET, Meta, Struct, UnsetType
@@ -48,6 +48,7 @@ from touchbase.conversations.plans import (
     ConversationChange,
     Filters,
     count_conversations,
+    count_open_of_each,
     get_conversation,
     list_conversations,
     list_done_conversations,
@@ -87,6 +88,7 @@ SORT = query.choice("sort", SORTS, "The newest first, or the longest waiting; le
 LABEL = query.choice("label", LABELS, "Conversations with this label.", member="label")
 ASSIGNEE = query.text("assignee", "Conversations of a user: an id, `me` or `nobody`.")
 WAITING_HOURS = query.integer("waiting_hours", 1, 8_760, "Conversations with a reply of a person that waits for more hours.")
+BY_CLIENT = query.flag("by_client", "Also the open conversations of each client that has any.")
 DRY_RUN = query.flag("dry_run", "Only check the answer: nothing is queued.")
 FILTERS = (
     LABEL,
@@ -223,6 +225,13 @@ class ChangedConversations(Struct):
     data: list[ChangedConversation]
 
 
+class OpenOfClient(Struct):
+    """The open conversations of one client."""
+
+    client_id: str
+    open: Annotated[int, Meta(description="With a reply of a person that is not handled, up to 999.")]
+
+
 class Counters(Struct):
     """Numbers of conversations, each up to 999."""
 
@@ -232,6 +241,7 @@ class Counters(Struct):
     unassigned: Annotated[int, Meta(description="Open ones on which nobody works.")]
     mine: Annotated[int, Meta(description="Open ones of the person who calls; 0 for a key.")]
     unread: Annotated[int, Meta(description="Open ones that the person who calls has not read; 0 for a key.")]
+    clients: Annotated[list[OpenOfClient] | UnsetType, Meta(description="With `by_client`: the clients with open ones.")] = UNSET
 
 
 _CONTACT = {
@@ -478,7 +488,12 @@ async def get_counters(call: Call) -> Response:
     parameters.done()
     clients, user_id = await visible_clients(call, caller, parameters[CLIENT]), "" if caller.user is None else caller.user.id
     counts = await call.api.dependencies.store.read(count_conversations(clients, call.api.dependencies.clock(), user_id))
-    return Response(body=encode(counts))
+    shown = Counters(**asdict(counts))
+    if parameters[BY_CLIENT]:
+        of_each = await call.api.dependencies.store.read(count_open_of_each(clients, call.api.dependencies.clock()))
+        named = await call.api.clients.of(of_each)
+        shown.clients = [OpenOfClient(named[number].client_id, of_each[number]) for number in sorted(of_each.keys() & named.keys())]
+    return Response(body=encode(shown))
 
 
 async def _assignee(call: Call, body: ChangeConversation, caller: Principal) -> User | None:
@@ -629,7 +644,7 @@ ROUTES = [
     ),
     Route(
         "GET", "/team/v1/counters", get_counters, scope=READ, operation_id="get_counters", tag=TAG, summary="Count conversations",
-        description="The numbers of conversations that are open, snoozed and automatic.", query=(CLIENT,),
+        description="The numbers of conversations that are open, snoozed and automatic.", query=(CLIENT, BY_CLIENT),
         success=(Success(200, "The numbers.", Counters),), problems=(404,),
     ),
 ]  # fmt: skip
