@@ -69,7 +69,7 @@ async def test_refused_webhooks__are_an_item_until_the_connection_is_changed(mes
     await messages.call.parts.store.write(add_connection(Connection(1, "crm", "pipedrive", at, at, ["secret"], ConnectionSettings())))
 
     assert (item["kind"], item["severity"], item["count"], item["client_id"]) == ("refused_webhooks", "critical", 6, "default")
-    assert item["title"] == "6 webhooks of pipedrive refused: the webhook does not prove its sender"
+    assert item["title"] == "6 webhooks of pipedrive refused: the signature is missing or wrong"
     assert "secret" in item["next"]
     assert await items(messages) == []
     messages.call.clock.move(1)

@@ -69,7 +69,7 @@ async def test_silence__begins_once_when_twenty_usual_calls_are_missing(store: S
     assert (early, begun, again) == ([], [(number, LAST)], [])
     assert await stored(store, number) == [(LAST, SILENT + SECOND, None)]
     (said,) = [each.getMessage() for each in caplog.records if each.name == "touchbase.connections"]
-    assert said == f"client {number}: no call from hubspot (crm) for 7 hours; usually every 15 minutes at this hour; see `touchbase doctor`"
+    assert said == f"client {number}: nothing from hubspot (crm) for 7 hours; usually every 15 minutes at this hour; see `touchbase doctor`"
 
 
 async def test_silence__ends_at_the_next_call_and_may_begin_again(store: Store, caplog: pytest.LogCaptureFixture) -> None:
@@ -284,7 +284,7 @@ async def test_doctor_and_metrics__name_a_silent_connection(store: Store) -> Non
     (quiet,) = [each for each in store_metrics(0, None, await store.read(count_silent()), now) if "silent" in each.name]
 
     (one,) = [each for each in found if each.check == "connections"]
-    assert (one.level, one.detail) == ("problem", "no call from hubspot (crm) for acme for 26 hours; usually every 15 minutes at this hour")
+    assert (one.level, one.detail) == ("problem", "nothing from hubspot (crm) for acme for 26 hours; usually every 15 minutes at this hour")
     assert one.next is not None
     assert "touchbase refusals list --client acme --channel crm --tool hubspot" in one.next
     assert [(each.labels, each.value) for each in quiet.samples] == [({"channel": "crm", "tool": "hubspot"}, 1)]

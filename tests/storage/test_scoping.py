@@ -233,7 +233,8 @@ SPANNING: dict[type, str] = {
 """What looks at all clients, and why it may: reviewed. Queries among it answer no client's records."""
 SPANNING_UNLESS_NAMED = {
     store_key, list_keys, list_deliveries, group_deliveries, get_delivery, list_refusals, match_everywhere, get_job, list_jobs,
-    find_owner, due_job_files, list_items, list_conversations, list_done_conversations, count_conversations, count_open_of_each, list_notifications,
+    find_owner, due_job_files, list_items, list_conversations, list_done_conversations, count_conversations, count_open_of_each,
+    list_notifications,
 }  # fmt: skip
 """What is about all clients when it names none, which only an administrator of all of them can ask: reviewed."""
 ABOUT_CLIENTS = {
@@ -277,7 +278,8 @@ BY_RIGHT: dict[str, str] = {
 NEEDS_NO_EXCEPTION = {
     list_deliveries, get_delivery, due_fetches, list_refusals, match_everywhere, get_job, list_jobs, due_jobs, due_answers, find_owner,
     due_mails, clients_to_link, due_judgements, count_silent, endpoint_versions, lead_shards, list_mail_endpoints, list_troubles,
-    old_attempts, due_counts, clients_with_erasures, list_conversations, list_done_conversations, count_conversations, count_open_of_each, list_notifications,
+    old_attempts, due_counts, clients_with_erasures, list_conversations, list_done_conversations, count_conversations, count_open_of_each,
+    list_notifications,
 }  # fmt: skip
 """What spans clients with texts that name one in every table: client by client, or each table beside the row of the one before."""
 SEALER = AesGcmCipher(StaticKeys(ENCRYPTION_KEYS.read()))

@@ -214,7 +214,7 @@ _FIND = """Search contacts or companies with filters, words and sorting. To look
 _GET = """One contact or company by id, e-mail address, LinkedIn address, external id or domain; with `include` its timeline, its newest
 messages and whether it must not be contacted."""
 _MATCH = """Which of up to 200 people or companies exist, with status, last mail, last reply, and whether they must not be contacted. Ask
-this before anybody is mailed."""
+this before anybody is emailed."""
 _EXPLAIN = """Why a record has its status or another value: the webhook or write that set it, and the others that came, with the
 reason."""
 _MESSAGES = """Sent and received mails and LinkedIn messages with their texts and authors, newest first."""
@@ -228,7 +228,7 @@ recipient. It is queued for 10 seconds, and never sent twice."""
 _ADD_NOTE = """Writes a note on a contact or company for the team; the person never sees it. `get` with the timeline has the notes."""
 _DELIVERIES = """The webhooks that tools sent, newest first, with their outcomes. For "why does a reply not show?" give the person's
 email."""
-_REPLAY = """Applies stored webhooks again after a cause was mended; what is known changes nothing. A dry run first."""
+_REPLAY = """Applies stored webhooks again after a cause was fixed; what is known changes nothing. A dry run first."""
 _HEALTH = """Whether the store can write, and for administrators its warnings and the webhooks by tool and state."""
 
 _ALL = [

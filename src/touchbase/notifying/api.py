@@ -103,6 +103,6 @@ ROUTES = [
     ),
     Route(
         "POST", f"{PATH}/read", read_all, scope=READ, operation_id="read_notifications", tag=TAG, summary="Mark notifications as read",
-        description="All of the person who calls. What is read is not mailed any more.", success=(Success(204, "They are read."),),
+        description="All of the person who calls. What is read is not emailed any more.", success=(Success(204, "They are read."),),
     ),
 ]  # fmt: skip

@@ -210,7 +210,7 @@ class NotificationWorker(Worker):
             if not due or user is None or client is None:
                 continue
             if (why := why_not_mailed(user.email, self._place.mail_domains)) is not None or not self._place.mail_from:
-                LOG.warning("no notification is mailed to user %s: %s", user.id, why or "TOUCHBASE_SMTP_FROM is not set")
+                LOG.warning("no notification is emailed to user %s: %s", user.id, why or "TOUCHBASE_SMTP_FROM is not set")
                 continue
             answer = await self._post(mailto([user.email]), {}, self._source(user, client, due))
             if answer.status == ACCEPTED:
