@@ -37,7 +37,7 @@ def test_note__names_a_colleague_who_sees_it_and_may_not_change_it(team: Team) -
     mira.keyboard.type("about the security sheet")
     assert look_faults(mira) == []
     press(mira, "Control+Enter")
-    mira.locator(".pane .note b", has_text="@Ben").wait_for()
+    mira.locator(".pane .noted b", has_text="@Ben").wait_for()
 
     note = ben.get_by_role("article", name="Note by Mira")
     note.get_by_text("about the security sheet").wait_for()
@@ -49,7 +49,7 @@ def test_note__names_a_colleague_who_sees_it_and_may_not_change_it(team: Team) -
     press(mira, "Control+Enter")
     note.get_by_text("It is sent").wait_for()
     press(mira, "o")
-    mira.locator(".story .note", has_text="It is sent").wait_for()
+    mira.locator(".story .noted", has_text="It is sent").wait_for()
 
 
 def test_note__of_a_company_is_in_the_timeline_until_it_is_deleted(start: Callable[..., Console]) -> None:
@@ -58,7 +58,7 @@ def test_note__of_a_company_is_in_the_timeline_until_it_is_deleted(start: Callab
     page = console.open(f"/companies/{company}?client={CLIENT}")
 
     write(page, "Call in May")
-    note = page.locator(".story .note")
+    note = page.locator(".story .noted")
     note.get_by_text("Call in May").wait_for()
     assert look_faults(page) == []
     note.get_by_role("button", name="Delete").click()
@@ -80,4 +80,4 @@ def test_note__that_is_not_saved_stays_for_its_writer(start: Callable[..., Conso
 
     write(page, " note")
 
-    page.locator(".story .note", has_text="Half a note").wait_for()
+    page.locator(".story .noted", has_text="Half a note").wait_for()

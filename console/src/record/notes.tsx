@@ -165,7 +165,7 @@ export function Note({ on, note, by }: { on: Noted; note: Shown; by: Schemas['Ac
   const user = session.value?.user;
   const isOwn = canWrite.value && (user ? by.id === user.id : by.type !== 'user');
   return (
-    <div class="note">
+    <div class="noted">
       <p class="text-of" dir="auto">{parted(note.text, names).map((part, n) => (names.includes(part) ? <b key={n}>{part}</b> : part))}</p>
       {(isOwn || isAdmin.value) && (
         <div class="marks">

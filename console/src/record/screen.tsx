@@ -76,8 +76,9 @@ function RecordPage<R extends AnyRecord>({ kind, id, facts }: PageProps<R>) {
           {known ? <StatusBar kind={kind} record={known.record} explained={known.explained.find((each) => each.field === kind.status)} /> : <div class="status-bar" />}
           {kind.one === 'company' && <People id={id} />}
           <section aria-labelledby="story">
-            <div class="line">
+            <div class="row story-head">
               <h2 id="story">What happened</h2>
+              <span class="push" />
               <NoteButton on={on} />
             </div>
             <NewNote on={on} />

@@ -119,7 +119,7 @@ export function Pane({ conversation, statuses, people, place, back }: { conversa
             <OneMessage key={message.id} message={message} isFirst={message === messages?.[0]} />
           ) : (
             <article key={`note ${note.id}`} class="message" aria-label={`Note by ${note.author.name || 'somebody'}`}>
-              <p class="line">
+              <p class="note-head">
                 <span class="strong cut">{`Note, ${note.author.name || 'somebody'}`}</span>
                 <Time at={note.created_at} />
               </p>
