@@ -22,7 +22,7 @@ FIRST_SCREEN = {
     "session": "/console/session",
     "clients": "/admin/v1/clients?limit=200",
     "attention": "/team/v1/attention?limit=100",
-    "counters": "/team/v1/counters",
+    "counters": "/team/v1/counters?by_client=true",
     "oldest reply": "/team/v1/conversations?sort=waiting&limit=1",
     "snoozed": "/team/v1/conversations?state=snoozed&limit=100",
     "report by tool": "/admin/v1/reports/campaigns?since=30d&group_by=tool&limit=200",

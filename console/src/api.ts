@@ -137,3 +137,8 @@ export function asProblem(error: unknown): Problem {
   if (error instanceof Problem) return error;
   return new Problem(0, 'console', `The console made a mistake: ${error instanceof Error ? error.message : String(error)}`);
 }
+
+/** A key for `Idempotency-Key`. */
+export function newKey(): string {
+  return Array.from(crypto.getRandomValues(new Uint8Array(16)), (byte) => byte.toString(16).padStart(2, '0')).join('');
+}

@@ -14,6 +14,11 @@ export function count(value: number): string {
   return numbers.format(value);
 }
 
+/** A number of the API that goes up to 999. */
+export function atMost(value: number): string {
+  return value >= 999 ? '999+' : count(value);
+}
+
 export function percent(share: number | null): string {
   return share === null ? '–' : `${(share * 100).toFixed(1)} %`;
 }

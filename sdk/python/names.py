@@ -57,6 +57,11 @@ GROUPS: dict[str, dict[str, str]] = {
         "count": "get_counters", "answer": "answer_conversation", "take_back_answer": "take_back_answer",
         "put_draft": "put_answer_draft", "mark_read": "mark_conversation_read", "mark_unread": "mark_conversation_unread",
     },
+    "notes": {
+        f"{method}_of_{one}": f"{operation}_{one}_note{'s' * (method == 'list')}"
+        for one in ("contact", "company")
+        for method, operation in (("list", "list"), ("create", "create"), ("update", "change"), ("delete", "delete"))
+    },
     "events": {"list": "list_events", "samples": "list_event_samples"},
     "suppressions": _suppressions(""),
     "contact_custom_fields": _of(FIELDS, "contact", "contacts"),
@@ -128,7 +133,7 @@ ABOUT = {
     "contacts": "Contacts of one client.", "companies": "Companies of one client.", "imports": "Files ▸ records.",
     "exports": "Records ▸ files.", "jobs": "Long work in the background: imports, exports, renames.",
     "messages": "Sent and received mails and LinkedIn messages.", "conversations": "Replies of all clients, to work through.",
-    "attention": "What needs a person.",
+    "attention": "What needs a person.", "notes": "What a team writes down about contacts and companies.",
     "events": "The log of everything that changed.",
     "suppressions": "Who must not be contacted.", "contact_custom_fields": "Custom fields of contacts.",
     "company_custom_fields": "Custom fields of companies.", "contact_statuses": "Statuses of contacts.",

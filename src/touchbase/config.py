@@ -228,8 +228,7 @@ class Settings:
     )
     keep_refused_days: int = _setting(
         7,
-        "Days after which the body of a webhook is removed that was refused because it did not prove its sender; 0: when there is no room "
-        "for it.",
+        "Days after which the body of a webhook is removed that was refused for its signature; 0: when there is no room for it.",
     )
 
     keep_webhook_attempts_days: int = _setting(

@@ -204,7 +204,7 @@ async def _silence(
     check = f"look at the webhook in {connection.tool}; `touchbase refusals list {options}` shows refused webhooks"
     if calls is not None and calls.silent_since_us is not None:
         passed = duration(now, calls.silent_since_us)
-        return PROBLEM, f"no call from {named} for {client.client_id} for {passed}; usually {usual_text(calls)}", check
+        return PROBLEM, f"nothing from {named} for {client.client_id} for {passed}; usually {usual_text(calls)}", check
     newest = await _newest(store, client, connection)
     since = connection.created_us if newest is None else newest.received_us
     if since > now - silent:

@@ -25,6 +25,7 @@ from touchbase.merging.api import bin as deleted
 from touchbase.merging.api import merges as merging
 from touchbase.messages.api import resource as messages
 from touchbase.messages.api import timeline
+from touchbase.notes import api as notes
 from touchbase.notifying import api as notifying
 from touchbase.outgoing.api import events
 from touchbase.outgoing.api import resource as outgoing
@@ -50,6 +51,7 @@ ROUTES: tuple[Route, ...] = (
     *duplicates.ROUTES,
     *messages.ROUTES,
     *conversations.ROUTES,
+    *notes.ROUTES,
     *attention.ROUTES,
     *notifying.ROUTES,
     *live.ROUTES,

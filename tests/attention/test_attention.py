@@ -20,6 +20,7 @@ from touchbase.conversations.plans import (
     ConversationChange,
     change_conversation,
     count_conversations,
+    count_open_of_each,
     list_conversations,
     list_done_conversations,
 )
@@ -68,7 +69,7 @@ async def test_refused_webhooks__are_an_item_until_the_connection_is_changed(mes
     await messages.call.parts.store.write(add_connection(Connection(1, "crm", "pipedrive", at, at, ["secret"], ConnectionSettings())))
 
     assert (item["kind"], item["severity"], item["count"], item["client_id"]) == ("refused_webhooks", "critical", 6, "default")
-    assert item["title"] == "6 webhooks of pipedrive refused: the webhook does not prove its sender"
+    assert item["title"] == "6 webhooks of pipedrive refused: the signature is missing or wrong"
     assert "secret" in item["next"]
     assert await items(messages) == []
     messages.call.clock.move(1)
@@ -174,6 +175,7 @@ async def test_more_clients_than_an_engine_takes_parameters__are_read_as_one_is(
         lambda clients: list_items(clients, now),
         lambda clients: list_conversations(clients, OPEN, now, 10),
         lambda clients: count_conversations(clients, now),
+        lambda clients: count_open_of_each(clients, now),
         lambda clients: list_users(10, sharing=clients),
         lambda clients: list_done_conversations(clients, 10),
     ]

@@ -99,10 +99,13 @@ async def every(call: ApiClient, target: str, client_id: str = "") -> AsyncItera
 
 
 async def check_team(call: ApiClient) -> None:
-    """Three people have conversations, and some are snoozed."""
+    """Three people have conversations, some are snoozed, and the newest has a note."""
     assert {item["name"] async for item in every(call, "/team/v1/users")} == {"Mira Hansen", "Ben Okafor", "Chloé Martin"}
     assert len({item["assignee_id"] async for item in every(call, "/team/v1/conversations")}) == 4
     assert [item async for item in every(call, "/team/v1/conversations?state=snoozed")]
+    newest = (await call.get("/team/v1/conversations?limit=1")).json()["data"][0]
+    notes = (await call.get(f"/team/v1/conversations/{newest['client_id']}/{newest['contact']['id']}")).json()["notes"]
+    assert [note["author"]["name"] for note in notes] == ["Mira Hansen"]
 
 
 @pytest.mark.slow

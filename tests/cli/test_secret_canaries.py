@@ -73,6 +73,7 @@ def operations() -> Iterator[tuple[str, str]]:
             "invitation_id": "1",
             "session_id": "1",
             "answer_id": "1",
+            "note_id": "1",
             "snippet_id": "1",
         }
         if path.endswith(("/suspend", "/rotate-id")):

@@ -69,7 +69,7 @@ async def test_silence__begins_once_when_twenty_usual_calls_are_missing(store: S
     assert (early, begun, again) == ([], [(number, LAST)], [])
     assert await stored(store, number) == [(LAST, SILENT + SECOND, None)]
     (said,) = [record.getMessage() for record in caplog.records if record.name == "touchbase.connections"]
-    assert said == f"client {number}: no call from hubspot (crm) for 7 hours; usually every 15 minutes at this hour; see `touchbase doctor`"
+    assert said == f"client {number}: nothing from hubspot (crm) for 7 hours; usually every 15 minutes at this hour; see `touchbase doctor`"
 
 
 async def test_silence__ends_at_the_next_call_and_may_begin_again(store: Store, caplog: pytest.LogCaptureFixture) -> None:
@@ -286,7 +286,7 @@ async def test_doctor_and_metrics__name_a_silent_connection(store: Store) -> Non
     (first,) = [item for item in results if item.check == "connections"]
     assert (first.level, first.detail) == (
         "problem",
-        "no call from hubspot (crm) for acme for 26 hours; usually every 15 minutes at this hour",
+        "nothing from hubspot (crm) for acme for 26 hours; usually every 15 minutes at this hour",
     )
     assert first.next is not None
     assert "touchbase refusals list --client acme --channel crm --tool hubspot" in first.next

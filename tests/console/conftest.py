@@ -268,6 +268,14 @@ def dark_faults(page: Any, without: str = "") -> list[str]:
     return faults
 
 
+def forced_faults(page: Any, without: str = "") -> list[str]:
+    """What axe finds wrong with the colours of the page where the system sets them."""
+    page.emulate_media(forced_colors="active")
+    faults = [f"forced: {fault}" for fault in axe_faults(page, "color-contrast", without=without)]
+    page.emulate_media(forced_colors="none")
+    return faults
+
+
 def look_faults(page: Any) -> list[str]:
     """What axe finds on a wide, light page, in the dark and when it is narrow, and which parts are wider than the page.
 

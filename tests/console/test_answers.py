@@ -14,6 +14,8 @@ from playwright.sync_api import expect
 from tests.console.conftest import CLIENT, NARROW, Console, axe_faults, first_key, look_faults, press
 from tests.console.test_people import PASSWORD, email_field, invite
 
+from touchbase.encryption.keys import encode_key, new_key
+
 pytestmark = pytest.mark.slow
 OF = f"?client={CLIENT}"
 ANSWER = "Thursday at ten suits me."
@@ -49,6 +51,12 @@ class _Handler(http.server.BaseHTTPRequestHandler):
 
     def log_message(self, *_: object) -> None:
         """Print nothing."""
+
+
+@pytest.fixture(autouse=True)
+def encryption_key(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A key for the tool's token: a server on PostgreSQL makes none."""
+    monkeypatch.setenv("TOUCHBASE_ENCRYPTION_KEY", encode_key(new_key()))
 
 
 @pytest.fixture
@@ -139,7 +147,8 @@ def test_answer_that_closes__takes_the_conversation_out_and_undo_brings_text_and
     expect(page.locator(".composer textarea")).to_have_value("Thursday at ten suits me.")
 
     # What is not stored is never sent.
-    assert replies.send("GET", f"/team/v1/conversations/{CLIENT}/2")["answers"] == []
+    [ada] = replies.send("GET", "/team/v1/conversations?q=ada")["data"]
+    assert replies.send("GET", f"/team/v1/conversations/{CLIENT}/{ada['contact']['id']}")["answers"] == []
     assert smartlead.bodies == []
 
 

@@ -191,3 +191,15 @@ def test_monday_at_nine__takes_the_counted_keys_and_no_mouse(team: Team) -> None
     page.get_by_text("4 done.").wait_for()
     assert keys.count <= 3
     expect(page.locator(".reply")).to_have_count(0)
+
+
+def test_overview__has_the_open_replies_of_each_client_and_leads_to_them(team: Team) -> None:
+    page = team.join("Mira", path="/all/overview", role="admin")
+    row = page.locator("tr", has=page.get_by_role("link", name="Yours", exact=True))
+    row.get_by_role("link", name="3", exact=True).wait_for()
+
+    team.reply("yours", "Dan")
+    row.get_by_role("link", name="4", exact=True).click()
+
+    page.wait_for_url("**/replies**")
+    expect(page.locator(".reply")).to_have_count(4)

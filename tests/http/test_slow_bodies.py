@@ -82,6 +82,8 @@ BODIES: dict[str, Any] = {
     "NewAnswer": {"message_id": 1, "text": "Late"},
     "TeamStatuses": {"data": [{"name": "replied"}]},
     "NewDraft": {"text": "Late"},
+    "NewNote": {"text": "Late"},
+    "NoteChange": {"text": "Late"},
     "NewSnippet": {"name": "late", "text": "Late"},
     "SnippetChange": {"text": "Late"},
     "ChangeConversations": {"conversations": [{"client_id": "acme", "contact_id": 1}], "change": {"label": "later"}},

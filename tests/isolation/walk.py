@@ -196,7 +196,7 @@ def bodies(owned: Known) -> dict[str, list[Any]]:
         "ChangeConversation": [{"state": "done"}, {"label": "later"}],
         "NewAnswer": [{"message_id": 1, "text": "of B"}],
         "TeamStatuses": [{"data": [{"name": w.STATUS}]}],
-        "NewDraft": [{"text": "of B"}],
+        "NewDraft": [{"text": "of B"}], "NewNote": [{"text": "of B"}], "NoteChange": [{"text": "of B"}],
         "NewSnippet": [{"name": "of B", "text": "of B"}],
         "SnippetChange": [{"text": "of B"}],
         "ChangeConversations": [
@@ -261,7 +261,7 @@ def _targets(path: str, parameters: list[Any], owned: Known) -> Iterator[str]:
         "id": owned.ids, "merge_id": owned.merges, "client_id": [w.CLIENT_A, w.FORMER_A], "key_id": owned.keys,
         "channel": ["crm", "email_campaign"], "tool": ["hubspot", "instantly"], "refused_id": [DIGEST],
         "name": [w.MAPPING, w.STATUS, w.NEXT_STATUS, w.OWN_FIELD],
-        "answer_id": [1], "snippet_id": ["zq5f3a9c01"],
+        "answer_id": [1], "note_id": [1], "snippet_id": ["zq5f3a9c01"],
         "field_id": owned.fields, "user_id": [w.USER.id], "invitation_id": [w.INVITED.id], "session_id": [w.SESSION.id_hash],
     }  # fmt: skip
     for name in names:

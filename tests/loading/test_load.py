@@ -569,7 +569,7 @@ async def test_load__fails_with_the_reason_when_the_tool_stays_away(loads: Loads
 
     assert job["state"] == "failed"
     assert job["error"] == (
-        "Instantly answered 500 to the page labels; the load stopped with 3 pages left. Mend the connection, and start the load again"
+        "Instantly answered 500 to the page labels; the load stopped with 3 pages left. Fix the connection, and start the load again"
     )
     assert (await loads.run((await loads.start("instantly"))["id"]))["state"] == "succeeded"
 

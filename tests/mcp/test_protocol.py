@@ -21,7 +21,7 @@ from touchbase.sql.store import Store
 META = {"io.modelcontextprotocol/protocolVersion": STATELESS, "io.modelcontextprotocol/clientCapabilities": {}}
 READING = {"whoami", "describe", "find", "get", "match", "explain", "messages", "summary", "health", "list_conversations", "list_snippets",
            "list_notifications"}  # fmt: skip
-WRITING = {"upsert", "change_status", "answer"}
+WRITING = {"upsert", "change_status", "answer", "add_note"}
 ADMINISTRATION = {"list_deliveries", "replay_deliveries"}
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(st.characters()),
@@ -195,6 +195,6 @@ async def test_tools__have_schemas_descriptions_and_hints(agent: Agent) -> None:
         assert tool["inputSchema"].get("additionalProperties") is False, name
         assert tool["description"].endswith(".")
         assert "\n" not in tool["description"]
-        writes = name in {"upsert", "change_status", "replay_deliveries", "answer"}
+        writes = name in {*WRITING, "replay_deliveries"}
         assert tool["annotations"]["readOnlyHint"] is not writes
         assert all(item.get("description") for item in tool["inputSchema"]["properties"].values()), name

@@ -56,6 +56,15 @@ async def test_get__finds_a_record_by_what_identifies_it(agent: Agent) -> None:
     assert result["timeline"]["data"]
 
 
+async def test_add_note__writes_what_get_shows_in_the_timeline(agent: Agent) -> None:
+    number = (await agent.value("upsert", match="email", record={"email": "jane@example.com"}, dry_run=False))["written"]["id"]
+
+    await agent.value("add_note", client="default", id=number, text="Call on Monday")
+
+    events = (await agent.value("get", id=number, include=["timeline"]))["timeline"]["data"]
+    assert [event["note"]["text"] for event in events if "note" in event] == ["Call on Monday"]
+
+
 async def test_get__says_what_to_do_if_nothing_is_found(agent: Agent) -> None:
     assert "Call `find`" in await agent.error("get", email="nobody@example.com")
     assert "Name it by id" in await agent.error("get")

@@ -12,8 +12,8 @@ MEETING = {"name": "meeting_booked", "label": "Meeting", "color": "violet", "gro
 REPLIED = {"name": "replied", "label": "", "color": "green", "group": "active", "key": 1, "closes": False}
 
 
-async def look(office: Office, client_id: str, name: str) -> Any:
-    statuses = (await office("GET", "/public/v2/statuses/contacts", x_client_id=client_id)).json()["data"]
+async def look(office: Office, client_id: str, name: str, kind: str = "contacts") -> Any:
+    statuses = (await office("GET", f"/public/v2/statuses/{kind}", x_client_id=client_id)).json()["data"]
     return next(status["look"] for status in statuses if status["name"] == name)
 
 
@@ -33,6 +33,18 @@ async def test_renamed_status__keeps_the_look_of_touchbases_word(office: Office)
     await office("PATCH", "/public/v2/statuses/contacts/replied", {"name": "Interested"}, x_client_id="ours")
 
     assert (await look(office, "ours", "Interested"))["color"] == "green"
+
+
+async def test_companys_status__has_the_look_of_its_name(office: Office) -> None:
+    await office("PUT", PATH, {"data": [REPLIED, {"name": "Key account", "color": "amber", "group": "won"}]})
+    await office("PUT", "/admin/v1/clients/ours", {"settings": {"company_statuses": {"statuses": ["Key account", "Other"]}}})
+    ben = await office.join("ben@example.com", grants=grants(ours="viewer"))
+
+    assert ((await look(office, "ours", "Key account", "companies"))["color"], await look(office, "ours", "Other", "companies")) == (
+        "amber",
+        None,
+    )
+    assert [status["name"] for status in (await ben("GET", PATH)).json()["data"]] == ["replied", "Key account"]
 
 
 async def test_stale_version__is_refused(office: Office) -> None:

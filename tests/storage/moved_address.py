@@ -6,8 +6,10 @@ from touchbase.conversations.answers import queue_answer
 from touchbase.conversations.drafts import store_draft
 from touchbase.conversations.notifications import NewNotification, store_notifications
 from touchbase.conversations.plans import ConversationChange, change_conversation, mark_conversation
+from touchbase.history.events import CONTACT, NO_AUTHOR
 from touchbase.messages.models import Message
 from touchbase.messages.sql.plans import create_message
+from touchbase.notes.plans import create_note
 from touchbase.records.models import Contact
 from touchbase.records.operations import create_contact, update_contact
 from touchbase.records.writes import Creation, RecordUpdate
@@ -26,6 +28,7 @@ async def move_an_address(store: Store, client: int) -> None:
     await store.write(mark_conversation(client, contact, "u1"))
     await store.write(store_notifications(client, [NewNotification("u1", "reply", "evt_1", contact)], 5, 1))
     await store.write(store_draft(client, contact, "u1", "Hello aga", 5))
+    await store.write(create_note(client, CONTACT, contact, "Moved", ["u1"], 5, "api:moved", NO_AUTHOR))
     reply = Message(0, "received", "email", 5, "moved", None, 5, "smartlead", text="Hi", contact_id=contact)
     message = await store.write(create_message(client, reply))
     await store.write(queue_answer(client, contact, message.id, "Hello", 5))

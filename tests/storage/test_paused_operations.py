@@ -66,6 +66,7 @@ from touchbase.messages.sql.plans import (
     remove_custom_field,
     set_interested,
 )
+from touchbase.notes.plans import change_note, create_note, delete_note
 from touchbase.projection.delete import delete_record, remove_deleted
 from touchbase.records.models import Company, Contact
 from touchbase.records.operations import create_company, create_contact, update_company, update_contact, upsert_company, upsert_contact
@@ -94,6 +95,7 @@ class World:
     """In the bin."""
     message: int = 0
     answer: int = 0
+    note: int = 0
     """To the message, still queued."""
     claimed: ClaimedAnswer | None = None
     """Another one, which is being sent."""
@@ -284,6 +286,9 @@ CALLS: dict[str, tuple[type | None, Call]] = {
     "prune_notifications": (prune_notifications, lambda w, t: prune_notifications(t.client, t.at, 10)),
     "store_draft": (store_draft, lambda w, t: store_draft(t.client, w.ann, "u1", f"{t.number}", t.at)),
     "store_draft: none": (store_draft, lambda w, t: store_draft(t.client, w.ann, "u1", "", t.at)),
+    "create_note": (create_note, lambda w, t: create_note(t.client, CONTACT, w.ann, f"{t.number}", ["u1"], t.at, t.key, NO_AUTHOR)),
+    "change_note": (change_note, lambda w, t: change_note(t.client, CONTACT, w.ann, w.note, f"{t.number}", [], t.at, NO_AUTHOR)),
+    "delete_note": (delete_note, lambda w, t: delete_note(t.client, CONTACT, w.ann, w.note, t.at, NO_AUTHOR)),
     "queue_answer": (
         queue_answer,
         lambda w, t: queue_answer(t.client, w.ann, w.message, f"{t.number}", t.at, closes=True, confirmed=True),
@@ -435,6 +440,7 @@ async def furnish(stage: Stage) -> World:
     claimed, world.answer = [
         (await store.write(queue_answer(client, world.ann, world.message, text, NOON, confirmed=True))).id for text in ("Sent", "Queued")
     ]
+    world.note = (await store.write(create_note(client, CONTACT, world.ann, "Hello", [], NOON, "api:note", NO_AUTHOR))).id
     world.claimed = await store.write(claim_answer(client, claimed, NOON + UNDO_US, LATER))
     world.merge = (await store.write(merge_records(client, CONTACT, world.ann, [cat], Policy("newest"), turn.at, "api:m1"))).id or 0
     merged = await store.write(merge_records(client, COMPANY, world.acme, [delta], Policy("newest"), turn.at, "api:m2"))

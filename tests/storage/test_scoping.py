@@ -110,7 +110,7 @@ from touchbase.conversations.notifications import (
     prune_notifications,
     read_notifications,
 )
-from touchbase.conversations.plans import Filters, count_conversations, list_conversations, list_done_conversations
+from touchbase.conversations.plans import Filters, count_conversations, count_open_of_each, list_conversations, list_done_conversations
 from touchbase.custom_fields.changes import FieldJob
 from touchbase.custom_fields.sql import define_field
 from touchbase.deliveries.delivery import Delivery
@@ -148,6 +148,7 @@ from touchbase.jobs.sql import create_job, due_job_files, due_jobs, get_job, lis
 from touchbase.merging.models import Policy
 from touchbase.merging.sql.undo import forget_merges
 from touchbase.messages.sql.plans import prune_messages
+from touchbase.notes.plans import find_note, list_notes
 from touchbase.outgoing.models import Endpoint
 from touchbase.outgoing.sql.announced import announce_installation_list
 from touchbase.outgoing.sql.backlog import count_outgoing
@@ -240,8 +241,8 @@ SPANNING: dict[type, str] = {
 """What looks at all clients, and why it may: reviewed. Queries among it answer no client's records."""
 SPANNING_UNLESS_NAMED = {
     store_key, list_keys, list_deliveries, group_deliveries, get_delivery, list_refusals, match_everywhere, get_job, list_jobs,
-    find_owner, due_job_files, list_items, list_conversations, list_done_conversations, count_conversations, list_notifications,
-    list_endpoints, list_all_attempts,
+    find_owner, due_job_files, list_items, list_conversations, list_done_conversations, count_conversations, count_open_of_each,
+    list_notifications, list_endpoints, list_all_attempts,
 }  # fmt: skip
 """What is about all clients when it names none, which only an administrator of all of them can ask: reviewed."""
 ABOUT_CLIENTS = {
@@ -286,7 +287,7 @@ NEEDS_NO_EXCEPTION = {
     list_deliveries, get_delivery, due_fetches, list_refusals, match_everywhere, get_job, list_jobs, due_jobs, due_answers, find_owner,
     due_mails, clients_to_link, due_judgements, count_silent, endpoint_versions, lead_shards, list_mail_endpoints, list_troubles,
     due_counts, clients_with_erasures, count_copies,
-    list_conversations, list_done_conversations, count_conversations, list_notifications,
+    list_conversations, list_done_conversations, count_conversations, count_open_of_each, list_notifications,
 }  # fmt: skip
 """What spans clients with texts that name one in every table: client by client, or each table beside the row of the one before."""
 SEALER = AesGcmCipher(StaticKeys(ENCRYPTION_KEYS.read()))
@@ -534,6 +535,7 @@ ASKING: list[Any] = [
     change_page(1, Listing(CONTACT_TYPE, 1, 5, status="a"), RecordUpdate(1, 0, {}, {}, 5, "k")),
     follow_changes(1, 9, 5, 9), link_page(1, 1, 0, 9, 5, 9),
     prune_messages(1, 2**40, 5), prune_answers(1, 2**40, 5), find_draft(1, 1, "u"),
+    find_note(1, 1, 1, 1), list_notes(1, 1, 1, 5, (9, 1), 100),
     find_assignees(1, [1]), list_notifications([1], "u", 5, (9, 1, 1), True), read_notifications(1, "u", 9), due_mails(2**40, 5),
     prune_notifications(1, 2**50, 5), notification_positions(), clients_to_prune(2**50, 5), clients_with_events([1], 5),
     set_team_statuses([TeamStatus(name="replied")], "v"), set_team_statuses([TeamStatus(name="replied")]),

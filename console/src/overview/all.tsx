@@ -5,8 +5,9 @@ import { useRead } from '../data';
 import { href, place } from '../route';
 import { clients } from '../session';
 import { Empty, ProblemNote, Skeleton } from '../ui/basic';
-import { count, percent } from '../words';
-import { Attention, useAttention } from './attention';
+import { useCounters } from '../replies/conversations';
+import { atMost, count, percent } from '../words';
+import { Attention, useAttention, type Item } from './attention';
 import { Days } from './days';
 import { Figures, Periods, type Row } from './figures';
 import { Work } from './work';
@@ -43,11 +44,12 @@ async function read(since: string, signal: AbortSignal) {
   return { tools, days: [...byDay.values()] };
 }
 
-/** The sums of each client, the one with the most people mailed first. */
-function linesOf(rows: readonly ClientRow[]) {
-  const sums = new Map<string, { id: string; mailed: number; replied: number; mailed_replied: number; bounced: number }>();
+/** The sums of each client with emails or open replies, the one with the most people emailed first. */
+function linesOf(rows: readonly ClientRow[], open: ReadonlyMap<string, number>) {
+  const none = { mailed: 0, replied: 0, mailed_replied: 0, bounced: 0 };
+  const sums = new Map([...open.keys()].map((id) => [id, { id, ...none }]));
   for (const each of rows) {
-    const sum = sums.get(each.client_id) ?? { id: each.client_id, mailed: 0, replied: 0, mailed_replied: 0, bounced: 0 };
+    const sum = sums.get(each.client_id) ?? { id: each.client_id, ...none };
     for (const key of ['mailed', 'replied', 'mailed_replied', 'bounced'] as const) sum[key] += each[key];
     sums.set(each.client_id, sum);
   }
@@ -76,13 +78,16 @@ export function AllClients() {
       <Work of="" />
       {found && <Figures rows={found.tools} />}
       {found && <Days days={found.days} since={since} />}
-      {found && <Lines rows={found.tools} since={since} />}
+      {found && <Lines rows={found.tools} items={attention.data?.next_cursor ? [] : (attention.data?.data ?? [])} since={since} />}
     </main>
   );
 }
 
-function Lines({ rows, since }: { rows: readonly ClientRow[]; since: string }) {
-  const lines = linesOf(rows);
+function Lines({ rows, items, since }: { rows: readonly ClientRow[]; items: readonly Item[]; since: string }) {
+  const open = new Map(useCounters('', true).data?.clients?.map((each) => [each.client_id, each.open]));
+  const needs = new Map<string, number>();
+  for (const { client_id: id } of items) if (id) needs.set(id, (needs.get(id) ?? 0) + 1);
+  const lines = linesOf(rows, open);
   const named = new Map(clients.value.map((each) => [each.client_id, each.name]));
   if (!lines.length) {
     return (
@@ -97,6 +102,8 @@ function Lines({ rows, since }: { rows: readonly ClientRow[]; since: string }) {
         <thead>
           <tr>
             <th scope="col">Client</th>
+            <th scope="col" class="number">Open</th>
+            <th scope="col" class="number">Needs you</th>
             <th scope="col" class="number">Emailed</th>
             <th scope="col" class="number">Replied</th>
             <th scope="col" class="number">Rate</th>
@@ -109,6 +116,8 @@ function Lines({ rows, since }: { rows: readonly ClientRow[]; since: string }) {
               <th scope="row">
                 <a href={href('/', { since: since === '30d' ? '' : since }, each.id)}>{named.get(each.id) || each.id}</a>
               </th>
+              <td class="number">{open.has(each.id) && <a href={href('/replies', {}, each.id)}>{atMost(open.get(each.id) ?? 0)}</a>}</td>
+              <td class="number">{needs.has(each.id) && <a href={href('/', {}, each.id)}>{count(needs.get(each.id) ?? 0)}</a>}</td>
               <td class="number">{count(each.mailed)}</td>
               <td class="number">{count(each.replied)}</td>
               <td class="number">{percent(each.mailed ? each.mailed_replied / each.mailed : null)}</td>

@@ -6,7 +6,7 @@ import type { Page, Schemas } from '../types';
 import { Icon } from '../ui/basic';
 import { count, shortTime, toolName } from '../words';
 
-type Item = Schemas['AttentionItem'];
+export type Item = Schemas['AttentionItem'];
 
 /** The screen where each kind is put right: its address, what the link says, and whether only administrators see it. */
 const PLACES: Record<string, (item: Item) => readonly [path: string, query: Query, action: string, forAdmins: boolean]> = {

@@ -6,12 +6,12 @@ import { session } from '../session';
 import type { Page, Schemas } from '../types';
 import { LIST, useCounters, type Conversation } from '../replies/conversations';
 import { ProblemNote } from '../ui/basic';
-import { count, span } from '../words';
+import { atMost, span } from '../words';
 
 const NONE: Schemas['Counters'] = { open: 0, snoozed: 0, automatic: 0, unassigned: 0, mine: 0, unread: 0 };
 
 export function Work({ of }: { of: string }) {
-  const { data, error } = useCounters(of);
+  const { data, error } = useCounters(of, !of);
   // A client before its first webhook has no conversations.
   const isNew = error?.status === 404;
   const counters = isNew ? NONE : data;
@@ -33,7 +33,7 @@ export function Work({ of }: { of: string }) {
         {figures.map(([name, number, query]) => (
           <li key={name}>
             <a href={href('/replies', query)}>
-              <b>{number === undefined ? '\u00a0' : number >= 999 ? '999+' : count(number)}</b> {name}
+              <b>{number === undefined ? '\u00a0' : atMost(number)}</b> {name}
             </a>
           </li>
         ))}

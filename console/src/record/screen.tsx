@@ -20,6 +20,7 @@ import { words } from '../words';
 import { change } from './change';
 import { Doubles } from './doubles';
 import { Fields, type Known } from './fields';
+import { NewNote, NoteButton, notedHere } from './notes';
 import { People, usePeopleOf } from './people';
 import { StatusBar } from './status-bar';
 import { Story } from './story';
@@ -54,6 +55,7 @@ function RecordPage<R extends AnyRecord>({ kind, id, facts }: PageProps<R>) {
   const loaded = useRead(`${kind.api}/${id} page`, (signal) => read(kind, id, signal));
   const people = usePeopleOf(kind.one === 'company' ? id : '');
   const known = loaded.data;
+  const on = notedHere(kind.many, id);
   useEffect(() => {
     document.title = `${known ? kind.nameOf(known.record) : words(kind.one)} · Touchbase`;
   }, [known]);
@@ -70,8 +72,13 @@ function RecordPage<R extends AnyRecord>({ kind, id, facts }: PageProps<R>) {
           {kind.one === 'company' && <People id={id} />}
           {(kind.one === 'contact' || people.data || people.error) && (
             <section aria-labelledby="story">
-              <h2 id="story">What happened</h2>
-              <Story api={kind.api} id={id} />
+              <div class="row story-head">
+                <h2 id="story">What happened</h2>
+                <span class="push" />
+                <NoteButton on={on} />
+              </div>
+              <NewNote on={on} />
+              <Story api={kind.api} id={id} on={on} />
             </section>
           )}
         </div>

@@ -26,6 +26,8 @@ const SENTENCES: Record<string, string> = {
   'contact.updated': 'Contact changed',
   'contact.deleted': 'Contact deleted',
   'contact.merged': 'Contacts merged',
+  'contact.noted': 'Note',
+  'company.noted': 'Note',
 };
 
 export function sentence(event: string): string {

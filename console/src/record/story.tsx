@@ -10,6 +10,7 @@ import { Button, ProblemNote, Skeleton } from '../ui/basic';
 import { StatusMark } from '../ui/status';
 import { toast } from '../ui/toast';
 import { fullTime, shortTime, words } from '../words';
+import { Note, type Noted } from './notes';
 import { sentence } from './sentences';
 import { Source } from './source';
 
@@ -24,7 +25,7 @@ function hue(event: string): string {
   return HUES.find(([pattern]) => pattern.test(event))?.[1] ?? 'grey';
 }
 
-export function Story({ api, id }: { api: string; id: string }) {
+export function Story({ api, id, on }: { api: string; id: string; on: Noted }) {
   const { data: moments, error, hasMore, more, refetch } = usePages<Moment>(`${api}/${encodeURIComponent(id)}/timeline`, { limit: '50' });
   if (error && !moments) return <ProblemNote problem={error} retry={refetch} />;
   if (!moments) return <Skeleton lines={6} wide={80} />;
@@ -33,7 +34,7 @@ export function Story({ api, id }: { api: string; id: string }) {
     <>
       <ol class="story">
         {moments.map((each, n) => (
-          <Chapter key={`${each.occurred_at} ${each.event} ${n}`} moment={each} path={`${api}/${encodeURIComponent(id)}`} />
+          <Chapter key={`${each.occurred_at} ${each.event} ${each.note?.id ?? n}`} moment={each} path={`${api}/${encodeURIComponent(id)}`} on={on} />
         ))}
       </ol>
       {hasMore && <Button onClick={more}>Show what came before</Button>}
@@ -42,7 +43,7 @@ export function Story({ api, id }: { api: string; id: string }) {
   );
 }
 
-function Chapter({ moment, path }: { moment: Moment; path: string }) {
+function Chapter({ moment, path, on }: { moment: Moment; path: string; on: Noted }) {
   const status = moment.changed.find((each) => each.field === 'contact_status');
   const others = moment.changed.filter((each) => each.field !== 'contact_status' && !/_(sent|received)$/.test(each.field));
   return (
@@ -64,6 +65,7 @@ function Chapter({ moment, path }: { moment: Moment; path: string }) {
         </p>
         <Source by={moment} timed={false} />
         {moment.merged && <Merged of={moment.merged} path={path} isByTool={moment.delivery_id !== null} />}
+        {moment.note && <Note on={on} note={moment.note} by={moment.actor} />}
         {moment.message_id && <Said id={moment.message_id} />}
         {others.length > 0 && <Changes of={others} />}
         {moment.problems.map((each) => (

@@ -19,7 +19,8 @@ export function kept(key: string): string | null {
   }
 }
 
-function put(key: string, text: string | null): void {
+/** Store the text in this tab; null removes it. */
+export function put(key: string, text: string | null): void {
   try {
     if (text === null) sessionStorage.removeItem(NAME + key);
     else sessionStorage.setItem(NAME + key, text);

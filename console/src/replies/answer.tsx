@@ -1,7 +1,7 @@
 /** Answer a reply: the composer, answers on their way, and the link into a tool that takes no answers from here. */
 import { signal } from '@preact/signals';
 import { useEffect, useRef, useState } from 'preact/hooks';
-import { asProblem, call, Problem } from '../api';
+import { asProblem, call, newKey, Problem } from '../api';
 import { isMac, useShortcuts } from '../keys';
 import { href } from '../route';
 import { isAdmin } from '../session';
@@ -87,10 +87,6 @@ function Fact({ capability: { tool, mailbox, recipient, channel } }: { capabilit
   );
 }
 
-function newKey(): string {
-  return Array.from(crypto.getRandomValues(new Uint8Array(16)), (byte) => byte.toString(16).padStart(2, '0')).join('');
-}
-
 function Composer({ conversation, version, capability, draft }: { conversation: Conversation; version: string; capability: Capability; draft: string }) {
   const key = keyOf(conversation);
   const [text, setText] = useState(() => kept(key) ?? draft);
@@ -113,13 +109,12 @@ function Composer({ conversation, version, capability, draft }: { conversation: 
     setProblem(null);
   }
   function insert(snippet: Snippet) {
-    const next = snippets.insert(snippet);
-    write(next.text);
-    setCaret(next.caret);
-    requestAnimationFrame(() => {
-      field.current?.focus();
-      field.current?.setSelectionRange(next.caret, next.caret);
-    });
+    if (!field.current) return;
+    // At once, or what is typed meanwhile stands in front of the snippet.
+    field.current.setRangeText(snippets.filled(snippet), snippets.start, caret, 'end');
+    field.current.focus();
+    write(field.current.value);
+    setCaret(field.current.selectionStart);
   }
   function close() {
     composing.value = null;

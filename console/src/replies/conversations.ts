@@ -24,7 +24,7 @@ export interface Tab {
   state: State;
   assignee?: 'me' | 'nobody';
   /** The number of its conversations; nobody counts what is done. */
-  counter?: keyof Schemas['Counters'];
+  counter?: Exclude<keyof Schemas['Counters'], 'clients'>;
 }
 
 /** The lists of conversations; only people have ones of their own. */
@@ -43,10 +43,11 @@ export function tabs(): readonly Tab[] {
   ];
 }
 
-/** People who may work on conversations, by id; none for a key of one client, which may not list them. */
-export function usePeople(): ReadonlyMap<string, string> {
+/** People who may work for a client, or without one for any, by id; none for a key of one client, which may not list them. */
+export function usePeople(of = ''): ReadonlyMap<string, string> {
   const found = useGet<Page<Schemas['UserOut']>>('/team/v1/users', { state: 'active', limit: '200' }, { enabled: Boolean(session.value?.user) || (isAdmin.value && choosesClient.value) });
-  return new Map(found.data?.data.map(({ id, name, email }) => [id, name || email]));
+  const people = found.data?.data.filter(({ role, grants }) => !of || role || grants.some((grant) => grant.client_id === of));
+  return new Map(people?.map(({ id, name, email }) => [id, name || email]));
 }
 export const LABELS = ['interested', 'meeting', 'question', 'referral', 'later', 'not_interested', 'wrong_person', 'unsubscribe', 'out_of_office', 'other'] as const;
 
@@ -67,8 +68,9 @@ export function useConversations(filter: Filter, of: string): Pages<Conversation
   return usePages<Conversation>(LIST, { ...filter, ...(of && { client_id: of }), limit: '50' });
 }
 
-export function useCounters(of: string) {
-  return useGet<Schemas['Counters']>('/team/v1/counters', of ? { client_id: of } : {});
+/** Numbers of conversations; `ofEach`: the open ones of each client, too. */
+export function useCounters(of: string, ofEach = false) {
+  return useGet<Schemas['Counters']>('/team/v1/counters', { ...(of && { client_id: of }), ...(ofEach && { by_client: 'true' }) });
 }
 
 export function useConversation(conversation: Conversation | undefined) {
@@ -184,6 +186,7 @@ function onEvents(events: readonly LiveEvent[]): void {
   for (const row of rows) {
     const own = events.filter((each) => each.record === 'contact' && each.record_id === row.contact.id && each.client_id === row.client_id);
     const act = own.findLast((each) => each.type.startsWith('conversation.'));
+    if (own.some((each) => each.type.startsWith('note.'))) void readAgain(pathOf(row));
     if (!act && !own.some((each) => each.type === 'contact.status_changed')) continue;
     const key = keyOf(row);
     const isMine = !act?.actor || act.actor.id === session.value?.user?.id || !session.value?.user;

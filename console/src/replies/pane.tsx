@@ -4,6 +4,7 @@ import { call } from '../api';
 import { useRead } from '../data';
 import { CONTACTS } from '../kinds/contact';
 import { etagOf } from '../record/change';
+import { NewNote, Note, NoteButton, type Noted } from '../record/notes';
 import { narrow } from '../narrow';
 import { href } from '../route';
 import { canWrite } from '../session';
@@ -90,6 +91,11 @@ export function Pane({ conversation, statuses, people, place, back }: { conversa
   const name = nameOf(conversation);
   const { contact, newest } = conversation;
   const messages = found.data?.messages;
+  const on: Noted = { kind: 'contacts', id: contact.id, of: conversation.client_id };
+  const parts = [
+    ...(messages ?? []).map((message) => ({ at: message.occurred_at, message, note: undefined })),
+    ...(found.data?.notes ?? []).map((note) => ({ at: note.created_at, message: undefined, note })),
+  ].sort((a, b) => Date.parse(b.at) - Date.parse(a.at));
   useReadMark(found.data);
   return (
     <section class="pane" aria-label={`Conversation with ${name}`}>
@@ -108,10 +114,23 @@ export function Pane({ conversation, statuses, people, place, back }: { conversa
       <div class="messages" id="conversation" data-scrolls tabIndex={0} role="region" aria-label="Messages">
         {found.error && <ProblemNote problem={found.error} retry={() => void found.refetch()} />}
         {!messages && !found.error && <Skeleton lines={8} wide={90} />}
-        {messages?.map((message, n) => <OneMessage key={message.id} message={message} isFirst={n === 0} />)}
+        {parts.map(({ message, note }) =>
+          message ? (
+            <OneMessage key={message.id} message={message} isFirst={message === messages?.[0]} />
+          ) : (
+            <article key={`note ${note.id}`} class="message" aria-label={`Note by ${note.author.name || 'somebody'}`}>
+              <p class="note-head">
+                <span class="strong cut">{`Note, ${note.author.name || 'somebody'}`}</span>
+                <Time at={note.created_at} />
+              </p>
+              <Note on={on} note={note} by={note.author} />
+            </article>
+          ),
+        )}
         {messages?.length === 0 && <p class="faint">No message is stored.</p>}
         {newest && !newest.text && !messages?.length && <p class="faint">No text is stored: the tool sent none, or the client’s setting store_message_bodies is off.</p>}
       </div>
+      <NewNote on={on} />
       {canWrite.value && found.data && <Answering conversation={conversation} found={found.data} />}
       {canWrite.value && narrow.value && <PhoneBar conversation={conversation} statuses={statuses} people={people} canAnswer={found.data?.reply_capability.how === 'api' || Boolean(found.data?.reply_capability.url)} />}
     </section>
@@ -181,9 +200,9 @@ function PhoneBar({ conversation, statuses, people, canAnswer }: ActsProps & { c
         Answer
       </Button>
       <Popover text="" icon="more" label="More acts">
-        {() => (
+        {(close) => (
           <div class="marks">
-            <MoreActs conversation={conversation} people={people} />
+            <MoreActs conversation={conversation} people={people} done={close} />
           </div>
         )}
       </Popover>
@@ -207,7 +226,7 @@ function SnoozeButton({ conversation }: { conversation: Conversation }) {
   return <Button onClick={() => void change(conversation, { snoozed_until: null }, `${nameOf(conversation)}: open again.`, again)}>End snooze</Button>;
 }
 
-function MoreActs({ conversation, people }: Pick<ActsProps, 'conversation' | 'people'>) {
+function MoreActs({ conversation, people, done }: Pick<ActsProps, 'conversation' | 'people'> & { done?: () => void }) {
   const { state, label } = conversation;
   return (
     <>
@@ -247,6 +266,7 @@ function MoreActs({ conversation, people }: Pick<ActsProps, 'conversation' | 'pe
           {state === 'automatic' ? 'A person wrote it' : 'Automatic'} <Keys of="m" />
         </Button>
       )}
+      <NoteButton on={{ kind: 'contacts', id: conversation.contact.id, of: conversation.client_id }} done={done} quiet />
       <Button kind="quiet" icon="ban" onClick={() => (blocking.value = conversation)}>
         Block <Keys of="b" />
       </Button>

@@ -10,7 +10,7 @@ import { copy } from '../ui/overlay';
 import { StatusMark } from '../ui/status';
 import { useVirtual } from '../ui/virtual';
 import { toast, toastProblem } from '../ui/toast';
-import { plural, words } from '../words';
+import { atMost, plural, words } from '../words';
 import { acts, changeMany, keyOf, leave, MOST_AT_ONCE, nameOf, readConversationsAgain, refused, reading, tabs, useArrivals, useConversations, useCounters, usePeople, type Conversation, type Filter, type State } from './conversations';
 import { BlockDialog, blocking } from './block';
 import { act, assignTo, clear, finished, select, selected, SelectionBar, toggle } from './selection';
@@ -100,7 +100,7 @@ export function Replies() {
           const count = counter && counters.data?.[counter];
           return (
             <a key={name} href={href('/replies', { ...filter, q: '', ...(name !== 'open' && { state: name }) })} aria-current={name === tab?.name && !isSearch ? 'page' : undefined}>
-              {text} {count !== undefined && <span class="faint">{count >= 999 ? '999+' : count}</span>}
+              {text} {count !== undefined && <span class="faint">{atMost(count)}</span>}
             </a>
           );
         })}

@@ -13,18 +13,10 @@ function filled(text: string, { contact }: Conversation): string {
   return text.replace(/\{\{\s*(first_name|last_name|company_name|email|my_name)\s*\}\}/g, (field, name: string) => String(values[name] || field));
 }
 
-/** The snippets that fit what stands behind the last `/` before the caret, and the text with one of them in its place. */
+/** The snippets that fit what stands behind the last `/` before the caret, and where this slash stands. */
 export function useSnippets(conversation: Conversation, text: string, caret: number) {
   const all = useGet<Schemas['SnippetList']>('/team/v1/snippets').data?.data ?? [];
-  const typed = /(?:^|\s)\/([^\s/]*)$/.exec(text.slice(0, caret));
-  if (!typed) return { found: [], insert: () => ({ text, caret }) };
-  const name = (typed[1] ?? '').toLowerCase();
-  const start = caret - (typed[1] ?? '').length - 1;
-  return {
-    found: all.filter((snippet) => snippet.name.toLowerCase().startsWith(name)).slice(0, MOST),
-    insert(snippet: Snippet) {
-      const words = filled(snippet.text, conversation);
-      return { text: text.slice(0, start) + words + text.slice(caret), caret: start + words.length };
-    },
-  };
+  const typed = /(?:^|\s)\/([^\s/]*)$/.exec(text.slice(0, caret))?.[1];
+  const found = typed === undefined ? [] : all.filter((snippet) => snippet.name.toLowerCase().startsWith(typed.toLowerCase())).slice(0, MOST);
+  return { found, start: caret - (typed ?? '').length - 1, filled: (snippet: Snippet) => filled(snippet.text, conversation) };
 }

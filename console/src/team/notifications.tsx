@@ -8,6 +8,7 @@ import type { Schemas } from '../types';
 type Wanted = Schemas['Notifications'];
 type User = Schemas['UserOut'];
 const KINDS = [
+  ['mention', 'A note names me'],
   ['assignment', 'A conversation is assigned to me'],
   ['reply', 'A reply in my conversations'],
   ['positive_reply', 'Somebody is interested or wants a meeting'],
@@ -31,7 +32,7 @@ export function MyNotifications({ user, onSaved }: { user: User; onSaved: () => 
     setBusy(true);
     setProblem(null);
     try {
-      const body = { notifications: { ...wanted, mention: [], task_due: [], daily_summary: [] } };
+      const body = { notifications: { ...wanted, task_due: [], daily_summary: [] } };
       await call('PATCH', `/team/v1/users/${user.id}`, { body });
       setDraft(null);
       onSaved();

@@ -94,7 +94,7 @@ class GrantBody(Struct, forbid_unknown_fields=True):
 class Notifications(Struct, forbid_unknown_fields=True):
     """A person's notifications; nothing is sent in the quiet hours."""
 
-    mention: Annotated[Channels, Meta(max_length=3, description="Nothing is sent for this yet.")] = []
+    mention: Annotated[Channels, Meta(max_length=3, description="A note names the person.")] = []
     assignment: Annotated[Channels, Meta(max_length=3, description="Something is assigned to the person.")] = []
     reply: Annotated[Channels, Meta(max_length=3, description="A reply in one's own conversations.")] = []
     positive_reply: Annotated[Channels, Meta(max_length=3, description="A reply of somebody interested.")] = []
@@ -604,7 +604,7 @@ def _unsent(wanted: Notifications, has_slack: bool) -> list[Fault]:
     """Return what somebody would wait for in vain."""
     faults = [
         Fault(f"/notifications/{name}", "not_sent", "nothing is sent for this yet; send an empty list")
-        for name in ("mention", "task_due", "daily_summary")
+        for name in ("task_due", "daily_summary")
         if getattr(wanted, name)
     ]
     return faults + [

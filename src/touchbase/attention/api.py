@@ -57,7 +57,7 @@ example(
     AttentionItem,
     {
         "kind": "refused_webhooks", "severity": "critical", "client_id": "acme", "next": "enter the secret of the tool's webhook",
-        "title": "157 webhooks of pipedrive were refused: the webhook does not prove its sender", "count": 157,
+        "title": "157 webhooks of pipedrive were refused: the signature is missing or wrong", "count": 157,
         "since": "2026-11-26T09:12:00Z", "last_at": "2026-11-27T08:00:00Z", "channel": "crm", "tool": "pipedrive", "target_id": None,
     },
 )  # fmt: skip

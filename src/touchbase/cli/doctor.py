@@ -130,9 +130,7 @@ def _spool_findings(settings: Settings) -> Iterator[Finding]:
     counts = SpoolCounter(folder).count()
     if counts.set_aside or counts.damaged:
         detail = f"{counts.set_aside} webhooks and {counts.damaged} damaged files were set aside in {folder / FAILED}"
-        step = (
-            f"the server's log says why; move them back to {folder / '0'} once it is mended: they are removed after {SET_ASIDE_DAYS} days"
-        )
+        step = f"the server's log says why; move them back to {folder / '0'} once it is fixed: they are removed after {SET_ASIDE_DAYS} days"
         yield Finding("spool", PROBLEM, detail, step)
     else:
         yield Finding("spool", OK, "no webhook was set aside")

@@ -249,7 +249,7 @@ inbox.former = {"refused": list_refusals}
 def show_refused(tb: Touchbase, client_id: str, refused_id: str, as_json: bool) -> None:
     """Show one refused webhook with its body.
 
-    Only webhooks that did not prove their sender have one, for TOUCHBASE_KEEP_REFUSED_DAYS. Headers and parameters with
+    Only webhooks without the right signature or secret have one, for TOUCHBASE_KEEP_REFUSED_DAYS. Headers and parameters with
     secrets are left out.
     """
     refusal: Any = tb.deliveries.get_refused(client_id, refused_id)

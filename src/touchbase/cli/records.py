@@ -23,7 +23,7 @@ CONTACT_COLUMNS = {
     "first_name": Column("first name", SHORT),
     "last_name": Column("last name", SHORT),
     "contact_status": Column("status", SHORT),
-    "last_campaign_email_sent": Column("last mailed", SPARE),
+    "last_campaign_email_sent": Column("last emailed", SPARE),
     "last_reply_received": Column("last replied", SPARE),
     "company_id": Column("company", SPARE),
 }

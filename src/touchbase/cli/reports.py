@@ -19,7 +19,7 @@ STATUS_COLUMNS = {"begins_at": "begins", "ends_at": Column("ends", SPARE), "stat
 STATUS_COLUMNS |= {"entered": "entered"}
 CAMPAIGN_COLUMNS = {
     "begins_at": "begins", "ends_at": Column("ends", SPARE), "tool": Column("tool", SHORT), "campaign": Column("campaign", SHORT),
-    "campaign_id": Column("campaign id", SPARE), "mailed": "mailed", "mails": Column("mails", SPARE), "replied": "replied",
+    "campaign_id": Column("campaign id", SPARE), "mailed": "emailed", "mails": Column("mails", SPARE), "replied": "replied",
     "reply_rate": "reply rate", "bounced": "bounced", "unsubscribed": Column("unsubscribed", SPARE),
     "complained": Column("complained", SPARE),
 }  # fmt: skip
@@ -62,7 +62,7 @@ def status(tb: Touchbase, record: str, **options: Any) -> None:
 @click.option("--group-by", help="Up to two of campaign, tool, day, week, month, separated by commas; default: campaign.")
 @report_options
 def campaigns(tb: Touchbase, **options: Any) -> None:
-    """Count mailed, replied, bounced and unsubscribed people, and the reply rate, by campaign, tool and time.
+    """Count emailed, replied, bounced and unsubscribed people, and the reply rate, by campaign, tool and time.
 
     Without --client for each client.
 

@@ -234,7 +234,7 @@ class ConnectionOut(_HiddenRepr):
 
     channel: ChannelOut
     tool: str
-    secret: Annotated[Literal["set", "not set"], Meta(description="Whether webhooks must prove their sender.")]
+    secret: Annotated[Literal["set", "not set"], Meta(description="Whether webhooks must have a signature, or the secret.")]
     secret_count: int
     created_time: Time
     updated_time: Time

@@ -134,5 +134,5 @@ async def begin_silences(store: Store, now: Micros, checked_since_us: Micros) ->
             begun.append(silence)
             passed, usual = duration(now, silence.since_us), usual_text(silence)
             # The client's number: its id is part of an address that accepts webhooks.
-            LOG.warning("client %d: no call from %s (%s) for %s; usually %s; see `touchbase doctor`", client, tool, channel, passed, usual)
+            LOG.warning("client %d: nothing from %s (%s) for %s; usually %s; see `touchbase doctor`", client, tool, channel, passed, usual)
     return begun

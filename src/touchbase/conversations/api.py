@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import asdict, replace
 from typing import Annotated, Literal
 
 from msgspec import UNSET, Meta, Struct, UnsetType
@@ -48,11 +48,13 @@ from touchbase.conversations.plans import (
     ConversationChange,
     Filters,
     count_conversations,
+    count_open_of_each,
     get_conversation,
     list_conversations,
     list_done_conversations,
 )
 from touchbase.errors import Fault, Forbidden, Invalid, NotFound, TouchbaseError
+from touchbase.history.events import CONTACT
 from touchbase.http import query_parameters as query
 from touchbase.http.endpoint import Call, author_of
 from touchbase.http.query_parameters import LARGEST_PAGE, LIMIT, PAGE, cursor_text, parse_time, record_id
@@ -62,6 +64,8 @@ from touchbase.http.schemas import MaybeTime, PageOf, RecordId, Time, encode, ex
 from touchbase.messages.api.schemas import MessageOut, message_out
 from touchbase.messages.models import CHANNELS, LABELS
 from touchbase.messages.sql.plans import get_messages, list_messages
+from touchbase.notes.api import NoteOut, note_out
+from touchbase.notes.plans import list_notes
 from touchbase.sql.page_budget import page_of
 
 TAG = Tag("Conversations", "The messages with each contact, as a team works through its replies, over all clients that a key may see.")
@@ -84,6 +88,7 @@ SORT = query.choice("sort", SORTS, "The newest first, or the longest waiting; le
 LABEL = query.choice("label", LABELS, "Conversations with this label.", member="label")
 ASSIGNEE = query.text("assignee", "Conversations of a user: an id, `me` or `nobody`.")
 WAITING_HOURS = query.integer("waiting_hours", 1, 8_760, "Conversations with a reply of a person that waits for more hours.")
+BY_CLIENT = query.flag("by_client", "Also the open conversations of each client that has any.")
 DRY_RUN = query.flag("dry_run", "Only check the answer: nothing is queued.")
 FILTERS = (
     LABEL,
@@ -164,6 +169,7 @@ class ConversationWithMessages(ConversationOut, kw_only=True):
     """A conversation with its newest messages."""
 
     messages: Annotated[list[MessageOut], Meta(description=f"The newest {MOST_MESSAGES}, the newest first.")]
+    notes: Annotated[list[NoteOut], Meta(description=f"The newest {MOST_MESSAGES} notes on the contact, the newest first.")]
     answers: Annotated[list[AnswerOut], Meta(description="What was answered here, oldest first; a sent one is a message, too.")]
     reply_capability: Annotated[ReplyCapabilityOut, Meta(description="How its newest reply is answered.")]
     draft: Annotated[DraftOut | None, Meta(description="The answer that the person who calls has begun; null: none, or a key calls.")]
@@ -219,6 +225,13 @@ class ChangedConversations(Struct):
     data: list[ChangedConversation]
 
 
+class OpenOfClient(Struct):
+    """The open conversations of one client."""
+
+    client_id: str
+    open: Annotated[int, Meta(description="With a reply of a person that is not handled, up to 999.")]
+
+
 class Counters(Struct):
     """Numbers of conversations, each up to 999."""
 
@@ -228,6 +241,7 @@ class Counters(Struct):
     unassigned: Annotated[int, Meta(description="Open ones on which nobody works.")]
     mine: Annotated[int, Meta(description="Open ones of the person who calls; 0 for a key.")]
     unread: Annotated[int, Meta(description="Open ones that the person who calls has not read; 0 for a key.")]
+    clients: Annotated[list[OpenOfClient] | UnsetType, Meta(description="With `by_client`: the clients with open ones.")] = UNSET
 
 
 _CONTACT = {
@@ -298,6 +312,8 @@ async def get_team_conversation(call: Call) -> Response:
     if conversation is None:
         raise NotFound(f"there is no contact with id {contact_id}")
     messages = await store.read(list_messages(client.number, MOST_MESSAGES, contact_id=contact_id, page_bytes=page_bytes))
+    notes = await store.read(list_notes(client.number, CONTACT, contact_id, MOST_MESSAGES, page_bytes=page_bytes))
+    await call.api.actors.load(note.by.key_id for note in notes)
     answers = await store.read(answers_of_contact(client.number, contact_id))
     connections = await store.read(list_connections(client.number))
     capability = capability_of(messages, connections, conversation.contact[0])
@@ -307,6 +323,7 @@ async def get_team_conversation(call: Call) -> Response:
     body = {
         **_members(shown),
         "messages": [message_out(message) for message in messages],
+        "notes": [note_out(note, call.api.actors.of(note.by)) for note in notes],
         "answers": [answer_out(answer) for answer in answers],
         "reply_capability": capability_out(capability),
         "draft": None if draft is None else DraftOut(draft.text, to_text(draft.updated_us)),
@@ -324,7 +341,7 @@ async def change_team_conversation(call: Call) -> Response:
     if (fault := _unseen(user, client)) is not None:
         raise Invalid([fault])
     change = _change(body, parts.clock(), user, caller)
-    command = plans.change_conversation(client.number, contact_id, change, parts.clock(), author_of(call.scope), _version(call))
+    command = plans.change_conversation(client.number, contact_id, change, parts.clock(), author_of(call.scope), call.if_match())
     conversation = await parts.store.write(command)
     return Response(body=encode(_out(conversation, client, call.api.dependencies.clock())), headers=[_etag(conversation)])
 
@@ -345,7 +362,7 @@ async def _mark(call: Call, *, is_read: bool) -> Response:
     if caller.user is None:
         raise Forbidden("a key reads for nobody: sign in, or use a personal key")
     await call.api.dependencies.store.write(
-        plans.mark_conversation(client.number, contact_id, caller.user.id, _version(call), is_read=is_read)
+        plans.mark_conversation(client.number, contact_id, caller.user.id, call.if_match(), is_read=is_read)
     )
     return Response(204)
 
@@ -430,7 +447,7 @@ async def answer(call: Call) -> Response:
         call.recorder.skip()
     command = queue_answer(
         client.number, contact_id, body.message_id, text, parts.clock(), author_of(call.scope),
-        closes=body.close, confirmed=body.confirm_blocked, dry_run=dry_run, if_version=_version(call),
+        closes=body.close, confirmed=body.confirm_blocked, dry_run=dry_run, if_version=call.if_match(),
         writer=_reader(caller),
     )  # fmt: skip
 
@@ -461,7 +478,12 @@ async def get_counters(call: Call) -> Response:
     parameters.done()
     clients, user_id = await call.visible(caller, parameters[CLIENT]), "" if caller.user is None else caller.user.id
     counts = await call.api.dependencies.store.read(count_conversations(clients, call.api.dependencies.clock(), user_id))
-    return Response(body=encode(counts))
+    shown = Counters(**asdict(counts))
+    if parameters[BY_CLIENT]:
+        of_each = await call.api.dependencies.store.read(count_open_of_each(clients, call.api.dependencies.clock()))
+        named = await call.api.clients.of(of_each)
+        shown.clients = [OpenOfClient(named[number].client_id, of_each[number]) for number in sorted(of_each.keys() & named.keys())]
+    return Response(body=encode(shown))
 
 
 async def _assignee(call: Call, body: ChangeConversation, caller: Principal) -> User | None:
@@ -516,12 +538,6 @@ def _change(body: ChangeConversation, now: Micros, assignee: User | None, caller
     label = None if body.label is UNSET else body.label or ""
     assignee_id = None if body.assignee_id is UNSET else "" if assignee is None else assignee.id
     return ConversationChange(body.state or None, until, label, assignee_id, body.kind or None, _reader(caller))
-
-
-def _version(call: Call) -> str | None:
-    values = [value.decode("latin-1") for name, value in call.scope["headers"] if name == b"if-match"]
-    tags = [value.strip() for value in ",".join(values).split(",") if value.strip()]
-    return None if not tags or "*" in tags else tags[0].strip('"')
 
 
 def _etag(conversation: Conversation) -> tuple[bytes, bytes]:
@@ -618,7 +634,7 @@ ROUTES = [
     ),
     Route(
         "GET", "/team/v1/counters", get_counters, scope=READ, operation_id="get_counters", tag=TAG, summary="Count conversations",
-        description="The numbers of conversations that are open, snoozed and automatic.", query=(CLIENT,),
+        description="The numbers of conversations that are open, snoozed and automatic.", query=(CLIENT, BY_CLIENT),
         success=(Success(200, "The numbers.", Counters),), problems=(404,),
     ),
 ]  # fmt: skip

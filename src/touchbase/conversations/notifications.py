@@ -15,8 +15,8 @@ from touchbase.sql.rows import Columns, names
 from touchbase.sql.scope import ALL_CLIENTS
 from touchbase.sql.statement import Execute, Plan, Row, Select, Statement
 
-ASSIGNMENT, REPLY, POSITIVE_REPLY, CRITICAL = "assignment", "reply", "positive_reply", "critical"
-KINDS = (ASSIGNMENT, REPLY, POSITIVE_REPLY, CRITICAL)
+MENTION, ASSIGNMENT, REPLY, POSITIVE_REPLY, CRITICAL = "mention", "assignment", "reply", "positive_reply", "critical"
+KINDS = (MENTION, ASSIGNMENT, REPLY, POSITIVE_REPLY, CRITICAL)
 KEEP: Micros = 30 * DAY
 """Age after which a notification is removed."""
 KEEP_CRITICAL: Micros = 7 * DAY
@@ -35,6 +35,7 @@ class NewNotification:
     """What happened, such as `evt_17`: the same is told once."""
     contact_id: int | None = None
     about: str = ""
+    """Of a critical item: its kind, channel and tool; of a note on a company: the company's id."""
     browser: bool = False
     mail_us: Micros | None = None
     """When it is mailed; None: it is not."""

@@ -35,6 +35,8 @@ NEWEST, WAITING = "newest", "waiting"
 SORTS = (NEWEST, WAITING)
 MOST_COUNTED = 999
 """Conversations of one state that a counter tells apart."""
+MOST_GROUPED = 20_000
+"""Conversations that are counted by client; of more, some clients' counts are too low."""
 SNIPPET = 300
 """Characters of a reply's text in a list."""
 Place = tuple[Micros, int, int]
@@ -491,6 +493,24 @@ def count_conversations(clients: Sequence[int] | None, now: Micros, user_id: str
             if user_id:
                 counts.mine, counts.unread = min(mine, MOST_COUNTED), min(unread, MOST_COUNTED)
     return counts
+
+
+@query(clients=named_clients, unnamed=ALL_CLIENTS, divide=Division(divide_clients, union, partial=True), merge=AnswerMerge(union))
+def count_open_of_each(clients: Sequence[int] | None, now: Micros) -> Plan[dict[int, int]]:
+    """The number of open conversations of each of these clients (None: of all active ones) that has any, up to `MOST_COUNTED`."""
+    if clients == []:
+        return {}
+    condition, numbers = ACTIVE_CLIENTS if clients is None else among(clients)
+    of_clients = f"m.client {condition} AND {_OPEN}"
+    columns = f"SELECT m.client AS client, {_STATE} AS state"
+    ends = f"GROUP BY m.client, x.record_id LIMIT {MOST_GROUPED}"
+    counts = f"WHERE s.state = '{OPEN}' GROUP BY s.client"
+    rows = yield Select(
+        f"SELECT s.client, count(*) FROM ({columns} {_SQLITE} {_DECIDED} WHERE {of_clients} AND {_SAME} {ends}) s {counts}",
+        (now, *numbers),
+        f"SELECT s.client, count(*) FROM ({columns} {_POSTGRES} {_DECIDED} WHERE {of_clients} {ends}) s {counts}",
+    )
+    return {client: min(count, MOST_COUNTED) for client, count in rows}
 
 
 @query

@@ -13,13 +13,17 @@ from random import Random
 from typing import Any, Protocol
 
 from touchbase.auth.users import INVITATION, INVITED, User, invite_user, new_link, new_user_id, use_link
+from touchbase.clients.sql.clients import find_client
 from touchbase.common.asgi import App, send_inner
 from touchbase.common.timestamps import DAY, SECOND, Clock, Micros, to_text
 from touchbase.connections.silence import CallCounts, SilenceCheck
 from touchbase.demo.recording import SILENT, WEEKS, RecordedCall, accounts, calls_of, people_of, setup_calls
 from touchbase.errors import TouchbaseError
+from touchbase.history.events import CONTACT, Author
+from touchbase.notes.plans import create_note
 from touchbase.outgoing.http_client import ReceiverAnswer
 from touchbase.outgoing.models import TIMEOUT
+from touchbase.records.writes import new_write_key
 from touchbase.sql.store import Store
 
 HOUR: Micros = 3_600 * SECOND
@@ -30,6 +34,15 @@ REFUSES: Micros = 30 * HOUR
 """How long the receiver of outgoing webhooks has refused."""
 AT_ONCE = 128
 """Calls that are sent together."""
+NOTES = (
+    "Wants the numbers before Monday. @{name}, do you have the sheet?",
+    "Called: in a meeting until 14:00.",
+    "Knows us from the fair in Leeds. Not by LinkedIn, please.",
+    "@{name} spoke to this company last year, ask before you answer.",
+    "The colleague who decides is back on the 7th.",
+    "Prefers German.",
+)
+"""What the people wrote on the newest conversations; `{name}` is a colleague."""
 TEAM = (("Mira Hansen", "admin"), ("Ben Okafor", "operator"), ("Chloé Martin", "operator"))
 """The people of the agency, and their roles for all clients."""
 Say = Callable[[str], None]
@@ -132,15 +145,26 @@ class RecordingReplay:
     async def _team(self, now: Micros) -> None:
         """Three people share the replies: each has some, some are snoozed, and most are still nobody's."""
         listed = (await self._ask("GET", "/team/v1/conversations?limit=200", None, now))["data"]
+        people: list[User] = []
         for number, (name, role) in enumerate(TEAM):
             email = f"{name.split()[0].lower()}@agency.example"
             person = User(new_user_id(), email, name, role, INVITED, now, "Europe/London")
             _, link = new_link(person.id, INVITATION, now)
             await self.store.write(invite_user(person, link))
             await self.store.write(use_link(link.digest, (INVITATION,), now))
+            people.append(person)
             await self._change(listed[number::5], {"assignee_id": person.id}, now)
         for days, conversation in enumerate(listed[4::9], 1):
             await self._change([conversation], {"snoozed_until": to_text(now + days * DAY)}, now)
+        for number, (text, conversation) in enumerate(zip(NOTES, listed, strict=False)):
+            writer, colleague = people[number % len(people)], people[(number + 1) % len(people)]
+            client = await self.store.read(find_client(conversation["client_id"]))
+            assert client is not None
+            at, contact = now - (len(NOTES) - number) * HOUR, conversation["contact"]["id"]
+            mentions = [colleague.id] if "{name}" in text else []
+            said = text.format(name=colleague.name)
+            note = create_note(client.number, CONTACT, contact, said, mentions, at, new_write_key(), Author(writer.id))
+            await self.store.write(note)
 
     async def _change(self, conversations: list[dict[str, Any]], change: dict[str, str], at: Micros) -> None:
         named = [{"client_id": conversation["client_id"], "contact_id": conversation["contact"]["id"]} for conversation in conversations]

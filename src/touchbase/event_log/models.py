@@ -53,6 +53,9 @@ class EventType(StrEnum):
     CONVERSATION_ASSIGNED = "conversation.assigned"
     CONVERSATION_UPDATED = "conversation.updated"
     CONVERSATION_ANSWERED = "conversation.answered"
+    NOTE_CREATED = "note.created"
+    NOTE_UPDATED = "note.updated"
+    NOTE_DELETED = "note.deleted"
     STATUS_RENAMED = "status.renamed"
     SUPPRESSION_ADDED = "suppression.added"
     SUPPRESSION_REMOVED = "suppression.removed"
@@ -91,6 +94,9 @@ EVENT_TYPES: dict[EventType, str] = {
     EventType.CONVERSATION_ASSIGNED: "Somebody works on the conversation with a contact now: `assignee_id` is the user; null: nobody.",
     EventType.CONVERSATION_UPDATED: "Somebody snoozed the conversation with a contact, ended that, or corrected its label or kind.",
     EventType.CONVERSATION_ANSWERED: "A tool has sent an answer from here; `object` is the message, `record_id` the contact.",
+    EventType.NOTE_CREATED: "Somebody wrote a note on a contact or company: `note_id`, and in `mentions` the ids of users.",
+    EventType.NOTE_UPDATED: "A note changed; `mentions` has the users who are named in it for the first time.",
+    EventType.NOTE_DELETED: "Somebody deleted a note.",
     EventType.STATUS_RENAMED: "A status got another name: `object` has `record`, `from`, `to`. Its records have no event of their own.",
     EventType.SUPPRESSION_ADDED: "An address or domain must not be contacted from now on, or its entry changed.",
     EventType.SUPPRESSION_REMOVED: "An address or domain may be contacted again, as far as this list goes.",

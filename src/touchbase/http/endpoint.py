@@ -363,6 +363,12 @@ class Call:
             raise Invalid([Fault(CLIENT_HEADER, "required", f"you may see several clients; name one in the header {CLIENT_HEADER}")])
         return principal
 
+    def if_match(self) -> str | None:
+        """Return the version that `If-Match` names, the first of several; None for any."""
+        values = [value.decode("latin-1") for name, value in self.scope["headers"] if name == b"if-match"]
+        tags = [value.strip() for value in ",".join(values).split(",") if value.strip()]
+        return None if not tags or "*" in tags else tags[0].strip('"')
+
     async def visible(self, caller: Principal, named: str | None = None) -> list[int] | None:
         """Return the numbers of the active clients that the caller may see, None for all; of a client named by id or handle only its."""
         if named is not None:

@@ -45,7 +45,7 @@ FOREIGN_ORIGIN = "foreign_origin"
 RATE = "rate"
 STORAGE = "storage"
 CAUSES: Mapping[str, str] = {
-    NOT_VERIFIED: "the webhook does not prove its sender",
+    NOT_VERIFIED: "the signature is missing or wrong",
     TEST_CALL: "the tool's own test request, answered 200 and dropped",
     UNKNOWN_CLIENT: "the URL names no existing client",
     TOO_LARGE: "the body exceeds a limit",

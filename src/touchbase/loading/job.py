@@ -198,7 +198,7 @@ def _continued(name: str, at: Position, after: Position, step: Step, page: Page,
 async def _wait(run: JobRun, at: Position, todo: Sequence[Step], why: str, seconds: float | None, *, is_final: bool) -> None:
     """Come back later, or fail. Raises `Postponed` or an error with the reason."""
     if is_final or at.failures + 1 >= MOST_FAILURES:
-        raise LoadFailed(f"{why}; the load stopped with {len(todo)} pages left. Mend the connection, and start the load again")
+        raise LoadFailed(f"{why}; the load stopped with {len(todo)} pages left. Fix the connection, and start the load again")
     position = msgspec.structs.replace(at, todo=[*todo], failures=at.failures + 1)
     await run.step([], lambda _: Checkpoint(msgspec.to_builtins(position), run.job.progress))
     wait = int(seconds * SECOND) if seconds else (10 * SECOND) << at.failures

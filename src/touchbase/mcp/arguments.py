@@ -163,6 +163,15 @@ class AnswerArguments(Struct, forbid_unknown_fields=True, kw_only=True):
     dry_run: DryRun = True
 
 
+class NoteArguments(Struct, forbid_unknown_fields=True, kw_only=True):
+    """A note on a record."""
+
+    kind: Kind = "contacts"
+    client: Annotated[str, Meta(description="The `client_id` of the record, as `list_conversations` and `whoami` name it.")]
+    id: Annotated[int, Meta(ge=1, description="The id of the record.")]
+    text: Annotated[str, Meta(min_length=1, max_length=10_000, description="Plain text, for the team.")]
+
+
 class Deliveries(OfClient, kw_only=True):
     """Which webhooks of tools to list."""
 

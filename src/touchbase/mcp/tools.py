@@ -173,6 +173,11 @@ async def _answer(ask: Ask, args: arguments.AnswerArguments) -> Json:
     return {**_with_note(answer, args.dry_run), "goes_out": goes}
 
 
+async def _add_note(ask: Ask, args: arguments.NoteArguments) -> Json:
+    path = f"/team/v1/notes/{quote(args.client, safe='')}/{args.kind}/{args.id}"
+    return {"written": await value_of(ask, InnerRequest("POST", path, body={"text": args.text}))}
+
+
 async def _deliveries(ask: Ask, args: arguments.Deliveries) -> Any:
     query = msgspec.structs.asdict(args)
     query["client"] = query.pop("client_id")
@@ -217,7 +222,7 @@ _FIND = """Search contacts or companies with filters, words and sorting. To look
 _GET = """One contact or company by id, e-mail address, LinkedIn address, external id or domain; with `include` its timeline, its newest
 messages and whether it must not be contacted."""
 _MATCH = """Which of up to 200 people or companies exist, with status, last mail, last reply, and whether they must not be contacted. Ask
-this before anybody is mailed."""
+this before anybody is emailed."""
 _EXPLAIN = """Why a record has its status or another value: the webhook or write that set it, and the others that came, with the
 reason."""
 _MESSAGES = """Sent and received mails and LinkedIn messages with their texts and authors, newest first."""
@@ -230,9 +235,10 @@ _SNIPPETS = """Texts that the team uses again in answers, with fields such as `{
 _NOTIFICATIONS = """What the person of the key was told of, newest first; a key of no person has none."""
 _ANSWER = """Answers a reply through the tool that brought it: the contact gets the text. A dry run first shows tool, mailbox and
 recipient. It is queued for 10 seconds, and never sent twice."""
+_ADD_NOTE = """Writes a note on a contact or company for the team; the person never sees it. `get` with the timeline has the notes."""
 _DELIVERIES = """The webhooks that tools sent, newest first, with their outcomes. For "why does a reply not show?" give the person's
 email."""
-_REPLAY = """Applies stored webhooks again after a cause was mended; what is known changes nothing. A dry run first."""
+_REPLAY = """Applies stored webhooks again after a cause was fixed; what is known changes nothing. A dry run first."""
 _HEALTH = """Whether the store can write, and for administrators its warnings and the webhooks by tool and state."""
 
 _ALL = [
@@ -249,6 +255,7 @@ _ALL = [
     AgentTool("list_snippets", "List snippets", _SNIPPETS, READ, arguments.Nothing, _snippets),
     AgentTool("list_notifications", "List notifications", _NOTIFICATIONS, READ, arguments.Notifications, _notifications),
     AgentTool("answer", "Answer a reply", _ANSWER, WRITE, arguments.AnswerArguments, _answer, writes=True),
+    AgentTool("add_note", "Write a note", _ADD_NOTE, WRITE, arguments.NoteArguments, _add_note, writes=True),
     AgentTool("list_deliveries", "List webhooks", _DELIVERIES, ADMIN, arguments.Deliveries, _deliveries),
     AgentTool("replay_deliveries", "Apply webhooks again", _REPLAY, ADMIN, arguments.ReplayDeliveries, _replay, writes=True),
     AgentTool("health", "Look at the service", _HEALTH, "", arguments.Nothing, _health),

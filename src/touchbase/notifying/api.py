@@ -8,7 +8,7 @@ from msgspec import Meta, Struct
 
 from touchbase.auth.authentication import READ
 from touchbase.common.timestamps import to_text
-from touchbase.conversations.notifications import KINDS, list_notifications, place, read_notifications
+from touchbase.conversations.notifications import KINDS, MENTION, list_notifications, place, read_notifications
 from touchbase.errors import Forbidden
 from touchbase.http import query_parameters as query
 from touchbase.http.endpoint import Call
@@ -33,6 +33,7 @@ class NotificationOut(Struct):
     kind: Annotated[str, Meta(extra_json_schema=_KIND, description="What happened.")]
     text: Annotated[str, Meta(description="The same in a sentence.")]
     contact_id: Annotated[int | None, Meta(description="The contact; null: it is about none.")]
+    company_id: Annotated[int | None, Meta(description="The company of the note that names the person; null: it is about none.")]
     created_at: Time
     browser: Annotated[bool, Meta(description="Whether an open console shows it: the person wants that, and it came in no quiet hour.")]
     read: Annotated[bool, Meta(description="Whether the person has read it.")]
@@ -46,6 +47,7 @@ example(
     NotificationOut,
     {
         "id": 7, "client_id": "acme", "kind": "assignment", "text": "The conversation with Jane Doe is yours (Acme)", "contact_id": 1,
+        "company_id": None,
         "created_at": "2026-11-20T09:30:00Z", "browser": True, "read": False,
     },
 )  # fmt: skip
@@ -67,7 +69,8 @@ async def get_notifications(call: Call) -> Response:
     shown = [
         NotificationOut(
             notification.id, (client := named[notification.client]).client_id, notification.kind,
-            line_of(notification, client.name or client.client_id), notification.contact_id, to_text(notification.created_us),
+            line_of(notification, client.name or client.client_id), notification.contact_id,
+            int(notification.about) if notification.kind == MENTION and notification.about else None, to_text(notification.created_us),
             notification.browser, notification.read_us is not None,
         )
         for notification in page
@@ -99,6 +102,6 @@ ROUTES = [
     ),
     Route(
         "POST", f"{PATH}/read", read_all, scope=READ, operation_id="read_notifications", tag=TAG, summary="Mark notifications as read",
-        description="All of the person who calls. What is read is not mailed any more.", success=(Success(204, "They are read."),),
+        description="All of the person who calls. What is read is not emailed any more.", success=(Success(204, "They are read."),),
     ),
 ]  # fmt: skip

@@ -29,6 +29,8 @@ from touchbase.common.timestamps import DAY, SECOND, Clock, Micros, is_clock, is
 from touchbase.conversations.notifications import (
     ASSIGNMENT,
     CRITICAL,
+    KINDS,
+    MENTION,
     POSITIVE_REPLY,
     REPLY,
     NewNotification,
@@ -44,6 +46,7 @@ from touchbase.conversations.notifications import (
 )
 from touchbase.event_log.models import EventType, LoggedEvent
 from touchbase.event_log.sql.queries import clients_with_events, list_logged_events, list_newest_events
+from touchbase.history.events import CONTACT
 from touchbase.messages.models import Message
 from touchbase.messages.sql.plans import get_messages
 from touchbase.outgoing.content import one_line
@@ -75,7 +78,8 @@ PRUNE_EVERY: Micros = 3600 * SECOND
 MOST_BEHIND = 20_000
 """Events of a client that are looked through; before them nothing notifies."""
 BROWSER, EMAIL, SLACK = "browser", "email", "slack"
-TYPES = [EventType.MESSAGE_RECEIVED.value, EventType.CONVERSATION_ASSIGNED.value]
+NOTES = (EventType.NOTE_CREATED.value, EventType.NOTE_UPDATED.value)
+TYPES = [EventType.MESSAGE_RECEIVED.value, EventType.CONVERSATION_ASSIGNED.value, *NOTES]
 Post = Callable[[str, dict[str, str], bytes], Awaitable[ReceiverAnswer]]
 
 
@@ -135,9 +139,7 @@ class NotificationWorker(Worker):
         now = self._clock()
         if now - self._people_us >= PEOPLE_EVERY:
             listed = await self._people_store.read(list_users(MOST_PEOPLE, state=ACTIVE))
-            self._people = [
-                user for user in listed if any(user.notifications.get(kind) for kind in (ASSIGNMENT, REPLY, POSITIVE_REPLY, CRITICAL))
-            ]
+            self._people = [user for user in listed if any(user.notifications.get(kind) for kind in KINDS)]
             self._people_us = now
         if self._people:
             await self._look(now)
@@ -154,7 +156,7 @@ class NotificationWorker(Worker):
             client
             for client, last in newest.items()
             if last > max(positions.get(client, 0), self._passed.get(client, 0))
-            and self._wanting(client, ASSIGNMENT, REPLY, POSITIVE_REPLY)
+            and self._wanting(client, MENTION, ASSIGNMENT, REPLY, POSITIVE_REPLY)
         ]
         for first in range(0, len(behind), PAGE):
             part = behind[first : first + PAGE]
@@ -193,6 +195,11 @@ class NotificationWorker(Worker):
         dedupe, contact = f"evt_{event.sequence}", event.record_id
         if contact is None:
             return []
+        if event.type in NOTES:
+            mentioned = [user for user in self._wanting(client, MENTION) if user.id in event.data.get("mentions", ())]
+            mentioned = [user for user in mentioned if user.id != event.cause.get("key_id")]
+            place = (contact, "") if event.record_kind == CONTACT else (None, str(contact))
+            return [new for user in mentioned if (new := _new(user, MENTION, dedupe, now, *place)) is not None]
         if event.type == EventType.CONVERSATION_ASSIGNED:
             recipients = [(ASSIGNMENT, user) for user in self._wanting(client, ASSIGNMENT) if user.id == event.data.get("assignee_id")]
             recipients = [(kind, user) for kind, user in recipients if user.id != event.cause.get("key_id")]
@@ -291,6 +298,7 @@ class NotificationWorker(Worker):
 
 
 _SAID: Mapping[str, Any] = {
+    MENTION: "A note on {who} names you ({client})",
     ASSIGNMENT: "The conversation with {who} is yours ({client})",
     REPLY: "{who} replied to you ({client})",
     POSITIVE_REPLY: "{who} is interested ({client})",
@@ -300,7 +308,8 @@ _SAID: Mapping[str, Any] = {
 
 def line_of(notification: Notification, client: str) -> str:
     """Return a notification in one line."""
-    who = " ".join(filter(None, (notification.first_name, notification.last_name))) or notification.email or "a contact"
+    who = " ".join(filter(None, (notification.first_name, notification.last_name))) or notification.email
+    who = who or ("a company" if notification.kind == MENTION and notification.about else "a contact")
     about = notification.about.replace("_", " ")
     text = str(_SAID[notification.kind]).format(who=who, client=client, about=about)
     return one_line(text)

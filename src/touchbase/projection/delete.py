@@ -28,6 +28,7 @@ from touchbase.history.identity_links import Ref
 from touchbase.history.last_writer_wins import API_KEY, DERIVED
 from touchbase.history.sql import event_of, event_row
 from touchbase.messages.sql.plans import DELETE_OF_RECORD
+from touchbase.notes.plans import DELETE_NOTES
 from touchbase.projection.batch import ApplyBatch
 from touchbase.projection.bin import DeletedRecord, content_text
 from touchbase.projection.bin_rows import (
@@ -218,6 +219,7 @@ def _remove(client: int, records: Sequence[tuple[int, int, int]], at: Micros) ->
     rows = yield Execute(DELIVERIES_OF_EVENTS, records)
     yield Execute(DELETE_OF_CONTACT, records)
     yield Execute(DELETE_OF_RECORD, records)
+    yield Execute(DELETE_NOTES, records)
     yield Execute(DELETE_DECISION, records)
     yield Execute(DELETE_READS, records)
     yield Execute(DELETE_DRAFTS, records)

@@ -87,9 +87,7 @@ class RecordStatus(Struct):
     opts_out: Annotated[bool, Meta(description="Whether contacts with it must not be contacted: it puts them on the do-not-contact list.")]
     next: Annotated[list[str] | None, Meta(description="The statuses that may follow it; null: any.")]
     former_names: list[FormerName]
-    look: Annotated[StatusLook | None, Meta(description="How the team works with it; null: nobody has decided, or it is of companies.")] = (
-        None
-    )
+    look: Annotated[StatusLook | None, Meta(description="How the team works with it; null: nobody has decided.")] = None
 
 
 class StatusPage(PageOf[RecordStatus]):
@@ -153,8 +151,7 @@ class StatusResource:
         ]
         start = _start([status.name for status in statuses], after)
         page = statuses[start : start + parameters[LIMIT]]
-        team = await call.api.dependencies.store.read(list_team_statuses()) if self._kind == CONTACT else []
-        looks = {status.name: status for status in team}
+        looks = {status.name: status for status in await call.api.dependencies.store.read(list_team_statuses())}
         cursor = cursor_text(self.path, (start + len(page), page[-1].name)) if start + len(page) < len(statuses) else None
         return Response(body=encode(StatusPage([status_out(status, look_of(status, looks)) for status in page], cursor)))
 

@@ -1,6 +1,7 @@
-"""How the team works with statuses of contacts: one list for all clients, new ones included, in the order in which the team moves.
+"""How the team works with statuses: one list for all clients, new ones included, in the order in which the team moves.
 
-A client's status has the look of its name; one that a client has renamed has that of the word of Touchbase which it stands for.
+A word has the same look as a contact's status and as a company's. A client's status has the look of its name; one that a client has
+renamed has that of the word of Touchbase which it stands for.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from touchbase.auth.authentication import ADMIN, READ
 from touchbase.auth.users import lock_users
 from touchbase.common import field_limits as limits
 from touchbase.errors import Fault, Forbidden, Invalid, PreconditionFailed
-from touchbase.history.events import CONTACT
+from touchbase.history.events import COMPANY, CONTACT
 from touchbase.history.status_words import SERVICE_WORDS
 from touchbase.http.conditional import ETAG, changed_since, if_match, tags_named
 from touchbase.http.endpoint import Call
@@ -38,7 +39,7 @@ MOST = 200
 Color = Literal["grey", "blue", "teal", "violet", "pink", "green", "lime", "amber", "orange", "red"]
 Group = Literal["new", "active", "won", "lost", "blocked"]
 _COLOR = named_enum("StatusColor", "One of ten hues.", get_args(Color))
-_GROUP = named_enum("StatusGroup", "Where a contact with a status stands; it decides the shape.", get_args(Group))
+_GROUP = named_enum("StatusGroup", "Where a contact or company with a status stands; it decides the shape.", get_args(Group))
 
 
 class StatusLook(Struct, kw_only=True):
@@ -115,8 +116,9 @@ async def get_statuses(call: Call) -> Response:
     if visible is not None:  # a name of a status may be another client's affair
         words = {*SERVICE_WORDS}
         for client in await call.api.clients.all():
-            declared = client.settings.declared(CONTACT)
-            words |= {*declared.statuses} if declared is not None and client.number in visible else set()
+            for kind in (CONTACT, COMPANY):
+                declared = client.settings.declared(kind)
+                words |= {*declared.statuses} if declared is not None and client.number in visible else set()
         return Response(body=encode(TeamStatuses([status for status in statuses if status.name in words])))
     return _response(statuses)
 

@@ -43,6 +43,7 @@ CLIENT_TABLES = (
     ClientTable("report_part", ("begin_us", "end_us")),
     ClientTable("message", ("id",)),
     ClientTable("answer", ("id",)),
+    ClientTable("note", ("id",)),
     ClientTable("conversation", ("contact_id",)),
     ClientTable("conversation_read", ("contact_id", "user_id")),
     ClientTable("notification", ("id",)),

@@ -72,6 +72,7 @@ MEASURED = (
     MeasuredTable("custom_field", ("record_kind", "record_id", "name"), ("name", "value")),
     MeasuredTable("job_file", ("job_id", "name", "number"), ("body",)),
     MeasuredTable("answer", ("id",), ("text",)),
+    MeasuredTable("note", ("id",), ("text",)),
     MeasuredTable("answer_draft", ("contact_id", "user_id"), ("text",)),
 )
 """The tables that grow with a client's data; rows' overhead, indexes and short columns do not count."""

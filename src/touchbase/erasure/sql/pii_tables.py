@@ -14,6 +14,7 @@ from touchbase.conversations.plans import COUNT_DECISION, COUNT_READS, DELETE_DE
 from touchbase.event_log.sql.log import FORGET_CHANGES
 from touchbase.history.events import CONTACT
 from touchbase.messages.sql.plans import COUNT_OF_RECORD, DELETE_OF_RECORD
+from touchbase.notes.plans import COUNT_NOTES, DELETE_NOTES
 from touchbase.outgoing.sql.statements import FORGET_RESPONSES
 from touchbase.projection.deleted_records import FORGET_FORMER_OWNERS
 from touchbase.records.sql.statements import DELETE_CONTACT
@@ -72,6 +73,7 @@ PII_TABLES = (
     _by_record("custom_field", "custom_fields"),
     PiiTable("answer", "", COUNT_OF_CONTACT, DELETE_OF_CONTACT),  # before the messages, by which its rows are found
     _MESSAGES,  # before the events, by which its rows are found
+    PiiTable("note", "notes", COUNT_NOTES, DELETE_NOTES),  # likewise
     PiiTable("conversation", "", COUNT_DECISION, DELETE_DECISION),
     PiiTable("conversation_read", "", COUNT_READS, DELETE_READS),
     PiiTable("notification", "", COUNT_NOTIFICATIONS, DELETE_NOTIFICATIONS),

@@ -59,7 +59,7 @@ class DeliveryOut(Struct):
     size: int
     verified: Annotated[
         bool | None,
-        Meta(description="Whether the webhook proved its sender; false: no proof was required; null: stored before proofs existed."),
+        Meta(description="Whether its signature or secret was right; false: none was required; null: stored before they were."),
     ]
     problems: Annotated[list[ProblemOut], Meta(description="Problems of what was applied.")]
 

@@ -193,8 +193,8 @@ ROUTES = [
     Route(
         "GET", "/admin/v1/refusals", refusals, scope=ADMIN, operation_id="list_refusals", tag=INBOX,
         summary="List refused webhooks, newest first",
-        description="Refused webhooks, each with its cause; the last 1,000 of each client are listed. The body of one that did not "
-        "prove its sender is stored for some days, and can be replayed. "
+        description="Refused webhooks, each with its cause; the last 1,000 of each client are listed. The body of one whose "
+        "signature or secret was missing or wrong is stored for some days, and can be replayed. "
         "Webhooks to addresses of no client are shown only to keys without a client.",
         query=(*PAGE, CLIENT, TOOL, CHANNEL, CAUSE), success=(Success(200, "A page.", RefusalPage),),
     ),

@@ -47,7 +47,7 @@ RECEIVERS = {"emailcampaign-webhook": EMAIL_CAMPAIGN, "crm-webhook": CRM}
 """Second segment of a receiver's path -> its channel; the third segment is the client_id."""
 
 METHODS = ("GET", "HEAD", "POST")
-UNVERIFIED = "this webhook does not prove its sender; send it with the secret that was set for its tool"
+UNVERIFIED = "the signature or secret of this webhook is missing or wrong; send it with the secret that was set for its tool"
 """Names no tool, so that a sender cannot learn which tools have a secret."""
 SECRET = "secret"  # noqa: S105
 """Key of the failure count: the secret of a client's connections."""

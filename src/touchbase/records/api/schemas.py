@@ -13,7 +13,7 @@ from touchbase.common.timestamps import Micros, to_text
 from touchbase.errors import Fault
 from touchbase.http.actors import Actor
 from touchbase.http.openapi_members import COMMON
-from touchbase.http.schemas import PageOf, ProblemOut, Time, example
+from touchbase.http.schemas import PageOf, ProblemOut, RecordId, Time, example
 from touchbase.records import fields, validation
 from touchbase.records.fields import BLANK, CUSTOM, EMAILS, NULL, NUMBER, TEXT, TIME, Field, shown
 from touchbase.records.record_type import COMPANY_TYPE, CONTACT_TYPE, RecordType
@@ -230,6 +230,16 @@ class TimelineMerge(Struct):
     undone: Annotated[bool, Meta(description="Whether the merge was undone.")] = False
 
 
+class NoteInTimeline(Struct):
+    """A note in a record's history; its author is the event's `actor`."""
+
+    id: RecordId
+    text: Annotated[str, Meta(description="Plain text.")]
+    mentions: Annotated[list[str], Meta(description="Ids of the users who are named in it.")]
+    edited_at: Annotated[str | None, Meta(description="When it was changed last; null: never.")]
+    version: Annotated[str, Meta(description="For `If-Match`.")]
+
+
 class TimelineEvent(Struct):
     """One event in a record's history."""
 
@@ -249,6 +259,7 @@ class TimelineEvent(Struct):
     merged: Annotated[
         TimelineMerge | UnsetType, Meta(description="If it made several records one: a merge, or a webhook that names the keys of two.")
     ] = UNSET
+    note: Annotated[NoteInTimeline | UnsetType, Meta(description="The note that somebody wrote; left out with other events.")] = UNSET
 
 
 ComputedSince = Time | UnsetType

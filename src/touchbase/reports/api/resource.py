@@ -165,7 +165,7 @@ _STATUS = (
     "A record counts from its creation on. "
 )
 _CAMPAIGN = (
-    "Mails and what came of them, by campaign, tool and time. `reply_rate` is, of the people mailed in a row, the share who have replied "
+    "Mails and what came of them, by campaign, tool and time. `reply_rate` is, of the people emailed in a row, the share who have replied "
     "after one of its mails, until now: later replies count for the time of the mail. "
 )
 _CLIENTS = "A page has `limit` clients, each row with its `client_id`. A key of one client sees that client only."

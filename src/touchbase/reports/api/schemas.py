@@ -45,9 +45,9 @@ class CampaignRow(Struct, kw_only=True):
     campaign_id: Annotated[str | None, Meta(description="null: the tool sends none.")] | UnsetType = UNSET
     mailed: Annotated[int, Meta(description="People who were sent a mail.")]
     mails: Annotated[int, Meta(description="Mails sent.")]
-    replied: Annotated[int, Meta(description="People who replied in the interval, whenever they were mailed.")]
+    replied: Annotated[int, Meta(description="People who replied in the interval, whenever they were emailed.")]
     replies: int
-    mailed_replied: Annotated[int, Meta(description="Of the people mailed, those who have replied after a mail, until now.")]
+    mailed_replied: Annotated[int, Meta(description="Of the people emailed, those who have replied after a mail, until now.")]
     reply_rate: _Rate
     bounced: Annotated[int, Meta(description="People with a hard bounce.")]
     bounces: int

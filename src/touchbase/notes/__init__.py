@@ -1,0 +1,1 @@
+"""Notes of the team on contacts and companies."""
