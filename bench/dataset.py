@@ -1,7 +1,8 @@
 """Grown stores: as many contacts as are wanted, with ten events each, made in bulk from the service's own rows.
 
 Each row of a pattern (`bench.dataset_sample`) becomes an `INSERT ... SELECT` over a range of contact numbers, in which ids, times and
-addresses are counted up and all else stays as the service wrote it. `touchbase verify --no-bodies` finds no difference in such a store.
+addresses are counted up and all else stays as the service wrote it. `touchbase verify --no-bodies` finds no difference in such a store
+once its records, which no index for the search has, wait for one.
 """
 
 from __future__ import annotations

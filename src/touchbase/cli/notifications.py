@@ -35,6 +35,6 @@ def list_(tb: Touchbase, unread: bool, limit: int, as_json: bool) -> None:
 @through_api()
 @json_option()
 def read(tb: Touchbase, as_json: bool) -> None:
-    """Mark all your notifications as read; what is read is not mailed any more."""
+    """Mark all your notifications as read; what is read is not emailed any more."""
     tb.team.notifications.read()
     print_json({"read": True}) if as_json else click.echo("all notifications are read")

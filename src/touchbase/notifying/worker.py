@@ -1,7 +1,7 @@
 """Notification worker: finds in the logs of clients what people want to know, and mails it.
 
 A mail is claimed before it is sent, and has all that is due about a client: a person gets at most one about it in five minutes, and
-none twice. What could not be mailed stays in the console.
+none twice. What could not be emailed stays in the console.
 """
 
 from __future__ import annotations
@@ -250,7 +250,7 @@ class NotificationWorker(Worker):
     async def _mail_to(self, user: User, client: Client, due: Sequence[Notification]) -> bool:
         """Mail notifications; return whether that is done with: False if no server has the mail."""
         if (why := why_not_mailed(user.email, self._place.mail_domains)) is not None or not self._place.mail_from:
-            LOG.warning("no notification is mailed to user %s: %s", user.id, why or "TOUCHBASE_SMTP_FROM is not set")
+            LOG.warning("no notification is emailed to user %s: %s", user.id, why or "TOUCHBASE_SMTP_FROM is not set")
             return True
         answer = await self._post(mailto([user.email]), {}, self._source(user, client, due))
         if answer.status != ACCEPTED:

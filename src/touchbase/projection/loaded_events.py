@@ -24,6 +24,8 @@ _KINDS = {name: name for name in ("email_sent", "email_replied", "linkedin_sent"
 _KINDS |= {"manual_email_sent": "email_sent", "email_auto_replied": "email_replied"}
 _KINDS |= {name: name for name in ("linkedin_invite_sent", "linkedin_invite_accepted")}
 """Events that join others of their kind, by name."""
+LOADED_TOOLS = frozenset({"heyreach", "instantly", "lemlist", "reply_io", "smartlead", "woodpecker"})
+"""The tools whose history can be loaded (`loading.requests.SOURCES`); webhooks of others need no look."""
 NEAR_WITHOUT_TEXT: Micros = 900 * SECOND
 """A tool may see a reply some minutes after its time, and two within them have their own webhooks and rows."""
 _IS_LOADED = "CASE WHEN e.detail LIKE '%\"loaded\":true%' THEN 1 ELSE 0 END"
@@ -68,6 +70,10 @@ class _Near:
 
 def join_loaded_events(batch: ApplyBatch, outcomes: Sequence[DeliveryOutcome]) -> Plan[list[StoredEvent]]:
     """Take out the pending events that join others; return what they add to the values of stored ones, as events without an effect."""
+    of_contacts = [(target, events) for target, events in batch.pending.items() if target[0] == CONTACT]
+    targets = [(target, event) for target, events in of_contacts for event in events if event.tool in LOADED_TOOLS]
+    if not targets:
+        return []
     subjects = {
         (subject.key, subject.at): subject
         for outcome in outcomes
@@ -75,7 +81,6 @@ def join_loaded_events(batch: ApplyBatch, outcomes: Sequence[DeliveryOutcome]) -
         for subject in outcome.subjects
         if subject.event.event in _KINDS and subject.event.occurred_us is not None
     }
-    targets = [(target, event) for target, events in batch.pending.items() if target[0] == CONTACT for event in events]
     new = [(target, event, subjects[named]) for target, event in targets if (named := (event.key, event.occurred_us)) in subjects]
     if not new:
         return []

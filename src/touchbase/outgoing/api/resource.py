@@ -386,7 +386,7 @@ ROUTES = [
         "GET", OF_ALL, list_all_endpoints, scope=ADMIN, operation_id="list_all_webhook_endpoints", tag=TAG,
         summary="List webhook endpoints of all clients",
         description="Those of all clients together first, with the counts of their copies, then each client's.",
-        query=(CLIENT, SHARED, STATE, *PAGE), success=(Success(200, "A page.", WebhookEndpointPage),),
+        query=(CLIENT, SHARED, STATE, *PAGE), success=(Success(200, "A page.", WebhookEndpointPage),), problems=(404,),
     ),
     Route(
         "POST", OF_ALL, add_endpoint, scope=ADMIN, operation_id="add_shared_webhook_endpoint", tag=TAG,
@@ -434,6 +434,6 @@ ROUTES = [
         "GET", ATTEMPTS_OF_ALL, list_all_attempts, scope=ADMIN, operation_id="list_all_webhook_attempts", tag=TAG,
         summary="List attempts of all clients, newest first",
         description="As the list of one client. `endpoint` may be one of all clients: then the attempts of its copies are listed.",
-        query=(CLIENT, ENDPOINT, OUTCOME, *PAGE), success=(Success(200, "A page.", WebhookAttemptPage),),
+        query=(CLIENT, ENDPOINT, OUTCOME, *PAGE), success=(Success(200, "A page.", WebhookAttemptPage),), problems=(404,),
     ),
 ]  # fmt: skip

@@ -43,6 +43,7 @@ _KIND = named_enum(
 )
 _FORMAT = named_enum("WebhookFormat", "The form of the body: Standard Webhooks, or CloudEvents 1.0.", FORMATS)
 _STATE = named_enum("WebhookEndpointState", "Whether events are sent; while they are not, they wait.", STATES)
+_CLIENTS = named_enum("WebhookClients", "Whose events an endpoint gets.", ["one", "all"])
 _OUTCOME = named_enum("WebhookOutcome", "What became of a request to an endpoint.", OUTCOMES)
 Ordering = Literal["per_record", "none"]
 Format = Literal["standard", "cloudevents"]
@@ -221,7 +222,10 @@ class WebhookEndpointOut(Struct):
 
     id: RecordId
     client_id: Annotated[str | None, Meta(description="Whose events it gets; null: those of all clients.")]
-    clients: Annotated[Literal["one", "all"], Meta(description="Whether it gets the events of one client, or of all, also of later ones.")]
+    clients: Annotated[
+        Literal["one", "all"],
+        Meta(description="Whether it gets the events of one client, or of all, also of later ones.", extra_json_schema=_CLIENTS),
+    ]
     shared_id: Annotated[int | None, Meta(description="The endpoint of all clients that this is a client's copy of; null: none.")]
     kind: Annotated[str, Meta(extra_json_schema=_KIND)]
     url: Annotated[
