@@ -38,8 +38,8 @@ def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, own_logging: None) -> R
     for name in ("TOUCHBASE_DATABASE", "TOUCHBASE_HOST", "TOUCHBASE_PORT"):
         monkeypatch.delenv(name, raising=False)
 
-    def invoke(*arguments: str, value: str | bytes | None = None, env: dict[str, str] | None = None) -> Result:
-        return CliRunner().invoke(cli, arguments, input=value, env=env, catch_exceptions=False, prog_name="touchbase")
+    def invoke(*arguments: str, stdin: str | bytes | None = None, env: dict[str, str] | None = None) -> Result:
+        return CliRunner().invoke(cli, arguments, input=stdin, env=env, catch_exceptions=False, prog_name="touchbase")
 
     return invoke
 

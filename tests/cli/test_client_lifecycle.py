@@ -174,7 +174,7 @@ def test_clients_delete__resumes_after_an_interruption(store: Run, monkeypatch: 
         meanwhile.setattr(clients, "removal_of", stopped)
         first = store("clients", "delete", "acme", "--yes")
     between = shown(store, "acme")
-    refused = store("clients", "configure", "acme", "-", given="{}")
+    refused = store("clients", "configure", "acme", "-", stdin="{}")
     verified, added = store("verify"), store("clients", "add", "acme")
     connected = store("connections", "add", "--client", "acme", "--channel", "crm", "--tool", "hubspot")
     keyed = store("keys", "create", "--client", "acme", "--name", "late")

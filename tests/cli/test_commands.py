@@ -45,7 +45,7 @@ def test_version_option__prints_the_version(run: Run) -> None:
 
 
 def test_preview__translates_a_webhook_without_storing_it(run: Run, tmp_path: Path) -> None:
-    result = run("preview", "--channel", "email_campaign", "-", given=SENT)
+    result = run("preview", "--channel", "email_campaign", "-", stdin=SENT)
 
     translated = json.loads(result.output)
     assert result.exit_code == 0
@@ -99,7 +99,7 @@ def test_preview__reads_a_webhook_from_a_file(run: Run, tmp_path: Path) -> None:
     ],
 )
 def test_preview__reports_errors_without_a_traceback(run: Run, arguments: list[str], status: int, says: str) -> None:
-    result = run("preview", *arguments, given=NONSENSE)
+    result = run("preview", *arguments, stdin=NONSENSE)
 
     assert result.exit_code == status
     assert says in result.output
@@ -146,7 +146,7 @@ def test_unknown_setting__stops_every_command(run: Run, words: tuple[str, ...]) 
 def test_clients_configure__replaces_the_settings_from_standard_input(store: Run) -> None:
     store("clients", "add", "acme")
 
-    result = store("clients", "configure", "acme", "-", given='{"on_duplicate": "update"}')
+    result = store("clients", "configure", "acme", "-", stdin='{"on_duplicate": "update"}')
     shown = json.loads(store("clients", "show", "acme", "--json").output)
 
     assert result.exit_code == 0
@@ -171,7 +171,7 @@ def test_clients_configure__replaces_the_settings_from_standard_input(store: Run
 def test_clients_configure__rejects_invalid_settings(store: Run, value: str | bytes, says: str) -> None:
     store("clients", "add", "acme")
 
-    result = store("clients", "configure", "acme", "-", given=value)
+    result = store("clients", "configure", "acme", "-", stdin=value)
 
     assert result.exit_code == 1
     assert says in result.output
@@ -383,8 +383,8 @@ def test_keys__reports_an_invalid_name_or_unknown_key(store: Run, arguments: lis
 
 
 def test_preview__reads_a_compressed_body_and_rejects_an_oversized_list(run: Run) -> None:
-    packed = run("preview", "--channel", "email_campaign", "-H", "content-encoding: gzip", "-", given=gzip.compress(SENT))
-    bulk = run("preview", "--channel", "crm", "-", given=b"[" + b"{}," * 200_000 + b"{}]")
+    packed = run("preview", "--channel", "email_campaign", "-H", "content-encoding: gzip", "-", stdin=gzip.compress(SENT))
+    bulk = run("preview", "--channel", "crm", "-", stdin=b"[" + b"{}," * 200_000 + b"{}]")
 
     assert [event["email"] for event in json.loads(packed.output)["events"]] == ["contact@example.com"]
     assert bulk.exit_code == 1

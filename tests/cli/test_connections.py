@@ -54,7 +54,7 @@ def test_connections_add__prints_a_generated_secret_once(acme: Run) -> None:
 
 
 def test_connections_add__reads_a_secret_from_standard_input(acme: Run) -> None:
-    acme("connections", "add", *HUBSPOT, "--secret-file", "-", "--secret", "the-other-one", given=f"{SECRET}\n")
+    acme("connections", "add", *HUBSPOT, "--secret-file", "-", "--secret", "the-other-one", stdin=f"{SECRET}\n")
 
     assert [first["secret_count"] for first in listed(acme)] == [2]
 
@@ -178,7 +178,7 @@ def test_access_token__is_set_shown_as_set_and_removed(acme: Run) -> None:
 
 
 def test_access_token__is_read_from_standard_input(acme: Run) -> None:
-    result = acme("connections", "add", *HUBSPOT, "--access-token-file", "-", given=f"{TOKEN}\n")
+    result = acme("connections", "add", *HUBSPOT, "--access-token-file", "-", stdin=f"{TOKEN}\n")
 
     assert result.exit_code == 0
     assert [first["access_token"] for first in listed(acme)] == ["set"]
@@ -215,9 +215,9 @@ def test_preview__applies_the_clients_connection_settings(acme: Run) -> None:
         "propertyValue": "OPEN",
     }])  # fmt: skip
 
-    plain = acme("preview", "--channel", "crm", "-", given=body).output
-    decided = acme("preview", "--channel", "crm", "--connection", "acme", "-", given=body).output
-    nobody = acme("preview", "--channel", "crm", "--connection", "nobody", "-", given=body)
+    plain = acme("preview", "--channel", "crm", "-", stdin=body).output
+    decided = acme("preview", "--channel", "crm", "--connection", "acme", "-", stdin=body).output
+    nobody = acme("preview", "--channel", "crm", "--connection", "nobody", "-", stdin=body)
 
     assert [json.loads(output)["events"][0]["status"] for output in (plain, decided)] == ["OPEN", "warm"]
     assert nobody.exit_code == 1
@@ -236,7 +236,7 @@ def test_connections_add__prints_the_address_with_the_current_client_id(acme: Ru
 
 @pytest.mark.parametrize("option", ["--secret-file", "--access-token-file"])
 def test_secret_file__that_is_not_utf8_is_rejected(acme: Run, option: str) -> None:
-    result = acme("connections", "add", *HUBSPOT, option, "-", given=b"\xff" * 20)
+    result = acme("connections", "add", *HUBSPOT, option, "-", stdin=b"\xff" * 20)
 
     assert result.exit_code == 1
     assert "is no text file in UTF-8" in result.output

@@ -75,7 +75,7 @@ def hubspot() -> Iterator[tuple[str, list[str]]]:
 
 
 def test_slack_url__is_read_from_standard_input_and_shown_nowhere(acme: Run, tmp_path: Path) -> None:
-    added = acme("endpoints", "add", *ACME, "--kind", "slack", "-", "--json", given=f"{URL}\n")
+    added = acme("endpoints", "add", *ACME, "--kind", "slack", "-", "--json", stdin=f"{URL}\n")
     listed = acme("endpoints", "list")
     doctor = acme("doctor")
 

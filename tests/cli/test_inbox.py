@@ -235,7 +235,7 @@ def test_verify__reports_a_difference_and_fails(store: Run) -> None:
 
 def test_inbox_list__problems_shows_deliveries_with_a_problem(store: Run) -> None:
     keep(*(b'{"lead_email":"%b@example.com","event_type":"email_sent"}' % name for name in (b"a", b"b")))
-    store("clients", "configure", "acme", "-", given='{"contact_statuses": {"statuses": ["New"], "transitions": {}}}')
+    store("clients", "configure", "acme", "-", stdin='{"contact_statuses": {"statuses": ["New"], "transitions": {}}}')
     store("worker", "--once")
     keep(b'{"lead_email":"c@example.com","event_type":"email_opened"}')
     store("worker", "--once")

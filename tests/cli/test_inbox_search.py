@@ -68,7 +68,7 @@ def test_inbox_list__stops_when_its_time_is_up_and_says_how_far_it_came(replied:
 
 
 def test_inbox_list__names_bodies_that_it_cannot_search(replied: Run) -> None:
-    replied("clients", "configure", "acme", "-", given='{"keep_bodies_days": 1}')
+    replied("clients", "configure", "acme", "-", stdin='{"keep_bodies_days": 1}')
     execute_sql("UPDATE delivery SET applied_us = 3 WHERE applied_us IS NOT NULL")
     replied("prune")
 

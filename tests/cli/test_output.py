@@ -213,14 +213,14 @@ def test_json_option__prints_one_document_for_every_command(store: Run, tmp_path
     client, person = ("--client", "acme"), ("--client", "acme", "--email", "contact@example.com")
 
     def answer(*words: str, given: str | None = None) -> dict[str, object]:
-        result = store(*words, "--json", given=given)
+        result = store(*words, "--json", stdin=given)
         assert result.exit_code == 0, result.output
         document = json.loads(result.stdout)
         return document if isinstance(document, dict) else {"data": document}
 
     assert answer("worker", "--once")["ended"] == {"applied": 1}
     assert answer("migrate") == {"migrations": [], "notes": []}
-    assert answer("clients", "configure", "acme", "-", given='{"on_duplicate": "update"}')["client_id"] == "acme"
+    assert answer("clients", "configure", "acme", "-", stdin='{"on_duplicate": "update"}')["client_id"] == "acme"
     assert [answer("clients", verb, "acme")["state"] for verb in ("suspend", "resume")] == ["suspended", "active"]
     assert answer("clients", "rename", "acme", "Acme Ltd")["name"] == "Acme Ltd"
     key = answer("keys", "create", "--name", "export", *client)

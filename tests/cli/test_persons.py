@@ -57,7 +57,7 @@ def test_persons_erase_dry_run__reports_and_removes_nothing(filled: Run) -> None
 
 @pytest.mark.parametrize(("answer", "gone"), [("y\n", True), ("n\n", False), ("", False)])
 def test_persons_erase__asks_for_confirmation(filled: Run, answer: str, gone: bool) -> None:
-    result = filled("persons", "erase", *WHO, given=answer)
+    result = filled("persons", "erase", *WHO, stdin=answer)
 
     assert "would remove: 1 contacts" in result.output
     assert (asyncio.run(find_in_database(URL, "goldfinch")) == []) == gone
@@ -162,7 +162,7 @@ def test_inbox_show__explains_a_removed_body(filled: Run) -> None:
 
 def test_prune__removes_bodies_past_their_retention(filled: Run) -> None:
     early = filled("prune", "--dry-run").output
-    filled("clients", "configure", "acme", "-", given='{"keep_bodies_days": 0}')
+    filled("clients", "configure", "acme", "-", stdin='{"keep_bodies_days": 0}')
 
     due = filled("prune", "--client", "acme", "--dry-run").output
     done = filled("prune").output

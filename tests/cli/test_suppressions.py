@@ -84,7 +84,7 @@ def test_file__is_imported_and_its_bad_rows_are_named(lists: Run) -> None:
 def test_file__with_an_entry_that_the_server_refuses_names_its_line_and_stores_the_others(lists: Run) -> None:
     rows = "email,until\njane@example.com,\njoe@example.com,2020-01-01\nann@example.com,\n"
 
-    result = lists("suppressions", "import", "-", *ACME, given=rows)
+    result = lists("suppressions", "import", "-", *ACME, stdin=rows)
 
     assert (result.exit_code, result.stdout) == (1, "2 created, 0 updated, 0 unchanged, 1 invalid\n")
     assert result.stderr.startswith("line 3: must lie after `since`")
@@ -100,7 +100,7 @@ def test_file__with_an_entry_that_the_server_refuses_names_its_line_and_stores_t
     ],
 )
 def test_file__may_have_one_column_without_a_name_and_any_delimiter(lists: Run, text: str, values: list[str]) -> None:
-    result = lists("suppressions", "import", "-", *ACME, given=text)
+    result = lists("suppressions", "import", "-", *ACME, stdin=text)
 
     assert result.exit_code == 0, result.output
     assert sorted(item["value"] for item in shown(lists)) == values

@@ -58,8 +58,8 @@ BESIDE = {
     "to_id": 1, "to_us": 1, "now_us": NEVER - 1, "most": 50, "times": 1, "applied_us": 1, "next_attempt_us": 0, "shape": "x", "at": NEVER,
     "before_us": NEVER, "after_us": -NEVER, "after_id": 0, "upto_us": NEVER, "duplicate_of": 1, "before": 0, "count": 1, "since": 0,
     "why": "erased", "note": "x", "place": 0, "is_stored": 1, "since_us": 0, "is_loaded": 1, "at_us": 0,
-    "asked_us": 1, "handled_us": 1, "handled_by": "x", "automatic": 1, "message_id": 1, "copy_key": "x", "address": w.EMAIL,
-    "lease_us": w.LEASE_OF_ANSWER, "refused": 1, "until_us": NEVER, "user_id": "zq099readerqz", "until": NEVER,
+    "from_id": 1, "asked_us": 1, "handled_us": 1, "handled_by": "x", "automatic": 1, "message_id": 1, "copy_key": "x",
+    "address": w.EMAIL, "lease_us": w.LEASE_OF_ANSWER, "refused": 1, "until_us": NEVER, "user_id": "zq099readerqz", "until": NEVER,
 }  # fmt: skip
 TIMES: list[dict[str, Any]] = [BESIDE, {**BESIDE, "now_us": BEYOND}]
 """Before and after the end of what is kept for a while."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from secrets import choice
@@ -185,6 +186,10 @@ def keeping_limits(decided: ClientSettings, current: ClientSettings) -> ClientSe
     if decided.max_stored_bytes not in (None, current.max_stored_bytes):
         raise Forbidden("this key belongs to a client, which cannot change its own max_stored_bytes; leave it out")
     return replace(decided, limits=current.limits, max_stored_bytes=current.max_stored_bytes)
+
+
+HANDLE = re.compile("[a-z2-7]{8}")
+"""The form of handles."""
 
 
 def new_handle() -> str:

@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable, Collection, Iterable
 from secrets import token_hex
 
-from touchbase.clients.models import BY_ADMINISTRATOR, BY_CALL, DELETING, NO_CLIENT, Client, ClientSettings
+from touchbase.clients.models import BY_ADMINISTRATOR, BY_CALL, DELETING, HANDLE, NO_CLIENT, Client, ClientSettings
 from touchbase.clients.sql.clients import (
     ensure_client,
     find_client,
@@ -81,7 +81,7 @@ class Clients:
 
     async def id_of(self, text: str) -> str:
         """Return the `client_id` of the client that this names; a handle names one unless it is another's `client_id`."""
-        if not is_client_id(text) or await self.find(text) is not None:
+        if not HANDLE.fullmatch(text) or await self.find(text) is not None:
             return text
         client = await self._store.read(find_client_by_handle(text))
         return text if client is None else client.client_id

@@ -212,7 +212,9 @@ class Dispatcher(SignalledWorker):
         pause = POLL_SECONDS if self._lines or self._closing else UNUSED_POLL_SECONDS
         if polls:
             self._next_poll = at + pause
-            await self._copy_shared()
+            # A cell sends what it has while the home store is down.
+            with contextlib.nullcontext() if self._home is self._store else contextlib.suppress(Overloaded):
+                await self._copy_shared()
             await self._read_endpoints()
         if polls:
             await self._announce()
