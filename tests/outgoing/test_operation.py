@@ -106,13 +106,13 @@ async def test_copied_store__has_the_log_endpoints_and_what_they_miss(back: bool
     first = await open_store(source, encryption_keys=KEYS)
     client = await first.write(ensure_client("acme", 5))
     await miss_an_event(first, client.number, 5, secret="whsec_c2VjcmV0")
-    endpoints = await first.read(list_endpoints(client.number, 10, 5))
+    endpoints = await first.read(list_endpoints([client.number], 10, 5))
     await first.close()
 
     await copy_store(source, target, KEYS, silent)
 
     second = await open_store(target, encryption_keys=KEYS)
-    assert await second.read(list_endpoints(client.number, 10, 5)) == endpoints
+    assert await second.read(list_endpoints([client.number], 10, 5)) == endpoints
     await second.close()
     wanted, result = await content(source), await content(target)
     for table in ("webhook_position", "pending_webhook", "webhook_attempt"):
@@ -131,7 +131,7 @@ async def waiting(webhooks: Webhooks, endpoint: int) -> int:
 
 
 async def stored_position(webhooks: Webhooks) -> int:
-    [(_, progress)] = await webhooks.house.call.parts.store.read(list_endpoints(webhooks.house.number, 1, webhooks.clock()))
+    [(_, progress)] = await webhooks.house.call.parts.store.read(list_endpoints([webhooks.house.number], 1, webhooks.clock()))
     return progress.position
 
 

@@ -439,6 +439,8 @@ async def test_record_of_an_earlier_version__has_a_valid_history_and_accepts_new
         name = table if table in ("contact", "custom_field") else "event"
         await execute_sql(f"INSERT INTO {name} ({', '.join(full_row)}) VALUES ({', '.join('?' for _ in full_row)})", *full_row.values())
 
+    await execute_sql("INSERT INTO search_pending (client, record_kind, record_id) VALUES (1, 1, 1)")
+
     world = World(store, client)
     reported = await explain(await store.read(find_record(1, CONTACT_TYPE, 1)), await store.read(get_history(1, CONTACT, 1)))  # type: ignore[arg-type]
     assert [str(item) async for item in verify(store, 1, Verified())] == []

@@ -330,6 +330,13 @@ class StoreUnavailable(Overloaded):
     next_step = "An operator must look after the store; then call again."
 
 
+class ClientMoving(StoreUnavailable):
+    """The client is being moved to another database; nothing was stored."""
+
+    code = "client_moving"
+    next_step = "Call again later: a move takes about a minute for each million rows."
+
+
 class OutcomeUnknown(Overloaded):
     """The server lost its store during the commit, so the request may have been carried out."""
 

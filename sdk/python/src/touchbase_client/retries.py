@@ -6,7 +6,9 @@ import random
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-NOTHING_DONE = frozenset({"rate_limited", "overloaded", "store_unavailable", "request_in_progress", "too_many_connections"})
+NOTHING_DONE = frozenset(
+    {"rate_limited", "overloaded", "store_unavailable", "client_moving", "request_in_progress", "too_many_connections"}
+)
 """Codes of problems after which the server has done nothing, so that every request may be repeated."""
 GATEWAY = frozenset({429, 502, 503, 504})
 """Statuses that pass; without a code they come from a proxy, and the request may have been carried out."""
