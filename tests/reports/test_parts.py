@@ -264,7 +264,7 @@ async def test_report__of_many_events_is_read_part_by_part(house: House) -> None
 
 
 # The first event of a record, and a repeated statement of a request, are none that a report counts; the status of an event, the content
-# of a deleted record and a request to erase it do not count.
+# of a deleted record, a request to erase it and what a repeat of an event adds do not count.
 OTHERS = {
     "create_contact",
     "create_checked_contact",
@@ -273,6 +273,7 @@ OTHERS = {
     "replace_deleted_record",
     "ask_erasure",
     "delete_event",
+    "complete_event",
 }
 
 
