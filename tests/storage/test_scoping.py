@@ -530,7 +530,6 @@ ASKING: list[Any] = [
     add_erasures(1, b"another", [], 10), prune_bodies(1, 2**40, 5, 10), drop_unrecognised(1, 10, 1, 5, 10), drop_refused(1, 10, 1),
     note_presence("t", FACTS, 5, 6),
     reencrypt_batch(5), retire_keys(), replace_lost(), remove_client_rows(2, 10, 100), remove_moved_rows(2, 10),
-    move_place(1, 1, ["acme"], ["k"]),
     ensure_client("unknown", 5, first_use=True),
     change_page(1, Listing(CONTACT_TYPE, 1, 5, status="a"), RecordUpdate(1, 0, {}, {}, 5, "k")),
     follow_changes(1, 9, 5, 9), link_page(1, 1, 0, 9, 5, 9),

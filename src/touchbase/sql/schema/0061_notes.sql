@@ -14,7 +14,7 @@ CREATE UNIQUE INDEX note_event ON note (client, event_key);
 INSERT INTO id_block (name, next) VALUES ('note', 1);
 --:sqlite
 INSERT INTO sqlite_stat1 (tbl, idx, stat) VALUES
-  ('note', 'note', '10000 100 1'),
-  ('note', 'note_event', '10000 100 1');
+  ('note', 'note', '1000000 10000 1'),
+  ('note', 'note_event', '1000000 10000 1');
 ANALYZE sqlite_schema;
 --:both
