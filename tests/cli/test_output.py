@@ -212,8 +212,8 @@ def test_json_option__prints_one_document_for_every_command(store: Run, tmp_path
     (tmp_path / "call.json").write_bytes(SENT)
     client, person = ("--client", "acme"), ("--client", "acme", "--email", "contact@example.com")
 
-    def answer(*words: str, given: str | None = None) -> dict[str, object]:
-        result = store(*words, "--json", stdin=given)
+    def answer(*words: str, stdin: str | None = None) -> dict[str, object]:
+        result = store(*words, "--json", stdin=stdin)
         assert result.exit_code == 0, result.output
         document = json.loads(result.stdout)
         return document if isinstance(document, dict) else {"data": document}

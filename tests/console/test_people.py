@@ -281,7 +281,7 @@ def test_profile__has_name_password_sessions_and_keys(start: Callable[..., Conso
     page.keyboard.press("Enter")
     page.get_by_role("link", name="Profile").click()
 
-    page.get_by_label("Name").fill("Mira Sandoval")
+    page.get_by_label("Name", exact=True).fill("Mira Sandoval")
     page.get_by_role("button", name="Save name").click()
     page.get_by_label("Sign out (Mira Sandoval)").wait_for()
     page.get_by_role("button", name="Change password").click()

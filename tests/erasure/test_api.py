@@ -68,6 +68,7 @@ async def test_erase_contact__reports_the_removed_data_and_leaves_none(caller: A
             "contacts": 1,
             "custom_fields": 1,
             "messages": 0,
+            "notes": 0,
             "events": 3,
             "wanted_records": 0,
             "links": 0,
