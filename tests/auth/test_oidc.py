@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from base64 import urlsafe_b64encode
 from typing import Any
 
 import pytest
@@ -14,7 +15,7 @@ from touchbase.auth.auth_throttle import KeyThrottle
 from touchbase.auth.authentication import ADMIN
 from touchbase.auth.service import add_key
 from touchbase.config import OidcSettings
-from touchbase.console.oidc import KEYS_AGAIN, Provider
+from touchbase.console.oidc import KEYS_AGAIN, Provider, SignInFlow, SignInRefused
 from touchbase.sql.store import Store
 
 ISSUER = "https://login.example.com"
@@ -227,6 +228,21 @@ async def test_wrong_token__signs_nobody_in(company: Company) -> None:
     assert await company.sign_in(browser) == "/console/"
 
 
+@pytest.mark.parametrize("critical", ["5", "[{}]"])
+async def test_odd_header_of_a_token__signs_nobody_in(company: Company, critical: str) -> None:
+    header = urlsafe_b64encode(b'{"alg":"RS256","kid":"a","crit":%b}' % critical.encode()).rstrip(b"=")
+    company.server.bodies["/token"] = b'{"id_token":"%b.e30.AAAA"}' % header
+
+    assert await company.sign_in(Browser(company.call)) == "/console/sign-in?problem=provider"
+
+
+async def test_very_many_keys__are_refused_before_they_are_imported(company: Company, caplog: pytest.LogCaptureFixture) -> None:
+    company.server.bodies["/keys"] = b'{"keys":[%b{}]}' % (b'{"kty":"oct","k":"AAAA"},' * 30_000)
+
+    assert await company.sign_in(Browser(company.call)) == "/console/sign-in?problem=provider"
+    assert "more than 200 keys" in caplog.text
+
+
 async def test_forged_signature__signs_nobody_in(company: Company) -> None:
     await company.invite("mira@example.com", role="admin")
     browser, server = Browser(company.call), company.server
@@ -292,8 +308,23 @@ async def test_provider_that_is_down__is_named(company: Company) -> None:
     assert (reply.status, reply.problem["detail"][:28]) == (503, "Example cannot be used now; ")
     company.server.is_down, company.server.discovery = False, {"issuer": "https://evil.example"}
     assert (await Browser(company.call)("POST", OIDC, {})).status == 503
-    company.server.discovery = {"token_endpoint": "http://login.example.com/token"}
-    assert (await Browser(company.call)("POST", OIDC, {})).status == 503
+    for bad in ("http://login.example.com/token", "https:login.example.com/token"):
+        company.server.discovery = {"token_endpoint": bad}
+        assert (await Browser(company.call)("POST", OIDC, {})).status == 503, bad
+
+
+async def test_provider_on_this_machine__leads_no_browser_to_a_script() -> None:
+    server = OidcServer("http://localhost:9000", lambda: 1_790_000_000_000_000)
+    server.discovery = {"authorization_endpoint": "javascript:alert(1)//"}
+
+    with pytest.raises(SignInRefused, match="is not https"):
+        await provider_of(server, issuer=server.issuer).address(SignInFlow.begin("", ""))
+
+
+async def test_provider_with_an_address_that_is_none__signs_nobody_in(company: Company) -> None:
+    company.server.discovery = {"token_endpoint": "https://[::1"}
+
+    assert await company.sign_in(Browser(company.call)) == "/console/sign-in?problem=provider"
 
 
 @pytest.mark.parametrize("body", [b"[" * 100_000, b'{"a":' * 100_000, b'{"a": "\xff"}', b"[]", b"1e999", b" " * 2_000_000 + b"{}"])

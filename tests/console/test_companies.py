@@ -182,6 +182,29 @@ def test_view__is_kept_opened_renamed_and_removed_in_this_browser(firms: Console
     page.get_by_role("link", name="All contacts").wait_for()
 
 
+@on_sqlite
+def test_view__without_a_visible_name_or_beside_a_hundred_others_is_refused_and_none_is_lost(firms: Console) -> None:
+    page = firms.open(f"/companies{OF}")
+    page.locator(".total", has_text="3 companies").wait_for()
+    page.evaluate(
+        "localStorage.setItem('touchbase-views', JSON.stringify({'northlight/companies': "
+        "Array.from({length: 100}, (_, n) => ({name: `View ${n}`, query: []}))}))"
+    )
+    firms.go(page, f"/companies{OF}")
+    page.get_by_label("Views").click()
+    page.get_by_role("button", name="Save view…").click()
+    dialog = page.get_by_role("dialog")
+
+    for name, why in (("\u200b\u3164", "A name must have a visible character."), ("A new one", "100 views are kept")):
+        dialog.get_by_label("Name").fill(name)
+        dialog.get_by_role("button", name="Keep", exact=True).click()
+        expect(dialog.get_by_role("alert")).to_contain_text(why)
+    dialog.get_by_label("Name").fill("View 7")
+    dialog.get_by_role("button", name="Replace").click()
+    page.get_by_text("The view “View 7” is kept.", exact=False).wait_for()
+    assert len(page.evaluate("JSON.parse(localStorage.getItem('touchbase-views'))['northlight/companies']")) == 100
+
+
 def test_all_that_match__get_a_status_after_they_were_counted_and_undo_gives_each_its_own(firms: Console) -> None:
     people = [{"email": f"p{n:03}@many.example", "origin": "list", "contact_status": ("new", "won")[n % 2]} for n in range(700)]
     commands = [{"op": "create", "body": each} for each in people]

@@ -11,10 +11,10 @@ from tests.asgi_client import ApiClient
 from tests.conftest import ExecuteSql
 from tests.imports.jobs import contacts
 
-from touchbase.common.timestamps import DAY
+from touchbase.common.timestamps import DAY, SECOND
 from touchbase.jobs import worker as worker_module
 from touchbase.jobs.models import QUEUED, RUNNING, Checkpoint, Job
-from touchbase.jobs.runner import JobRun, execute_step
+from touchbase.jobs.runner import JobRun, Postponed, execute_step
 from touchbase.jobs.sql import claim_job, create_job, due_jobs, get_job, list_jobs
 from touchbase.jobs.worker import JobWorker
 from touchbase.records.models import Contact
@@ -81,6 +81,42 @@ async def test_a_kind_that_no_worker_knows__fails_with_the_reason(call: ApiClien
 
     body = (await call.get(f"/public/v2/jobs/{job.id}")).json()
     assert (body["state"], "no jobs of the kind 'contacts.unknown'" in body["error"]) == ("failed", True)
+
+
+class Late:
+    """A kind that comes back later."""
+
+    name = "contacts.late"
+
+    async def run(self, run: JobRun) -> None:
+        """Come back a second later."""
+        raise Postponed(run.clock() + SECOND)
+
+
+async def test_job_that_kills_its_server__fails_after_ten_claims(call: ApiClient) -> None:
+    job = await new_job(call, ids=[1], to="Renamed")
+    for _ in range(10):
+        call.clock.move(60)
+        assert await call.parts.store.write(claim_job(1, job.id, "killed", call.clock(), call.clock() + SECOND)) is not None
+    call.clock.move(60)
+
+    await JobWorker(call.parts.store, call.clock, [Rename()]).drain()
+
+    body = (await call.get(f"/public/v2/jobs/{job.id}")).json()
+    assert (body["state"], body["error"][:39]) == ("failed", "10 attempts were started and none ended")
+    assert [each["first_name"] for each in await contacts(call)] == [""]
+
+
+async def test_job_that_waits__may_do_so_any_number_of_times(call: ApiClient) -> None:
+    job = await new_job(call, "contacts.late")
+
+    for _ in range(12):
+        call.clock.move(60)
+        await JobWorker(call.parts.store, call.clock, [Late()]).drain()
+
+    stored = await call.parts.store.read(get_job(1, job.id))
+    assert stored is not None
+    assert (stored.state, stored.attempts) == (RUNNING, 0)
 
 
 class Asking:

@@ -159,6 +159,27 @@ async def test_stream__of_a_reader_that_falls_behind_is_one_notice_for_each_clie
     await live.leave()
 
 
+async def test_stream__reads_the_store_once_in_a_pause(store: Store, make_client: MakeClient, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(api, "PAUSE_SECONDS", 3_600.0)
+    feed = Feed(store)
+    house = House(make_client(store, feed=feed))
+    await house.contact(email="jane@example.com")
+    live = await opened(house.call)
+    await house.contact(email="first@example.com")
+    assert (await live.next())[1]["type"] == "contact.created"
+
+    later = await opened(house.call)
+    await house.contact(email="second@example.com")
+    await later.until("contact.created")
+    reading = asyncio.ensure_future(live.next())
+    await house.contact(email="third@example.com")  # the stream would have read the second one by now
+
+    assert not reading.done()
+    reading.cancel()
+    await live.leave()
+    await later.leave()
+
+
 async def test_stream__sees_a_webhook_that_is_refused(store: Store, make_client: MakeClient, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(api, "KEEP_ALIVE_SECONDS", 0.05)
     house = House(make_client(store))

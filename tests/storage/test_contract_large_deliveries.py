@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gzip
 import itertools
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -187,6 +188,22 @@ async def test_large_delivery__starts_again_after_a_crash(store: Store, crash_at
     assert await ending(store, number) == ("applied", 2, None)
     assert len(await records(store, client)) == MANY
     assert [item async for item in verify(store, client, Verified())] == []
+
+
+async def test_small_delivery_that_unpacks_to_much__counts_its_attempt_before_it_is_read(store: Store) -> None:
+    client = await client_of(store)
+    body = gzip.compress(b'[{"a":"%41%41"}]' * 100_000, 9)
+    assert len(body) < 4096
+    headers = b'{"content-encoding":"gzip"}'
+    number = (await store.write(store_delivery(client, "crm", body_key("crm", "", "", body), headers, "", body, NOON))).id
+
+    def crash(delivery: Delivery) -> Translation:
+        raise Crash
+
+    with pytest.raises(Crash):
+        await store.work(client, 10, crash, NOON)
+
+    assert await ending(store, number) == ("received", 1, UNFINISHED)
 
 
 async def test_large_delivery__fails_after_repeated_crashes_and_can_be_replayed(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -47,10 +47,20 @@ function write(many: string, views: SavedView[]): void {
   localStorage.setItem(STORED, JSON.stringify(all.value));
 }
 
+/** Fillers and characters without width, as the server's `is_blank` has them. */
+const BLANK = /^[\p{Cc}\p{Cf}\p{Z}\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180d\u2800\u3164\uffa0\ufe00-\ufe0f]*$/u;
+
+/** Why no further view can be kept under a name, or no view renamed to it; blank if it can. */
+export function whyNotKept(many: string, name: string, from?: string): string {
+  if (BLANK.test(name)) return 'A name must have a visible character.';
+  const others = savedViews(many).filter((each) => each.name !== name && each.name !== from);
+  return others.length < MOST ? '' : `${MOST} views are kept, the most of a client; remove one first.`;
+}
+
 /** Keep a view; a name that is known leads to this view from now on. */
 export function saveView(many: string, view: SavedView): void {
   const others = savedViews(many).filter((each) => each.name !== view.name);
-  write(many, [...others, view].sort((a, b) => a.name.localeCompare(b.name)).slice(0, MOST));
+  write(many, [...others, view].sort((a, b) => a.name.localeCompare(b.name)));
 }
 
 export function removeView(many: string, name: string): void {

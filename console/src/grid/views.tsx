@@ -5,7 +5,7 @@ import { href } from '../route';
 import { Button, Icon } from '../ui/basic';
 import { copy, Dialog, Entry, Popover } from '../ui/overlay';
 import { toast } from '../ui/toast';
-import { LONGEST, removeView, renameView, savedViews, saveView, type SavedView } from './saved';
+import { LONGEST, removeView, renameView, savedViews, saveView, whyNotKept, type SavedView } from './saved';
 import { pairs, viewOf, type View } from './view';
 
 interface Props<R extends AnyRecord> {
@@ -90,10 +90,13 @@ const WHERE = 'It is kept in this browser, for this client. To share a view, sen
 
 function Save<R extends AnyRecord>({ kind, view, onClose }: Props<R> & { onClose: () => void }) {
   const [name, setName] = useState('');
+  const [wrong, setWrong] = useState('');
   const known = savedViews(kind.many).some((each) => each.name === name.trim());
   function save(event: Event) {
     event.preventDefault();
-    if (!name.trim()) return;
+    const why = whyNotKept(kind.many, name.trim());
+    setWrong(why);
+    if (why) return;
     saveView(kind.many, { name: name.trim(), query: pairs(kind, view) });
     onClose();
     toast(`The view “${name.trim()}” is kept. It is under Views.`);
@@ -105,6 +108,11 @@ function Save<R extends AnyRecord>({ kind, view, onClose }: Props<R> & { onClose
           Name
           <input type="text" autofocus required maxLength={LONGEST} value={name} onInput={(event) => setName(event.currentTarget.value)} />
         </label>
+        {wrong && (
+          <p class="wrong" role="alert">
+            {wrong}
+          </p>
+        )}
         <p class="faint">{known ? 'There is a view of this name; it will be replaced.' : `Filters, order and columns. ${WHERE}`}</p>
         <footer>
           <Button onClick={onClose}>Cancel</Button>
@@ -137,11 +145,10 @@ function One({ many, view, done }: { many: string; view: SavedView; done: () => 
   function rename(event: Event) {
     event.preventDefault();
     const next = name.trim();
-    if (!next || next === view.name) return;
-    if (savedViews(many).some((each) => each.name === next)) {
-      setWrong(`There is a view “${next}” already.`);
-      return;
-    }
+    if (next === view.name) return;
+    const why = savedViews(many).some((each) => each.name === next) ? `There is a view “${next}” already.` : whyNotKept(many, next, view.name);
+    setWrong(why);
+    if (why) return;
     renameView(many, view.name, next);
     done();
     toast(`The view “${view.name}” is called “${next}” now.`);

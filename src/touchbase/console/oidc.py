@@ -39,6 +39,8 @@ KEYS_AGAIN: Micros = 10 * SECOND
 """After which keys are read again for a token with an unknown one: anybody can send such tokens."""
 LONGEST_RESPONSE = 1_048_576
 """Bytes of a response of the provider: the event loop decodes it."""
+MOST_KEYS = 200
+"""Keys of the provider, which are imported on the event loop."""
 LONGEST_NAME, LONGEST_SUBJECT = 200, 255
 _FLOW = re.compile(r"([\w-]{43})\.([0-9a-f]{64})?\.(/console/[\w.~/%?=&;,+:@!$'()*-]*)?", re.ASCII)
 
@@ -228,7 +230,7 @@ class Provider:
                 nonce={"essential": True, "value": nonce},
             )
             claims.validate(token.claims)
-        except (JoseError, ValueError) as error:
+        except (JoseError, ValueError, TypeError) as error:  # joserfc has no check of the type of `crit`
             raise SignInRefused("provider", f"the ID token is not valid: {error}"[:300]) from error
         authorized = token.claims.get("azp", self.settings.client_id)
         audience = token.claims["aud"]
@@ -259,7 +261,8 @@ class Provider:
             discovery = self._decoded(response, Discovery, "the provider's configuration")
             if discovery.issuer != self.settings.issuer:
                 raise SignInRefused("provider", f"TOUCHBASE_OIDC_ISSUER must be {discovery.issuer} exactly, as the provider names itself")
-            if self._issuer.startswith("https:") and not all(endpoint.startswith("https:") for endpoint in discovery.endpoints):
+            schemes = ("https://",) if self._issuer.startswith("https:") else ("https://", "http://")
+            if not all(endpoint.startswith(schemes) for endpoint in discovery.endpoints):  # the browser goes to one: never `javascript:`
                 raise SignInRefused("provider", "an address in the provider's configuration is not https")
             self._discovery = discovery, self._clock() + FRESH
         return self._discovery[0]
@@ -276,18 +279,20 @@ class Provider:
                 if response.status != 200:
                     raise ValueError(f"status {response.status}")
                 keys: Any = _decoded(response, dict[str, Any])
+                if len(keys["keys"]) > MOST_KEYS:
+                    raise ValueError(f"it has more than {MOST_KEYS} keys")
                 self._keys = KeySet.import_key_set(keys), now
             except (JoseError, ValueError, KeyError, TypeError) as error:
                 raise SignInRefused("provider", f"{discovery.jwks_uri} has no usable keys: {error}"[:300]) from error
         return self._keys[0]
 
     async def _request(self, method: str, url: str, headers: Mapping[str, str], body: bytes = b"") -> ApiResponse:
-        parts = urlsplit(url)
-        path = f"{parts.path}?{parts.query}" if parts.query else parts.path
         try:
+            parts = urlsplit(url)
+            path = f"{parts.path}?{parts.query}" if parts.query else parts.path
             return await self._send(f"{parts.scheme}://{parts.netloc}", ApiRequest(method, path, headers, body))
-        except FetchFailed as error:
-            raise SignInRefused("provider", str(error)) from error
+        except (FetchFailed, ValueError) as error:
+            raise SignInRefused("provider", str(error)[:300]) from error
 
     @staticmethod
     def _decoded(response: ApiResponse, kind: type[S], source: str) -> S:

@@ -19,8 +19,9 @@ MAX_SECONDS = 30.0
 MAX_EVENTS = 256
 """Events applied in one transaction (some hundredths of a second); a delivery with more is applied in several."""
 LARGE = 256 * 1024
-LARGE_COMPRESSED = 16 * 1024
-"""Bytes of a body, plain or compressed, above which a delivery is processed alone and the attempt is recorded first."""
+LARGE_COMPRESSED = 2 * 1024
+"""Bytes of a body, plain or compressed, above which a delivery is processed alone and the attempt is recorded first. 2 KiB decompress
+to 2 MiB at most; the server may end with the process that reads more, where a container's memory is full."""
 INLINE_BYTES = 16 * 1024
 """Bytes of a decoded body up to which it is searched and redacted on the event loop, in a few milliseconds at most."""
 LONGEST_WAIT: Micros = 3600 * SECOND

@@ -170,12 +170,17 @@ def claim_job(client: int, id: int, token: str, at: Micros, lease_until_us: Micr
 
 
 @command(background=True)
-def renew_lease(client: int, id: int, token: str, lease_until_us: Micros) -> Plan[bool]:
-    """Set the end of the lease; return False if this worker does not have the job any more. A time in the past releases it."""
+def renew_lease(client: int, id: int, token: str, lease_until_us: Micros, gives_back: bool = False) -> Plan[bool]:
+    """Set the end of the lease; return False if this worker does not have the job any more. A time in the past releases it.
+
+    `gives_back`: the claim is not counted, since the job has not failed.
+    """
     job = yield from locked(client, id)
     if job is None or job.token != token or job.state != RUNNING:
         return False
     job.lease_until_us = lease_until_us
+    if gives_back:
+        job.attempts = max(0, job.attempts - 1)
     yield from _save(job)
     return True
 

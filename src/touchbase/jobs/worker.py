@@ -37,7 +37,9 @@ MAX_OUTSIDE = 16
 MOST_DUE = 1_000
 """Clients with due jobs among which a round chooses."""
 MAX_ATTEMPTS = 5
-"""Claims without progress after which a job fails."""
+"""Failures without progress after which a job fails."""
+MAX_CLAIMS = 10
+"""Claims without progress that did not end, as the process was killed: then a job fails, else it would kill each server that starts."""
 RETRY: Micros = 5 * SECOND
 _serials = UniqueIds()
 T = TypeVar("T")
@@ -153,14 +155,16 @@ class JobWorker(Worker):
             kind = self._kinds.get(job.kind)
             if kind is None:
                 raise Conflict(f"this server has no jobs of the kind {job.kind!r}; cancel it, or update the server")
+            if job.attempts > MAX_CLAIMS:
+                raise Conflict(f"{MAX_CLAIMS} attempts were started and none ended: the process was killed each time; start it again")
             await kind.run(run)
         except (JobLost, Stopping):
-            await self._release(job, self._clock())
+            await self._release(job, self._clock(), gives_back=True)
         except Postponed as postponed:
-            await self._release(job, postponed.until)
+            await self._release(job, postponed.until, gives_back=True)
         except Overloaded as error:
             self._outage.waits(CLAIMING, error)
-            await self._release(job, self._clock() + max(RETRY, int(error.retry_after * SECOND)))
+            await self._release(job, self._clock() + max(RETRY, int(error.retry_after * SECOND)), gives_back=True)
         except TouchbaseError as error:
             await self._finish(job, FAILED, error.detail)
         except Exception:
@@ -181,8 +185,8 @@ class JobWorker(Worker):
                 change_job(job.client, job.id, (RUNNING,), state, at, error=error, token=job.token, files_until_us=at + self._keep_files)
             )
 
-    async def _release(self, job: Job, until: Micros) -> None:
-        await self._store.write(renew_lease(job.client, job.id, job.token, until))
+    async def _release(self, job: Job, until: Micros, *, gives_back: bool = False) -> None:
+        await self._store.write(renew_lease(job.client, job.id, job.token, until, gives_back))
 
     async def _renew(self, job: Job) -> None:
         while True:

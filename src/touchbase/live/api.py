@@ -33,6 +33,8 @@ TAG = Tag("Live", "What changes, over all clients that a person may see, while i
 PATH = "/team/v1/stream"
 CHECK_SECONDS = 0.5
 """Time between two looks at whether the key, the session or its person has ended; if another process ended it, `FRESH` is added."""
+PAUSE_SECONDS = 0.25
+"""Time between two pieces of a stream: each reads the store, and one key may have many streams open while its client is busy."""
 MOST = 100
 """Notices of one client in a piece of the stream; more of them are one `many`."""
 MANY, ATTENTION, ACCESS = "many", "attention.changed", "access.changed"
@@ -186,6 +188,7 @@ async def _pieces(call: Call, reader: Reader, feed: Feed) -> AsyncIterator[bytes
                 notices += await reader.changes()
                 if notices or is_due:
                     yield b"".join(b"event: change\ndata: %s\n\n" % encode(notice) for notice in notices) or b": nothing new\n\n"
+                    await first_of(asyncio.sleep(PAUSE_SECONDS), gone, ended)
     except TouchbaseError as error:
         yield b"event: error\ndata: %s\n\n" % encode({"code": error.code, "detail": error.detail, **error.data})
     finally:
