@@ -6,7 +6,7 @@ import itertools
 import re
 import sys
 import typing
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import MISSING, fields
 from pathlib import Path
@@ -132,7 +132,7 @@ from touchbase.erasure.sql.persons import clients_with_erasures, open_erasures
 from touchbase.erasure.sql.texts import strike_texts
 from touchbase.errors import TouchbaseError
 from touchbase.event_log.sql.log import with_log
-from touchbase.event_log.sql.queries import clients_with_events, list_newest_events, trim_log
+from touchbase.event_log.sql.queries import clients_with_events, list_newest_events, list_newest_places, trim_log
 from touchbase.history.events import Event, Translation
 from touchbase.idempotency.execute_once import execute_once
 from touchbase.idempotency.models import RequestKey, StoredResponse
@@ -147,7 +147,7 @@ from touchbase.jobs.models import UPLOADING, Job
 from touchbase.jobs.sql import create_job, due_job_files, due_jobs, get_job, list_jobs, remove_job_files
 from touchbase.merging.models import Policy
 from touchbase.merging.sql.undo import forget_merges
-from touchbase.messages.sql.plans import prune_messages
+from touchbase.messages.sql.plans import list_all_messages, prune_messages
 from touchbase.notes.plans import find_note, list_notes
 from touchbase.outgoing.models import Endpoint
 from touchbase.outgoing.sql.announced import announce_installation_list
@@ -242,7 +242,7 @@ SPANNING: dict[type, str] = {
 SPANNING_UNLESS_NAMED = {
     store_key, list_keys, list_deliveries, group_deliveries, get_delivery, list_refusals, match_everywhere, get_job, list_jobs,
     find_owner, due_job_files, list_items, list_conversations, list_done_conversations, count_conversations, count_open_of_each,
-    list_notifications, list_endpoints, list_all_attempts,
+    list_notifications, list_endpoints, list_all_attempts, list_newest_places, list_all_messages,
 }  # fmt: skip
 """What is about all clients when it names none, which only an administrator of all of them can ask: reviewed."""
 ABOUT_CLIENTS = {
@@ -287,7 +287,8 @@ NEEDS_NO_EXCEPTION = {
     list_deliveries, get_delivery, due_fetches, list_refusals, match_everywhere, get_job, list_jobs, due_jobs, due_answers, find_owner,
     due_mails, clients_to_link, due_judgements, count_silent, endpoint_versions, lead_shards, list_mail_endpoints, list_troubles,
     due_counts, clients_with_erasures, count_copies,
-    list_conversations, list_done_conversations, count_conversations, count_open_of_each, list_notifications,
+    list_conversations, list_done_conversations, count_conversations, count_open_of_each, list_notifications, list_newest_places,
+    list_all_messages,
 }  # fmt: skip
 """What spans clients with texts that name one in every table: client by client, or each table beside the row of the one before."""
 SEALER = AesGcmCipher(StaticKeys(ENCRYPTION_KEYS.read()))
@@ -454,6 +455,8 @@ def value(name: str, hint: object) -> Any:  # noqa: PLR0911 - one line a type
     kind, parts = kinds[0], typing.get_args(kinds[0])
     if typing.get_origin(kind) is tuple:
         return tuple(value("", part) for part in parts)
+    if name == "filters" and typing.get_origin(kind) is Mapping:
+        return {}
     if typing.get_origin(kind) is RecordType:
         return CONTACT_TYPE
     if typing.get_origin(kind) is Listing:

@@ -23,6 +23,7 @@ LIKE: dict[str, tuple[str, ...]] = {
     "NewEmail": ("EmailOut", "MessageOut"),
     "NewKeyOut": ("KeyOut",),
     "NewMessage": ("MessageOut",),
+    "TeamMessage": ("MessageOut",),
     "NewSuppressions": ("NewSuppression",),
     "WebhookEndpointChange": ("WebhookEndpointRequest",),
     "WebhookEndpointOut": ("WebhookEndpointRequest",),
