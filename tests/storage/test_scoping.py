@@ -96,7 +96,7 @@ from touchbase.clients.sql.stored_bytes import count_stored, due_counts, list_ne
 from touchbase.common.timestamps import DAY, SECOND
 from touchbase.company_links.plans import clients_to_link, follow_changes, link_page, start_linking
 from touchbase.connections.models import Connection
-from touchbase.connections.sql.connections import add_connection
+from touchbase.connections.sql.connections import add_connection, remove_connection
 from touchbase.connections.sql.fetching import due_fetches
 from touchbase.connections.sql.silence import claim_check, count_silent, due_judgements, judge_connection
 from touchbase.conversations.answers import due_answers, prune_answers
@@ -542,7 +542,8 @@ ASKING: list[Any] = [
     find_assignees(1, [1]), list_notifications([1], "u", 5, (9, 1, 1), True), read_notifications(1, "u", 9), due_mails(2**40, 5),
     prune_notifications(1, 2**50, 5), notification_positions(), clients_to_prune(2**50, 5), clients_with_events([1], 5),
     set_team_statuses([TeamStatus(name="replied")], "v"), set_team_statuses([TeamStatus(name="replied")]),
-    add_snippet(Snippet("s", "price", "Dear", 5)), change_snippet("s", "cost", None, 5), remove_snippet("s"),
+    add_snippet(Snippet("s", "price", "Dear", 5)), change_snippet("s", "cost", None, 5), remove_snippet("s", ["a"]),
+    remove_connection(1, "crm", "hubspot", ["a"]),
     add_endpoint(Endpoint(1, 0, "https://a.example", 5, 5)), replay(1, 1, 5, missing_since_us=0), lead_shards("t", 5, 6),
     store_progress(1, 1, "t", 5, 1), forget_attempts(1, 10), copy_shared([Endpoint(0, 9, "https://a.example", 5, 5)], {1, 2}, 5),
     announce_installation_list(1, 1, 5), retry_pushes(1, "blocklist:instantly", 5, [1]),

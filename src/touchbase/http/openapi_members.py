@@ -106,6 +106,7 @@ ONLY = {
     "ContactBatchResponse.results": "The results, in the order of the commands.",
     "Problem.changed_by": "Who changed it last; empty: somebody without a name.",
     "Problem.changed_at": "When it was changed last.",
+    "Problem.present": "What somebody has changed since it was read, as it is now.",
     "Problem.deleted_at": "When the record was deleted, if it is in the bin.",
     "Problem.errors": "Everything that is wrong with the request.",
     "Problem.status": "The status of the response.",
