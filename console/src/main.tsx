@@ -50,11 +50,12 @@ const Webhooks = later(() => import('./more').then((all) => all.Webhooks));
 const Words = later(() => import('./more').then((all) => all.Words));
 
 /** Screens whose content belongs to one client. */
-const OF_CLIENT: readonly (string | undefined)[] = ['contacts', 'companies', 'duplicates', 'imports', 'suppressions', 'endpoints', 'erasure'];
+const OF_CLIENT: readonly (string | undefined)[] = ['contacts', 'companies', 'duplicates', 'imports', 'suppressions', 'erasure'];
 
 function Screen() {
   const [first, second] = place.value.path;
-  if (showsAll.value && OF_CLIENT.includes(first)) return <ChooseClient />;
+  const isOfClient = OF_CLIENT.includes(first) || (first === 'endpoints' && second !== undefined && !second.startsWith('all-'));
+  if (showsAll.value && isOfClient) return <ChooseClient />;
   if (first === undefined) return <Overview key={client.value} />;
   if (first === 'contacts' && second !== undefined) return <ContactPage key={`${client.value} ${second}`} id={second} />;
   if (first === 'contacts') return <Contacts key={client.value} />;

@@ -18,6 +18,8 @@ export const canRead = computed(() => scopes.value.includes('records:read'));
 export const isAdmin = computed(() => scopes.value.includes('admin'));
 /** Whether the person chooses among clients. */
 export const choosesClient = computed(() => session.value !== null && session.value.client_id === null);
+/** Whether the caller sees all clients, also later ones. */
+export const seesEveryClient = computed(() => choosesClient.value && (session.value?.clients ?? null) === null);
 /** Whether all clients are shown, and not the only one. */
 export const showsAll = computed(() => choosesClient.value && client.value === '');
 

@@ -276,7 +276,7 @@ def test_option_for_a_store__is_refused_with_a_server(run: Run, arguments: list[
 
 
 @pytest.mark.parametrize(
-    "arguments", [["statuses", "list"], ["endpoints", "resume", "1"], ["contacts", "delete", "1"], ["messages", "list"]]
+    "arguments", [["statuses", "list"], ["endpoints", "resume", "1"], ["contacts", "delete", "1"], ["messages", "get", "1"]]
 )
 def test_client__is_required_without_a_server(run: Run, arguments: list[str]) -> None:
     result = CliRunner().invoke(cli, arguments, prog_name="touchbase")

@@ -170,3 +170,29 @@ def test_types_of_the_form__are_those_of_the_api() -> None:
 
     assert listed == [each.value for each in EventType]
     assert re.findall(r"'(\w+)'", text.partition("BLOCKLISTS")[2].partition("];")[0]) == [*BLOCKLISTS]
+
+
+@on_sqlite
+def test_endpoints_of_all_clients__are_in_one_list(
+    start: Callable[..., Console], receiver: Receiver, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TOUCHBASE_ENCRYPTION_KEY", "MDEyMzQ1Njc4OTAxMjM0NTY3ODkwMTIzNDU2Nzg5MDE=")
+    console = start("--webhook-allowed-origins", origin_of(receiver))
+    for client in (CLIENT, "beside"):
+        console.send("PUT", f"/admin/v1/clients/{client}", {"settings": {}})
+    hook = {"url": f"{origin_of(receiver)}/hook"}
+    console.send("POST", "/public/v2/webhook-endpoints", {**hook, "description": "Own"})
+    console.send("POST", "/team/v1/webhook-endpoints", {**hook, "description": "Shared"})
+
+    page = console.open("/all/endpoints")
+    rows = page.locator(".endpoint")
+    expect(rows.filter(has_text="Shared").first).to_contain_text("all clients")
+    expect(rows.filter(has_text="Own")).to_contain_text(CLIENT)
+    settle(page)
+    assert look_faults(page) == []
+
+    rows.filter(has_text="Own").click()
+    page.get_by_role("heading", name="Own").wait_for()
+    page.go_back()
+    rows.filter(has_text="Shared").first.click()
+    page.get_by_role("heading", name="Shared").wait_for()

@@ -56,6 +56,35 @@ async def test_if_match__refuses_what_was_decided_on_a_former_version(call: ApiC
     assert (again.status, anyway.status) == (200, 200)
 
 
+@pytest.mark.parametrize("path", [TOOL, f"{ENDPOINTS}/1"])
+async def test_if_match__removes_nothing_that_changed(call: ApiClient, path: str) -> None:
+    of_client = {"x-client-id": "acme"}
+    read = (await call.get(path, **of_client)).headers["etag"]
+    since = call.clock.move(60)
+    change = {"settings": {"time_zone": "Asia/Kolkata"}} if path == TOOL else {"description": "theirs"}
+    now = (await call("PATCH", path, change, **of_client)).headers["etag"]
+
+    late = await call("DELETE", path, **of_client, **{"if-match": read})
+    after = await call.get(path, **of_client)
+    removed = await call("DELETE", path, **of_client, **{"if-match": now})
+
+    assert (late.status, late.problem["changed_at"], after.status, removed.status) == (412, since, 200, 204)
+
+
+async def test_if_match__of_a_snippet_shows_the_present_one(call: ApiClient) -> None:
+    read = (await call.post("/team/v1/snippets", {"name": "price", "text": "Dear"})).json()
+    path, former = f"/team/v1/snippets/{read['id']}", {"if-match": f'"{read["updated_at"]}"'}
+    call.clock.move(60)
+    changed = await call("PATCH", path, {"text": "Hello"}, **former)
+
+    late = [await call("PATCH", path, {"text": "Hi"}, **former), await call("DELETE", path, **former)]
+
+    assert (changed.status, [(reply.status, reply.problem["present"]) for reply in late]) == (200, [(412, changed.json())] * 2)
+    assert (await call.get("/team/v1/snippets")).json()["data"] == [changed.json()]
+    removed = await call("DELETE", path, **{"if-match": f'"{changed.json()["updated_at"]}"'})
+    assert removed.status == 204
+
+
 async def test_if_match__creates_no_client(call: ApiClient) -> None:
     refused = await call("PUT", "/admin/v1/clients/new", {"settings": {}}, **{"if-match": '"0123456789abcdef"'})
 

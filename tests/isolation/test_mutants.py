@@ -109,6 +109,7 @@ GROWING = (
     "file_sizes(",
     "list_logged_events(",
     "list_latest_events(",
+    "list_newest_places(",
     "find_new_events(",
     "list_newest_events(",
     "event_log.sql.log.NEWEST_OF:",

@@ -27,6 +27,7 @@ LISTS = (
     "/public/v2/contacts/deleted", "/public/v2/companies/deleted",
     "/public/v2/contacts?updated_since=2000-01-01T00:00:00Z", "/public/v2/companies?updated_since=2000-01-01T00:00:00Z",
     "/public/v2/suppressions", "/public/v2/webhook-endpoints", "/public/v2/webhook-attempts", "/public/v2/messages", "/public/v2/erasures",
+    "/team/v1/events", "/team/v1/messages",
     "/team/v1/conversations", "/team/v1/audit-events",
     "/public/v2/jobs", "/public/v2/statuses/contacts", "/public/v2/custom-fields/contacts", "/admin/v1/contacts", "/admin/v1/companies",
 )  # fmt: skip

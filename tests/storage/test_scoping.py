@@ -6,7 +6,7 @@ import itertools
 import re
 import sys
 import typing
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import MISSING, fields
 from pathlib import Path
@@ -96,7 +96,7 @@ from touchbase.clients.sql.stored_bytes import count_stored, due_counts, list_ne
 from touchbase.common.timestamps import DAY, SECOND
 from touchbase.company_links.plans import clients_to_link, follow_changes, link_page, start_linking
 from touchbase.connections.models import Connection
-from touchbase.connections.sql.connections import add_connection
+from touchbase.connections.sql.connections import add_connection, remove_connection
 from touchbase.connections.sql.fetching import due_fetches
 from touchbase.connections.sql.silence import claim_check, count_silent, due_judgements, judge_connection
 from touchbase.conversations.answers import due_answers, prune_answers
@@ -132,7 +132,7 @@ from touchbase.erasure.sql.persons import clients_with_erasures, open_erasures
 from touchbase.erasure.sql.texts import strike_texts
 from touchbase.errors import TouchbaseError
 from touchbase.event_log.sql.log import with_log
-from touchbase.event_log.sql.queries import clients_with_events, list_newest_events, trim_log
+from touchbase.event_log.sql.queries import clients_with_events, list_newest_events, list_newest_places, trim_log
 from touchbase.history.events import Event, Translation
 from touchbase.idempotency.execute_once import execute_once
 from touchbase.idempotency.models import RequestKey, StoredResponse
@@ -147,7 +147,7 @@ from touchbase.jobs.models import UPLOADING, Job
 from touchbase.jobs.sql import create_job, due_job_files, due_jobs, get_job, list_jobs, remove_job_files
 from touchbase.merging.models import Policy
 from touchbase.merging.sql.undo import forget_merges
-from touchbase.messages.sql.plans import prune_messages
+from touchbase.messages.sql.plans import list_all_messages, prune_messages
 from touchbase.notes.plans import find_note, list_notes
 from touchbase.outgoing.models import Endpoint
 from touchbase.outgoing.sql.announced import announce_installation_list
@@ -242,7 +242,7 @@ SPANNING: dict[type, str] = {
 SPANNING_UNLESS_NAMED = {
     store_key, list_keys, list_deliveries, group_deliveries, get_delivery, list_refusals, match_everywhere, get_job, list_jobs,
     find_owner, due_job_files, list_items, list_conversations, list_done_conversations, count_conversations, count_open_of_each,
-    list_notifications, list_endpoints, list_all_attempts,
+    list_notifications, list_endpoints, list_all_attempts, list_newest_places, list_all_messages,
 }  # fmt: skip
 """What is about all clients when it names none, which only an administrator of all of them can ask: reviewed."""
 ABOUT_CLIENTS = {
@@ -287,7 +287,8 @@ NEEDS_NO_EXCEPTION = {
     list_deliveries, get_delivery, due_fetches, list_refusals, match_everywhere, get_job, list_jobs, due_jobs, due_answers, find_owner,
     due_mails, clients_to_link, due_judgements, count_silent, endpoint_versions, lead_shards, list_mail_endpoints, list_troubles,
     due_counts, clients_with_erasures, count_copies,
-    list_conversations, list_done_conversations, count_conversations, count_open_of_each, list_notifications,
+    list_conversations, list_done_conversations, count_conversations, count_open_of_each, list_notifications, list_newest_places,
+    list_all_messages,
 }  # fmt: skip
 """What spans clients with texts that name one in every table: client by client, or each table beside the row of the one before."""
 SEALER = AesGcmCipher(StaticKeys(ENCRYPTION_KEYS.read()))
@@ -454,6 +455,8 @@ def value(name: str, hint: object) -> Any:  # noqa: PLR0911 - one line a type
     kind, parts = kinds[0], typing.get_args(kinds[0])
     if typing.get_origin(kind) is tuple:
         return tuple(value("", part) for part in parts)
+    if name == "filters" and typing.get_origin(kind) is Mapping:
+        return {}
     if typing.get_origin(kind) is RecordType:
         return CONTACT_TYPE
     if typing.get_origin(kind) is Listing:
@@ -538,7 +541,8 @@ ASKING: list[Any] = [
     find_assignees(1, [1]), list_notifications([1], "u", 5, (9, 1, 1), True), read_notifications(1, "u", 9), due_mails(2**40, 5),
     prune_notifications(1, 2**50, 5), notification_positions(), clients_to_prune(2**50, 5), clients_with_events([1], 5),
     set_team_statuses([TeamStatus(name="replied")], "v"), set_team_statuses([TeamStatus(name="replied")]),
-    add_snippet(Snippet("s", "price", "Dear", 5)), change_snippet("s", "cost", None, 5), remove_snippet("s"),
+    add_snippet(Snippet("s", "price", "Dear", 5)), change_snippet("s", "cost", None, 5), remove_snippet("s", ["a"]),
+    remove_connection(1, "crm", "hubspot", ["a"]),
     add_endpoint(Endpoint(1, 0, "https://a.example", 5, 5)), replay(1, 1, 5, missing_since_us=0), lead_shards("t", 5, 6),
     store_progress(1, 1, "t", 5, 1), forget_attempts(1, 10), copy_shared([Endpoint(0, 9, "https://a.example", 5, 5)], {1, 2}, 5),
     announce_installation_list(1, 1, 5), retry_pushes(1, "blocklist:instantly", 5, [1]),

@@ -2,7 +2,7 @@
 import { useEffect, useState } from 'preact/hooks';
 import { asProblem, Problem, post } from '../api';
 import { go, href } from '../route';
-import { choosesClient } from '../session';
+import { seesEveryClient } from '../session';
 import { Button, Icon, ProblemNote } from '../ui/basic';
 import { toast } from '../ui/toast';
 import { bodyOf, EMPTY, type Draft } from './draft';
@@ -60,7 +60,7 @@ export function NewEndpoint() {
             </label>
           ))}
         </fieldset>
-        {choosesClient.value && !OF_ONE.includes(draft.kind) && (
+        {seesEveryClient.value && !OF_ONE.includes(draft.kind) && (
           <label class="for-all">
             <input type="checkbox" checked={forAll} onChange={(event) => setForAll(event.currentTarget.checked)} />
             <span>

@@ -3,14 +3,14 @@ import { useEffect } from 'preact/hooks';
 import { useShortcuts } from '../keys';
 import { useGet } from '../data';
 import { client, go, href, place } from '../route';
-import { isAdmin } from '../session';
+import { clients, isAdmin, showsAll } from '../session';
 import type { Page } from '../types';
 import { Empty, Icon, ProblemNote, Skeleton, Time } from '../ui/basic';
 import { count } from '../words';
 import { NewEndpoint } from './new';
 import { OneEndpoint } from './one';
 import { EndpointIcon, EndpointState, nameOf } from './shown';
-import { KIND_NAMES, type Endpoint } from './types';
+import { KIND_NAMES, OF_ALL, SHARED, type Endpoint } from './types';
 
 export function Endpoints({ endpoint }: { endpoint: string }) {
   if (!isAdmin.value) {
@@ -36,7 +36,7 @@ function matches(one: Endpoint, query: URLSearchParams): boolean {
 }
 
 function EndpointList() {
-  const loaded = useGet<Page<Endpoint>>('/public/v2/webhook-endpoints', { limit: '100' });
+  const loaded = useGet<Page<Endpoint>>(showsAll.value ? OF_ALL : '/public/v2/webhook-endpoints', { limit: showsAll.value ? '200' : '100' });
   useEffect(() => {
     document.title = 'Endpoints · Touchbase';
   }, []);
@@ -69,6 +69,7 @@ function EndpointList() {
           <Row key={each.id} one={each} />
         ))}
       </ul>
+      {loaded.data?.next_cursor && <p class="faint">These are the first {count(all?.length ?? 0)}: choose a client to see the others.</p>}
     </main>
   );
 }
@@ -106,24 +107,26 @@ function Filters({ query }: { query: URLSearchParams }) {
 }
 
 function Row({ one }: { one: Endpoint }) {
-  const { waiting = 0, failed = 0, failing_since_time: failing = null, last_delivered_time: last = null } = one.progress ?? {};
+  const { copies } = one;
+  const { waiting = 0, failed = copies?.failed ?? 0, failing_since_time: failing = null, last_delivered_time: last = null } = one.progress ?? {};
   return (
     <li>
-      <a class="endpoint" href={href(`/endpoints/${one.id}`)}>
+      <a class="endpoint" href={one.clients === 'all' ? href(`/endpoints/${SHARED}${one.id}`) : href(`/endpoints/${one.id}`, {}, one.client_id ?? client.value)}>
         <EndpointIcon kind={one.kind} />
         <span class="what">
           <span class="strong cut" dir="auto">{nameOf(one)}</span>
           <span class="faint cut">
             {KIND_NAMES[one.kind]}
-            {one.shared_id !== null && ' · all clients'} · {one.url}
+            {one.clients === 'all' || one.shared_id !== null ? ' · all clients' : ''}
+            {showsAll.value && one.client_id !== null && ` · ${clients.value.find((each) => each.client_id === one.client_id)?.name || one.client_id}`} · {one.url}
           </span>
         </span>
         <span class="state">
           <EndpointState one={one} />
-          <span class="faint">{last ? <>last success <Time at={last} as="ago" /></> : 'nothing delivered yet'}</span>
+          <span class="faint">{copies ? `${count(copies.clients)} clients` : last ? <>last success <Time at={last} as="ago" /></> : 'nothing delivered yet'}</span>
         </span>
         <span class="counts">
-          <span>{waiting ? `${count(waiting)} waiting` : 'none waiting'}</span>
+          <span>{copies ? '' : waiting ? `${count(waiting)} waiting` : 'none waiting'}</span>
           <span class={failed ? 'wrong' : 'faint'}>{failed ? `${count(failed)} failed` : failing ? <>failing since <Time at={failing} as="ago" /></> : 'none failed'}</span>
         </span>
       </a>

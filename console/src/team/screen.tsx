@@ -2,7 +2,7 @@
 import { useEffect, useState } from 'preact/hooks';
 import { call as send } from '../api';
 import { useGet, usePages } from '../data';
-import { choosesClient, clients, isAdmin, session } from '../session';
+import { clients, isAdmin, seesEveryClient, session } from '../session';
 import { Button, Empty, ProblemNote, Skeleton, Time } from '../ui/basic';
 import { Confirm } from '../ui/confirm';
 import { StatusMark } from '../ui/status';
@@ -18,7 +18,7 @@ type What = 'invite' | 'rights' | 'link' | 'sessions' | 'suspend' | 'revoke';
 const ROLES: Readonly<Record<string, string>> = { viewer: 'Viewer', operator: 'Operator', admin: 'Admin' };
 
 /** Whether the person or key may manage people. */
-const manages = () => isAdmin.value && choosesClient.value && (session.value?.clients ?? null) === null;
+const manages = () => isAdmin.value && seesEveryClient.value;
 
 export function Team() {
   const people = usePages<User>('/team/v1/users', { limit: '200' });

@@ -182,7 +182,11 @@ async def load(call: Call) -> Response:
 async def disconnect(call: Call) -> Response:
     """Handle `DELETE` of one connection."""
     client = await call.client_in_path()
-    await call.api[CONNECTIONS].disconnect(client.number, _channel(call), call.path("tool"))
+    channel, tool = _channel(call), call.path("tool")
+    try:
+        await call.api[CONNECTIONS].disconnect(client.number, channel, tool, tags_named(call))
+    except PreconditionFailed:
+        raise await changed_since(call, "connection", "connection.", client.number, f"{channel}/{tool}") from None
     return Response(204)
 
 
@@ -321,6 +325,6 @@ ROUTES = [
         "DELETE", f"{PATH}/{{channel}}/{{tool}}", disconnect, scope=ADMIN, operation_id="disconnect", tag=TAG,
         summary="Disconnect a tool",
         description="Removes the connection with its secrets, settings and silences. Records and deliveries stay.",
-        success=(Success(204, "Disconnected; records and deliveries stay."),),
+        headers=(if_match("connection"),), success=(Success(204, "Disconnected; records and deliveries stay."),), problems=(412,),
     ),
 ]  # fmt: skip

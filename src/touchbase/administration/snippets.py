@@ -5,11 +5,12 @@ They belong to the installation and say nothing of a client: everybody reads the
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass, replace
 from secrets import token_hex
 from typing import Annotated
 
-from msgspec import UNSET, Meta, Struct, UnsetType
+from msgspec import UNSET, Meta, Struct, UnsetType, to_builtins
 
 from touchbase.auth.authentication import READ, WRITE
 from touchbase.auth.users import lock_users
@@ -17,7 +18,8 @@ from touchbase.common.field_limits import why_no_name
 from touchbase.common.misspelt import suggest
 from touchbase.common.timestamps import Micros, to_text
 from touchbase.conversations.answers import LONGEST_TEXT, SNIPPET_FIELDS, fields_in
-from touchbase.errors import Conflict, Fault, Forbidden, NotFound, TouchbaseError
+from touchbase.errors import Conflict, Fault, Forbidden, NotFound, PreconditionFailed, TouchbaseError
+from touchbase.http.conditional import if_match, tags_named
 from touchbase.http.endpoint import Call
 from touchbase.http.responses import Response
 from touchbase.http.routing import Route, Success, Tag
@@ -77,12 +79,19 @@ def add_snippet(snippet: Snippet) -> Plan[Snippet | Conflict]:
 
 
 @command
-def change_snippet(id: str, name: str | None, text: str | None, at: Micros) -> Plan[Snippet | TouchbaseError]:
-    """Change a snippet; None leaves a value. `NotFound`, and `Conflict` for a name that another one has."""
+def change_snippet(
+    id: str, name: str | None, text: str | None, at: Micros, tags: Collection[str] | None = None
+) -> Plan[Snippet | TouchbaseError]:
+    """Change a snippet; None leaves a value. `NotFound`, and `Conflict` for a name that another one has.
+
+    `tags`: Times of its last change, of which it must have one, else `PreconditionFailed`.
+    """
     yield from lock_users()
     present: Snippet | None = next((snippet for snippet in (yield from list_snippets.plan()) if snippet.id == id), None)
     if present is None:
         return _no_such_snippet(id)
+    if tags is not None and to_text(present.updated_us) not in tags:
+        return _changed_since(present)
     changed = replace(
         present, name=present.name if name is None else name, text=present.text if text is None else text, updated_us=at,
         version=present.version + 1,
@@ -95,11 +104,21 @@ def change_snippet(id: str, name: str | None, text: str | None, at: Micros) -> P
 
 
 @command
-def remove_snippet(id: str) -> Plan[NotFound | None]:
-    """Remove a snippet. `NotFound`."""
+def remove_snippet(id: str, tags: Collection[str] | None = None) -> Plan[TouchbaseError | None]:
+    """Remove a snippet. `NotFound`; `tags` as of a change."""
+    if tags is not None:
+        yield from lock_users()
+        present: Snippet | None = next((snippet for snippet in (yield from list_snippets.plan()) if snippet.id == id), None)
+        if present is not None and to_text(present.updated_us) not in tags:
+            return _changed_since(present)
     if not (yield Select("DELETE FROM snippet WHERE id = ? RETURNING id", (id,))):
         return _no_such_snippet(id)
     return None
+
+
+def _changed_since(present: Snippet) -> PreconditionFailed:
+    about = "the snippet has changed since it was read: `present` is what it is now; send its updated_at, in quotes, in If-Match"
+    return PreconditionFailed(about, data={"present": to_builtins(snippet_out(present))})
 
 
 def _no_such_snippet(id: str) -> NotFound:
@@ -176,14 +195,14 @@ async def patch_snippet(call: Call) -> Response:
     body = await call.body(SnippetChange)
     name, text = [None if value is UNSET else value for value in (body.name, body.text)]
     _check(name, text)
-    command = change_snippet(call.path("snippet_id"), name and name.strip(), text, call.api.dependencies.clock())
+    command = change_snippet(call.path("snippet_id"), name and name.strip(), text, call.api.dependencies.clock(), tags_named(call))
     return Response(body=encode(snippet_out(await call.api.dependencies.store.write(command))))
 
 
 async def delete_snippet(call: Call) -> Response:
     """Handle `DELETE` of a snippet."""
     await _require_writer(call)
-    await call.api.dependencies.store.write(remove_snippet(call.path("snippet_id")))
+    await call.api.dependencies.store.write(remove_snippet(call.path("snippet_id"), tags_named(call)))
     return Response(204)
 
 
@@ -221,10 +240,12 @@ ROUTES = [
     ),
     Route(
         "PATCH", f"{PATH}/{{snippet_id}}", patch_snippet, scope=WRITE, operation_id="update_snippet", tag=TAG, summary="Update a snippet",
-        description="For who may write for all clients.", body=SnippetChange, success=_SHOWN, problems=(409,),
+        description="For who may write for all clients. The ETag is `updated_at`, in quotes; a 412 has the `present` snippet.",
+        headers=(if_match("snippet"),), body=SnippetChange, success=_SHOWN, problems=(409, 412),
     ),
     Route(
         "DELETE", f"{PATH}/{{snippet_id}}", delete_snippet, scope=WRITE, operation_id="delete_snippet", tag=TAG, summary="Remove a snippet",
-        description="For who may write for all clients.", success=(Success(204, "It is removed."),),
+        description="For who may write for all clients. The ETag is `updated_at`, in quotes; a 412 has the `present` snippet.",
+        headers=(if_match("snippet"),), success=(Success(204, "It is removed."),), problems=(412,),
     ),
 ]  # fmt: skip

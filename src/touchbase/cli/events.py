@@ -9,7 +9,7 @@ import click
 
 from touchbase.cli.options import Group, json_option
 from touchbase.cli.output import NOTE, Column, print_list
-from touchbase.cli.through_api import through_api
+from touchbase.cli.through_api import PAGE, page_of, through_api
 
 if TYPE_CHECKING:
     from touchbase_client import Touchbase
@@ -19,17 +19,27 @@ COLUMNS = ("id", "time", "type", "record", "cause", Column("changed", NOTE))
 
 @click.group(cls=Group)
 def events() -> None:
-    """List and follow the events of a client: everything that changed, in order."""
+    """List and follow the events of clients: everything that changed."""
 
 
 @events.command("list")
-@through_api(client="needed")
+@through_api(client="own")
+@click.option("--client", "client_id", help="Only events of this client, oldest first.")
 @click.option("--after", help="Only events after this id: the next page; `latest` shows only the newest id.")
 @click.option("--types", help="Only these types, separated by commas, such as contact.replied,company.*.")
 @click.option("--limit", type=click.IntRange(1, 1_000), default=50, show_default=True, help="Most events to list.")
 @json_option()
-def list_(tb: Touchbase, after: str | None, types: str | None, limit: int, as_json: bool) -> None:
-    """List events, oldest first, each with the present record."""
+def list_(tb: Touchbase, client_id: str | None, after: str | None, types: str | None, limit: int, as_json: bool) -> None:
+    """List events, each with the present record: of one client from the oldest on, of all the newest first."""
+    if client_id is None:
+        if after is not None:
+            raise click.UsageError("--after: name its client with --client; the ids of events are unique within one")
+        newest, has_more = page_of(tb.team.events.iterate(types=types, limit=min(limit, PAGE)), limit)
+        columns = ("client", *COLUMNS)
+        print_list(newest, columns, lambda event: (event["data"]["client_id"], *_row(event)), as_json=as_json, empty="no event matches")
+        if has_more:
+            click.echo("there are more: raise --limit, or name a client with --client", err=True)
+        return
     page = tb.events.list(after=after, types=types, limit=limit)
     _print(page["data"], page["next_cursor"], page["has_more"], after, as_json=as_json)
 

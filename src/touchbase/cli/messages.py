@@ -1,4 +1,4 @@
-"""`touchbase messages`: mails and LinkedIn messages of a client's contacts."""
+"""`touchbase messages`: mails and LinkedIn messages of clients' contacts."""
 
 from __future__ import annotations
 
@@ -25,7 +25,8 @@ def messages() -> None:
 
 
 @messages.command("list")
-@through_api(client="needed")
+@through_api(client="own")
+@click.option("--client", "client_id", help="Only messages of this client.")
 @click.option("--email", help="Only messages of the contact with this e-mail address.")
 @click.option("--direction", type=click.Choice(DIRECTIONS), help="Only sent, or only received messages.")
 @click.option("--channel", type=click.Choice(CHANNELS), help="Only mails, or only LinkedIn messages.")
@@ -42,6 +43,7 @@ def messages() -> None:
 @json_option()
 def list_(
     tb: Touchbase,
+    client_id: str | None,
     email: str | None,
     limit: int,
     after: int | None,
@@ -54,8 +56,12 @@ def list_(
     for name in ("since", "until"):
         at = filters.pop(f"{name}_us")
         filters[name] = to_text_or_none(at)
-    page, has_more = page_of(tb.messages.iterate(contact_email=email, limit=min(limit, PAGE), **filters), limit, after)
-    print_list(page, COLUMNS, _row, as_json=as_json, empty="no message matches")
+    listed: Any = tb.team.messages if client_id is None else tb.messages
+    page, has_more = page_of(listed.iterate(contact_email=email, limit=min(limit, PAGE), **filters), limit, after)
+    columns, row = (
+        (COLUMNS, _row) if client_id is not None else (("client", *COLUMNS), lambda message: (message["client_id"], *_row(message)))
+    )
+    print_list(page, columns, row, as_json=as_json, empty="no message matches")
     if has_more:
         click.echo(f"there are more: --after {page[-1]['id']}", err=True)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from secrets import token_urlsafe
 
 from touchbase.common.cache import Cache
@@ -83,7 +83,7 @@ class Connections:
             return changed
         raise Overloaded("this connection is being changed by others; send this again in a moment")
 
-    async def disconnect(self, client: int, channel: str, tool: str) -> None:
-        """Disconnect a tool; its deliveries and records stay. Raises `NotFound`."""
-        await self._store.write(remove_connection(client, channel, tool))
+    async def disconnect(self, client: int, channel: str, tool: str, tags: Collection[str] | None = None) -> None:
+        """Disconnect a tool; its deliveries and records stay. Raises `NotFound`, and `PreconditionFailed` if it has none of `tags`."""
+        await self._store.write(remove_connection(client, channel, tool, tags))
         self._cache.forget(client)

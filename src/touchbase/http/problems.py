@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from http import HTTPStatus
+from typing import Any
 
 import msgspec
 
@@ -98,6 +99,7 @@ class Problem(msgspec.Struct, omit_defaults=False):
     valid_cursor: str | msgspec.UnsetType = msgspec.UNSET
     changed_by: str | msgspec.UnsetType = msgspec.UNSET
     changed_at: str | msgspec.UnsetType = msgspec.UNSET
+    present: dict[str, Any] | msgspec.UnsetType = msgspec.UNSET
 
 
 STATUS = {response_error.code: response_error.status for response_error in response_errors()}
@@ -121,6 +123,8 @@ def problem(error: TouchbaseError, request_id: str) -> tuple[int, bytes, list[tu
     for name in ("deleted_at", "valid_cursor", "changed_by", "changed_at"):
         if isinstance(value := error.data.get(name), str):
             setattr(body, name, value)
+    if isinstance(present := error.data.get("present"), dict):
+        body.present = present
     affected = error.data.get("affected")
     if isinstance(affected, int):
         body.affected = affected

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Any
 
 import msgspec
 
 from touchbase.audit import audited
 from touchbase.common.cipher import Cipher
-from touchbase.common.timestamps import Micros
+from touchbase.common.timestamps import Micros, to_text
 from touchbase.connections.models import Connection, ConnectionSettings
 from touchbase.connections.sql.fetching import resume_fetching
 from touchbase.connections.sql.silence import forget_calls, settings_changed
@@ -145,9 +145,17 @@ def _is_outdated(key: Row, before: Connection | None, cipher: Cipher) -> Plan[bo
 
 
 @command(follow_up=audited("connection.removed", "connection", _tool_of))
-def remove_connection(client: int, channel: str, tool: str) -> Plan[TouchbaseError | None]:
-    """Disconnect a tool and forget its rhythm and silences; its deliveries and records stay. `NotFound`."""
+def remove_connection(client: int, channel: str, tool: str, tags: Collection[str] | None = None) -> Plan[TouchbaseError | None]:
+    """Disconnect a tool and forget its rhythm and silences; its deliveries and records stay. `NotFound`.
+
+    `tags`: Times of its last change, of which it must have one, else `PreconditionFailed`.
+    """
     key = (client, channel, tool)
+    if tags is not None:
+        sql = "SELECT updated_us FROM connection WHERE client = ? AND channel = ? AND tool = ?"
+        rows = yield Select(sql, key, f"{sql} FOR UPDATE")
+        if rows and to_text(rows[0][0]) not in tags:
+            return PreconditionFailed("the connection has changed since it was read")
     if not (yield Execute(DELETE_CONNECTION, [key])):
         return _missing(channel, tool)
     yield from forget_calls(key)

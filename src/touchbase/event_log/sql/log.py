@@ -56,6 +56,11 @@ NEWEST_OF = Statement(
 FORGET_CHANGES = Statement(
     "forget_changes", RECORD, body=f"UPDATE logged_event t SET changed = '{{}}' FROM p WHERE {RECORD_MATCH}", by_row=True
 )
+EVENTS_OF = Statement(
+    "logged_events_of_client",
+    (("client", "bigint"), ("sequence", "bigint")),
+    body=f"SELECT {names(LOGGED_EVENT, 't.')} FROM p CROSS JOIN logged_event t WHERE t.client = p.client AND t.sequence = p.sequence",
+)
 SUPPRESSIONS_OF = Statement(
     "suppressions_of_events",
     ROW_KEY,

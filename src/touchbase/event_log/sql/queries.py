@@ -7,10 +7,11 @@ from dataclasses import replace
 from typing import Any
 
 from touchbase.common.timestamps import Micros
+from touchbase.errors import Fault, Invalid
 from touchbase.event_log.models import LOOKED_AT, LoggedEvent, LoggedPage, Subjects
-from touchbase.event_log.sql.log import DELIVERIES_OF, LOGGED_EVENT, NEWEST_OF, SUPPRESSIONS_OF, TRIM, event_of
-from touchbase.sql.cell_answers import UNITED, CellOf, Division, concatenated, divide_clients, divided, union
-from touchbase.sql.filters import Where, among
+from touchbase.event_log.sql.log import DELIVERIES_OF, EVENTS_OF, LOGGED_EVENT, NEWEST_OF, SUPPRESSIONS_OF, TRIM, event_of
+from touchbase.sql.cell_answers import UNITED, CellOf, Division, concatenated, divide_clients, divided, named_clients, sorted_page, union
+from touchbase.sql.filters import ACTIVE_CLIENTS, Where, among
 from touchbase.sql.operation import command, query
 from touchbase.sql.page_budget import ByteBudget
 from touchbase.sql.rows import names
@@ -63,6 +64,76 @@ def list_latest_events(client: int, limit: int, types: list[str] | None = None) 
         where.add(f"type IN ({', '.join('?' * len(types))})", *types)
     sql = f"SELECT {names(LOGGED_EVENT)} FROM logged_event WHERE {where} ORDER BY sequence DESC LIMIT ?"
     return [event_of(row) for row in (yield Select(sql, (*where.params, limit)))]
+
+
+Place = tuple[Micros, int, int]
+"""Time, client and sequence of an event among those of several clients.
+
+A client's events stay in the order of its log, so the time is the earliest of the events behind which this one comes.
+"""
+MOST_CLIENTS = 500
+"""Clients that are looked through for a page of events of several; most pages need few of them."""
+_NEWEST = sorted_page(lambda place: place, newest=True)
+
+
+@query(clients=named_clients, unnamed=ALL_CLIENTS, divide=Division(divide_clients, _NEWEST.join, partial=True), merge=_NEWEST)
+def list_newest_places(
+    clients: Sequence[int] | None, limit: int, before: Place | None = None, types: list[str] | None = None
+) -> Plan[list[Place]]:
+    """Places of the events of these clients, None: of all active ones, newest first; of each client among its last `LOOKED_AT`.
+
+    Raises `Invalid` if the page needs more than `MOST_CLIENTS`.
+    """
+    if clients == []:
+        return []
+    condition, numbers = ACTIVE_CLIENTS if clients is None else among(clients)
+    newest = "SELECT e.at, e.client, e.sequence FROM event_counter c JOIN logged_event e ON e.client = c.client AND e.sequence = c.next - 1"
+    rows = yield Select(f"{newest} WHERE c.client {condition} ORDER BY e.at DESC, e.client DESC LIMIT ?", (*numbers, MOST_CLIENTS + 1))
+    places: list[Place] = []
+    for count, (at, client, last) in enumerate(rows):
+        if len(places) == limit and at < places[-1][0]:
+            break  # this client, and those after it, have only older ones
+        if count == MOST_CLIENTS:
+            about = f"more than {MOST_CLIENTS} clients have later events, or none of these types: name one with ?client="
+            raise Invalid([Fault("?client", "required", about)])
+        places = sorted([*places, *(yield from _places_of(client, at, last, limit, before, types))], reverse=True)[:limit]
+    return places
+
+
+def _places_of(client: int, at: Micros, last: int, limit: int, before: Place | None, types: list[str] | None) -> Plan[list[Place]]:
+    """Return the places of a client's events up to its last one, which is of the time `at`."""
+    where = Where("client = ?", client)
+    where.add("sequence > ?", last - LOOKED_AT)
+    if types is not None:
+        where.add(f"type IN ({', '.join('?' * len(types))})", *types)
+    earliest, first = at, last
+    if before is not None and client == before[1]:
+        earliest, first = min(at, before[0]), before[2] - 1
+    elif before is not None and (at, client) >= before[:2]:
+        earliest, than = before[0], "<=" if client < before[1] else "<"
+        sql = f"SELECT sequence FROM logged_event WHERE {where} AND at {than} ? ORDER BY sequence DESC LIMIT 1"
+        following = yield Select(sql, (*where.params, earliest))
+        first = following[0][0] if following else 0
+    sql = f"SELECT at, sequence FROM logged_event WHERE {where} AND sequence <= ? ORDER BY sequence DESC LIMIT ?"
+    places = []
+    for occurred, sequence in (yield Select(sql, (*where.params, first, limit))):
+        earliest = min(earliest, occurred)
+        places.append((earliest, client, sequence))
+    return places
+
+
+@query
+def read_logged_events(client: int, sequences: Sequence[int], page_bytes: int) -> Plan[dict[int, LoggedEvent]]:
+    """The client's events with these sequences, in this order, until they have so many bytes, at least one: sequence -> event."""
+    events: dict[int, LoggedEvent] = {}
+    budget, start = ByteBudget(page_bytes, _LONG), 0
+    while start < len(sequences) and not budget.is_spent:
+        portion = sequences[start : start + budget.rows]
+        start += len(portion)
+        rows = yield Execute(EVENTS_OF, sorted((client, sequence) for sequence in portion))
+        events |= {event.sequence: event for event in map(event_of, rows)}
+        budget.spend(rows)
+    return events
 
 
 def _by_cell(query: Any, cell_of: CellOf) -> dict[int, Any]:

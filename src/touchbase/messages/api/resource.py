@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from typing import Any
+
+from msgspec import structs
+
 from touchbase.auth.authentication import READ, WRITE
 from touchbase.clients.models import Client
 from touchbase.common.field_limits import LARGEST_ID
@@ -11,11 +15,21 @@ from touchbase.errors import Fault, Invalid, NotFound
 from touchbase.history.events import CONTACT
 from touchbase.http import query_parameters as query
 from touchbase.http.endpoint import Call, author_of
-from touchbase.http.query_parameters import LARGEST_PAGE, LIMIT, PAGE, cursor_text
+from touchbase.http.query_parameters import CLIENT, LARGEST_PAGE, LIMIT, PAGE, Parameters, cursor_text
 from touchbase.http.responses import Response
 from touchbase.http.routing import Route, Success, Tag
 from touchbase.http.schemas import encode, fitting
-from touchbase.messages.api.schemas import Interest, MessageOut, MessagePage, NewMessage, message_out, new_message, with_text
+from touchbase.messages.api.schemas import (
+    Interest,
+    MessageOut,
+    MessagePage,
+    NewMessage,
+    TeamMessage,
+    TeamMessagePage,
+    message_out,
+    new_message,
+    with_text,
+)
 from touchbase.messages.models import CHANNELS, DIRECTIONS, Message
 from touchbase.messages.sql import plans as sql_plans
 from touchbase.messages.sql.plans import get_messages
@@ -25,7 +39,7 @@ from touchbase.records.writes import new_write_key
 from touchbase.sql.page_budget import page_of
 
 MESSAGES = Tag("Messages", "Sent and received mails and LinkedIn messages, with their text.")
-PATH = "/public/v2/messages"
+PATH, OF_ALL = "/public/v2/messages", "/team/v1/messages"
 CONTACT_ID = query.integer("contact_id", 1, LARGEST_ID, "Messages of this contact.", member="contact_id")
 CONTACT_EMAIL = query.text("contact_email", "Messages of the contact with this e-mail address.")
 INTERESTED = query.yes_or_no("interested", "Messages that are marked so.", member="interested")
@@ -48,18 +62,42 @@ async def list_messages(call: Call) -> Response:
     """`GET` of a page of messages."""
     client, parameters = await call.client(), call.parameters()
     after: tuple[Micros, int] | None = parameters.cursor(PATH, tuple[int, int])
+    filters = _filters(parameters)
+    limit = min(parameters[LIMIT], LARGEST_PAGE)
+    page_bytes = await call.page_bytes()
+    wanted = sql_plans.list_messages(client.number, limit + 1, after, page_bytes=page_bytes, **filters)
+    page, has_more = page_of(await call.api.dependencies.store.read(wanted), limit)
+    data = fitting(map(message_out, page), page_bytes)
+    last = page[len(data) - 1] if has_more or len(data) < len(page) else None
+    cursor = None if last is None else cursor_text(PATH, (last.occurred_us, last.place))
+    return Response(body=encode({"data": data, "next_cursor": cursor}))
+
+
+def _filters(parameters: Parameters) -> dict[str, Any]:
+    """Return the filters of a request, which has no further parameters."""
     address = parameters[CONTACT_EMAIL]
     key = address and find_email_key(address)
     if address is not None and key is None:
         parameters.fault(CONTACT_EMAIL.name, "email", "must be an e-mail address")
     parameters.done()
-    limit = min(parameters[LIMIT], LARGEST_PAGE)
-    page_bytes = await call.page_bytes()
-    wanted = sql_plans.list_messages(client.number, limit + 1, after, contact_key=key, page_bytes=page_bytes, **parameters.filters)
+    return {**parameters.filters, "contact_key": key}
+
+
+async def list_all_messages(call: Call) -> Response:
+    """`GET` of a page of messages of all clients that the caller may see."""
+    principal, parameters = await call.principal(of_several=True), call.parameters()
+    before = parameters.cursor(OF_ALL, tuple[int, int, int])
+    filters = _filters(parameters)
+    numbers, limit, page_bytes = await call.visible(principal, parameters[CLIENT]), parameters[LIMIT], await call.page_bytes()
+    wanted = sql_plans.list_all_messages(numbers, limit + 1, before, filters, page_bytes)
     page, has_more = page_of(await call.api.dependencies.store.read(wanted), limit)
-    data = fitting(map(message_out, page), page_bytes)
-    last = page[len(data) - 1] if has_more or len(data) < len(page) else None
-    cursor = None if last is None else cursor_text(PATH, (last.occurred_us, last.place))
+    clients = await call.api.clients.of(number for number, _ in page)
+    shown = (TeamMessage(**structs.asdict(message_out(message)), client_id=clients[number].client_id) for number, message in page)
+    data = fitting(shown, page_bytes)
+    cursor = None
+    if has_more or len(data) < len(page):
+        number, last = page[len(data) - 1]
+        cursor = cursor_text(OF_ALL, (last.occurred_us, number, last.place))
     return Response(body=encode({"data": data, "next_cursor": cursor}))
 
 
@@ -149,6 +187,13 @@ ROUTES = [
         "the same direction and `message_id` (and `tool`, unless the id is a mail's Message-ID, with an `@`), that one is returned, with "
         "what it left out.",
         body=NewMessage, success=(Success(201, "The message.", MessageOut, ("Location",)),), problems=(404,),
+    ),
+    Route(
+        "GET", OF_ALL, list_all_messages, scope=READ, operation_id="list_all_messages", tag=MESSAGES,
+        summary="List messages of all clients, newest first",
+        description="As the list of one client. For a page up to 500 clients are looked through: if few of their messages match, the "
+        "response asks for `client`.",
+        query=(CLIENT, *PAGE, *FILTERS), success=(Success(200, "A page.", TeamMessagePage),), problems=(404,),
     ),
     Route(
         "GET", f"{PATH}/{{id}}", get_message, scope=READ, operation_id="get_message", tag=MESSAGES, summary="Get one message",

@@ -14,7 +14,7 @@ from touchbase.common.html_text import text_of_html
 from touchbase.common.timestamps import Micros, to_text
 from touchbase.errors import Fault, Invalid
 from touchbase.http.query_parameters import parse_time
-from touchbase.http.schemas import MaybeTime, PageOf, RecordId, Time, example, named_enum
+from touchbase.http.schemas import EXAMPLES, MaybeTime, PageOf, RecordId, Time, example, named_enum
 from touchbase.messages.models import API, CHANNELS, DIRECTIONS, INLINE_HTML, MOST_CUSTOM_FIELDS, Message
 from touchbase.sandbox.pool import Sandbox
 from touchbase.sandbox.task import Task, TaskStopped
@@ -69,6 +69,19 @@ example(
 
 class MessagePage(PageOf[MessageOut]):
     """A page of messages, newest first; `next_cursor` is null on the last one."""
+
+
+class TeamMessage(MessageOut):
+    """A message with its client."""
+
+    client_id: Annotated[str, Meta(description="The client whose message it is.")]
+
+
+example(TeamMessage, {**EXAMPLES["MessageOut"], "client_id": "acme"})
+
+
+class TeamMessagePage(PageOf[TeamMessage]):
+    """A page of messages of several clients, newest first; `next_cursor` is null on the last one."""
 
 
 class NewMessage(Struct, forbid_unknown_fields=True):

@@ -6,9 +6,10 @@ Columns, rows and statements of messages. The contact of a copy is that of its e
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from heapq import nsmallest
+from itertools import chain
 from typing import Any
 
 import msgspec
@@ -38,11 +39,13 @@ from touchbase.messages.models import (
 from touchbase.records.sql.address_book import add_filters
 from touchbase.records.sql.statements import lock_existing
 from touchbase.sql.builders import RECORD, ROW_KEY, ROW_MATCH, find
-from touchbase.sql.filters import Where
+from touchbase.sql.cell_answers import AnswerMerge, Answers, Division, divide_clients, named_clients
+from touchbase.sql.filters import ACTIVE_CLIENTS, Where, among
 from touchbase.sql.ids import Ids
 from touchbase.sql.operation import command, query
 from touchbase.sql.page_budget import ByteBudget, Cut
 from touchbase.sql.rows import Columns, encode, names
+from touchbase.sql.scope import ALL_CLIENTS
 from touchbase.sql.statement import Execute, Plan, Row, Select, Statement
 
 MESSAGE: Columns = (
@@ -559,6 +562,68 @@ def list_messages(
     copies = [message_of(row) for row in (yield Select(sql, (*where.params, limit, skip), postgres, budget))]
     messages = list((yield from _complete(client, copies)).values())
     return Cut(messages) if budget is not None and budget.is_spent else messages
+
+
+Place = tuple[Micros, int, int]
+"""Time, client and id of the earliest copy of a message among those of several clients."""
+MOST_CLIENTS = 500
+"""Clients that are looked through for a page of messages of several; most pages need few of them."""
+_NEWEST = (
+    "SELECT * FROM (SELECT (SELECT m.occurred_us FROM message m WHERE m.client = k.id AND m.occurred_us <= ? "
+    "ORDER BY m.occurred_us DESC LIMIT 1) AS at, k.id FROM client k WHERE k.id"
+)
+
+
+def _place_of(owned: tuple[int, Message]) -> Place:
+    client, message = owned
+    return message.occurred_us, client, message.place
+
+
+def _newest(lists: Collection[list[tuple[int, Message]]], limit: int) -> list[tuple[int, Message]]:
+    """Return the newest messages of all lists; none older than the end of a `Cut`, behind which there may be newer ones."""
+    cuts = [messages for messages in lists if isinstance(messages, Cut)]
+    end = max((_place_of(messages[-1]) for messages in cuts), default=(0, 0, 0))
+    newest = sorted((owned for owned in chain.from_iterable(lists) if _place_of(owned) >= end), key=_place_of, reverse=True)[:limit]
+    return Cut(newest) if cuts else newest
+
+
+def _first_of_all(call: Any, answers: Answers) -> list[tuple[int, Message]]:
+    return _newest(answers.values(), call.limit)
+
+
+@query(
+    clients=named_clients,
+    unnamed=ALL_CLIENTS,
+    divide=Division(divide_clients, _first_of_all, partial=True),
+    merge=AnswerMerge(_first_of_all),
+)
+def list_all_messages(
+    clients: Sequence[int] | None, limit: int, before: Place | None, filters: Mapping[str, Any], page_bytes: int
+) -> Plan[list[tuple[int, Message]]]:
+    """Messages of these clients, None: of all active ones, newest first, each with its client; `filters` are those of `list_messages`.
+
+    Ends as a `Cut` after `page_bytes`. Raises `Invalid` if the page needs more than `MOST_CLIENTS`.
+    """
+    if clients == []:
+        return []
+    condition, numbers = ACTIVE_CLIENTS if clients is None else among(clients)
+    last = sys.maxsize if before is None else before[0]
+    sql = f"{_NEWEST} {condition}) newest WHERE at IS NOT NULL ORDER BY at DESC, id DESC LIMIT ?"
+    rows = yield Select(sql, (last, *numbers, MOST_CLIENTS + 1))
+    messages: list[tuple[int, Message]] = []
+    for count, (at, client) in enumerate(rows):
+        if (len(messages) == limit or isinstance(messages, Cut)) and at < messages[-1][1].occurred_us:
+            break  # this client, and those after it, have only older ones
+        if count == MOST_CLIENTS:
+            raise Invalid([Fault("?client", "required", f"{MOST_CLIENTS} clients have few such messages: name one with ?client=")])
+        after = None
+        if before is not None:
+            after = (last, before[2] if client == before[1] else sys.maxsize if client < before[1] else 0)
+        left = max(1, page_bytes - sum(len(message.text or "") + len(message.html or "") for _, message in messages))
+        page = yield from list_messages.plan(client, limit, after, page_bytes=left, **filters)
+        owned = [(client, message) for message in page]
+        messages = _newest((messages, Cut(owned) if isinstance(page, Cut) else owned), limit)
+    return messages
 
 
 @query

@@ -7,6 +7,7 @@ import contextlib
 import re
 from collections.abc import AsyncIterator, Awaitable
 from dataclasses import dataclass
+from itertools import takewhile
 from typing import Annotated, Any
 
 import msgspec
@@ -18,15 +19,17 @@ from touchbase.errors import Fault, TouchbaseError
 from touchbase.event_log.feed import Feed
 from touchbase.event_log.models import EVENT_TYPES, ORIGINS, LoggedEvent, LoggedPage, event_id
 from touchbase.event_log.reading import LATEST, read_page, sequence_of, types_of
-from touchbase.event_log.sql.queries import list_latest_events
+from touchbase.event_log.sql.queries import list_latest_events, list_newest_places, read_logged_events
 from touchbase.http import query_parameters as query
 from touchbase.http.actors import Actor
 from touchbase.http.dependencies import AppKey
 from touchbase.http.endpoint import Call
 from touchbase.http.page_turns import STREAM_BYTES
+from touchbase.http.query_parameters import CLIENT, PAGE, cursor_text
+from touchbase.http.query_parameters import LIMIT as PAGE_LIMIT
 from touchbase.http.responses import Response
 from touchbase.http.routing import Route, Success, Tag
-from touchbase.http.schemas import EXAMPLES, Time, encode, example, named_enum
+from touchbase.http.schemas import EXAMPLES, PageOf, Time, encode, example, fitting, named_enum
 from touchbase.outgoing.api.event_objects import encoded_envelopes, envelopes
 from touchbase.outgoing.samples import sample
 
@@ -295,6 +298,39 @@ def _event(event: LoggedEvent, encoded: msgspec.Raw) -> bytes:
     return b"id: %s\nevent: %s\ndata: %s\n\n" % (event_id(event.sequence).encode(), event.type.encode(), bytes(encoded))
 
 
+OF_ALL = "/team/v1/events"
+
+
+class NewestEventPage(PageOf[LogEvent]):
+    """Events of several clients, newest first; `next_cursor` is null on the last page."""
+
+
+async def list_all_events(call: Call) -> Response:
+    """Handle `GET` of a page of events of all clients that the caller may see."""
+    principal, parameters, parts = await call.principal(of_several=True), call.parameters(), call.api.dependencies
+    before = parameters.cursor(OF_ALL, tuple[int, int, int])
+    types = types_of(parameters[TYPES], "?types", parameters.faults)
+    parameters.done()
+    numbers, limit, page_bytes = await call.visible(principal, parameters[CLIENT]), parameters[PAGE_LIMIT], await call.page_bytes()
+    places = await parts.store.read(list_newest_places(numbers, limit + 1, before, types))
+    wanted: dict[int, list[int]] = {}
+    for _, number, sequence in places[:limit]:
+        wanted.setdefault(number, []).append(sequence)
+    clients, left = await call.api.clients.of(wanted), page_bytes
+    shown: dict[tuple[int, int], msgspec.Raw] = {}
+    for number, sequences in wanted.items():
+        if left <= 0:
+            break
+        events = await parts.store.read(read_logged_events(number, sequences, left))
+        ordered = [events[sequence] for sequence in sequences if sequence in events]
+        bodies = fitting(await envelopes(parts.store, clients[number], ordered, call.api.actors, left), left)
+        shown |= {(number, event.sequence): body for event, body in zip(ordered, bodies, strict=False)}
+        left -= sum(map(len, map(bytes, bodies)))
+    data = [*takewhile(lambda body: body is not None, (shown.get(place[1:]) for place in places[:limit]))]
+    cursor = cursor_text(OF_ALL, places[len(data) - 1]) if len(places) > len(data) else None
+    return Response(body=encode({"data": data, "next_cursor": cursor}), headers=[(b"cache-control", b"no-store")])
+
+
 MOST_SAMPLES = query.integer_or("limit", 3, 20, "Maximum number of samples of stored events.")
 
 
@@ -342,5 +378,12 @@ ROUTES = [
         "show members before the first event comes. Looks at the newest 10,000 events; if none of them is of the types, each type has a "
         "sample about a fictitious person, whose id begins with `sample_`.",
         query=(TYPES, MOST_SAMPLES), success=(Success(200, "Samples, newest first.", EventSamples),),
+    ),
+    Route(
+        "GET", OF_ALL, list_all_events, scope=READ, operation_id="list_all_events", tag=TAG,
+        summary="List events of all clients, newest first",
+        description="For people: a program that must miss none reads each client's own list. Looks at the newest 10,000 events of each "
+        "client, and at 500 clients for a page: if that is not enough, the response asks for `client`.",
+        query=(CLIENT, TYPES, *PAGE), success=(Success(200, "A page.", NewestEventPage),), problems=(404,),
     ),
 ]  # fmt: skip

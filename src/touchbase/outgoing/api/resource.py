@@ -201,7 +201,10 @@ async def remove_endpoint(call: Call) -> Response:
     """Handle `DELETE` of one endpoint."""
     client, number = await owner_of(call), call.id("webhook endpoint")
     call.parameters().done()
-    await call.api.dependencies.store.write(sql_endpoints.remove_endpoint(client.number, number))
+    try:
+        await call.api.dependencies.store.write(sql_endpoints.remove_endpoint(client.number, number, tags_named(call)))
+    except PreconditionFailed:
+        raise await changed_since(call, "endpoint", "endpoint.", client.number, str(number)) from None
     call.api.dependencies.on_endpoint()
     return Response(204)
 
@@ -348,7 +351,8 @@ ROUTES = [
     ),
     Route(
         "DELETE", _ID, remove_endpoint, scope=ADMIN, operation_id="remove_webhook_endpoint", tag=TAG, summary="Remove a webhook endpoint",
-        description="Removes it with its attempts; what waits is not sent.", success=(Success(204, "It is removed."),),
+        description="Removes it with its attempts; what waits is not sent.", headers=(if_match("endpoint"),),
+        success=(Success(204, "It is removed."),), problems=(412,),
     ),
     Route(
         "POST", f"{_ID}/rotate-secret", rotate_secret, scope=ADMIN, operation_id="rotate_webhook_secret", tag=TAG,
@@ -411,7 +415,7 @@ ROUTES = [
         "DELETE", f"{OF_ALL}/{{id}}", remove_endpoint, scope=ADMIN, operation_id="remove_shared_webhook_endpoint", tag=TAG,
         summary="Remove a webhook endpoint of all clients",
         description="Its copies are removed within seconds, with their attempts; what waits is not sent.",
-        success=(Success(204, "It is removed."),),
+        headers=(if_match("endpoint"),), success=(Success(204, "It is removed."),), problems=(412,),
     ),
     Route(
         "POST", f"{OF_ALL}/{{id}}/rotate-secret", rotate_secret, scope=ADMIN, operation_id="rotate_shared_webhook_secret", tag=TAG,

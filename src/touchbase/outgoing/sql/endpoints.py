@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -12,7 +12,7 @@ from touchbase.audit import audited
 from touchbase.clients.models import ClientSettings
 from touchbase.clients.sql.clients import settings_of
 from touchbase.common.cipher import Cipher
-from touchbase.common.timestamps import Micros
+from touchbase.common.timestamps import Micros, to_text
 from touchbase.encryption.encrypted_columns import WEBHOOK_TABLE, decrypt_row, encrypt_row
 from touchbase.errors import Conflict, Fault, Invalid, NotFound, PreconditionFailed, TouchbaseError, WrongState
 from touchbase.outgoing.models import (
@@ -161,13 +161,21 @@ def _decrypted(row: Row, cipher: Cipher) -> Endpoint:
     return endpoint_of(decrypt_row(cipher, WEBHOOK_TABLE, ENDPOINT, row))
 
 
+_UPDATED = [name for name, _ in ENDPOINT].index("updated_us")
+
+
 @command(follow_up=audited("endpoint.removed", "endpoint", lambda call, _: call.id))
-def remove_endpoint(client: int, id: int) -> Plan[TouchbaseError | None]:
-    """Remove an endpoint with its undelivered events and its attempts. `NotFound`, `WrongState` for a copy."""
+def remove_endpoint(client: int, id: int, tags: Collection[str] | None = None) -> Plan[TouchbaseError | None]:
+    """Remove an endpoint with its undelivered events and its attempts. `NotFound`, `WrongState` for a copy.
+
+    `tags`: Times of its last change, of which it must have one, else `PreconditionFailed`.
+    """
     key = (client, id)
     rows = yield Execute(LOCK_ENDPOINT, [key])
     if not rows:
         return no_such_endpoint(id)
+    if tags is not None and to_text(rows[0][_UPDATED]) not in tags:
+        return PreconditionFailed("the endpoint has changed since it was read")
     _refuse_copy(rows[0][-2])
     yield Execute(DELETE_ENDPOINT, [key])
     for statement in (DELETE_POSITION, DELETE_PENDING, DELETE_ANNOUNCED, DELETE_ATTEMPTS):
