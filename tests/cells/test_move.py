@@ -15,7 +15,7 @@ from tests.house import House, read
 from touchbase.clients.models import ACTIVE
 from touchbase.clients.sql.clients import find_client
 from touchbase.clients.sql.removal import count_client_rows
-from touchbase.errors import NotFound, UnusableStore, WrongState
+from touchbase.errors import NotFound, StoreUnavailable, UnusableStore, WrongState
 from touchbase.inbox.worker import InboxWorker
 from touchbase.routing import move as moving
 from touchbase.routing.move import Moved, move_client
@@ -219,6 +219,32 @@ async def test_move__of_a_copy_that_differs_leaves_the_client_where_it_was(route
     counts = await rows_in(router, house.number)
     assert counts[0] == sum(counts)
     assert await house.contact(email="eve@example.com")
+
+
+async def test_move__into_a_database_that_goes_down_leaves_the_client_served(
+    router: CellRouter, house: House, steps: Steps, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    before = await seen(house)
+
+    async def down(*_: object) -> None:
+        raise StoreUnavailable("connection refused")
+
+    async def go_down(step: str) -> None:
+        if step == "insert event":
+            monkeypatch.setattr(moving, "_remove", down)
+            await down()
+
+    steps.before = go_down
+    with pytest.raises(StoreUnavailable, match="connection refused"):
+        await steps.run("eu")
+    monkeypatch.undo()
+
+    assert await seen(house) == before
+    assert await house.contact(email="eve@example.com")
+    steps.before = nothing
+    await steps.run("home")
+    counts = await rows_in(router, house.number)
+    assert counts[0] == sum(counts)
 
 
 async def test_move__of_a_client_that_another_command_moves_is_refused(house: House, steps: Steps) -> None:

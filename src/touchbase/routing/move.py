@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping
-from contextlib import AsyncExitStack
+from contextlib import AsyncExitStack, suppress
 from dataclasses import dataclass, replace
 
 from touchbase.cells.models import HOME, HOME_NAME
@@ -18,7 +18,7 @@ from touchbase.clients.models import ACTIVE, MOVING, Client, Position
 from touchbase.clients.sql.clients import find_client, find_client_by_number
 from touchbase.clients.sql.removal import CLIENT_TABLES, remove_moved_rows
 from touchbase.deliveries.work import ProcessingStore
-from touchbase.errors import NotFound, UnusableStore, WrongState
+from touchbase.errors import NotFound, TouchbaseError, UnusableStore, WrongState
 from touchbase.history.events import COMPANY, CONTACT
 from touchbase.routing.router import POLL_SECONDS, CellRouter
 from touchbase.storage.store_copy import ClientRows, Report, StoredTable, batches, checksum
@@ -117,8 +117,9 @@ async def _copy_or_undo(client: Client, source: _Place, target: _Place, rows_of:
         await _remove(client.number, target.store)  # what a move that was killed has left
         return await _copy(client.number, former, future, report)
     except Exception:
-        await _remove(client.number, target.store)
         await _serve(client.number, former)
+        with suppress(TouchbaseError):  # a target that is down has the rest until the move is repeated
+            await _remove(client.number, target.store)
         raise
 
 
