@@ -108,7 +108,7 @@ async def _client_of(router: CellRouter, places: Mapping[int, _Place], client_id
 
 
 async def _copy_or_undo(client: Client, source: _Place, target: _Place, rows_of: Mapping[int, ClientRows], report: Report) -> int:
-    """Copy a client and return the number of rows; after an error it is served where it was, and nothing is left in the target."""
+    """Copy a client and return the number of rows; after an error it is served where it was."""
     former, future = rows_of[source.number], rows_of[target.number]
     await former.execute([f"UPDATE client SET state = '{MOVING}' WHERE id = {client.number:d} AND state = '{ACTIVE}'"])
     try:
