@@ -140,7 +140,7 @@ def test_answer_that_closes__takes_the_conversation_out_and_undo_brings_text_and
     page.get_by_text("The answer to Ada goes out in", exact=False).wait_for()
     page.locator(".reply", has_text="Ada").wait_for(state="detached")
     page.locator(".toast").get_by_role("button", name="Undo").click()
-    page.get_by_text("Undone.").wait_for()
+    page.get_by_text("Undone.", exact=True).wait_for()
     page.locator(".reply", has_text="Ada").locator("button").click()
     page.locator(".pane .answer-open").wait_for()
     page.keyboard.press("r")

@@ -258,7 +258,7 @@ def test_bulk_status__is_set_and_undone(console: Console) -> None:
     assert [each["contact_status"] for each in console.send("GET", "/public/v2/contacts?limit=2")["data"]] == ["bounced"] * 2
 
     page.get_by_role("button", name="Undo").click()
-    page.get_by_text("Undone.").wait_for()
+    page.get_by_text("Undone.", exact=True).wait_for()
     expect(page.locator(".grid-rows .status, .grid-rows .absent").first).to_have_text(before)
 
 
@@ -306,7 +306,7 @@ def test_addresses_of_a_contact__are_added_made_the_first_and_removed(console: C
     page.get_by_text("Address removed.").wait_for()
     assert "emails" not in console.send("GET", f"/public/v2/contacts/{number}")
     page.get_by_role("button", name="Undo").last.click()
-    page.get_by_text("Undone.").wait_for()
+    page.get_by_text("Undone.", exact=True).wait_for()
     page.get_by_label("Make one@several.example the first").wait_for()
     assert console.send("GET", f"/public/v2/contacts/{number}")["emails"] == ["two@several.example", "one@several.example"]
 

@@ -234,7 +234,7 @@ def test_words__are_mapped_by_drag_and_by_keyboard_and_count_for_later_calls(emp
     assert empty.send("GET", "/public/v2/contacts?email=c@words.example")["data"][0]["contact_status"] == "meeting"
 
     page.get_by_role("button", name="Undo").click()
-    page.get_by_text("Undone.").wait_for()
+    page.get_by_text("Undone.", exact=True).wait_for()
     page.get_by_label("Words as they are").locator(".cut", has_text="Hot Lead").wait_for()
     assert connections(empty)[0]["settings"]["status_labels"] == {}
     choice = page.get_by_label("Status for the word Hot Lead")

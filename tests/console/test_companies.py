@@ -59,10 +59,10 @@ def test_companies__are_searched_filtered_and_changed_in_bulk_with_undo(firms: C
     page.locator(":popover-open").get_by_role("button", name="target").click()
     page.get_by_text("2 companies set to “Target”.").wait_for()
     page.get_by_role("button", name="Undo").last.click()
-    page.get_by_text("Undone.").wait_for()
+    page.get_by_text("Undone.", exact=True).wait_for()
     assert [company(firms, number)["company_status"] for number in (1, 2)] == ["customer", "customer"]
     page.get_by_role("button", name="Undo").click()
-    page.get_by_text("Undone.").nth(1).wait_for()
+    page.get_by_text("Undone.", exact=True).nth(1).wait_for()
     assert [company(firms, number).get("company_status") for number in (1, 2)] == ["target", None]
 
     page.get_by_role("button", name="Block").click()
@@ -226,7 +226,7 @@ def test_all_that_match__get_a_status_after_they_were_counted_and_undo_gives_eac
     assert [query for method, query in asked if method in ("PATCH", "POST")] == ["origin=list"]  # one request, which the server carries out
 
     page.get_by_role("button", name="Undo").click()
-    page.get_by_text("Undone.").wait_for()
+    page.get_by_text("Undone.", exact=True).wait_for()
     found = firms.send("POST", "/public/v2/contacts/search", {"where": {"origin": "list"}, "sort": "id", "limit": 200})["data"]
     assert [each["contact_status"] for each in found[:4]] == ["new", "won", "new", "won"]
 

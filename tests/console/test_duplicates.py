@@ -63,7 +63,7 @@ def test_pair__is_found_compared_merged_field_by_field_and_parted_again(doubles:
     assert [each["field_value"] for each in kept["contact_custom_fields"]] == ["1"]
 
     press(page, "u")
-    page.get_by_text("Undone.").wait_for()
+    page.get_by_text("Undone.", exact=True).wait_for()
     page.locator(".pair-of").wait_for()
     assert contact(doubles, 1)["email"] == "ann@alder.example"
     assert [each["field_value"] for each in contact(doubles, 2)["contact_custom_fields"]] == ["2"]

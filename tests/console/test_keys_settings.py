@@ -158,7 +158,7 @@ def test_allowed_changes_of_statuses__are_edited_by_keyboard_and_refuse_what_is_
     page.get_by_role("button", name="Save").click()
     page.get_by_text("The allowed changes are saved.").wait_for()
     page.get_by_role("button", name="Undo").click()
-    page.get_by_text("Undone.").wait_for()
+    page.get_by_text("Undone.", exact=True).wait_for()
     assert settings_of(ours)["contact_statuses"]["transitions"]["new"] == ["meeting", HOSTILE[:60]]
     ours.go(page, f"{HERE}&tab=statuses")
     page.set_viewport_size({"width": NARROW[0], "height": NARROW[1]})

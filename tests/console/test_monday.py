@@ -74,7 +74,7 @@ def test_monday_morning__from_an_empty_store_to_a_reply_with_a_status(start: Cal
     press(page, choice.locator("kbd").inner_text())
     page.get_by_text("status set to “Contacted”").wait_for()
     press(page, "u")
-    page.get_by_text("Undone.").wait_for()
+    page.get_by_text("Undone.", exact=True).wait_for()
     press(page, "o")
     page.locator("h1", has_text="ann@monday.example").wait_for()
     page.locator(".story li", has_text="replied").first.wait_for()

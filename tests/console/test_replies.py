@@ -66,7 +66,7 @@ def test_replies__are_worked_through_by_keys_alone_with_undo(replies: Console) -
     page.get_by_text("Bo: status set to", exact=False).wait_for()
     assert replies.send("GET", "/public/v2/contacts/2")["contact_status"] == statuses[other - 1]
     press(page, "u")
-    page.get_by_text("Undone.").wait_for()
+    page.get_by_text("Undone.", exact=True).wait_for()
     assert replies.send("GET", "/public/v2/contacts/2")["contact_status"] == "contacted"
 
     press(page, "e")
@@ -160,7 +160,7 @@ def test_block__puts_the_contact_on_the_list_with_its_status_and_undo_takes_both
     page.locator(".reply", has_text="Bo").wait_for(state="detached")
 
     press(page, "u")
-    page.get_by_text("Undone.").wait_for()
+    page.get_by_text("Undone.", exact=True).wait_for()
     page.locator(".reply", has_text="Bo").wait_for()
     assert replies.send("GET", "/public/v2/suppressions")["data"] == []
     assert replies.send("GET", "/public/v2/contacts/2")["contact_status"] == "contacted"

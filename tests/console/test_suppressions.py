@@ -50,7 +50,7 @@ def test_pasted_lines__are_put_on_the_list_wrong_ones_are_named_and_an_entry_is_
     page.get_by_text("example.org is not on the list any more.").wait_for()
     assert len(values(console)) == 2
     page.get_by_role("button", name="Undo").last.click()
-    page.get_by_text("Undone.").wait_for()
+    page.get_by_text("Undone.", exact=True).wait_for()
     assert "example.org" in values(console)
 
 
