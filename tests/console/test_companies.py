@@ -56,8 +56,8 @@ def test_companies__are_searched_filtered_and_changed_in_bulk_with_undo(firms: C
     page.get_by_text("2 companies set to “Customer”.").wait_for()
     assert [company(firms, number)["company_status"] for number in (1, 2)] == ["customer", "customer"]
     page.get_by_role("button", name="Set status").click()
-    page.locator(":popover-open").get_by_role("button", name="target").click()
-    page.get_by_text("2 companies set to “Target”.").wait_for()
+    page.locator(":popover-open").get_by_role("button", name="contacted").click()
+    page.get_by_text("2 companies set to “Contacted”.").wait_for()
     page.get_by_role("button", name="Undo").last.click()
     page.get_by_text("Undone.", exact=True).wait_for()
     assert [company(firms, number)["company_status"] for number in (1, 2)] == ["customer", "customer"]
