@@ -64,19 +64,27 @@ async function enter(found: Session): Promise<void> {
   void queries.invalidateQueries();
 }
 
+/** While a person signs out, a read that is refused is no reason to ask for another sign-in. */
+let isLeaving = false;
+
 export async function signOut(): Promise<void> {
   const known = session.value;
-  await call('DELETE', '/console/session');
-  const ways = await get<Session>('/console/session').catch(() => known);
-  localStorage.removeItem('touchbase-client');
-  // In one step: a screen that were still there would read again, be refused, and ask to sign in over itself.
-  batch(() => {
-    endedBecause.value = '';
-    client.value = '';
-    clients.value = [];
-    if (ways) session.value = { ...ways, signed_in: false, scopes: [] };
-  });
-  queries.clear();
+  isLeaving = true;
+  try {
+    await call('DELETE', '/console/session');
+    const ways = await get<Session>('/console/session').catch(() => known);
+    localStorage.removeItem('touchbase-client');
+    // In one step: a screen that were still there would read again, be refused, and ask to sign in over itself.
+    batch(() => {
+      endedBecause.value = '';
+      client.value = '';
+      clients.value = [];
+      if (ways) session.value = { ...ways, signed_in: false, scopes: [] };
+    });
+    queries.clear();
+  } finally {
+    isLeaving = false;
+  }
 }
 
 async function use(found: Session): Promise<void> {
@@ -153,7 +161,7 @@ export async function refreshClients(): Promise<void> {
 
 onSessionEnd.call = (reason) => {
   const known = session.value;
-  if (!known?.signed_in || !known.keys_needed) return;
+  if (!known?.signed_in || !known.keys_needed || isLeaving) return;
   endedBecause.value = reason;
   session.value = { ...known, signed_in: false };
 };

@@ -17,7 +17,7 @@ import pytest
 from playwright.sync_api import expect
 from tests.auth.oidc_server import CLIENT_ID, OidcServer
 from tests.cli.test_serve import Server
-from tests.console.conftest import NARROW, WIDE, Console, axe_faults, escape, first_key, look_faults, press, settle
+from tests.console.conftest import DRAWN, NARROW, WIDE, Console, axe_faults, escape, first_key, look_faults, press, settle
 
 pytestmark = pytest.mark.slow
 PASSWORD = "correct horse battery"
@@ -336,6 +336,29 @@ def test_administrator__sees_and_ends_sessions_of_others(start: Callable[..., Co
 
     visit(ben, "Contacts")
     ben.get_by_role("dialog").get_by_role("heading", name="Sign in again").wait_for()
+
+
+def test_sign_out__asks_for_no_other_sign_in_by_a_read_that_is_refused_meanwhile(start: Callable[..., Console]) -> None:
+    console = start("--auth", "api-key")
+    admin = {"Authorization": f"Bearer {first_key(console.server)}"}
+    page = console.open(invite(console, admin, "mira@example.com", role="admin"))
+    reads: list[Any] = []
+    ways: list[Any] = []
+    page.route("**/team/v1/audit-events**", reads.append)
+    page.get_by_label("Password").fill(PASSWORD)
+    page.keyboard.press("Enter")
+    with page.expect_request("**/team/v1/audit-events**"):
+        page.get_by_role("link", name="Audit log").click()
+
+    page.route("**/console/session", lambda route: ways.append(route) if route.request.method == "GET" else route.continue_())
+    with page.expect_request(lambda request: request.url.endswith("/console/session") and request.method == "GET"):
+        page.get_by_label("Sign out (mira@example.com)").click()
+    with page.expect_response(lambda response: response.status == 401):
+        reads[0].continue_()
+    page.evaluate(DRAWN)
+    expect(page.get_by_role("dialog")).to_have_count(0)
+    ways[0].continue_()
+    email_field(page).wait_for()
 
 
 def test_sign_in_page__takes_a_key_too(start: Callable[..., Console]) -> None:
