@@ -344,7 +344,7 @@ def test_sign_out__asks_for_no_other_sign_in_by_a_read_that_is_refused_meanwhile
     page = console.open(invite(console, admin, "mira@example.com", role="admin"))
     reads: list[Any] = []
     ways: list[Any] = []
-    page.route("**/team/v1/audit-events**", reads.append)
+    page.route("**/team/v1/audit-events**", lambda route, _: reads.append(route))
     page.get_by_label("Password").fill(PASSWORD)
     page.keyboard.press("Enter")
     with page.expect_request("**/team/v1/audit-events**"):
