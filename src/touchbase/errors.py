@@ -24,6 +24,7 @@ TouchbaseError
 ├── Overloaded            the queue is full or the store cannot write now; try again
 │   ├── StoreUnavailable  the disk is full or has errors, or the database is not reachable
 │   └── OutcomeUnknown    the connection to the store was lost during the commit
+├── DeliveryRefused       a webhook whose events would take a record over a limit
 ├── UnusableStore         the store's set-up must be changed before use
 │   └── BadAddress        the address of a store is not valid
 └── UnrecognisedPayload   a webhook body that no adapter recognises
@@ -316,6 +317,10 @@ class OutcomeUnknown(Overloaded):
     code = "outcome_unknown"
     status = 503
     remedy = "Repeat with the same idempotency key; webhooks may always be repeated."
+
+
+class DeliveryRefused(TouchbaseError):
+    """The events of a webhook would take a record over a limit; retrying is useless before a person changes something."""
 
 
 class UnusableStore(TouchbaseError):

@@ -9,7 +9,7 @@ import itertools
 import re
 import typing
 from collections.abc import Iterator, Sequence
-from dataclasses import MISSING, dataclass, fields
+from dataclasses import MISSING, dataclass, fields, replace
 from typing import Any
 
 from tests.isolation import world as w
@@ -19,7 +19,7 @@ from tests.isolation.world import BEYOND, CLIENT_B, IDEMPOTENCY_KEY, LATER_IDS, 
 from tests.operations import all_queries, handler
 from tests.storage.statements import texts
 
-from touchbase.clients.models import Removal
+from touchbase.clients.models import ClientSettings, Removal
 from touchbase.clients.sql.clients import begin_deletion, find_client, find_client_by_number, list_client_page
 from touchbase.clients.sql.removal import remove_client_rows
 from touchbase.clients.sql.stored_bytes import measure_page
@@ -36,9 +36,11 @@ from touchbase.outgoing.sql.announced import find_announced, is_listed, is_on_li
 from touchbase.outgoing.sql.pushes import STATES, list_pushes
 from touchbase.records.record_type import COMPANY_TYPE, CONTACT_TYPE, RecordType
 from touchbase.records.sql.reads import Listing, list_records
+from touchbase.search.fields import SearchFields
+from touchbase.search.parse import Parser
 from touchbase.search.queries import RecordSearch
 from touchbase.search.sorting import default_sort
-from touchbase.search.sql.plans import count_matches, find_position, search_page
+from touchbase.search.sql.plans import clients_with_matches, count_matches, count_matches_of, find_position, search_page
 from touchbase.sql.ids import Ids
 from touchbase.sql.operation import Command
 from touchbase.sql.rows import Columns
@@ -175,6 +177,8 @@ def client_queries(client: int, owned: Known) -> Iterator[Any]:
         yield search_page(RecordSearch(record_type, client, default_sort(record_type.kind), limit))
     everyone = RecordSearch(CONTACT_TYPE, client, default_sort(CONTACT), 100)
     yield from (count_matches(everyone), find_position(client, everyone, 1))
+    of_a = replace(everyone, where=Parser(SearchFields(CONTACT_TYPE, ClientSettings()), 0, []).json({"email": w.EMAIL}))
+    yield from (count_matches_of(of_a, [client]), clients_with_matches(of_a, [client], 1))
     yield from (find_client_by_number(client), list_client_page(9, only=client))
     yield from (find_client(client_id, at) for client_id in (CLIENT_B, OTHER_B) for at in (None, TIME_OF_B))
     yield find_sought_person(client, REFS[:2], mentioned=REFS)

@@ -132,3 +132,17 @@ async def test_contact_of_very_many_addresses__is_merged_no_further(call: ApiCli
     assert "would have 6 e-mail addresses, and at most 5 are possible; remove some first" in refused.problem["detail"]
     await call("PATCH", f"/public/v2/contacts/{second}", {"emails": ["b0@example.com"]})
     assert (await call.post(f"/public/v2/contacts/{first}/merge", {"with": [second]})).status == 200
+
+
+async def test_upserts__add_no_more_addresses_than_a_contact_may_have(house: House, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("touchbase.records.sql.update.MAX_EMAILS", 3)
+    ann = await house.contact(emails=[ANN, "a1@example.com"])
+    upsert = f"{CONTACTS}?on_duplicate=update"
+    assert (await house.request("POST", upsert, {"emails": [ANN, "a2@example.com"]})).status == 200
+
+    refused = await house.request("POST", upsert, {"emails": [ANN, "a3@example.com"]})
+
+    assert (refused.status, refused.problem["errors"][0]["pointer"]) == (422, "/emails")
+    assert (await house.request("POST", upsert, {"emails": [ANN, "a1@example.com"], "first_name": "Ann"})).status == 200
+    assert (await house.get(ann))["emails"] == [ANN, "a1@example.com", "a2@example.com"]
+    assert await house.differences() == []

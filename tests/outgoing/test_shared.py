@@ -88,6 +88,7 @@ async def test_copy__can_be_disabled_and_nothing_else(shared: Shared) -> None:
     made = await shared.add()
     await shared.clients_told("ann@x.example")
     [copy] = (await shared.webhooks.ask("GET", ""))["data"]
+    assert (made["url"], copy["url"]) == (URL, "https://receiver.example/...")
 
     refused = [
         await shared.webhooks.ask("PATCH", f"/{copy['id']}", {"description": "mine"}, 409),

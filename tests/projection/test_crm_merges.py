@@ -8,6 +8,8 @@ from typing import Any
 import pytest
 from tests.house import House, house
 
+from touchbase.inbox.sql.queries import list_deliveries
+
 __all__ = ["house"]
 ANN, LEE = "ann@example.com", "ann.lee@example.org"
 TYPE = "Contact"
@@ -81,3 +83,56 @@ async def test_deletion_in_another_connection__is_no_merge(house: House) -> None
     await house.hook("hubspot", BOTH)
 
     assert {item["email"] for item in await house.listed()} == {ANN, LEE}
+
+
+REFUSED = "would have 4 e-mail addresses by this webhook, and at most 3 are possible, so it is not applied: remove addresses of the contact"
+
+
+async def test_merges_to_more_addresses_than_a_contact_may_have__are_refused(house: House, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("touchbase.projection.address_book.MAX_EMAILS", 3)
+    made = [event("created", str(number), -90 + number, email=f"a{number}@example.com") for number in range(1, 5)]
+    merges = [event("deleted", str(number), -20 + number, merged_into="1") for number in (2, 3, 4)]
+    await house.hook("espocrm", *made)
+    for merge in merges:
+        await house.hook("espocrm", merge, apply=False)
+
+    await house.work()
+
+    assert await house.states() == ["applied", "applied", "applied", "failed"]
+    emails = [contact.get("emails") or [contact["email"]] for contact in await house.listed()]
+    assert sorted(map(sorted, emails)) == [[f"a{number}@example.com" for number in (1, 2, 3)], ["a4@example.com"]]
+    assert await house.differences() == []
+
+
+async def test_refused_merge__is_applied_by_a_replay_after_addresses_were_removed(house: House, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("touchbase.projection.address_book.MAX_EMAILS", 3)
+    three = [f"a{number}@example.com" for number in range(3)]
+    survivor = await house.contact(emails=three)
+    await house.hook("espocrm", event("created", "1", -90, email=three[0]), event("created", "2", -80, email=LEE, emails=[LEE]))
+    merge, late = event("deleted", "2", -20, merged_into="1"), event("updated", "2", -10, email=LEE, fields={"first_name": "Lee"})
+
+    await house.hook("espocrm", merge)
+    await house.hook("espocrm", late)
+
+    [failed] = [item for item in await house.call.parts.store.read(list_deliveries(200, house.number)) if item.state == "failed"]
+    assert REFUSED in (failed.error or "")
+    assert failed.attempts == 1
+    assert {(item["email"], item["first_name"]) for item in await house.listed()} == {(three[0], ""), (LEE, "Lee")}
+    await house.request("PATCH", f"/public/v2/contacts/{survivor}", {"emails": three[:2]})
+    await house.replay()
+    [contact] = await house.listed()
+    assert contact["emails"] == [*three[:2], LEE]
+    assert await house.differences() == []
+
+
+async def test_list_of_more_addresses_than_a_contact_may_have__is_refused(house: House, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("touchbase.projection.address_book.MAX_EMAILS", 3)
+    first, second = ([ANN, *(f"{letter}{number}@example.com" for number in range(2))] for letter in "ab")
+
+    await house.hook("espocrm", event("created", "1", -90, email=ANN, emails=first))
+    await house.hook("hubspot", event("created", "1", -80, email=ANN, emails=second))
+    await house.hook("espocrm", event("updated", "1", -70, email=ANN, emails=first[:2], fields={"first_name": "Ann"}))
+
+    assert await house.states() == ["applied", "failed", "applied"]
+    assert [(item["emails"], item["first_name"]) for item in await house.listed()] == [(first[:2], "Ann")]
+    assert await house.differences() == []

@@ -94,6 +94,63 @@ async def test_numbered_pages__of_all_clients_cross_their_borders(call: ApiClien
     assert await numbers(call, f"{target}6") == ([], 9, 5)
 
 
+@pytest.fixture
+def many(call: ApiClient, monkeypatch: pytest.MonkeyPatch) -> Statements:
+    """Requests about more clients than are searched one by one, with the statements of each."""
+    monkeypatch.setattr("touchbase.search.across_clients.FEW_CLIENTS", 2)
+    return Statements(call, monkeypatch)
+
+
+class Statements:
+    """The queries that requests send to the store."""
+
+    def __init__(self, call: ApiClient, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.call = call
+        self.names: list[str] = []
+        read = type(call.parts.store).read
+
+        async def counted(store: Any, query: Any) -> Any:
+            self.names.append(type(query).__name__)
+            return await read(store, query)
+
+        monkeypatch.setattr(type(call.parts.store), "read", counted)
+
+    async def fill(self) -> dict[str, int]:
+        """Make clients with a contact each, of which two have settings by which filters mean something else; return the contacts' ids."""
+        ids = {}
+        for client in ("acme", "beta", "corp", "dent"):
+            await self.call.settings(client, **({"contact_fields": {"size": {"type": "number"}}} if client in ("beta", "corp") else {}))
+            body = {"email": "ann@example.com", "contact_custom_fields_input": [{"field_name": "size", "field_value": "5.0"}]}
+            ids[client] = (await self.call.post(LIST, body, x_client_id=client)).json()["id"]
+        await self.call.settings("empty")
+        self.names.clear()
+        return ids
+
+
+async def test_count_of_many_clients__is_one_statement_for_equal_settings(many: Statements) -> None:
+    ids = await many.fill()
+
+    assert await numbers(many.call, "/public/v2/contacts-master-list?page_size=100") == ([*ids.values()], 4, 1)
+    assert many.names.count("count_matches_of") == 1
+    assert "count_matches" not in many.names
+    many.names.clear()
+    filters = "&cf.size=5"  # of a number 5.0 is the same
+    assert await numbers(many.call, f"/public/v2/contacts-master-list?page_size=2{filters}") == ([ids["beta"], ids["corp"]], 2, 1)
+    assert many.names.count("count_matches_of") <= 2
+
+
+async def test_array_of_many_clients__reads_those_with_matches(many: Statements) -> None:
+    ids = await many.fill()
+
+    found = (await many.call.get("/public/contacts-master-list?email=ann@example.com")).json()
+
+    assert [contact["id"] for contact in found] == [*ids.values()]
+    assert (many.names.count("clients_with_matches"), many.names.count("search_page")) == (1, 4)
+    many.names.clear()
+    assert (await many.call.get("/public/contacts-master-list?email=bob@example.com")).json() == []
+    assert "search_page" not in many.names
+
+
 async def test_all_clients_list__has_every_record_once_with_its_client(call: ApiClient) -> None:
     created = []
     for client in ("acme", "beta", "empty", "corp"):

@@ -180,7 +180,7 @@ from touchbase.search.parse import Parser
 from touchbase.search.queries import RecordSearch
 from touchbase.search.sorting import SortKey
 from touchbase.search.sql.index import next_to_index
-from touchbase.search.sql.plans import count_matches, find_position, matches_filter, search_page
+from touchbase.search.sql.plans import clients_with_matches, count_matches, count_matches_of, find_position, matches_filter, search_page
 from touchbase.sql.ids import Ids
 from touchbase.sql.migrations import packaged
 from touchbase.sql.operation import Command, needs_of, no_client, plan_of, plan_of_query, scope_of
@@ -403,8 +403,11 @@ OF_CONTACTS: dict[str, Any] = {
     "contact_status": "new", "company.cf.Industry": "bank", "company_id": 1, "email[starts_with]": "a", "last_reply_received[gt]": "1d",
     "any": [{"company.name": "a"}, {"company.domain": "a.example"}],
 }  # fmt: skip
+WITHOUT_WORDS = RecordSearch(CONTACT_TYPE, 1, limit=5, **(searched(CONTACT_TYPE, OF_BOTH | OF_CONTACTS, "created_time") | {"words": ()}))
 SEARCHED: dict[type, dict[str, Any]] = {
     count_matches: {"search": RecordSearch(CONTACT_TYPE, 1, limit=5, **searched(CONTACT_TYPE, OF_BOTH | OF_CONTACTS, "created_time"))},
+    count_matches_of: {"search": WITHOUT_WORDS},
+    clients_with_matches: {"search": WITHOUT_WORDS},
     find_position: {"search": RecordSearch(COMPANY_TYPE, 1, limit=5, **searched(COMPANY_TYPE, OF_BOTH, "created_time")), "skip": 3},
     matches_filter: {"kind": 1, "where": searched(CONTACT_TYPE, OF_BOTH | OF_CONTACTS, "email")["where"]},
 }

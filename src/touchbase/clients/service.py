@@ -15,7 +15,6 @@ from touchbase.clients.sql.clients import (
     find_client_by_number,
     find_clients,
     list_client_page,
-    list_clients,
     set_client_settings,
 )
 from touchbase.common.cache import FOREVER, Cache
@@ -136,10 +135,6 @@ class Clients:
             clients[client.number] = client
             self._by_number.put(client.number, client, now)
         return clients
-
-    async def all(self) -> list[Client]:
-        """Return all clients by `client_id`."""
-        return await self._store.read(list_clients())
 
     async def page(
         self, limit: int, after: str | None, *, state: str | None = None, text: str | None = None, only: int | None = None

@@ -18,7 +18,7 @@ EMAIL = 254
 EMAILS = 50
 """E-mail addresses of one contact in a request."""
 MAX_EMAILS = 1_000
-"""E-mail addresses of one contact through merges."""
+"""E-mail addresses of one contact through merges, webhooks and upserts."""
 URL = 2_000
 """A LinkedIn address, and an address from which a company's domain is extracted."""
 VALUE = 10_000

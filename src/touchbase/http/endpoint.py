@@ -8,7 +8,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from functools import cache, partial
 from types import MappingProxyType
-from typing import Any, TypeVar
+from typing import Any, Protocol, TypeVar
 from urllib.parse import urlsplit
 
 import msgspec
@@ -406,6 +406,18 @@ def _decoder(wanted: type[msgspec.Struct]) -> msgspec.json.Decoder[Any]:
     return msgspec.json.Decoder(wanted)
 
 
+class Unused(Protocol):
+    """The parts that a route does not use (`http/unused_parts.py`)."""
+
+    def are_in(self, scope: Scope, headers: Headers) -> bool:
+        """Return whether a request may have one of the parts."""
+        ...
+
+    async def refuse(self, call: Call) -> None:
+        """Raise `Invalid` or `MalformedBody` if the request has one of the parts."""
+        ...
+
+
 @dataclass(frozen=True, slots=True)
 class Method:
     """One method of a resource: its handler, its name in logs, and its row of the route table."""
@@ -419,6 +431,8 @@ class Method:
     large: bool = False
     with_key: Handler | None = None
     """The handler of a request with an idempotency key."""
+    unused: Unused | None = None
+    """The parts of a request that are refused; None: the handler sees to them."""
 
 
 class Resource:
@@ -461,7 +475,10 @@ async def run_handler(api: Api, scope: Scope, receive: Receive, send: Send, oper
     handler = operation.handler if operation.with_key is None or IDEMPOTENCY_KEY not in headers else operation.with_key
     request = REQUEST.set((scope, api.dependencies.clock))
     try:
-        response = await handler(Call(api, scope, receive, headers, operation.needed, operation.declared, operation.large))
+        call = Call(api, scope, receive, headers, operation.needed, operation.declared, operation.large)
+        if operation.unused is not None and operation.unused.are_in(scope, headers):
+            await operation.unused.refuse(call)
+        response = await handler(call)
     except ClientDisconnected:
         return
     except Exception as error:

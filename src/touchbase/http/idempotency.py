@@ -58,11 +58,13 @@ async def read_whole_body(call: Call, owner: Owner) -> bytes:
     await owner(call)
     limits = call.api.dependencies.limits
     body = await read_body(call.receive, call.headers, call.body_bytes, limits)
-    call.receive = _receive_buffered(body)
+    call.receive = receive_buffered(body)
     return body
 
 
-def _receive_buffered(body: bytes) -> Receive:
+def receive_buffered(body: bytes) -> Receive:
+    """Return what receives a body that was read before."""
+
     async def receive() -> Message:
         return {"type": "http.request", "body": body, "more_body": False}
 

@@ -16,8 +16,9 @@ import msgspec
 
 from touchbase.common.asgi import App, Receive, Scope, Send
 from touchbase.http.endpoint import Api, Handler, Method, Resource, naming_unanswered, run_handler
-from touchbase.http.idempotency import buffer_body, idempotent, of_client, of_principal
+from touchbase.http.idempotency import Owner, buffer_body, idempotent, of_client, of_principal
 from touchbase.http.query_parameters import Parameter
+from touchbase.http.unused_parts import PRECONDITIONS, UnusedParts
 
 Json = dict[str, Any]
 Body = type[msgspec.Struct]
@@ -114,6 +115,8 @@ class Route:
         statuses = {*self.problems}
         if self.scope:
             statuses |= {403, UNAVAILABLE}
+            if self.body is None and not self.deprecated:
+                statuses.add(400)
             if not self.path.startswith(PUBLIC) or self.path.startswith(f"{PUBLIC}v2/"):
                 statuses.add(401)  # v1 refuses a wrong key with 403
         if self.scope and "{" in self.path:
@@ -140,7 +143,14 @@ class Route:
         if self.buffered and isinstance(self.body, type):
             handler = buffer_body(handler, owner)
         with_key = idempotent(handler, owner, is_file=self.is_file) if self.takes_key else None
-        return Method(handler, self.operation_id, self.scope, self.query, self.large, with_key)
+        unused = self._unused(owner) if self.scope and not self.deprecated else None
+        return Method(handler, self.operation_id, self.scope, self.query, self.large, with_key, unused)
+
+    def _unused(self, owner: Owner) -> UnusedParts:
+        declared = {header["name"].lower().encode() for header in self.headers}
+        preconditions = () if self.method == "GET" else tuple(name for name in PRECONDITIONS if name not in declared)
+        names = tuple(f"?{parameter.name}" for parameter in self.query)
+        return UnusedParts(names, self.body is None, not self.query, preconditions, owner)
 
 
 _operation_of = lru_cache(maxsize=1_024)(Route.operation)

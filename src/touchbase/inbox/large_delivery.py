@@ -15,7 +15,7 @@ from touchbase.errors import Overloaded
 from touchbase.projection.apply import apply_batch, apply_needs
 from touchbase.projection.delivery_outcomes import record_failure
 from touchbase.projection.delivery_parts import DeliveryInParts, begin_attempt
-from touchbase.projection.inbox_batch import FailedDelivery, ReadBatch, failure_reason, merge_reports, subject_parts
+from touchbase.projection.inbox_batch import FailedDelivery, ReadBatch, merge_reports, subject_parts
 from touchbase.projection.normalization import NormalizedDelivery
 from touchbase.sql.ids import Ids
 from touchbase.sql.statement import Plan
@@ -71,7 +71,7 @@ class LargeWork:
         except Overloaded:
             raise
         except Exception as error:
-            return merge_reports(report, await self._fail(FailedDelivery(normalized.delivery, failure_reason(error))))
+            return merge_reports(report, await self._fail(FailedDelivery.by(error, normalized.delivery)))
         return report
 
     async def _part(self, claimed: Sequence[NormalizedDelivery], in_parts: DeliveryInParts) -> WorkReport:

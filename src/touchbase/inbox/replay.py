@@ -20,6 +20,7 @@ from touchbase.inbox.service import DeliveryFilter, list_deliveries
 from touchbase.inbox.sql.commands import replay_deliveries, replay_many
 from touchbase.inbox.sql.queries import count_deliveries
 from touchbase.inbox.worker import Read, translator
+from touchbase.projection.inbox_batch import failure_reason
 from touchbase.sql.store import Store, Writes
 
 PAGE = 500
@@ -148,7 +149,7 @@ async def _bisect(attempt: Callable[[Sequence[int]], Awaitable[DryRunResult]], i
         if len(ids) == 1:
             if isinstance(error, TooManyEvents):
                 return DryRunResult([DryRunDelivery(ids[0], "", RECEIVED, 0, str(error))])
-            return DryRunResult([DryRunDelivery(ids[0], "", FAILED, 0, f"{type(error).__name__}: {error}")])
+            return DryRunResult([DryRunDelivery(ids[0], "", FAILED, 0, failure_reason(error))])
     half = len(ids) // 2
     total = await _bisect(attempt, ids[:half])
     add_result(total, await _bisect(attempt, ids[half:]))

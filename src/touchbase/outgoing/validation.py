@@ -56,11 +56,12 @@ def completed(endpoint: Endpoint, url: str | None) -> Endpoint:
         new.url = url or mailto(endpoint.settings.get("to", []))
     elif url is not None:
         # Who knows Slack's URL can write to the channel.
-        new.url, new.secrets = _host_of(url), [Secret(url)] if url else []
+        new.url, new.secrets = host_of(url), [Secret(url)] if url else []
     return new
 
 
-def _host_of(url: str) -> str:
+def host_of(url: str) -> str:
+    """Return a URL without what may be a secret: its path and query; empty if it is none."""
     try:
         scheme, host, _ = url_origin(url)
     except ValueError:

@@ -12,8 +12,10 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
 
+from touchbase.common.field_limits import MAX_EMAILS
 from touchbase.common.normalize import find_email_key
 from touchbase.common.timestamps import Micros
+from touchbase.errors import DeliveryRefused
 from touchbase.history import sql as history_sql
 from touchbase.history.events import CONTACT, VIA_API, StoredEvent
 from touchbase.history.identity_links import Link, Ref
@@ -101,9 +103,21 @@ def _settle(batch: ApplyBatch, contact: Contact, links: Collection[Link], named:
     if contact.email_key is not None:
         resolver.by_primary[contact.email_key] = contact
     set_further_emails(contact, emails)
+    _refuse_above_limit(batch, contact, len(all_emails(*before[:2])))
     if (contact.email, contact.further_emails, contact.stamps.get(FIRST)) != before:
         resolver.rekeyed[contact.id] = contact
         resolver.touched.add(contact.id)
+
+
+def _refuse_above_limit(batch: ApplyBatch, contact: Contact, before: int) -> None:
+    """Raise `DeliveryRefused` if webhooks take a contact over the limit, or one that is over it still further."""
+    count = len(all_emails(contact.email, contact.further_emails))
+    grows = count > before or any(survivor is contact for _, survivor in batch.resolvers[CONTACT].united)
+    if batch.deliveries and count > MAX_EMAILS and grows:
+        raise DeliveryRefused(
+            f"contact {contact.id} would have {count} e-mail addresses by this webhook, and at most {MAX_EMAILS} are possible, so it is "
+            "not applied: remove addresses of the contact that it does not need, or correct the merge in the tool, then replay this webhook"
+        )
 
 
 @dataclass(slots=True)

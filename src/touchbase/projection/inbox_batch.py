@@ -14,7 +14,7 @@ from touchbase.common.field_limits import storable
 from touchbase.deliveries.delivery import Delivery
 from touchbase.deliveries.limits import MAX_EVENTS, is_large
 from touchbase.deliveries.work import IsolatedReader, ReadResult, Translate, WorkReport
-from touchbase.errors import TouchbaseError
+from touchbase.errors import DeliveryRefused, TouchbaseError
 from touchbase.history.events import Translation
 from touchbase.identity.event_subject import EventSubject
 from touchbase.identity.scan import find_addresses
@@ -32,6 +32,11 @@ class FailedDelivery:
     delivery: Delivery
     why: str
     for_good: bool = False
+
+    @classmethod
+    def by(cls, error: Exception, delivery: Delivery) -> FailedDelivery:
+        """Return the delivery whose events could not be applied."""
+        return cls(delivery, failure_reason(error), for_good=isinstance(error, DeliveryRefused))
 
 
 @dataclass(slots=True)
@@ -140,8 +145,9 @@ def transaction_groups(claimed: Sequence[NormalizedDelivery]) -> tuple[list[list
 
 
 def failure_reason(error: Exception) -> str:
-    """Return an unexpected error as one sentence, for the delivery's `error`."""
-    return storable(f"{type(error).__name__}: {error}", MAX_REASON_LENGTH) or ""
+    """Return an error as one sentence, for the delivery's `error`."""
+    text = error.detail if isinstance(error, DeliveryRefused) else f"{type(error).__name__}: {error}"
+    return storable(text, MAX_REASON_LENGTH) or ""
 
 
 def merge_reports(report: WorkReport, added: WorkReport) -> WorkReport:

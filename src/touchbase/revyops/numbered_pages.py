@@ -15,9 +15,9 @@ from dataclasses import dataclass, field
 from touchbase.clients.models import Client
 from touchbase.common.timestamps import SECOND, Clock, Micros
 from touchbase.records.models import Record
-from touchbase.search.across_clients import Place, SearchFor, records_across
+from touchbase.search.across_clients import Place, SearchFor, counts_across, records_across
 from touchbase.search.sorting import Position
-from touchbase.search.sql.plans import count_matches, find_position
+from touchbase.search.sql.plans import find_position
 from touchbase.sql.store import Store
 
 LONGEST_PAGE = 100
@@ -94,7 +94,7 @@ class _PageReader:
 
     async def counts(self) -> _Read:
         """Count the records."""
-        counts = {client.number: await self.store.read(count_matches(self.search_for(client))) for client in self.clients}
+        counts = await counts_across(self.store, self.clients, self.search_for)
         return _Read(counts, sum(counts.values()))
 
     async def records(self, read: _Read, place: Place) -> tuple[list[tuple[Client, Record]], Place | None]:

@@ -20,7 +20,7 @@ from touchbase.inbox.dry_runs import compare, dry_run, load_deliveries, snapshot
 from touchbase.inbox.large_delivery import LargeWork
 from touchbase.projection.apply import IN_USE, NOT_DELETED, apply_batch, apply_needs
 from touchbase.projection.delivery_outcomes import record_failure
-from touchbase.projection.inbox_batch import FailedDelivery, InboxBatch, failure_reason, merge_reports, transaction_groups
+from touchbase.projection.inbox_batch import FailedDelivery, InboxBatch, merge_reports, transaction_groups
 from touchbase.projection.normalization import NormalizedDelivery
 from touchbase.reports.event_hours import with_event_hours
 from touchbase.sql.ids import Ids
@@ -147,7 +147,7 @@ class BatchProcessor:
         except Overloaded:
             raise
         except Exception as error:
-            return await self._fail(FailedDelivery(normalized.delivery, failure_reason(error)))
+            return await self._fail(FailedDelivery.by(error, normalized.delivery))
         return report
 
     async def _fail(self, broken: FailedDelivery) -> WorkReport:

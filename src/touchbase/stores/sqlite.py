@@ -20,7 +20,6 @@ from touchbase.projection.delivery_outcomes import record_failure
 from touchbase.projection.inbox_batch import (
     FailedDelivery,
     InboxBatch,
-    failure_reason,
     merge_reports,
     read_batch,
     read_batches,
@@ -143,7 +142,7 @@ def _apply(writer: SqliteWriter, client: int, claimed: Sequence[NormalizedDelive
         raise
     except Exception as error:
         if len(claimed) == 1:
-            return _fail(writer, client, FailedDelivery(claimed[0].delivery, failure_reason(error)), now_us)
+            return _fail(writer, client, FailedDelivery.by(error, claimed[0].delivery), now_us)
         # Bisect until the failing delivery is alone; the order stays, so the oldest is still applied first.
         half = len(claimed) // 2
         first = _apply(writer, client, claimed[:half], now_us, states)

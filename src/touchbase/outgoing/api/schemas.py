@@ -26,11 +26,13 @@ from touchbase.outgoing.models import (
     ORDERINGS,
     OUTCOMES,
     STATES,
+    WEBHOOK,
     Attempt,
     Endpoint,
     EndpointProgress,
 )
 from touchbase.outgoing.sql.shared import COPIES, FAILED, FAILING
+from touchbase.outgoing.validation import host_of
 
 COUNTED = (COPIES, *STATES, FAILING, FAILED)
 MAX_RATE = 10_000
@@ -230,7 +232,10 @@ class WebhookEndpointOut(Struct):
     kind: Annotated[str, Meta(extra_json_schema=_KIND)]
     url: Annotated[
         str,
-        Meta(description="Of the kind slack only its host, of email `mailto:` and the recipients, of hubspot and blocklist a name."),
+        Meta(
+            description="Of the kind slack, and of a copy, only its host, of email `mailto:` and the recipients, of hubspot and "
+            "blocklist a name."
+        ),
     ]
     to: list[str]
     template: str
@@ -341,10 +346,11 @@ def endpoint_out(
     """Return an endpoint as shown; `copies`: counts of those of all clients."""
     times = (to_text(e.state_us), to_text(e.created_us), to_text(e.updated_us))
     shown = UNSET if progress is None or not client.number else _progress_out(progress)
+    url = e.url if e.shared_id is None or e.kind != WEBHOOK else host_of(e.url)  # the whole is the operator's, not the client's
     counted = UNSET if copies is None or client.number else CopiesOut(*(copies.get((e.id, name), 0) for name in COUNTED))
     return WebhookEndpointOut(
         e.id, client.client_id or None, "one" if client.number else "all", e.shared_id,
-        e.kind, e.url, list(e.settings.get("to", [])), e.settings.get("template", ""), e.settings.get("template_subject", ""),
+        e.kind, url, list(e.settings.get("to", [])), e.settings.get("template", ""), e.settings.get("template_subject", ""),
         dict(e.settings.get("values", {})), e.settings.get("tool", ""),
         list(e.types), list(e.fields), dict(e.filter), e.ordering, e.format, e.rate, e.description, e.state, e.reason, *times,
         shown, counted, secret or UNSET, UNSET if until is None else to_text(until),

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from operator import itemgetter
 from typing import Any, TypeVar
 
-from touchbase.common.field_limits import CUSTOM_FIELD_BYTES, CUSTOM_FIELDS, custom_bytes, exceeds_budget
+from touchbase.common.field_limits import CUSTOM_FIELD_BYTES, CUSTOM_FIELDS, MAX_EMAILS, custom_bytes, exceeds_budget
 from touchbase.common.timestamps import Micros
 from touchbase.errors import Conflict, Fault, Invalid, NotFound, TouchbaseError
 from touchbase.event_log.models import LoggedEvent, by_request
@@ -338,7 +338,7 @@ def _error(kind: int, command: RecordUpdate[Any], record: Record | None, owned: 
     company_id = command.changes.get("company_id")
     if company_id is not None and (command.client, company_id) not in owned.companies:
         return no_such_company(int(company_id))
-    return _transition_error(kind, command, record) or _too_many_fields(kind, command, record) or _take_keys(kind, command, owned)
+    return _transition_error(kind, command, record) or _too_many(kind, command, record) or _take_keys(kind, command, owned)
 
 
 def _other_person(command: RecordUpdate[Any], record: Record | None, owned: _KeyOwners) -> Plan[TouchbaseError | None]:
@@ -357,7 +357,12 @@ def _other_person(command: RecordUpdate[Any], record: Record | None, owned: _Key
     return other_person(record.id)
 
 
-def _too_many_fields(kind: int, command: RecordUpdate[Any], record: Record) -> TouchbaseError | None:
+def _too_many(kind: int, command: RecordUpdate[Any], record: Record) -> TouchbaseError | None:
+    if command.adds and command.further and isinstance(record, Contact):
+        had = {*by_key(all_emails(record.email, record.further_emails))}
+        if len(had | command.further.keys()) > max(MAX_EMAILS, len(had)):
+            detail = f"the contact would have more than {MAX_EMAILS} e-mail addresses; remove some first, by a PATCH with `emails`"
+            return Invalid([Fault("/emails", "too_many", detail)])
     if not command.custom:
         return None
     had = {custom_field.name for custom_field in record.custom_fields if custom_field.value is not None}

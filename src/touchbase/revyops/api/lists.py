@@ -23,7 +23,7 @@ from touchbase.records.sql.lookup import find_owner
 from touchbase.revyops.api.parameters import LOOKUP, NUMBERED, PAGE_NUMBER, PAGE_SIZE, RecordFilter, filter_of, lookup_of
 from touchbase.revyops.api.schemas import NUMBERED_PAGES
 from touchbase.revyops.numbered_pages import LONGEST_PAGE, PagesRead, read_page
-from touchbase.search.across_clients import SearchFor, records_across
+from touchbase.search.across_clients import SearchFor, by_settings, records_across, with_matches
 from touchbase.search.api.all_clients import clients_shown, first_of, record_of_client
 from touchbase.search.api.resource import COMPANY_LIST, CONTACT_LIST
 
@@ -89,6 +89,7 @@ class ListResource:
     async def _array(self, call: Call, wanted: RecordFilter, clients: Sequence[Client]) -> Response:
         search_for = _search_for(call, wanted, clients)
         parts, page_bytes = call.api.dependencies, await call.page_bytes(is_full_page=True)
+        clients = await with_matches(parts.store, clients, search_for, LONGEST_PAGE + 1)
         records, _ = await records_across(parts.store, clients, search_for, None, LONGEST_PAGE, page_bytes=page_bytes)
         items = (_out(self._kind, *record, flat=False, everywhere=self._is_everywhere) for record in records)
         return Response(body=encode(fitting(items, page_bytes)))
@@ -106,7 +107,7 @@ def _search_for(call: Call, wanted: RecordFilter, clients: Sequence[Client]) -> 
     """Return the search for each client; raise `Invalid` with all faults that do not depend on the client's settings."""
     now = call.api.dependencies.clock()
     wanted.search(first_of(clients), now)
-    return lambda client: wanted.search(client, now)
+    return by_settings(lambda client: wanted.search(client, now))
 
 
 async def _numbered(

@@ -22,7 +22,7 @@ from touchbase.records.api.parameters import FLAT
 from touchbase.records.api.resource_type import ResourceType
 from touchbase.records.api.schemas import CompanyResponse, ContactResponse
 from touchbase.records.models import Record
-from touchbase.search.across_clients import Place, SearchFor, records_across
+from touchbase.search.across_clients import Place, SearchFor, by_settings, records_across
 from touchbase.search.api.parameters import FILTERS, filters_of
 from touchbase.search.queries import RecordSearch
 from touchbase.search.service import SearchRequest, prepare
@@ -86,9 +86,10 @@ def searches(
     """Return the search for each client; raise `Invalid` with all faults that do not depend on the client's settings."""
     now = call.api.dependencies.clock()
 
-    def search_for(client: Client) -> RecordSearch[Any]:
+    def search(client: Client) -> RecordSearch[Any]:
         return prepare(kind.type, client, request, now, faults).search
 
+    search_for = by_settings(search)
     search_for(first_of(clients))
     return search_for
 

@@ -20,6 +20,8 @@ from touchbase.search.sorting import Position, position_of
 from touchbase.search.sql.candidates import Candidates
 from touchbase.search.sql.conditions import LISTED, POSTGRES, SQLITE, Dialect, Sql, after, order_by
 from touchbase.search.tree import Node, conjuncts, is_limit
+from touchbase.sql.cell_answers import Division, concatenated, divide_clients, union
+from touchbase.sql.filters import among
 from touchbase.sql.operation import query
 from touchbase.sql.page_budget import Cut
 from touchbase.sql.rows import names
@@ -56,6 +58,38 @@ def count_matches(search: RecordSearch[Any]) -> Plan[int]:
     finder = Candidates(search.client, search.kind.kind)
     ids = yield from finder.of_search(search.where, search.words)
     return (yield from _count(replace(search, count=EXACT), ids, finder)).value
+
+
+@query(clients=lambda call: call.clients, divide=Division(divide_clients, union))
+def count_matches_of(search: RecordSearch[Any], clients: Sequence[int]) -> Plan[dict[int, int]]:
+    """The number of records of these clients that match a search without words, by client; clients without any are left out.
+
+    It reads all their records, and is quicker than `count_matches` of many clients.
+    """
+    condition, numbers = among(clients)
+    sql = f"SELECT t.client, count(*) FROM {search.kind.name} t WHERE t.client {condition} AND {{}} GROUP BY t.client"
+    return dict((yield _of_clients(search, sql, numbers)))
+
+
+@query(clients=lambda call: call.clients, divide=Division(divide_clients, concatenated))
+def clients_with_matches(search: RecordSearch[Any], clients: Sequence[int], limit: int) -> Plan[list[int]]:
+    """The first of these clients that have a record which matches a search without words."""
+    condition, numbers = among(clients)
+    matching = f"EXISTS (SELECT 1 FROM {search.kind.name} t WHERE t.client = o.id AND {{}})"
+    sql = f"SELECT o.id FROM client o WHERE o.id {condition} AND {matching} ORDER BY o.id LIMIT ?"
+    return [row[0] for row in (yield _of_clients(search, sql, numbers, limit))]
+
+
+def _of_clients(search: RecordSearch[Any], text: str, clients: Row, *more: object) -> Select:
+    """Return a statement about the records of several clients, with the condition of the search in place of the braces."""
+    assert not search.words  # the full-text index has each client's words apart
+    texts: list[str] = []
+    params: list[object] = []
+    for d in (SQLITE, POSTGRES):
+        sql = Sql()
+        texts.append(text.format(sql.condition(search.where, d)))
+        params = [*clients, *sql.params, *more]
+    return Select(texts[0], tuple(params), texts[1])
 
 
 @query
