@@ -22,10 +22,8 @@ from touchbase.storage.store_copy import ClientRows, CopiedTable, CopyRules, Rep
 from touchbase.stores.postgres import PostgresStore
 from touchbase.stores.sqlite import SqliteStore
 
-UNUSED = ("client_move", "moving_client", "moving_change")
-"""Tables of migration 0018 without any rows."""
 COPY_RULES = CopyRules(
-    not_copied=lambda table: table.startswith("search_") or table in UNUSED,  # the target indexes all of its records
+    not_copied=lambda table: table.startswith("search_"),  # the target indexes all of its records
     first=frozenset({"company"}),
     replaced=frozenset({"id_block", "server_secret"}),
     at_the_end=(
