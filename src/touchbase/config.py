@@ -170,7 +170,7 @@ class Settings:
     max_import_previews: int = _setting(20, "Most imports of one client that wait for their start; more get a 409; 0: no limit.")
     max_webhook_body_bytes: int = _setting(4_194_304, "Most bytes in the body of a webhook; more get a 413.", least=1)
     spool: str = _setting("", "Folder for webhooks that come while their store cannot be used; blank: they get a 503.")
-    max_spool_bytes: int = _setting(1_073_741_824, "Most bytes in the spool of one cell; then webhooks get a 503.", least=1)
+    max_spool_bytes: int = _setting(1_073_741_824, "Most bytes in the spool for one database; then webhooks get a 503.", least=1)
     max_requests: int = _setting(1024, "Most requests in progress at once in one process; more get a 503 at once.", least=1)
     max_waiting: int = _setting(256, "Most requests of one process that wait for events; more get a 503 at once.", least=1)
     max_body_memory: int = _setting(134_217_728, "Most bytes of request bodies in the memory of one process; more get a 503; 0: no limit.")

@@ -107,7 +107,7 @@ async def test_server__starts_while_a_cell_is_down_and_uses_it_when_it_is_back(
         assert [warning for warning in router.warnings if "eu" in warning] == []
 
     assert ready.status in (200, 404)
-    assert any("cell eu cannot be used" in warning for warning in warnings)
+    assert any("database eu cannot be used" in warning for warning in warnings)
 
 
 async def test_server__stores_what_a_server_before_it_has_spooled(settings: Settings, cell_urls: list[str], tmp_path: Path) -> None:

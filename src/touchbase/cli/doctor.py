@@ -42,7 +42,7 @@ MARGIN = 22
 )  # fmt: skip
 @json_option()
 def doctor(database: str | None, silent_after: Micros, as_json: bool) -> None:
-    """Check settings, store and cells, and print the next step for each problem.
+    """Check settings, store and databases, and print the next step for each problem.
 
     Checks settings, store, schema, clock, disk, encryption, keys, connections and inbox. Only reads, also while a
     server runs. Ends with status 1 if there is a problem; notes may be intended. What a running server is comes from the row that it
@@ -221,7 +221,7 @@ def _size(count: int) -> str:
     return f"{amount:.1f} GiB"
 
 
-NEXT = "restore the home store and the cells to one moment (docs/how-to/spread-clients-over-cells.md#back-up)"
+NEXT = "restore the home database and the others to one moment (docs/how-to/spread-clients-over-databases.md#back-up)"
 SHOWN = 3
 
 
@@ -232,13 +232,14 @@ async def findings_of_cells(home: ProcessingStore, silent: Micros, mail_domains:
     try:
         async with cells_as_they_are(home) as cells:
             findings = [
-                Finding(f"cell {name}", PROBLEM, why, "`touchbase cells list`; its clients get 503") for name, why in cells.down.items()
+                Finding(f"database {name}", PROBLEM, why, "`touchbase databases list`; its clients get 503")
+                for name, why in cells.down.items()
             ]
             for cell, store in cells.stores.values():
                 findings += [finding async for finding in _of_cell(cell, store, cells.places, silent, mail_domains)]
             return findings
     except TouchbaseError as error:
-        return [Finding("cells", PROBLEM, f"the directory cannot be read: {error.detail}", "`touchbase encryption-keys check`")]
+        return [Finding("databases", PROBLEM, f"the directory cannot be read: {error.detail}", "`touchbase encryption-keys check`")]
 
 
 async def _of_cell(
@@ -247,18 +248,20 @@ async def _of_cell(
     from touchbase.doctor import OK, PROBLEM, Finding, diagnose
     from touchbase.storage.schema_state import schema_state
 
-    name = f"cell {cell.name}"
+    name = f"database {cell.name}"
     try:
         if waiting := (await schema_state(cell.address)).pending:
             detail = f"the schema lacks {len(waiting)} migrations, from {waiting[0]} to {waiting[-1]}"
-            yield Finding(name, PROBLEM, detail, f"stop servers of the previous version, then run `touchbase cells migrate {cell.name}`")
+            yield Finding(
+                name, PROBLEM, detail, f"stop servers of the previous version, then run `touchbase databases migrate {cell.name}`"
+            )
             return
         findings = [Finding(name, PROBLEM, *disagreement) for disagreement in await _disagreements(cell, store, places)]
         async for finding in diagnose(store, now_us(), silent=silent, keys_needed=False, mail_domains=mail_domains):
             if finding.level != OK:
                 findings.append(Finding(name, finding.level, f"{finding.check}: {finding.detail}", finding.next))
     except TouchbaseError as error:
-        findings = [Finding(name, PROBLEM, error.detail, "`touchbase cells list`; its clients get 503")]
+        findings = [Finding(name, PROBLEM, error.detail, "`touchbase databases list`; its clients get 503")]
     for finding in findings or [Finding(name, OK, "it answers, and has the clients that the directory names")]:
         yield finding
 
