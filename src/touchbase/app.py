@@ -56,7 +56,9 @@ LOG = logging.getLogger("touchbase")
 async def _open_store(settings: Settings, roles: Sequence[Role] | None = None) -> CellRouter:
     """Open the home store. With roles, also with none, it is a server's, and its problems are logged."""
     keys = EncryptionKeys(settings.encryption_key, settings.encryption_key_old)
-    store = await open_store(settings.database, encryption_keys=keys, roles=roles or [], copies=settings.migration_copy)
+    store = await open_store(
+        settings.database, encryption_keys=keys, roles=roles or [], copies=settings.migration_copy, read_url=settings.read_database
+    )
     for warning in store.warnings if roles is not None else []:
         LOG.warning("%s", warning)
     return CellRouter(store, partial(open_store, encryption_keys=keys, upgrade=False))
@@ -123,7 +125,10 @@ async def _start_home(
 def _operations(parts: Dependencies, metrics: ProcessMetrics, settings: Settings, shared: SharedMetrics | None) -> Operations:
     # Requests from other machines or through a proxy may come from anyone.
     public = not settings.needs_origin_guard
-    return Operations(parts.store, parts.clock, metrics, version=parts.version, hide_details=public, shared=shared, spool=parts.spool)
+    standby = parts.store.standby if isinstance(parts.store, CellRouter) else None
+    return Operations(
+        parts.store, parts.clock, metrics, version=parts.version, hide_details=public, shared=shared, spool=parts.spool, standby=standby
+    )
 
 
 @contextlib.asynccontextmanager

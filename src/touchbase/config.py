@@ -63,6 +63,13 @@ class Settings:
     """The settings of a process; with the defaults, a server works on this machine only."""
 
     database: str = _setting("sqlite:///touchbase.db", "Where records are stored: sqlite:///FILE or postgresql://...", secret=True)
+    read_database: str = _setting(
+        "",
+        "A streaming standby of a PostgreSQL database, postgresql://...: it answers exports, reports and searches, the primary while it "
+        "is down or more than a second behind.",
+        secret=True,
+        option=False,
+    )
     host: str = _setting("127.0.0.1", "Address to listen on.")
     port: int = _setting(8000, "Port to listen on; 0 picks a free one.")
     workers: int = _setting(1, "Server processes that share the port; more than one needs PostgreSQL.", least=1)
@@ -382,6 +389,8 @@ class Settings:
                 f"open mode needs no key, and {self.host} can be reached from other machines: use --auth api-key, "
                 "or add --allow-unauthenticated if something in front of Touchbase authenticates requests"
             )
+        if self.read_database and self.on_sqlite:
+            raise BadSettings("TOUCHBASE_READ_DATABASE is a standby of a PostgreSQL database: unset it, SQLite has none")
         if self.workers > 1 and self.on_sqlite:
             raise BadSettings(f"SQLite is served by one process: use --workers 1, or a postgresql:// database for {self.workers}")
 

@@ -136,6 +136,27 @@ def _spool_findings(settings: Settings) -> Iterator[Finding]:
         yield Finding("spool", OK, "no webhook was set aside")
 
 
+async def _read_database_findings(settings: Settings) -> list[Finding]:
+    from touchbase.doctor import NOTE, OK, PROBLEM, Finding
+    from touchbase.encryption.cipher import NO_CIPHER
+    from touchbase.storage.postgres.standby import WAIT_SECONDS, Standby, StandbyFailed
+
+    if not settings.read_database:
+        return []
+    standby = Standby(settings.read_database, NO_CIPHER)
+    try:
+        lag = await standby.lag_seconds()
+    except StandbyFailed as error:
+        return [
+            Finding("read database", PROBLEM, str(error), "start it, or correct TOUCHBASE_READ_DATABASE; the primary answers meanwhile")
+        ]
+    finally:
+        await standby.close()
+    if lag > WAIT_SECONDS:
+        return [Finding("read database", NOTE, f"it is {lag:.0f} s behind, so the primary answers", "give it a faster disk or network")]
+    return [Finding("read database", OK, f"{without_password(settings.read_database)} is {lag:.0f} s behind")]
+
+
 async def _store_findings(settings: Settings, silent_after: Micros) -> list[Finding]:
     from touchbase.doctor import NOTE, OK, PROBLEM, Finding, clock_finding, diagnose
     from touchbase.encryption.keys import EncryptionKeys
@@ -170,6 +191,7 @@ async def _store_findings(settings: Settings, silent_after: Micros) -> list[Find
         needed = not all(server.open_mode for server in servers) if servers else not settings.open_mode
         domains = settings.recipient_domains
         findings += [finding async for finding in diagnose(store, now_us(), silent=silent_after, keys_needed=needed, mail_domains=domains)]
+        findings += await _read_database_findings(settings)
         return findings + await findings_of_cells(store, silent_after, domains)
     finally:
         await store.close()

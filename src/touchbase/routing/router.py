@@ -24,6 +24,7 @@ from touchbase.sql.operation import Command, Query, is_of_all_clients
 from touchbase.sql.outage import Outage
 from touchbase.sql.store import Vacuumed
 from touchbase.sql.unanswered import is_missing
+from touchbase.storage.postgres.standby import Standby
 
 LOG = logging.getLogger("touchbase.databases")
 T = TypeVar("T")
@@ -43,6 +44,8 @@ class CellRouter:
 
     def __init__(self, home: ProcessingStore, open_store: OpenStore) -> None:
         self.home = home
+        self.standby: Standby | None = getattr(home, "standby", None)
+        """The read database of a home store on PostgreSQL."""
         self.outage = Outage()
         """Outage of the home store."""
         self.placement = Placement()
@@ -281,11 +284,12 @@ class CellRouter:
 
     @property
     def warnings(self) -> Sequence[str]:
-        """The home store's warnings, and the cells that cannot be used."""
+        """The home store's warnings, a read database that is not used, and the cells that cannot be used."""
         down = [
             f"database {cell.cell.name} cannot be used, its clients get 503: {cell.reason}" for cell in self.cells.values() if cell.reason
         ]
-        return [*self.home.warnings, *down]
+        unread = [] if self.standby is None or self.standby.reason is None else [self.standby.reason]
+        return [*self.home.warnings, *(f"the read database is not used, the primary answers: {reason}" for reason in unread), *down]
 
     @property
     def batch_size_under_load(self) -> int:

@@ -31,7 +31,7 @@ SAMPLE = 10_000
 """Records in which matches are counted for an estimate."""
 
 
-@query(client="search.client")
+@query(client="search.client", standby=True)
 def search_page(search: RecordSearch[R]) -> Plan[SearchPage[R]]:
     """A page of records that match."""
     finder = Candidates(search.client, search.kind.kind)
@@ -50,7 +50,7 @@ def search_page(search: RecordSearch[R]) -> Plan[SearchPage[R]]:
     return SearchPage(list(page), position_of(page[-1], search.sort) if has_more else None, count, finder.is_complete)
 
 
-@query(client="search.client")
+@query(client="search.client", standby=True)
 def count_matches(search: RecordSearch[Any]) -> Plan[int]:
     """The exact number of records that match a search; its position does not matter."""
     finder = Candidates(search.client, search.kind.kind)
@@ -58,7 +58,7 @@ def count_matches(search: RecordSearch[Any]) -> Plan[int]:
     return (yield from _count(replace(search, count=EXACT), ids, finder)).value
 
 
-@query
+@query(standby=True)
 def find_position(client: int, search: RecordSearch[Any], skip: int) -> Plan[Position | None]:
     """The position of the `skip`th record that a search finds after its own position; None if it finds fewer.
 
