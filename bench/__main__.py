@@ -64,7 +64,7 @@ ALONE: dict[str, tuple[str, Callable[[Plan], None]]] = {
     "translate": ("", translate.measure),
     "auth": ("", auth.measure),
     "processes": ("postgresql", processes.measure),
-    "cells": ("postgresql", cells.measure),
+    "databases": ("postgresql", cells.measure),
 }
 """Figures that are measured once, and the engine that they need."""
 
@@ -142,7 +142,7 @@ def _plan(options: argparse.Namespace, folder: Path, ending: ExitStack) -> Plan:
         generator=generator,
         report=report,
     )
-    if "postgresql" in plan.engines and {*ON_ENGINES, "processes", "cells"} & set(plan.only):
+    if "postgresql" in plan.engines and {*ON_ENGINES, "processes", "databases"} & set(plan.only):
         plan.postgres = ending.enter_context(postgres(folder))
         report.machine["PostgreSQL"] = ", ".join(f"{name}={value}" for name, value in plan.postgres.settings.items())
     if file_system(folder)[0] in IN_MEMORY:

@@ -12,7 +12,7 @@ from bench.report import Report
 
 USUAL = ("processor", "create", "webhook", "apply", "fairness", "files", "limits", "start", "translate", "auth")
 """What a run without `--only` measures."""
-FIGURES = (*USUAL, "paths", "growth", "processes", "compare", "console", "batch", "match", "outgoing", "endpoints", "cells")
+FIGURES = (*USUAL, "paths", "growth", "processes", "compare", "console", "batch", "match", "outgoing", "endpoints", "databases")
 ENGINES = ("sqlite", "postgresql")
 CONNECTIONS = 64
 

@@ -105,7 +105,7 @@ def _installed(plan: Plan, engine: str, cluster: Cluster, ending: ExitStack) -> 
     disk = _disk(plan, ending)
     _touchbase("migrate", "--database", home)
     if home != store:
-        _touchbase("cells", "add", CELL, "--database", store, "--home", home)
+        _touchbase("databases", "add", CELL, "--database", store, "--home", home)
     return Installation(plan, cluster, home, store, (disk or folder) / "spool", folder, disk is not None)
 
 
@@ -165,9 +165,9 @@ def _round(there: Installation, journal: Journal, *, fills: bool) -> None:
 def _add_client(server: Process, there: Installation, client: str) -> None:
     """Add the client to the store that goes away, once the server uses it."""
     api, until = ApiClient(server.address, client), time.perf_counter() + WAIT_SECONDS
-    while not all(cell["answers"] for cell in api.expect_ok("GET", "/admin/v1/cells")["data"]) and time.perf_counter() < until:
+    while not all(cell["answers"] for cell in api.expect_ok("GET", "/admin/v1/databases")["data"]) and time.perf_counter() < until:
         time.sleep(0.05)
-    api.expect_ok("POST", "/admin/v1/clients", {"client_id": client, "cell": CELL if there.is_cell else ""})
+    api.expect_ok("POST", "/admin/v1/clients", {"client_id": client, "database": CELL if there.is_cell else ""})
     api.close()
 
 

@@ -94,7 +94,7 @@ GROUPS: dict[str, dict[str, str]] = {
         "get_company_of_any": "get_company_of_any",
     },
     "admin": {"status": "get_status"},
-    "admin.cells": {"list": "list_cells"},
+    "admin.databases": {"list": "list_databases"},
     "admin.clients": {
         "list": "list_clients", "get": "get_client", "create": "create_client", "put": "put_client", "rename": "rename_client",
         "delete": "delete_client", "suspend": "suspend_client", "resume": "resume_client", "rotate_id": "rotate_client_id",
@@ -143,7 +143,7 @@ ABOUT = {
     "webhook_endpoints": "Where Touchbase sends events to, and its attempts.", "webhooks": "Webhooks as tools send them, for tests.",
     "deliveries": "Received webhooks of all clients: the inbox.", "revyops": "The interface of RevyOps, for programs that move.",
     "admin": "What only administrators may do.", "admin.clients": "Clients and their settings.",
-    "admin.cells": "The stores that clients live in.", "admin.keys": "API keys.",
+    "admin.databases": "The databases that clients live in.", "admin.keys": "API keys.",
     "admin.connections": "Tools of a client, their secrets and settings.",
     "team": "Who calls, and people.", "team.users": "People, their roles and clients.",
     "team.invitations": "Invitations of people who have not joined.", "team.sessions": "Where people are signed in to the console.",

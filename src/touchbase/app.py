@@ -19,7 +19,7 @@ import touchbase
 from touchbase.auth.last_used import KeyUsage
 from touchbase.auth.service import add_first_key
 from touchbase.auth.sql import any_key
-from touchbase.cells.models import HOME
+from touchbase.cells.models import HOME, HOME_NAME
 from touchbase.common.asgi import App
 from touchbase.common.threads import close_threads
 from touchbase.common.timestamps import Clock, clock
@@ -27,12 +27,14 @@ from touchbase.config import Settings
 from touchbase.connections.silence import CallCounts
 from touchbase.deliveries.work import ProcessingStore
 from touchbase.encryption.keys import EncryptionKeys
+from touchbase.errors import NotFound
 from touchbase.fleet import Fleet, Shared, sharing, start_cell, web_parts
 from touchbase.inbox.api.webhooks import RECEIVERS
 from touchbase.inbox.refused import FOREIGN_ORIGIN, RefusedWebhooks
 from touchbase.inbox.worker import InboxWorker
 from touchbase.metrics import NoMetrics
 from touchbase.presence import facts_of, present
+from touchbase.routing.cell_store import CellStore
 from touchbase.routing.router import CellRouter
 from touchbase.server.access_log import AccessLog, client_log_name
 from touchbase.server.health import Operations
@@ -54,7 +56,9 @@ LOG = logging.getLogger("touchbase")
 async def _open_store(settings: Settings, roles: Sequence[Role] | None = None) -> CellRouter:
     """Open the home store. With roles, also with none, it is a server's, and its problems are logged."""
     keys = EncryptionKeys(settings.encryption_key, settings.encryption_key_old)
-    store = await open_store(settings.database, encryption_keys=keys, roles=roles or [], copies=settings.migration_copy)
+    store = await open_store(
+        settings.database, encryption_keys=keys, roles=roles or [], copies=settings.migration_copy, read_url=settings.read_database
+    )
     for warning in store.warnings if roles is not None else []:
         LOG.warning("%s", warning)
     return CellRouter(store, partial(open_store, encryption_keys=keys, upgrade=False))
@@ -121,24 +125,46 @@ async def _start_home(
 def _operations(parts: Dependencies, metrics: ProcessMetrics, settings: Settings, shared: SharedMetrics | None) -> Operations:
     # Requests from other machines or through a proxy may come from anyone.
     public = not settings.needs_origin_guard
-    return Operations(parts.store, parts.clock, metrics, version=parts.version, hide_details=public, shared=shared, spool=parts.spool)
+    standby = parts.store.standby if isinstance(parts.store, CellRouter) else None
+    return Operations(
+        parts.store, parts.clock, metrics, version=parts.version, hide_details=public, shared=shared, spool=parts.spool, standby=standby
+    )
 
 
 @contextlib.asynccontextmanager
-async def standalone_workers(settings: Settings, clock: Clock = clock, *, with_maintenance: bool = False) -> AsyncIterator[Fleet]:
-    """Open the store and yield the workers without a server; `with_maintenance` also runs maintenance and retention."""
+async def standalone_workers(
+    settings: Settings, clock: Clock = clock, *, with_maintenance: bool = False, databases: Sequence[str] = ()
+) -> AsyncIterator[Fleet]:
+    """Open the store and yield the workers without a server; `with_maintenance` also runs maintenance and retention.
+
+    With `databases` they work on the databases of these names only. Raises `NotFound` for an unknown one.
+    """
     store = await _open_store(settings, [Role.WORKER] if with_maintenance else [])
     async with contextlib.AsyncExitStack() as ending:
         ending.callback(close_threads)
         ending.push_async_callback(store.close)
         shared = await ending.enter_async_context(sharing(settings, store, clock, NoMetrics(), client_log_name))
         fleet = Fleet(store.placement.cell_of)
+        await store.refresh()
+        names = [HOME_NAME, *(cell.cell.name for cell in store.cells.values())]
+        if unknown := sorted({*databases} - {*names}):
+            raise NotFound(f"there is no database {', '.join(unknown)}; there are {', '.join(names)}")
+        at_home = not databases or HOME_NAME in databases
+
+        async def start(cell: CellStore) -> None:
+            if not databases or cell.cell.name in databases:
+                await start_cell(shared, Fleet(store.placement.cell_of), ending, True, cell)
+
         if with_maintenance:
-            store.on_opened = partial(start_cell, shared, Fleet(store.placement.cell_of), ending, True)
-            await ending.enter_async_context(running(shared.maintenance(store.home, store.outage, uses=KeyUsage()), "housekeeping"))
-            await ending.enter_async_context(running(shared.retention(store.home, store.outage), "retention"))
+            store.on_opened = start
+            maintenance = shared.maintenance(store.home, store.outage, uses=KeyUsage(), removes=at_home)
+            await ending.enter_async_context(running(maintenance, "housekeeping"))
+            if at_home:
+                await ending.enter_async_context(running(shared.retention(store.home, store.outage), "retention"))
         await store.start(follow=with_maintenance)
         for cell, workers in ({HOME: store.home} if with_maintenance else store.stores()).items():
+            if databases and (HOME_NAME if cell == HOME else store.cells[cell].cell.name) not in databases:
+                continue
             outage = store.outage if cell == HOME else store.cells[cell].outage
             fleet.sets[cell] = shared.workers(workers, outage, [] if with_maintenance else [lambda now: shared.calls.flush(store)])
         yield fleet

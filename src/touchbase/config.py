@@ -63,6 +63,13 @@ class Settings:
     """The settings of a process; with the defaults, a server works on this machine only."""
 
     database: str = _setting("sqlite:///touchbase.db", "Where records are stored: sqlite:///FILE or postgresql://...", secret=True)
+    read_database: str = _setting(
+        "",
+        "A streaming standby of a PostgreSQL database, postgresql://...: it answers exports, reports and searches, the primary while it "
+        "is down or more than a second behind.",
+        secret=True,
+        option=False,
+    )
     host: str = _setting("127.0.0.1", "Address to listen on.")
     port: int = _setting(8000, "Port to listen on; 0 picks a free one.")
     workers: int = _setting(1, "Server processes that share the port; more than one needs PostgreSQL.", least=1)
@@ -170,7 +177,7 @@ class Settings:
     max_import_previews: int = _setting(20, "Most imports of one client that wait for their start; more get a 409; 0: no limit.")
     max_webhook_body_bytes: int = _setting(4_194_304, "Most bytes in the body of a webhook; more get a 413.", least=1)
     spool: str = _setting("", "Folder for webhooks that come while their store cannot be used; blank: they get a 503.")
-    max_spool_bytes: int = _setting(1_073_741_824, "Most bytes in the spool of one cell; then webhooks get a 503.", least=1)
+    max_spool_bytes: int = _setting(1_073_741_824, "Most bytes in the spool for one database; then webhooks get a 503.", least=1)
     max_requests: int = _setting(1024, "Most requests in progress at once in one process; more get a 503 at once.", least=1)
     max_waiting: int = _setting(256, "Most requests of one process that wait for events; more get a 503 at once.", least=1)
     max_body_memory: int = _setting(134_217_728, "Most bytes of request bodies in the memory of one process; more get a 503; 0: no limit.")
@@ -382,6 +389,8 @@ class Settings:
                 f"open mode needs no key, and {self.host} can be reached from other machines: use --auth api-key, "
                 "or add --allow-unauthenticated if something in front of Touchbase authenticates requests"
             )
+        if self.read_database and self.on_sqlite:
+            raise BadSettings("TOUCHBASE_READ_DATABASE is a standby of a PostgreSQL database: unset it, SQLite has none")
         if self.workers > 1 and self.on_sqlite:
             raise BadSettings(f"SQLite is served by one process: use --workers 1, or a postgresql:// database for {self.workers}")
 

@@ -123,6 +123,10 @@ def is_role_map(text: str) -> bool:
 
 
 TEXTS: dict[str, tuple[Callable[[str], bool], str]] = {
+    "read_database": (
+        lambda text: text.startswith(("postgresql://", "postgres://")),
+        "the address of a PostgreSQL standby: postgresql://...",
+    ),
     "public_url": (is_address, "an address such as https://hooks.example.com"),
     "smtp_url": (
         is_mail_server,

@@ -229,6 +229,7 @@ class Fleet:
     """Returns the cell of a client."""
     sets: dict[int, Workers] = field(default_factory=dict)
     maintenances: list[Maintenance] = field(default_factory=list)
+    stopping: asyncio.Event = field(default_factory=asyncio.Event)
 
     def wake_inbox(self, client: int) -> None:
         """Look for new deliveries of a client now."""
@@ -253,10 +254,11 @@ class Fleet:
 
     async def run(self) -> None:
         """Run all workers until `stop`."""
-        await asyncio.gather(*(workers.run() for workers in self.sets.values()))
+        await asyncio.gather(self.stopping.wait(), *(workers.run() for workers in self.sets.values()))
 
     def stop(self) -> None:
         """Finish the current batches, then return from `run`."""
+        self.stopping.set()
         for workers in self.sets.values():
             workers.stop()
 

@@ -141,6 +141,11 @@ CLIENTS_OVER_STORAGE = Reading(
     ("percent",),
 )
 STORE_QUEUE_DEPTH = Gauge("touchbase_store_queue_depth", "Commands waiting for a transaction.", ())
+READ_DATABASE_LAG = Reading(
+    "touchbase_read_database_lag_seconds",
+    "How old the data of the read database is; no value without one, or while it cannot be asked.",
+    (),
+)
 STORE_WARNINGS = Reading("touchbase_store_warnings", "Warnings about the store; the log and `GET /admin/v1/status` have their texts.", ())
 LOG_LINES_DROPPED = Counter("touchbase_log_lines_dropped_total", "Log lines dropped because standard error was not read fast enough.", ())
 

@@ -27,19 +27,19 @@ def keyed(store: Run, monkeypatch: pytest.MonkeyPatch) -> Run:
 @pytest.fixture
 def spread(keyed: Run, cell_urls: list[str]) -> Run:
     """A home store with the cell eu."""
-    created = keyed("cells", "add", "eu", "--database", cell_urls[0])
+    created = keyed("databases", "add", "eu", "--database", cell_urls[0])
     assert created.exit_code == 0, created.output
     return keyed
 
 
 def listed(run: Run) -> list[dict[str, Any]]:
-    document: list[dict[str, Any]] = json.loads(run("cells", "list", "--json").stdout)
+    document: list[dict[str, Any]] = json.loads(run("databases", "list", "--json").stdout)
     return document
 
 
 def test_cells__hold_the_clients_that_are_added_to_them(spread: Run, cell_urls: list[str]) -> None:
-    assert spread("clients", "add", "acme", "--cell", "eu").exit_code == 0
-    assert spread("clients", "add", "bolt", "--cell", "home").exit_code == 0
+    assert spread("clients", "add", "acme", "--to", "eu").exit_code == 0
+    assert spread("clients", "add", "bolt", "--to", "home").exit_code == 0
 
     assert [(item["name"], item["clients"], item["reason"]) for item in listed(spread)] == [("home", 1, None), ("eu", 1, None)]
     assert [line.split()[0] for line in spread("clients", "list").output.splitlines()[1:]] == ["acme", "bolt"]
@@ -49,7 +49,7 @@ def test_cells__hold_the_clients_that_are_added_to_them(spread: Run, cell_urls: 
 
 
 def test_clients_move__moves_a_client_with_its_key_and_says_what_cannot_be(spread: Run) -> None:
-    assert spread("clients", "add", "acme", "--cell", "home").exit_code == 0
+    assert spread("clients", "add", "acme", "--to", "home").exit_code == 0
     created = spread("keys", "create", "--client", "acme", "--name", "crm")
     assert created.exit_code == 0, created.output
     [made] = json.loads(spread("keys", "list", "--json").stdout)
@@ -71,7 +71,7 @@ def test_cells__one_that_does_not_answer_is_listed_with_the_reason(spread: Run, 
     databases.hide(cell_urls[0])
     try:
         (_, eu) = listed(spread)
-        table = spread("cells", "list").output
+        table = spread("databases", "list").output
     finally:
         databases.show(cell_urls[0])
 
@@ -82,18 +82,18 @@ def test_cells__one_that_does_not_answer_is_listed_with_the_reason(spread: Run, 
 @pytest.mark.parametrize(
     ("arguments", "says"),
     [
-        (("add", "eu", "--database", "{us}"), "there is a cell 'eu' already"),
-        (("add", "us", "--database", "sqlite:///touchbase.db"), "the home store itself"),
+        (("add", "eu", "--database", "{us}"), "there is a database 'eu' already"),
+        (("add", "us", "--database", "sqlite:///touchbase.db"), "the home database itself"),
         (("add", "US", "--database", "{us}"), "write 1 to 40 of a-z"),
-        (("add", "home", "--database", "{us}"), "'home' is the home store"),
+        (("add", "home", "--database", "{us}"), "'home' is the home database"),
         (("add", "us", "--database", "mysql://x/y"), "no storage engine is called 'mysql'"),
-        (("drain", "us"), "there is no cell 'us'"),
-        (("remove", "us"), "`touchbase cells list` shows all"),
-        (("migrate", "us"), "there is no cell us"),
+        (("drain", "us"), "there is no database 'us'"),
+        (("remove", "us"), "`touchbase databases list` shows all"),
+        (("migrate", "us"), "there is no database us"),
     ],
 )
 def test_cells__refuse_and_say_what_to_do(spread: Run, cell_urls: list[str], arguments: tuple[str, ...], says: str) -> None:
-    refused = spread("cells", *(argument.replace("{us}", cell_urls[1]) for argument in arguments))
+    refused = spread("databases", *(argument.replace("{us}", cell_urls[1]) for argument in arguments))
 
     assert refused.exit_code in (1, 2)
     assert says in refused.output
@@ -102,12 +102,15 @@ def test_cells__refuse_and_say_what_to_do(spread: Run, cell_urls: list[str], arg
 @pytest.mark.parametrize(
     ("address", "says"),
     [
-        ("sqlite:///us.db", "a cell is a PostgreSQL database, and this address names a SQLite file: name an empty database, postgresql://"),
+        (
+            "sqlite:///us.db",
+            "clients live in PostgreSQL databases, and this address names a SQLite file: name an empty database, postgresql://",
+        ),
         ("postgresql://db/touchbase?search_path=us", "this address names a schema in a database: name an empty database"),
     ],
 )
 def test_add__refuses_what_is_no_database_of_its_own(keyed: Run, address: str, says: str) -> None:
-    refused = keyed("cells", "add", "us", "--database", address)
+    refused = keyed("databases", "add", "us", "--database", address)
 
     assert refused.exit_code == 1
     assert says in " ".join(refused.output.split())
@@ -127,33 +130,33 @@ def test_start__is_refused_while_the_directory_names_a_cell_that_earlier_version
     asyncio.run(add())
 
     refused = [keyed(*command) for command in (("serve", "--port", "0"), ("worker", "--once"), ("clients", "list"))]
-    (result,) = [finding for finding in json.loads(keyed("doctor", "--json").stdout)["findings"] if finding["check"] == "cell old"]
+    (result,) = [finding for finding in json.loads(keyed("doctor", "--json").stdout)["findings"] if finding["check"] == "database old"]
 
     assert [item.exit_code for item in refused] == [1, 1, 1]
     for text in (*(" ".join(item.output.split()) for item in refused), result["detail"]):
-        assert f"cell old is {kind}, and this version has cells in PostgreSQL databases only" in text
+        assert f"database old is {kind}, and this version has PostgreSQL databases only" in text
         assert "remove it (`touchbase cells remove old`), then start this one" in text
     assert not Path("old.db").exists()
 
 
 def test_add__refuses_a_store_with_clients_or_cells_of_its_own(spread: Run, cell_urls: list[str]) -> None:
-    spread("clients", "add", "acme", "--cell", "eu")
+    spread("clients", "add", "acme", "--to", "eu")
     assert spread("migrate", "--database", cell_urls[1]).exit_code == 0
-    assert spread("cells", "add", "far", "--database", "postgresql://db/x", "--home", cell_urls[1]).exit_code == 1
+    assert spread("databases", "add", "far", "--database", "postgresql://db/x", "--home", cell_urls[1]).exit_code == 1
 
-    used = spread("cells", "add", "us", "--database", cell_urls[0])
+    used = spread("databases", "add", "us", "--database", cell_urls[0])
 
     assert used.exit_code == 1
     assert "this store has clients" in used.output
 
 
 def test_drain__lets_no_new_client_in_and_undo_does_again(spread: Run) -> None:
-    spread("clients", "add", "bolt", "--cell", "home")
-    assert spread("cells", "drain", "eu").exit_code == 0
+    spread("clients", "add", "bolt", "--to", "home")
+    assert spread("databases", "drain", "eu").exit_code == 0
     spread("clients", "add", "acme")
     assert [item["clients"] for item in listed(spread)] == [2, 0]
 
-    assert spread("cells", "drain", "eu", "--undo").exit_code == 0
+    assert spread("databases", "drain", "eu", "--undo").exit_code == 0
     spread("clients", "add", "corp")
 
     assert [item["clients"] for item in listed(spread)] == [2, 1]
@@ -161,26 +164,26 @@ def test_drain__lets_no_new_client_in_and_undo_does_again(spread: Run) -> None:
 
 def test_drain__leaves_the_clients_where_they_are(spread: Run) -> None:
     Path("people.csv").write_text("email\nada@example.com\n")
-    spread("clients", "add", "acme", "--cell", "eu")
+    spread("clients", "add", "acme", "--to", "eu")
 
-    drained = spread("cells", "drain", "eu")
+    drained = spread("databases", "drain", "eu")
 
-    assert "cell eu is draining; 1 clients live there" in drained.output
+    assert "database eu is draining; 1 clients live there" in drained.output
     assert spread("contacts", "import", "--client", "acme", "people.csv").exit_code == 0
     assert [item["clients"] for item in listed(spread)] == [0, 1]
 
 
 def test_remove__refuses_while_clients_live_there(spread: Run) -> None:
-    spread("clients", "add", "acme", "--cell", "eu")
+    spread("clients", "add", "acme", "--to", "eu")
 
-    refused = spread("cells", "remove", "eu")
+    refused = spread("databases", "remove", "eu")
 
     assert refused.exit_code == 1
     assert "clients live in 'eu': move them" in refused.output
 
 
 def test_remove__forgets_an_empty_cell_and_leaves_its_database(spread: Run, cell_urls: list[str]) -> None:
-    removed = spread("cells", "remove", "eu")
+    removed = spread("databases", "remove", "eu")
 
     assert removed.exit_code == 0, removed.output
     assert spread("clients", "list", "--database", cell_urls[0]).exit_code == 0
@@ -188,19 +191,27 @@ def test_remove__forgets_an_empty_cell_and_leaves_its_database(spread: Run, cell
 
 
 def test_migrate__says_what_ran_in_each_cell(spread: Run) -> None:
-    done = spread("cells", "migrate", "--json")
+    done = spread("databases", "migrate", "--json")
 
     assert json.loads(done.output) == {"migrated": {"eu": []}, "failed": {}}
 
 
 def test_migrate__goes_on_behind_a_cell_that_fails(spread: Run, databases: Databases, cell_urls: list[str]) -> None:
-    spread("cells", "add", "us", "--database", cell_urls[1])
+    spread("databases", "add", "us", "--database", cell_urls[1])
     databases.hide(cell_urls[0])
     try:
-        done = spread("cells", "migrate", "--json")
+        done = spread("databases", "migrate", "--json")
     finally:
         databases.show(cell_urls[0])
 
     assert done.exit_code == 1
     assert json.loads(done.stdout)["migrated"] == {"us": []}
     assert list(json.loads(done.stdout)["failed"]) == ["eu"]
+
+
+def test_former_names__are_refused_with_the_present_one(spread: Run) -> None:
+    refused = [spread("clients", "add", "acme", "--cell", "eu"), spread("backup", "--cell", "eu", "eu.dump")]
+
+    assert [(item.exit_code, item.stderr.rpartition("Error: ")[2].strip()) for item in refused] == [
+        (2, "--cell is called --to now"), (2, "--cell is called --from now"),
+    ]  # fmt: skip

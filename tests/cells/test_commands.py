@@ -34,9 +34,9 @@ def spread(run: Run, postgres_url: str, eu: str, monkeypatch: pytest.MonkeyPatch
     monkeypatch.setenv("PATH", with_postgres_tools()["PATH"])
     Path("people.csv").write_text("email\nada@example.com\n")
     done = [
-        run("cells", "add", "eu", "--database", eu),
-        run("clients", "add", "bolt", "--cell", "home"),
-        run("clients", "add", "acme", "--cell", "eu"),
+        run("databases", "add", "eu", "--database", eu),
+        run("clients", "add", "bolt", "--to", "home"),
+        run("clients", "add", "acme", "--to", "eu"),
         run("contacts", "import", "--client", "acme", "people.csv"),
         run("connections", "add", "--client", "acme", "--channel", "crm", "--tool", "hubspot", "--secret", "goldfinch-goldfinch"),
     ]
@@ -63,7 +63,7 @@ def restore(file: str, url: str) -> None:
 
 def details_of_eu(run: Run) -> list[str]:
     """What `touchbase doctor` finds about the cell eu."""
-    return [finding["detail"] for finding in json.loads(run("doctor", "--json").stdout)["findings"] if finding["check"] == "cell eu"]
+    return [finding["detail"] for finding in json.loads(run("doctor", "--json").stdout)["findings"] if finding["check"] == "database eu"]
 
 
 def test_verify__reads_all_cells_and_fails_if_one_is_down(spread: Run, databases: Databases, eu: str) -> None:
@@ -78,27 +78,27 @@ def test_verify__reads_all_cells_and_fails_if_one_is_down(spread: Run, databases
 def test_cells_migrate__refuses_a_cell_whose_store_is_empty(spread: Run, databases: Databases, eu: str) -> None:
     with lost(databases, eu):
         databases.create(eu)
-        migrated = spread("cells", "migrate")
+        migrated = spread("databases", "migrate")
 
     assert migrated.exit_code == 1
     assert "the store at its address is empty" in migrated.output
 
 
 def test_migrate__names_the_cells_that_it_leaves_out(spread: Run, eu: str) -> None:
-    assert "its cells (eu) are stores of their own: `touchbase cells migrate`" in spread("migrate").output
-    assert "cells" not in spread("migrate", "--database", eu).output
+    assert "the other databases (eu) are not changed: `touchbase databases migrate`" in spread("migrate").output
+    assert "other databases" not in spread("migrate", "--database", eu).output
 
 
 def test_backup__names_the_cells_that_are_not_in_it(spread: Run) -> None:
     home, in_json = spread("backup", "home.dump"), spread("backup", "--json", "home2.dump")
 
-    assert "its cells (eu) are not in it: back up each, `touchbase backup --cell NAME FILE`" in home.stderr
-    assert json.loads(in_json.stdout)["other_cells"] == ["eu"]
+    assert "the other databases (eu) are not in it: back up each, `touchbase backup --from NAME FILE`" in home.stderr
+    assert json.loads(in_json.stdout)["other_databases"] == ["eu"]
 
 
 def test_backup__of_a_cell_is_restored_in_its_place(spread: Run, databases: Databases, eu: str) -> None:
-    created = spread("backup", "--cell", "eu", "eu.dump", "--json")
-    spread("clients", "add", "later", "--cell", "eu")
+    created = spread("backup", "--from", "eu", "eu.dump", "--json")
+    spread("clients", "add", "later", "--to", "eu")
     with lost(databases, eu):
         databases.create(eu)
         restore("eu.dump", eu)
@@ -112,10 +112,10 @@ def test_backup__of_a_cell_is_restored_in_its_place(spread: Run, databases: Data
 
 
 def test_backup__of_an_unknown_cell_is_refused(spread: Run) -> None:
-    refused = spread("backup", "--cell", "mars", "mars.dump")
+    refused = spread("backup", "--from", "mars", "mars.dump")
 
     assert refused.exit_code == 1
-    assert "there is no cell 'mars': `touchbase cells list` shows all" in refused.output
+    assert "there is no database 'mars': `touchbase databases list` shows all" in refused.output
 
 
 def test_restore__of_a_home_store_on_sqlite_says_that_cells_stay_and_doctor_finds_their_new_clients(
@@ -123,13 +123,13 @@ def test_restore__of_a_home_store_on_sqlite_says_that_cells_stay_and_doctor_find
 ) -> None:
     monkeypatch.setenv("TOUCHBASE_DATABASE", "sqlite:///home.db")
     spread("migrate")
-    spread("cells", "add", "eu", "--database", cell_urls[1])
+    spread("databases", "add", "eu", "--database", cell_urls[1])
     spread("backup", "home.backup")
-    spread("clients", "add", "later", "--cell", "eu")
+    spread("clients", "add", "later", "--to", "eu")
 
     restored = spread("restore", "home.backup")
 
-    assert "its cells (eu) were left as they are: `touchbase doctor` says" in restored.stderr
+    assert "the other databases (eu) were left as they are: `touchbase doctor` says" in restored.stderr
     assert "it has clients that the directory lacks, whose requests are 404: later" in details_of_eu(spread)
 
 
@@ -137,7 +137,7 @@ def test_copy__says_that_cells_stay_where_they_are(spread: Run, postgres_url: st
     copied = spread("copy", "--from", postgres_url, "--to", "sqlite:///new.db")
 
     assert copied.exit_code == 0, copied.output
-    assert "its cells (eu) stay where they are" in copied.stderr
+    assert "the other databases (eu) stay where they are" in copied.stderr
     assert "acme" in spread("clients", "list", "--database", "sqlite:///new.db").output
 
 
@@ -192,7 +192,7 @@ def test_encryption_keys__are_not_rotated_while_a_cell_is_down(
         rotated, checked = spread("encryption-keys", "rotate"), spread("encryption-keys", "check", "--json")
 
     assert rotated.exit_code == 1
-    assert "cell eu cannot be used" in rotated.output
+    assert "database eu cannot be used" in rotated.output
     assert checked.exit_code == 1
     assert list(json.loads(checked.stdout)["not_checked"]) == ["eu"]
     assert sum(json.loads(spread("encryption-keys", "check", "--json").stdout)["sealed"].values()) == 2
@@ -210,4 +210,4 @@ def test_encryption_keys_check__names_the_cell_whose_key_is_missing(spread: Run,
     checked = spread("encryption-keys", "check")
 
     assert checked.exit_code == 1
-    assert "cannot be decrypted: cell eu: the secret of hubspot (crm) of client 'acme'" in checked.output
+    assert "cannot be decrypted: database eu: the secret of hubspot (crm) of client 'acme'" in checked.output

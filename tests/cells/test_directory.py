@@ -44,7 +44,7 @@ async def test_add_cell__numbers_cells_from_one_and_stores_the_address_encrypted
 async def test_add_cell__refuses_a_second_one_of_the_same_name(store: Store) -> None:
     await eu(store)
 
-    with pytest.raises(Conflict, match="cell 'eu' already"):
+    with pytest.raises(Conflict, match="database 'eu' already"):
         await eu(store)
 
 
@@ -63,7 +63,7 @@ async def test_remove_cell__refuses_while_clients_live_there_and_never_gives_the
 
 
 async def test_set_cell_state__of_an_unknown_cell_is_not_found(store: Store) -> None:
-    with pytest.raises(NotFound, match="cells list"):
+    with pytest.raises(NotFound, match="databases list"):
         await store.write(set_cell_state("eu", DRAINING))
 
 

@@ -16,7 +16,7 @@ from touchbase.errors import Overloaded, UnusableStore
 from touchbase.routing.router import CellRouter
 from touchbase.sql.store import Store
 
-CELLS = "/admin/v1/cells"
+DATABASES = "/admin/v1/databases"
 NAMES = ("name", "number", "state", "clients", "answers", "reason")
 
 
@@ -26,7 +26,7 @@ def call(router: CellRouter, make_client: MakeClient) -> ApiClient:
 
 
 async def listed(call: ApiClient) -> list[tuple[Any, ...]]:
-    reply = await call.get(CELLS)
+    reply = await call.get(DATABASES)
     assert reply.status == 200, reply.body
     assert all(tuple(cell) == NAMES for cell in reply.json()["data"])
     return [tuple(cell.values()) for cell in reply.json()["data"]]
@@ -45,7 +45,7 @@ async def test_list_cells__counts_the_clients_of_each(call: ApiClient, router: C
 
 
 async def test_list_cells__shows_no_address(call: ApiClient, router: CellRouter, cell_urls: list[str]) -> None:
-    body = (await call.get(CELLS)).body.decode()
+    body = (await call.get(DATABASES)).body.decode()
 
     assert "://" not in body
     assert not any(url.partition("?")[0].rpartition("/")[2] in body for url in cell_urls)
@@ -96,9 +96,9 @@ async def test_list_cells__is_refused_without_an_admin_key_for_all_clients(store
     await create_client(guarded, **await admin(guarded))
 
     reported = [
-        await guarded.get(CELLS),
-        await guarded.get(CELLS, **await key_of(guarded, "ours")),
-        await guarded.get(CELLS, **await key_of(guarded, "ours", WRITE)),
+        await guarded.get(DATABASES),
+        await guarded.get(DATABASES, **await key_of(guarded, "ours")),
+        await guarded.get(DATABASES, **await key_of(guarded, "ours", WRITE)),
     ]
 
     assert [(reply.status, reply.problem["code"]) for reply in reported] == [

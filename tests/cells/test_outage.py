@@ -30,7 +30,7 @@ class Log:
         caplog.set_level(logging.INFO, "touchbase")
         self._caplog = caplog
         self.now = 1000.0
-        self.outage = Outage("the store of cell eu", lambda: self.now)
+        self.outage = Outage("the database eu", lambda: self.now)
 
     def lines(self) -> list[str]:
         """The lines since the last call."""
@@ -49,7 +49,7 @@ def test_outage__is_logged_once_for_all_that_wait(log: Log) -> None:
         for what in ("the inbox", "jobs", "maintenance"):
             log.outage.waits(what, DOWN)
 
-    assert log.lines() == ["the store of cell eu cannot be used; what needs it waits, or gets 503: the disk is full"]
+    assert log.lines() == ["the database eu cannot be used; what needs it waits, or gets 503: the disk is full"]
 
 
 def test_outage__is_repeated_once_a_minute(log: Log) -> None:
@@ -61,7 +61,7 @@ def test_outage__is_repeated_once_a_minute(log: Log) -> None:
         log.outage.waits("jobs", DOWN)
 
     assert log.lines() == [
-        f"the store of cell eu could not be used for {seconds} seconds and still cannot: the disk is full" for seconds in (60, 120)
+        f"the database eu could not be used for {seconds} seconds and still cannot: the disk is full" for seconds in (60, 120)
     ]
     assert REMINDER_SECONDS == 60
 
@@ -77,7 +77,7 @@ def test_outage__ends_when_all_that_failed_works(log: Log) -> None:
     before = log.lines()
     log.outage.works("the inbox of a client")
 
-    assert (before, log.lines()) == ([], ["the store of cell eu can be used again, after 5 seconds"])
+    assert (before, log.lines()) == ([], ["the database eu can be used again, after 5 seconds"])
 
 
 def test_outage__ends_though_some_work_is_never_tried_again(log: Log) -> None:
@@ -87,7 +87,7 @@ def test_outage__ends_though_some_work_is_never_tried_again(log: Log) -> None:
     log.now += QUIET_SECONDS
     log.outage.works("jobs")
 
-    assert log.lines() == ["the store of cell eu can be used again, after 15 seconds"]
+    assert log.lines() == ["the database eu can be used again, after 15 seconds"]
 
 
 def test_outage__that_begins_again_is_logged_again(log: Log) -> None:
@@ -174,7 +174,7 @@ async def _fail_and_return(application: Application, store: Switched, cell: str,
     store.is_down = False
     await until(lambda: outage._since is None)
 
-    name = "the store" if cell == "home" else "the store of cell eu"
+    name = "the store" if cell == "home" else "the database eu"
     assert begun == [f"{name} cannot be used; what needs it waits, or gets 503: the disk is full"]
     assert [record.getMessage().partition(",")[0] for record in caplog.records if record.levelno >= logging.INFO] == [
         begun[0].partition(",")[0],

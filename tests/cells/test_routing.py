@@ -85,20 +85,20 @@ async def test_create__refuses_an_id_of_a_client_of_another_cell(call: ApiClient
 
 
 async def test_create__puts_a_client_into_the_cell_that_it_names(call: ApiClient, router: CellRouter) -> None:
-    response = await call.post("/admin/v1/clients", {"client_id": "acme", "cell": "us"})
-    unknown = await call.post("/admin/v1/clients", {"client_id": "bolt", "cell": "mars"})
+    response = await call.post("/admin/v1/clients", {"client_id": "acme", "database": "us"})
+    unknown = await call.post("/admin/v1/clients", {"client_id": "bolt", "database": "mars"})
 
     assert response.status == 201, response.body
     assert router.placement.place_of("acme").cell == 2
     assert unknown.status == 422
-    assert unknown.json()["errors"][0]["pointer"] == "/cell"
+    assert unknown.json()["errors"][0]["pointer"] == "/database"
     assert "there are home, eu, us" in unknown.json()["errors"][0]["detail"]
 
 
 async def test_create__goes_on_where_a_process_stopped_after_the_reservation(call: ApiClient, router: CellRouter) -> None:
     await router.home.write(reserve_place("acme", 2))
 
-    response = await call.post("/admin/v1/clients", {"client_id": "acme", "cell": "eu"})
+    response = await call.post("/admin/v1/clients", {"client_id": "acme", "database": "eu"})
 
     assert response.status == 201, response.body
     place = await router.home.read(find_place("acme"))
@@ -254,7 +254,7 @@ class TestDown:
 
         assert reply.status == 200
         assert len(reply.json()["data"]) == 2
-        assert reply.headers["touchbase-unanswered-cells"] == "eu"
+        assert reply.headers["touchbase-unanswered-databases"] == "eu"
 
     async def test_a_question_of_a_program_is_refused(self, router: CellRouter, three_houses: list[House]) -> None:
         with pytest.raises(StoreUnavailable):
@@ -276,7 +276,7 @@ class TestDown:
         await router.check()
 
         router.cells[1]._note("it does not answer")
-        assert router.warnings == ["cell eu cannot be used, its clients get 503: it does not answer"]
+        assert router.warnings == ["database eu cannot be used, its clients get 503: it does not answer"]
 
     async def test_calls_of_other_clients_are_counted(self, call: ApiClient, router: CellRouter, three_houses: list[House]) -> None:
         counts = CallCounts(call.clock)

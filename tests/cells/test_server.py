@@ -14,6 +14,7 @@ from tests.cells.conftest import KEY, OPEN
 from touchbase.app import Application, assembled, make_application_server, standalone_workers
 from touchbase.clients.sql.clients import create_client
 from touchbase.config import Settings
+from touchbase.errors import NotFound
 from touchbase.routing.cell_store import CellStore
 from touchbase.routing.router import CellRouter
 from touchbase.routing.set_up import add_cell
@@ -76,10 +77,37 @@ async def test_worker__once_applies_what_waits_in_every_cell(engine_url: str, se
         for cell in ("home", "eu"):
             await received(ApiClient(application.parts, Clock()), router, cell)
 
+    async with standalone_workers(settings, databases=["eu"]) as workers:
+        of_eu, _ = await workers.drain()
     async with standalone_workers(settings) as workers:
         report, _ = await workers.drain()
 
-    assert report.ended == {"applied": 2}
+    assert (of_eu.ended, report.ended) == ({"applied": 1}, {"applied": 1})
+
+
+async def test_worker__of_some_databases_leaves_the_others_alone(engine_url: str, settings: Settings, cell_urls: list[str]) -> None:
+    without = Settings.read({}, database=engine_url, auth="none", encryption_key=KEY, inbox_worker=False)
+    async with assembled(without) as application:
+        router, call = application.store, ApiClient(application.parts, Clock())
+        assert isinstance(router, CellRouter)
+        await add_cell(router, "eu", cell_urls[0], OPEN, 7)
+        await until_open(router, 1)
+        at_home, in_eu = await received(call, router, "home"), await received(call, router, "eu")
+        async with standalone_workers(settings, with_maintenance=True, databases=["eu"]) as workers:
+            running = asyncio.create_task(workers.run())
+            await until_applied(call, in_eu)
+            workers.stop()
+            await running
+        async with standalone_workers(settings, databases=["home"]) as workers:
+            report, _ = await workers.drain()
+
+    assert report.ended == {"applied": 1}, at_home
+
+
+async def test_worker__refuses_a_database_that_is_not_in_the_directory(settings: Settings) -> None:
+    with pytest.raises(NotFound, match="there is no database mars; there are home"):
+        async with standalone_workers(settings, databases=["mars"]):
+            pass
 
 
 async def test_server__starts_while_a_cell_is_down_and_uses_it_when_it_is_back(
@@ -107,7 +135,7 @@ async def test_server__starts_while_a_cell_is_down_and_uses_it_when_it_is_back(
         assert [warning for warning in router.warnings if "eu" in warning] == []
 
     assert ready.status in (200, 404)
-    assert any("cell eu cannot be used" in warning for warning in warnings)
+    assert any("database eu cannot be used" in warning for warning in warnings)
 
 
 async def test_server__stores_what_a_server_before_it_has_spooled(settings: Settings, cell_urls: list[str], tmp_path: Path) -> None:

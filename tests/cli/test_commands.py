@@ -62,6 +62,7 @@ def test_preview__translates_a_webhook_without_storing_it(run: Run, tmp_path: Pa
         ("export-person", "persons export"),
         ("reapply-erasures", "persons reapply-erasures"),
         ("inbox refused", "refusals list"),
+        ("cells", "databases"),
     ],
 )
 def test_renamed_command__works_under_its_old_name_and_is_hidden(run: Run, old: str, new: str) -> None:

@@ -237,15 +237,15 @@ def test_persons__are_exported_and_erased(run: Run, client_id: str, tb: Touchbas
 
 
 def test_cells__are_listed_without_their_addresses(run: Run, served: Served, client_id: str) -> None:
-    (home,) = json.loads(run("cells", "list", "--json").stdout)
-    table = run("cells", "list").stdout
+    (home,) = json.loads(run("databases", "list", "--json").stdout)
+    table = run("databases", "list").stdout
 
     assert (home["name"], home["number"], home["state"], home["answers"], home["reason"]) == ("home", 0, "open", True, None)
     assert home["clients"] >= 1
     assert "address" not in home
     assert served.database.partition("?")[0].rpartition("/")[2] not in table
-    assert table.split()[:5] == ["CELL", "NUMBER", "STATE", "CLIENTS", "ANSWERS"]
-    assert "works on the store itself" in " ".join(run("cells", "drain", "eu", status=2).stderr.split())
+    assert table.split()[:5] == ["DATABASE", "NUMBER", "STATE", "CLIENTS", "ANSWERS"]
+    assert "works on the store itself" in " ".join(run("databases", "drain", "eu", status=2).stderr.split())
 
 
 def test_notifications__of_a_key_are_none(run: Run) -> None:

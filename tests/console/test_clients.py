@@ -60,20 +60,22 @@ def test_cells__are_listed_below_the_clients_once_there_are_some(
     monkeypatch.setenv("TOUCHBASE_ENCRYPTION_KEY", encode_key(new_key()))
     console = start()
     without = console.open("/clients")
-    assert without.get_by_role("heading", name="Cells").count() == 0
+    assert without.get_by_role("heading", name="Databases").count() == 0
     for command in (
         ("add", "eu", "--database", databases.cells(1)[0], "--home", engine_url),
         ("drain", "eu", "--database", engine_url),
     ):
-        subprocess.run([sys.executable, "-m", "touchbase", "cells", *command], check=True, cwd=tmp_path, capture_output=True)
-    while len(console.send("GET", "/admin/v1/cells")["data"]) < 2 or not console.send("GET", "/admin/v1/cells")["data"][1]["answers"]:
+        subprocess.run([sys.executable, "-m", "touchbase", "databases", *command], check=True, cwd=tmp_path, capture_output=True)
+    while (
+        len(console.send("GET", "/admin/v1/databases")["data"]) < 2 or not console.send("GET", "/admin/v1/databases")["data"][1]["answers"]
+    ):
         without.wait_for_timeout(50)
 
     page = console.open("/clients")
-    table = page.get_by_role("region", name="Cells, and whether they answer")
+    table = page.get_by_role("region", name="Databases, and whether they answer")
     table.wait_for()
     assert [row.split("\t") for row in table.get_by_role("row").all_inner_texts()] == [
-        ["Cell", "Number", "Clients", "New clients", "Answers"],
+        ["Database", "Number", "Clients", "New clients", "Answers"],
         ["home", "0", "0", "Yes", "Yes"],
         ["eu", "1", "0", "No, it is draining", "Yes"],
     ]

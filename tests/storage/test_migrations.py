@@ -72,6 +72,24 @@ async def test_migrate__brings_every_earlier_postgresql_store_to_the_current_sch
     assert await postgres_schema_of(empty_postgres_url) == await postgres_schema_of(postgres_url)
 
 
+async def test_migrate__refuses_an_unfinished_move_of_an_earlier_version(tmp_path, empty_postgres_url) -> None:
+    unfinished = "INSERT INTO moving_client (number, token, state) VALUES (1, 't', 'noting')"
+    urls = [make_old_sqlite(tmp_path / "old.db"), await make_old_postgres(empty_postgres_url)]
+    with contextlib.closing(apsw.Connection(f"{tmp_path}/old.db")) as file:
+        file.execute(unfinished)
+    connection = await asyncpg.connect(empty_postgres_url)
+    await connection.execute(unfinished)
+
+    for url in urls:
+        store = await open_store(url, encryption_keys=KEYS, as_is=True, copies=False)
+        with pytest.raises(UnusableStore, match="0066_former_moves: end moves of clients with the version that began them, then try again"):
+            await store.migrate()
+        await store.close()
+
+    assert await connection.fetchval("SELECT count(*) FROM moving_client") == 1
+    await connection.close()
+
+
 def test_migrations__have_the_same_names_on_both_engines() -> None:
     assert [m.name for m in packaged("sqlite")] == [m.name for m in packaged("postgres")]
 

@@ -72,8 +72,8 @@ from touchbase.stores import open_store
 OURS, THEIRS = 1, 11
 """Numbers of two clients, the one's in the other's digits."""
 OF_NOBODY = {"id_block", "migration", "server_secret", "encryption_key", "installation_suppression", "silence_check", "dispatch_lease",
-             "cell", "client_place", "key_place", "client_move", "moving_client", "moving_change", "user_account",
-             "user_grant", "user_session", "invitation", "user_identity", "audit_event", "snippet", "team_status"}  # fmt: skip
+             "cell", "client_place", "key_place", "user_account", "user_grant",
+             "user_session", "invitation", "user_identity", "audit_event", "snippet", "team_status"}  # fmt: skip
 """Tables with nothing of a client: blocks of ids, the schema's own, the secret that erased identities are hashed with, and the ids of
 encryption keys with a text that only they open, the installation's do-not-contact list, the time of the last check for silences, which
 process sends webhooks of which shard of the clients, people of the team with their rights, sessions, snippets and statuses, the audit log,

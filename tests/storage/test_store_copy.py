@@ -51,7 +51,7 @@ async def filled_store(engine: str, empty: str, folder: Path) -> str:
 
 SECRETS = ("connection", "webhook_endpoint")
 """Tables with encrypted secrets."""
-OF_EACH = ("migration", "encryption_key", *SECRETS, "client_move", "moving_client", "moving_change")
+OF_EACH = ("migration", "encryption_key", *SECRETS)
 """Tables that are not copied, and those with secrets."""
 
 

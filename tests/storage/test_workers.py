@@ -8,7 +8,7 @@ import logging
 import pytest
 
 from touchbase.errors import StoreUnavailable
-from touchbase.sql.worker import Worker
+from touchbase.sql.worker import IDLE_POLL_SECONDS, IDLE_ROUNDS, Worker
 
 
 class Rounds(Worker):
@@ -41,6 +41,38 @@ async def test_worker__does_a_round_when_it_is_woken_and_ends_when_it_is_stopped
 
     await asyncio.wait_for(running, 10)
     assert rounds.done.empty()
+
+
+class Paced(Worker):
+    """Records its pauses; round 30 finds work, and a wake-up comes before the end of round 60."""
+
+    log, label, failure = logging.getLogger("touchbase.tests"), "rounds", "a round failed"
+    poll_seconds, slows_down = 0.5, True
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.pauses: list[float] = []
+
+    async def _round(self) -> float:
+        if len(self.pauses) == 30:
+            self._idle_rounds = 0
+        if len(self.pauses) == 60:
+            self.wake()
+        return self.poll_seconds
+
+    async def _wait(self, seconds: float) -> None:
+        self.pauses.append(seconds)
+        if len(self.pauses) == 90:
+            self.stop()
+
+
+async def test_worker__looks_less_often_while_there_is_nothing_to_do() -> None:
+    paced = Paced()
+
+    await paced.run()
+
+    busy, idle = [0.5] * IDLE_ROUNDS, IDLE_POLL_SECONDS
+    assert paced.pauses == [*busy, *[idle] * 10, *busy, *[idle] * 10, 0.5, *busy, *[idle] * 9]
 
 
 async def test_worker__logs_a_failure_and_goes_on(caplog: pytest.LogCaptureFixture) -> None:

@@ -9,7 +9,7 @@ import { Button, Empty, ProblemNote, Skeleton, Time } from '../ui/basic';
 import { Confirm, Field } from '../ui/confirm';
 import { StatusMark } from '../ui/status';
 import { plural } from '../words';
-import { Cells } from './cells';
+import { Databases } from './databases';
 import { callsOf, clientPath, connectionsOf } from './requests';
 import { nameOf } from './tools';
 import type { ClientDetail } from './types';
@@ -69,7 +69,7 @@ export function Clients() {
         </ul>
       )}
       {loaded.hasMore && <Button onClick={loaded.more}>Show more</Button>}
-      <Cells />
+      <Databases />
       {adds && <NewClient onClose={() => setAdds(false)} />}
     </main>
   );

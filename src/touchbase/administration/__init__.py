@@ -1,1 +1,1 @@
-"""Administration: routes about clients, keys, connections, cells and the server."""
+"""Administration: routes about clients, keys, connections, databases and the server."""

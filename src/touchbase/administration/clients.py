@@ -187,7 +187,9 @@ class NewClient(Struct, forbid_unknown_fields=True):
     name: Annotated[ClientName, Meta(description="Its name for people.")] = ""
     client_id: Annotated[ClientId | None, Meta(description="Without one, an unguessable id is generated.")] = None
     settings: SettingsBody = msgspec.field(default_factory=SettingsBody)
-    cell: Annotated[str, Meta(max_length=40, description="The cell that it is to live in; blank: the one with the fewest clients.")] = ""
+    database: Annotated[
+        str, Meta(max_length=40, description="The database that it is to live in; blank: the one with the fewest clients.")
+    ] = ""
 
 
 example(NewClient, {"name": "Example Ltd"})
@@ -222,7 +224,7 @@ async def create(call: Call) -> Response:
     await _of_all(call)
     request = await call.body(NewClient, _checked)
     at, settings, client_id = call.api.dependencies.clock(), _checked(request), request.client_id or new_client_id()
-    command = create_client(client_id, request.name.strip(), at, settings, request.cell)
+    command = create_client(client_id, request.name.strip(), at, settings, request.database)
     location = call.reached_at(f"/admin/v1/clients/{client_id}")
     return await call.write_and_respond(
         lambda writes: call.api.clients.change(command, writes),

@@ -1,4 +1,4 @@
-"""HTTP resources for administrators of all clients: the server's status, which `/health/ready` may hide, and the cells."""
+"""HTTP resources for administrators of all clients: the server's status, which `/health/ready` may hide, and the databases."""
 
 from __future__ import annotations
 
@@ -97,28 +97,28 @@ async def _why_not_ready(store: Store) -> str | None:
 
 
 State = Literal["open", "draining"]
-_STATE = named_enum("CellState", "Whether new clients may live in a cell.", get_args(State))
+_STATE = named_enum("DatabaseState", "Whether new clients may live in a database.", get_args(State))
 
 
-class CellOut(Struct):
-    """A store that clients live in."""
+class DatabaseOut(Struct):
+    """A database that clients live in."""
 
-    name: Annotated[str, Meta(description=f"The store that has the directory is `{HOME_NAME}`.")]
-    number: Annotated[int, Meta(ge=0, le=511, description="0 is the home store.")]
+    name: Annotated[str, Meta(description=f"The one that has the directory is `{HOME_NAME}`.")]
+    number: Annotated[int, Meta(ge=0, le=511, description="0 is the home database.")]
     state: Annotated[str, Meta(extra_json_schema=_STATE)]
     clients: Annotated[int, Meta(ge=0, description="How many clients live there.")]
     answers: Annotated[bool, Meta(description="Whether it could write when this server last looked, a few seconds ago.")]
     reason: Annotated[str | None, Meta(description="Why it could not, such as a schema that must be migrated.")]
 
 
-class CellPage(Struct):
-    """The home store, and the cells by their numbers."""
+class DatabasePage(Struct):
+    """The home database, and the others by their numbers."""
 
-    data: list[CellOut]
+    data: list[DatabaseOut]
 
 
 example(
-    CellPage,
+    DatabasePage,
     {
         "data": [
             {"name": "home", "number": 0, "state": "open", "clients": 412, "answers": True, "reason": None},
@@ -135,31 +135,31 @@ example(
 )
 
 
-async def cells(call: Call) -> Response:
-    """Handle `GET` of the cells; for administrators of all clients."""
+async def databases(call: Call) -> Response:
+    """Handle `GET` of the databases; for administrators of all clients."""
     if await call.administrator() is not None:
-        raise Forbidden("this key belongs to one client; the cells need a key without a client")
+        raise Forbidden("this key belongs to one client; the databases need a key without a client")
     call.parameters().done()
     listed = await list_cells(call.api.dependencies.store)
-    return Response(body=encode(cell_page(listed)))
+    return Response(body=encode(database_page(listed)))
 
 
-def cell_page(listed: Sequence[ListedCell]) -> CellPage:
-    """Show cells without their addresses."""
-    return CellPage([_out(cell) for cell in listed])
+def database_page(listed: Sequence[ListedCell]) -> DatabasePage:
+    """Show databases without their addresses."""
+    return DatabasePage([_out(cell) for cell in listed])
 
 
-def _out(listed: ListedCell) -> CellOut:
-    return CellOut(listed.cell.name, listed.cell.number, listed.cell.state, listed.cell.clients, listed.reason is None, listed.reason)
+def _out(listed: ListedCell) -> DatabaseOut:
+    return DatabaseOut(listed.cell.name, listed.cell.number, listed.cell.state, listed.cell.clients, listed.reason is None, listed.reason)
 
 
 ROUTES = [
     Route(
-        "GET", "/admin/v1/cells", cells, scope=ADMIN, operation_id="list_cells",
-        tag=Tag("Cells", "The stores that clients live in, when one database is not enough."), summary="List cells",
-        description="The stores that clients live in, how many, and whether each answers; most installations have the home store "
+        "GET", "/admin/v1/databases", databases, scope=ADMIN, operation_id="list_databases",
+        tag=Tag("Databases", "The databases that clients live in."), summary="List databases",
+        description="The databases that clients live in, how many, and whether each answers; most installations have the home database "
         "only. Addresses are not shown. Needs a key without a client.",
-        success=(Success(200, "All cells.", CellPage),),
+        success=(Success(200, "All databases.", DatabasePage),),
     ),
     Route(
         "GET", "/admin/v1/status", status, scope=ADMIN, operation_id="get_status", tag=Tag("Status", "The server's status."),

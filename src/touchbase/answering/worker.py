@@ -57,7 +57,7 @@ class AnswerWorker(Worker):
     """Sends due answers until it is stopped: of each client and tool one at a time, at most one a round."""
 
     log, label, failure = LOG, "sending answers", "looking for answers to send failed and will be retried"
-    poll_seconds = 1.0
+    poll_seconds, slows_down = 1.0, True
 
     def __init__(self, store: Store, clock: Clock, agent: str, allowed: Collection[str] = (), outage: Outage | None = None) -> None:
         super().__init__(outage)
@@ -89,6 +89,7 @@ class AnswerWorker(Worker):
 
     async def _round(self) -> float:
         for client, number, tool in await self._store.read(due_answers(self._clock(), MOST)):
+            self._idle_rounds = 0
             if (client, tool) not in self._running and len(self._running) < CONCURRENCY:
                 task = asyncio.create_task(self._try(client, number), name=f"answer through {tool}")
                 self._running[client, tool] = task

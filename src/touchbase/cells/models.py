@@ -1,4 +1,7 @@
-"""Cells: the stores that clients live in, and the directory that says which client lives where."""
+"""Cells: the stores that clients live in, and the directory that says which client lives where.
+
+The API, the commands and the documentation call a cell a database, and the home store the home database.
+"""
 
 from __future__ import annotations
 

@@ -83,11 +83,11 @@ def add_cell(cipher: Cipher, name: str, address: str, at: Micros) -> Plan[Cell |
     """Add a cell. `Conflict` when there is one of this name."""
     revision = yield from _next_revision()
     if (yield Select("SELECT 1 FROM cell WHERE name = ?", (name,))):
-        return Conflict(f"there is a cell {name!r} already: choose another name")
+        return Conflict(f"there is a database {name!r} already: choose another name")
     rows = yield Select("SELECT COALESCE(max(number), 0) FROM cell", ())
     number: int = rows[0][0] + 1
     if number > MOST_CELLS:
-        return WrongState(f"there have been {MOST_CELLS} cells, and no number is used again")
+        return WrongState(f"there have been {MOST_CELLS} databases, and no number is used again")
     cell = Cell(number, name, address, OPEN, at)
     yield from _write_cell(cipher, cell, revision)
     return cell
@@ -95,7 +95,7 @@ def add_cell(cipher: Cipher, name: str, address: str, at: Micros) -> Plan[Cell |
 
 def _named(cipher: Cipher, name: str) -> Plan[Cell | NotFound]:
     cells = yield from _cells(cipher, "name = ? AND state <> ?", name, REMOVED)
-    return cells[0] if cells else NotFound(f"there is no cell {name!r}; `touchbase cells list` shows all")
+    return cells[0] if cells else NotFound(f"there is no database {name!r}; `touchbase databases list` shows all")
 
 
 @command(cipher=True)
@@ -119,7 +119,7 @@ def remove_cell(cipher: Cipher, name: str) -> Plan[Cell | TouchbaseError]:
         return existing
     if existing.clients:
         return WrongState(
-            f"clients live in {name!r}: move them (`touchbase clients move`) or delete them first; `touchbase cells list` counts them"
+            f"clients live in {name!r}: move them (`touchbase clients move`) or delete them first; `touchbase databases list` counts them"
         )
     removed = Cell(existing.number, f"{existing.name}~{existing.number}", "", REMOVED, existing.created_us)
     yield from _write_cell(cipher, removed, revision)

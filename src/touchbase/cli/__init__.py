@@ -56,7 +56,7 @@ COMMANDS = {
     "notifications": "notifications",
     "audit": "audit",
     "encryption-keys": "encryption_keys",
-    "cells": "cells",
+    "databases": "databases",
     "doctor": "doctor",
     "preview": "describe",
     "tools": "describe",
@@ -65,6 +65,7 @@ COMMANDS = {
 }
 """The commands, most used first, each with the module of this package that defines it."""
 RENAMED = {
+    "cells": "databases",
     "translate": "preview",
     "erase": "persons erase",
     "export-person": "persons export",
@@ -90,7 +91,7 @@ class Commands(click.Group):
         group, _, member = RENAMED.get(cmd_name, "").partition(" ")
         if group:
             renamed = self.get_command(ctx, group)
-            return renamed.get_command(ctx, member) if isinstance(renamed, click.Group) else renamed
+            return renamed.get_command(ctx, member) if member and isinstance(renamed, click.Group) else renamed
         if cmd_name not in COMMANDS:
             return None
         module = import_module(f"touchbase.cli.{COMMANDS[cmd_name]}")

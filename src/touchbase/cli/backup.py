@@ -11,14 +11,14 @@ import click
 
 import touchbase
 from touchbase.cli.each_cell import address_of_cell, cell_names_of, said_of_cells
-from touchbase.cli.options import json_option, read_settings, setting_options
+from touchbase.cli.options import former_option, json_option, read_settings, setting_options
 from touchbase.cli.output import print_json
 from touchbase.cli.reapply_erasures import UNKNOWN_ERASURES, erase_again, refuse_unless_store
 from touchbase.cli.store import must_exist, now_us, run
 from touchbase.common.timestamps import SECOND, to_text
 from touchbase.errors import UnusableStore
 
-NOT_IN_IT = "are not in it: back up each, `touchbase backup --cell NAME FILE`"
+NOT_IN_IT = "are not in it: back up each, `touchbase backup --from NAME FILE`"
 STAY = "were left as they are: `touchbase doctor` says which of their clients this directory lacks, and which of its clients they lack"
 PG_RESTORE = "pg_restore --dbname=ADDRESS FILE"
 
@@ -26,11 +26,12 @@ PG_RESTORE = "pg_restore --dbname=ADDRESS FILE"
 @click.command()
 @setting_options("database")
 @click.option("--force", is_flag=True, help="Replace FILE if it exists.")
-@click.option("--cell", help="The store of this cell; without it, the home store alone.")
+@click.option("--from", "name", help="The database of this name (`touchbase databases list`); without it, the home database alone.")
+@former_option("--cell", "--from")
 @json_option()
 @click.argument("file", type=click.Path(path_type=Path, dir_okay=False))
-def backup(database: str | None, force: bool, cell: str | None, as_json: bool, file: Path) -> None:
-    """Copy a store to FILE, also while a server runs. A cell is a store and needs its own copy.
+def backup(database: str | None, force: bool, name: str | None, as_json: bool, file: Path) -> None:
+    """Copy a store to FILE, also while a server runs. Each database of clients needs its own copy.
 
     The copy is of one moment. It is checked and on disk before it gets its name; one that fails leaves nothing. The
     encryption key is not in it: store that elsewhere. Of a SQLite store the SHA-256 goes to FILE.sha256. Of a
@@ -41,8 +42,8 @@ def backup(database: str | None, force: bool, cell: str | None, as_json: bool, f
     """
     if file.exists() and not force:
         raise click.ClickException(f"{file} exists: choose another name, or replace it with --force")
-    if cell is not None and cell != "home":
-        database = address_of_cell(database, cell)
+    if name is not None and name != "home":
+        database = address_of_cell(database, name)
     settings = read_settings(database=database)
     if not settings.on_sqlite:
         _dump(settings.database, file, as_json)
@@ -101,7 +102,7 @@ def restore(database: str | None, erasures: tuple[str, ...], without_erasures: b
 
     The replaced store is moved aside. The backup is checked and brought up to date, and people erased since, in the replaced store
     and in those of --erasures, are erased again, all in a new file in the store's folder; then that file gets the store's name
-    atomically. Until then nothing is changed. Cells are left as they are.
+    atomically. Until then nothing is changed. Other databases are left as they are.
     """
     from touchbase.storage.sqlite.backup import read_backup
     from touchbase.storage.sqlite.restore import replace_store, staged_backup

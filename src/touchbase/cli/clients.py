@@ -15,7 +15,7 @@ from touchbase.cli.connections import add as connect
 from touchbase.cli.connections import list_ as connections
 from touchbase.cli.connections import remove as disconnect
 from touchbase.cli.failures import STOPPED
-from touchbase.cli.options import Group, json_option, keep_old_option, read_settings, setting_options, with_client_argument
+from touchbase.cli.options import Group, former_option, json_option, keep_old_option, read_settings, setting_options, with_client_argument
 from touchbase.cli.output import SHORT, SPARE, Column, print_json, print_list, print_values
 from touchbase.cli.store import find_client, now_us, opened, read_file, run
 from touchbase.cli.through_api import PAGE, here, page_of, through_api
@@ -59,14 +59,15 @@ def list_(tb: Touchbase, state: Any, name: str | None, limit: int, after: str | 
 @through_api()
 @click.argument("client_id", required=False)
 @click.option("--name", default="", help="The client's name, for people.")
-@click.option("--cell", default="", help="The cell that it is to live in; else the one with the fewest clients.")
+@click.option("--to", "target", default="", metavar="DATABASE", help="The database that it is to live in; else the one with the fewest.")
+@former_option("--cell", "--to")
 @json_option()
-def add(tb: Touchbase, client_id: str | None, name: str, cell: str, as_json: bool) -> None:
+def add(tb: Touchbase, client_id: str | None, name: str, target: str, as_json: bool) -> None:
     """Add a client, so that its webhook addresses work, and print its id; an existing client is not changed.
 
     The id is part of the addresses. Without CLIENT_ID, one that cannot be guessed is made.
     """
-    client, new = _add(tb, client_id, name.strip(), cell)
+    client, new = _add(tb, client_id, name.strip(), target)
     if as_json:
         print_json(client)
     else:
@@ -177,7 +178,7 @@ def delete(tb: Touchbase, client_id: str, yes: bool, as_json: bool) -> None:
 @clients.command()
 @setting_options("database")
 @click.argument("client_id")
-@click.option("--to", "target", required=True, metavar="CELL", help="The cell to move it to: `home`, or a name of `touchbase cells list`.")
+@click.option("--to", "target", required=True, metavar="DATABASE", help="`home`, or a name of `touchbase databases list`.")
 @json_option()
 def move(database: str | None, client_id: str, target: str, as_json: bool) -> None:
     """Move a client to another database, also from SQLite to PostgreSQL and back, while servers run.
@@ -282,7 +283,7 @@ FORMER = {"connect": connect, "connections": connections, "disconnect": disconne
 clients.former = {name: with_client_argument(name, command) for name, command in FORMER.items()}
 
 
-def _add(tb: Touchbase, client_id: str | None, name: str, cell: str) -> tuple[Values, bool]:
+def _add(tb: Touchbase, client_id: str | None, name: str, target: str) -> tuple[Values, bool]:
     """Return the client, and whether it is new."""
     from touchbase_client import NotFound
 
@@ -295,7 +296,7 @@ def _add(tb: Touchbase, client_id: str | None, name: str, cell: str) -> tuple[Va
             if present["state"] == DELETING:
                 raise click.ClickException(f"client {client_id!r} is being deleted; add it again when that is done")
             return values_of(present), False
-    return values_of(tb.admin.clients.create({"client_id": client_id, "name": name, "cell": cell})), True
+    return values_of(tb.admin.clients.create({"client_id": client_id, "name": name, "database": target})), True
 
 
 def _configure(tb: Touchbase, client_id: str, file: Path) -> Values:

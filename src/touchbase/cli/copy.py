@@ -37,7 +37,7 @@ def copy(source: str, target: str, as_json: bool) -> None:
     must_exist(source)
     copied = run(_copy(source, target))
     cells = said_of_cells(
-        cell_names_of(source), "stay where they are, and the copy's directory names them: let one home store alone use them"
+        cell_names_of(source), "stay where they are, and the copy's directory names them: let one home database alone use them"
     )
     total = sum(table.rows for table in copied)
     if as_json:

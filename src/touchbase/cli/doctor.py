@@ -42,7 +42,7 @@ MARGIN = 22
 )  # fmt: skip
 @json_option()
 def doctor(database: str | None, silent_after: Micros, as_json: bool) -> None:
-    """Check settings, store and cells, and print the next step for each problem.
+    """Check settings, store and databases, and print the next step for each problem.
 
     Checks settings, store, schema, clock, disk, encryption, keys, connections and inbox. Only reads, also while a
     server runs. Ends with status 1 if there is a problem; notes may be intended. What a running server is comes from the row that it
@@ -136,6 +136,27 @@ def _spool_findings(settings: Settings) -> Iterator[Finding]:
         yield Finding("spool", OK, "no webhook was set aside")
 
 
+async def _read_database_findings(settings: Settings) -> list[Finding]:
+    from touchbase.doctor import NOTE, OK, PROBLEM, Finding
+    from touchbase.encryption.cipher import NO_CIPHER
+    from touchbase.storage.postgres.standby import WAIT_SECONDS, Standby, StandbyFailed
+
+    if not settings.read_database:
+        return []
+    standby = Standby(settings.read_database, NO_CIPHER)
+    try:
+        lag = await standby.lag_seconds()
+    except StandbyFailed as error:
+        return [
+            Finding("read database", PROBLEM, str(error), "start it, or correct TOUCHBASE_READ_DATABASE; the primary answers meanwhile")
+        ]
+    finally:
+        await standby.close()
+    if lag > WAIT_SECONDS:
+        return [Finding("read database", NOTE, f"it is {lag:.0f} s behind, so the primary answers", "give it a faster disk or network")]
+    return [Finding("read database", OK, f"{without_password(settings.read_database)} is {lag:.0f} s behind")]
+
+
 async def _store_findings(settings: Settings, silent_after: Micros) -> list[Finding]:
     from touchbase.doctor import NOTE, OK, PROBLEM, Finding, clock_finding, diagnose
     from touchbase.encryption.keys import EncryptionKeys
@@ -170,6 +191,7 @@ async def _store_findings(settings: Settings, silent_after: Micros) -> list[Find
         needed = not all(server.open_mode for server in servers) if servers else not settings.open_mode
         domains = settings.recipient_domains
         findings += [finding async for finding in diagnose(store, now_us(), silent=silent_after, keys_needed=needed, mail_domains=domains)]
+        findings += await _read_database_findings(settings)
         return findings + await findings_of_cells(store, silent_after, domains)
     finally:
         await store.close()
@@ -221,7 +243,7 @@ def _size(count: int) -> str:
     return f"{amount:.1f} GiB"
 
 
-NEXT = "restore the home store and the cells to one moment (docs/how-to/spread-clients-over-cells.md#back-up)"
+NEXT = "restore the home database and the others to one moment (docs/how-to/spread-clients-over-databases.md#back-up)"
 SHOWN = 3
 
 
@@ -232,13 +254,14 @@ async def findings_of_cells(home: ProcessingStore, silent: Micros, mail_domains:
     try:
         async with cells_as_they_are(home) as cells:
             findings = [
-                Finding(f"cell {name}", PROBLEM, why, "`touchbase cells list`; its clients get 503") for name, why in cells.down.items()
+                Finding(f"database {name}", PROBLEM, why, "`touchbase databases list`; its clients get 503")
+                for name, why in cells.down.items()
             ]
             for cell, store in cells.stores.values():
                 findings += [finding async for finding in _of_cell(cell, store, cells.places, silent, mail_domains)]
             return findings
     except TouchbaseError as error:
-        return [Finding("cells", PROBLEM, f"the directory cannot be read: {error.detail}", "`touchbase encryption-keys check`")]
+        return [Finding("databases", PROBLEM, f"the directory cannot be read: {error.detail}", "`touchbase encryption-keys check`")]
 
 
 async def _of_cell(
@@ -247,18 +270,20 @@ async def _of_cell(
     from touchbase.doctor import OK, PROBLEM, Finding, diagnose
     from touchbase.storage.schema_state import schema_state
 
-    name = f"cell {cell.name}"
+    name = f"database {cell.name}"
     try:
         if waiting := (await schema_state(cell.address)).pending:
             detail = f"the schema lacks {len(waiting)} migrations, from {waiting[0]} to {waiting[-1]}"
-            yield Finding(name, PROBLEM, detail, f"stop servers of the previous version, then run `touchbase cells migrate {cell.name}`")
+            yield Finding(
+                name, PROBLEM, detail, f"stop servers of the previous version, then run `touchbase databases migrate {cell.name}`"
+            )
             return
         findings = [Finding(name, PROBLEM, *disagreement) for disagreement in await _disagreements(cell, store, places)]
         async for finding in diagnose(store, now_us(), silent=silent, keys_needed=False, mail_domains=mail_domains):
             if finding.level != OK:
                 findings.append(Finding(name, finding.level, f"{finding.check}: {finding.detail}", finding.next))
     except TouchbaseError as error:
-        findings = [Finding(name, PROBLEM, error.detail, "`touchbase cells list`; its clients get 503")]
+        findings = [Finding(name, PROBLEM, error.detail, "`touchbase databases list`; its clients get 503")]
     for finding in findings or [Finding(name, OK, "it answers, and has the clients that the directory names")]:
         yield finding
 

@@ -41,7 +41,7 @@ class Cells:
     def refuse_down(self, what: str) -> None:
         """Fail if a cell cannot be used."""
         if self.down:
-            raise click.ClickException("; ".join(f"cell {name} cannot be used: {why}" for name, why in self.down.items()) + f"; {what}")
+            raise click.ClickException("; ".join(f"database {name} cannot be used: {why}" for name, why in self.down.items()) + f"; {what}")
 
 
 @asynccontextmanager
@@ -82,7 +82,7 @@ async def _address_of_cell(database: str | None, name: str) -> str:
         for cell in (await home.read(read_directory())).cells:
             if cell.name == name and cell.state != REMOVED:
                 return cell.address
-    raise click.ClickException(f"there is no cell {name!r}: `touchbase cells list` shows all")
+    raise click.ClickException(f"there is no database {name!r}: `touchbase databases list` shows all")
 
 
 def cell_names_of(address: str) -> list[str]:
@@ -95,5 +95,5 @@ def cell_names_of(address: str) -> list[str]:
 def said_of_cells(names: Sequence[str], what: str) -> Mapping[str, object]:
     """Print a note about the cells, if there are any; return them as values for JSON."""
     if names:
-        click.echo(f"its cells ({', '.join(names)}) {what}", err=True)
-    return {"other_cells": list(names)} if names else {}
+        click.echo(f"the other databases ({', '.join(names)}) {what}", err=True)
+    return {"other_databases": list(names)} if names else {}

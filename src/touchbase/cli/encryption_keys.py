@@ -25,7 +25,7 @@ WORDS = {"secrets": "secret", "access_token": "access token"}
 
 @click.group(cls=Group)
 def encryption_keys() -> None:
-    """Generate, check and rotate the key that encrypts secrets in the store, and in its cells."""
+    """Generate, check and rotate the key that encrypts secrets in all databases."""
 
 
 @encryption_keys.command()
@@ -45,7 +45,7 @@ def generate(as_json: bool) -> None:
 @setting_options("database")
 @json_option()
 def check(database: str | None, as_json: bool) -> None:
-    """Try to decrypt every secret, in all cells, and count the secrets by their key.
+    """Try to decrypt every secret, in all databases, and count the secrets by their key.
 
     Only reads, also while a server runs or if the key is missing. Ends with status 1 if a secret cannot be decrypted or is not encrypted.
     """
@@ -55,7 +55,7 @@ def check(database: str | None, as_json: bool) -> None:
     else:
         _print_state(state, lost)
         for name, why in down.items():
-            click.echo(f"cell {name} was not checked: {why}", err=True)
+            click.echo(f"database {name} was not checked: {why}", err=True)
     if lost or state.clear or down:
         raise SystemExit(1)
 
@@ -78,7 +78,7 @@ def _print_state(state: EncryptionState, lost: list[str]) -> None:
 @setting_options("database")
 @json_option()
 def rotate(database: str | None, as_json: bool) -> None:
-    """Encrypt every secret again with the present encryption key, also in all cells, and retire the previous one.
+    """Encrypt every secret again with the present encryption key, also in all databases, and retire the previous one.
 
     Servers may run during it. With TOUCHBASE_ENCRYPTION_KEY, first start every server with the new key there and the previous one in
     TOUCHBASE_ENCRYPTION_KEY_OLD. On a SQLite store with a key file the command makes the new key, and a running server finds it by
@@ -105,7 +105,7 @@ def replace_lost(database: str | None, yes: bool, as_json: bool) -> None:
     """
     _, lost, down = run(_check(database))
     for name, why in down.items():
-        click.echo(f"cell {name} was not checked: {why}", err=True)
+        click.echo(f"database {name} was not checked: {why}", err=True)
     if as_json:
         print_json({"lost": lost, "replaced": run(_replace_lost(database)) if yes and lost else []})
         return
@@ -152,10 +152,10 @@ async def _every_store(database: str | None) -> AsyncIterator[tuple[list[tuple[s
     async with _opened_without_key(database) as home:
         if (await home.read(check_encryption())).lost:
             names = await cell_names(read_settings(database=database).database)
-            yield [("", home)], dict.fromkeys(names, "the home store's key is missing, which encrypts its address")
+            yield [("", home)], dict.fromkeys(names, "the home database's key is missing, which encrypts its address")
             return
         async with cells_as_they_are(home) as cells:
-            yield [("", home), *((f"cell {name}: ", store) for name, (_, store) in cells.stores.items())], cells.down
+            yield [("", home), *((f"database {name}: ", store) for name, (_, store) in cells.stores.items())], cells.down
 
 
 async def _describe(store: Store, place: SecretLocation) -> str:
@@ -188,7 +188,7 @@ async def _rotate(database: str | None) -> tuple[int, list[str], list[Path]]:
 
     total = 0
     async with opened(database) as router, cells_as_they_are(router.home) as cells:
-        cells.refuse_down("nothing was changed, since a cell that misses a rotation keeps the previous key")
+        cells.refuse_down("nothing was changed, since a database that misses a rotation keeps the previous key")
         settings = read_settings(database=database)
         stores = [(settings.database, router.home), *((cell.address, store) for cell, store in cells.stores.values())]
         for _, store in stores:

@@ -36,7 +36,7 @@ def migrate(database: str | None, migration_copy: bool | None, as_json: bool) ->
     """
     names, notes = run(_migrate(database, migration_copy))
     if cells := cell_names_of(read_settings(database=database).database):
-        notes.append(f"its cells ({', '.join(cells)}) are stores of their own: `touchbase cells migrate` brings them up to date")
+        notes.append(f"the other databases ({', '.join(cells)}) are not changed: `touchbase databases migrate` brings them up to date")
     if as_json:
         print_json({"migrations": names, "notes": notes})
         return
@@ -66,7 +66,7 @@ def verify(database: str | None, client_id: str | None, no_bodies: bool, as_json
     Compares statuses, mail and reply times, fields and custom fields with the write that should have won, normal forms of addresses,
     missing companies, records and deliveries that something names, wrong links, and bodies that differ from the received ones or were
     removed and are still there. Prints each difference, read again before, and then ends with status 1. Only reads, also while a server
-    runs. It reads all cells, and fails if one is down.
+    runs. It reads all databases, and fails if one is down.
     """
     output = _JsonOutput() if as_json else _TextOutput()
     verified = run(_verify(database, client_id, output, bodies=not no_bodies))
@@ -186,7 +186,7 @@ async def _clients(store: ProcessingStore, client_id: str | None) -> list[Client
 @setting_options("database")
 @json_option()
 def vacuum(database: str | None, as_json: bool) -> None:
-    """Remove every trace of deleted rows from the files of the store and of all cells.
+    """Remove every trace of deleted rows from the files of all databases.
 
     SQLite: rewrites the file, which needs as much free space again, and empties its log; writes are blocked, so stop the server
     first. A server does it by itself while the file is small. PostgreSQL: vacuums the tables while servers run.

@@ -57,6 +57,16 @@ def with_client_argument(name: str, command: click.Command) -> click.Command:
     return click.Command(name, callback=command.callback, params=params, help=command.help, hidden=True)
 
 
+def former_option(former: str, present: str) -> Callable[[F], F]:
+    """Add an option under its former name, which is refused with the present one."""
+
+    def refuse(ctx: click.Context, param: click.Parameter, value: str | None) -> None:
+        if value is not None:
+            raise click.UsageError(f"{former} is called {present} now")
+
+    return click.option(former, hidden=True, expose_value=False, callback=refuse)
+
+
 def setting_options(*names: str) -> Callable[[F], F]:
     """Add an option for each of these settings; its value is None if the option is not given."""
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import signal
+from collections.abc import Sequence
 
 import click
 
@@ -17,12 +18,14 @@ from touchbase.tracing.setup import check_tracing
 @click.command()
 @setting_options("database", "migration_copy", "fetch_allowed_origins", "log_level", "log_format", "tracing")
 @click.option("--once", is_flag=True, help="Apply all due deliveries, print the counts, and end.")
+@click.option("--databases", default="", metavar="NAME,...", help="Only these (`touchbase databases list`); else all of them.")
 @json_option("With --once: print JSON.")
-def worker(once: bool, as_json: bool, **options: object) -> None:
+def worker(once: bool, databases: str, as_json: bool, **options: object) -> None:
     """Run the inbox worker without a server, until it is stopped.
 
     It applies deliveries and fetches the records that they leave out, for servers started with
-    --no-inbox-worker. Several workers may share a PostgreSQL store; each delivery is applied by one of them. --once ends with status 1
+    --no-inbox-worker. Several workers may share a PostgreSQL store; each delivery is applied by one of them. With
+    --databases each has some of the databases of clients. --once ends with status 1
     if a client's inbox could not be processed, such as one whose secrets cannot be decrypted; it delays no other client.
     """
     from touchbase.server.logs import set_up_logging
@@ -34,14 +37,15 @@ def worker(once: bool, as_json: bool, **options: object) -> None:
         check_tracing()
     must_exist(settings.database)
     set_up_logging(settings.log_level, settings.log_format)
-    run_fast(_drain(settings, as_json) if once else _work(settings))
+    names = databases.replace(",", " ").split()
+    run_fast(_drain(settings, names, as_json) if once else _work(settings, names))
 
 
-async def _drain(settings: Settings, as_json: bool) -> None:
+async def _drain(settings: Settings, databases: Sequence[str], as_json: bool) -> None:
     from touchbase import app
     from touchbase.server.server import freeze_gc
 
-    async with app.standalone_workers(settings) as workers:
+    async with app.standalone_workers(settings, databases=databases) as workers:
         freeze_gc()
         report, requests = await workers.drain()
     if as_json:
@@ -53,11 +57,11 @@ async def _drain(settings: Settings, as_json: bool) -> None:
         raise click.ClickException(f"the inbox of {report.failing} clients could not be processed: the lines above say why")
 
 
-async def _work(settings: Settings) -> None:
+async def _work(settings: Settings, databases: Sequence[str]) -> None:
     from touchbase import app
     from touchbase.server.server import freeze_gc
 
-    async with app.standalone_workers(settings, with_maintenance=True) as workers:
+    async with app.standalone_workers(settings, with_maintenance=True, databases=databases) as workers:
         loop = asyncio.get_running_loop()
         for number in (signal.SIGTERM, signal.SIGINT):
             loop.add_signal_handler(number, workers.stop)

@@ -30,7 +30,7 @@ class CompanyLinker(Worker):
     """Links contacts until it is stopped."""
 
     log, label, failure = LOG, "linking", "looking for contacts to link failed; it is tried again"
-    poll_seconds = 1.0
+    poll_seconds, slows_down = 1.0, True
 
     def __init__(
         self,
@@ -48,7 +48,8 @@ class CompanyLinker(Worker):
         self._pause_seconds = pause
 
     async def _round(self) -> float:
-        await self.drain()
+        if await self.drain():
+            self._idle_rounds = 0
         return self.poll_seconds
 
     async def drain(self) -> int:

@@ -86,7 +86,7 @@ class FetchWorker(Worker):
     """Fetches due records until it is stopped."""
 
     log, label, failure = LOG, "looking for fetches", "listing due fetches failed and will be retried"
-    poll_seconds = 1.0
+    poll_seconds, slows_down = 1.0, True
 
     def __init__(
         self,

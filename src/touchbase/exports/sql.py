@@ -62,7 +62,7 @@ class _ContactAddresses:
     suppressed: str | None = None
 
 
-@query(client="listing.client")
+@query(client="listing.client", standby=True)
 def export_records(
     listing: Listing[Any],
     encode: Callable[[Sequence[tuple[Any, ...]], Sequence[str | None]], bytes],
@@ -131,7 +131,7 @@ def unpacked(packed: str | None) -> dict[str, str]:
     return fields
 
 
-@query
+@query(standby=True)
 def custom_field_names(client: int, record_kind: int, most: int) -> Plan[list[str]]:
     """The names of all custom fields of a client's contacts or companies, in order; of more than `most`, any `most` of them."""
     rows = yield Select(

@@ -38,8 +38,8 @@ from touchbase.idempotency.service import InFlightKeys
 from touchbase.sql.store import Writes
 from touchbase.sql.unanswered import collecting
 
-UNANSWERED = b"touchbase-unanswered-cells"
-"""The response header that names cells whose rows are missing in a response about all clients."""
+UNANSWERED = b"touchbase-unanswered-databases"
+"""The response header that names databases whose rows are missing in a response about all clients."""
 log = logging.getLogger("touchbase.api")
 R = TypeVar("R")
 T = TypeVar("T")

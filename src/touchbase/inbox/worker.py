@@ -66,6 +66,7 @@ class InboxWorker(Worker):
     """Applies deliveries as they come, client by client, until it is stopped."""
 
     log, label, failure = LOG, "the inbox", "polling for deliveries failed; they stay in the inbox and polling is retried"
+    slows_down = True
     poll_seconds = 0.5
     """Interval at which deliveries are read without a wake-up: after a crash, due for a retry, or stored by another process."""
 
@@ -146,6 +147,7 @@ class InboxWorker(Worker):
 
     async def _run_batch(self, client: int) -> None:
         """Run a client's batch; leave it to the background after `LONG_BATCH_SECONDS`, so that it does not block other clients."""
+        self._idle_rounds = 0
         batch = asyncio.create_task(self._timed_batch(client))
         if len(self._long_batches) < MAX_LONG_BATCHES:
             try:

@@ -49,7 +49,7 @@ class JobWorker(Worker):
     """Runs due jobs until it is stopped."""
 
     log, label, failure = LOG, "looking for jobs", "looking for jobs failed and is tried again"
-    poll_seconds = 0.5
+    poll_seconds, slows_down = 0.5, True
 
     def __init__(
         self,
@@ -97,6 +97,8 @@ class JobWorker(Worker):
             return self.poll_seconds
         due = await self._store.read(due_jobs(self._clock(), MOST_DUE))
         clients = {client for client, _ in due}
+        if clients:
+            self._idle_rounds = 0
         self._begun = {client: number for client, number in self._begun.items() if client in clients or client in self._running}
         for client, job_id in sorted(due, key=lambda job: self._begun.get(job[0], 0)):
             if client not in self._running and self._has_room:

@@ -117,7 +117,7 @@ class NotificationWorker(Worker):
     """Looks for events until it is stopped. Several processes may do so: what one has stored, no other stores."""
 
     log, label, failure = LOG, "notifying people", "looking for what people want to know failed and will be retried"
-    poll_seconds = 1.0
+    poll_seconds, slows_down = 1.0, True
 
     def __init__(self, store: Store, people: Store, clock: Clock, post: Post, place: Installation, outage: Outage | None = None) -> None:
         """`people`: the store that has people, which a cell has not."""
@@ -142,6 +142,7 @@ class NotificationWorker(Worker):
             self._people = [user for user in listed if any(user.notifications.get(kind) for kind in KINDS)]
             self._people_us = now
         if self._people:
+            self._idle_rounds = 0
             await self._look(now)
         await self._mail(now)
         return self.poll_seconds

@@ -15,7 +15,7 @@ TICK_SECONDS = 0.01
 """Time between the beginnings of two rounds at least; a longer round is followed by four times as long without one."""
 POLL_SECONDS = 0.25
 """How often to look for events of other processes, and for changed endpoints; events of this process are signalled."""
-UNUSED_POLL_SECONDS = 1.0
+UNUSED_POLL_SECONDS = 2.0
 """How often to look for an endpoint that another process has added, while there is none; every cell of a process does."""
 LONGEST_PAUSE = 0.25
 """Seconds without a round after a very long one, such as the first of a process, which reads all endpoints."""

@@ -14,7 +14,7 @@ from touchbase.sql.outage import Outage
 from touchbase.sql.store import check_in_time
 from touchbase.storage import part_of_database
 
-LOG = logging.getLogger("touchbase.cells")
+LOG = logging.getLogger("touchbase.databases")
 RETRY_AFTER = 5
 OpenStore = Callable[[str], Awaitable[ProcessingStore]]
 
@@ -23,8 +23,8 @@ def refuse_former_kind(cell: Cell) -> None:
     """Raise `UnusableStore` for a SQLite file or a schema, in which earlier versions let a cell live."""
     if kind := part_of_database(cell.address):
         raise UnusableStore(
-            f"cell {cell.name} is {kind}, and this version has cells in PostgreSQL databases only: with the version that made it move its "
-            f"clients to another cell (`touchbase clients move`) and remove it (`touchbase cells remove {cell.name}`), then start this one"
+            f"database {cell.name} is {kind}, and this version has PostgreSQL databases only: with the version that made it move its "
+            f"clients to another one (`touchbase clients move`) and remove it (`touchbase cells remove {cell.name}`), then start this one"
         )
 
 
@@ -37,7 +37,7 @@ class CellStore:
         """It was never tried to open it."""
         self.reason: str | None = "it is not open yet"
         """Why it cannot be used; None while it can."""
-        self.outage = Outage(f"the store of cell {cell.name}")
+        self.outage = Outage(f"the database {cell.name}")
         self.list_revision = 0
         """The revision of its copy of the installation's do-not-contact list, as far as this process knows."""
         self._store: ProcessingStore | None = None
@@ -57,7 +57,7 @@ class CellStore:
     def unavailable(self) -> StoreUnavailable:
         """Return the error for a request of a client of this cell."""
         return StoreUnavailable(
-            f"the store of this client (cell {self.cell.name}) cannot be used now; the server's log says why", retry_after=RETRY_AFTER
+            f"the database of this client ({self.cell.name}) cannot be used now; the server's log says why", retry_after=RETRY_AFTER
         )
 
     async def open(self, open_store: OpenStore) -> bool:
@@ -75,7 +75,7 @@ class CellStore:
             return False
         self._store = store
         self._note(None)
-        LOG.info("cell %s is open", self.cell.name)
+        LOG.info("database %s is open", self.cell.name)
         return True
 
     async def check(self) -> None:
@@ -92,9 +92,9 @@ class CellStore:
     def _note(self, reason: str | None) -> None:
         self.reason = reason
         if reason is None:
-            self.outage.works("the cell")
+            self.outage.works("the database")
         else:
-            self.outage.down("the cell", reason)
+            self.outage.down("the database", reason)
 
     async def close(self) -> None:
         """Close the store."""

@@ -66,7 +66,7 @@ async def move_client(
     places = _places(router, home_address)
     target = next((place for place in places.values() if place.name == target_name), None)
     if target is None:
-        raise NotFound(f"there is no database {target_name!r} that can be used; `touchbase cells list` shows all")
+        raise NotFound(f"there is no database {target_name!r} that can be used; `touchbase databases list` shows all")
     client, source = await _client_of(router, places, client_id)
     async with AsyncExitStack() as opened:
         rows_of: dict[int, ClientRows] = {}
@@ -103,7 +103,7 @@ async def _client_of(router: CellRouter, places: Mapping[int, _Place], client_id
         raise NotFound(f"there is no client {client_id!r}: `touchbase clients list` shows all")
     place = places.get(router.placement.cell_of(client.number))
     if place is None:
-        raise UnusableStore("the database of this client cannot be used now: `touchbase cells list` says why")
+        raise UnusableStore("the database of this client cannot be used now: `touchbase databases list` says why")
     return client, place
 
 
@@ -135,7 +135,7 @@ async def _copy(client: int, former: ClientRows, future: ClientRows, report: Rep
     for name in sorted(COLUMNS, key=lambda name: (_FIRST.index(name) if name in _FIRST else len(_FIRST), name)):
         if set(tables[name].columns) != set(others[name].columns):
             raise UnusableStore(
-                "the two databases have different tables: run `touchbase migrate` and `touchbase cells migrate`, then repeat"
+                "the two databases have different tables: run `touchbase migrate` and `touchbase databases migrate`, then repeat"
             )
         table = _of_client(tables[name], client)
         expected, done = await former.count(table), 0

@@ -209,7 +209,7 @@ async def route_ensure_client(cells: ClientCells, command: Command[Any], inner: 
     if place is None and await cells.home.read(find_client(inner.client_id, SINCE_EVER)) is not None:
         return await cells.home.write(command)
     if place is None and inner.first_use:
-        raise NotFound(f"there is no client {inner.client_id!r}; with several cells only an administrator adds clients")
+        raise NotFound(f"there is no client {inner.client_id!r}; with several databases only an administrator adds clients")
     return await _create(cells, command, inner.client_id, cells.cell_for_new_client(""))
 
 

@@ -24,8 +24,9 @@ from touchbase.sql.operation import Command, Query, is_of_all_clients
 from touchbase.sql.outage import Outage
 from touchbase.sql.store import Vacuumed
 from touchbase.sql.unanswered import is_missing
+from touchbase.storage.postgres.standby import Standby
 
-LOG = logging.getLogger("touchbase.cells")
+LOG = logging.getLogger("touchbase.databases")
 T = TypeVar("T")
 POLL_SECONDS = 0.5
 """How often the directory is read again."""
@@ -43,6 +44,8 @@ class CellRouter:
 
     def __init__(self, home: ProcessingStore, open_store: OpenStore) -> None:
         self.home = home
+        self.standby: Standby | None = getattr(home, "standby", None)
+        """The read database of a home store on PostgreSQL."""
         self.outage = Outage()
         """Outage of the home store."""
         self.placement = Placement()
@@ -69,7 +72,7 @@ class CellRouter:
         await self.copy_list()
         if not follow:
             return
-        self._polling = asyncio.create_task(self._follow(), name="directory of cells")
+        self._polling = asyncio.create_task(self._follow(), name="directory of databases")
 
     async def refresh(self) -> None:
         """Apply changes of the directory."""
@@ -95,12 +98,12 @@ class CellRouter:
                 await self.refresh()
                 await self.copy_list()
                 is_behind = False
-                self.outage.works("the directory of cells")
+                self.outage.works("the directory of databases")
             except Overloaded as error:
-                self.outage.waits("the directory of cells", error)
+                self.outage.waits("the directory of databases", error)
                 is_behind = True
             except Exception:
-                LOG.exception("the directory of cells could not be read; it is tried again")
+                LOG.exception("the directory of databases could not be read; it is tried again")
                 is_behind = True
             for number, cell in self.cells.items():
                 if (turn % CHECK_ROUNDS == 0 or cell.is_new) and (number not in self._looks or self._looks[number].done()):
@@ -126,7 +129,7 @@ class CellRouter:
             if await cell.open(self._open_store) and self.on_opened is not None:
                 await self.on_opened(cell)
         except Exception:
-            LOG.exception("cell %s could not be taken into use; restart this process", cell.cell.name)
+            LOG.exception("database %s could not be taken into use; restart this process", cell.cell.name)
 
     def store(self, cell: int) -> ProcessingStore:
         """Return the store of a cell. Raises `StoreUnavailable`."""
@@ -149,7 +152,7 @@ class CellRouter:
             cell_store = next((cell for cell in self.cells.values() if cell.cell.name == name), None)
             if cell_store is None:
                 names = ", ".join([HOME_NAME, *sorted(cell.cell.name for cell in self.cells.values())])
-                raise Invalid([Fault("/cell", "unknown_cell", f"there is no cell {name!r}; there are {names}")])
+                raise Invalid([Fault("/database", "unknown_database", f"there is no database {name!r}; there are {names}")])
             return cell_store.cell.number
         counts = self.placement.counts()
         usable = [HOME, *(number for number, cell in self.cells.items() if cell.reason is None and cell.cell.state == OPEN)]
@@ -253,7 +256,7 @@ class CellRouter:
         return await self.store(self.placement.cell_of(client)).dry_run(client, ids, translate, now_us)
 
     async def migrate(self) -> list[str]:
-        """Bring the home store's schema up to date; `touchbase cells migrate` does the others."""
+        """Bring the home store's schema up to date; `touchbase databases migrate` does the others."""
         return await self.home.migrate()
 
     async def vacuum(self, *, full: bool = False) -> Vacuumed:
@@ -281,9 +284,12 @@ class CellRouter:
 
     @property
     def warnings(self) -> Sequence[str]:
-        """The home store's warnings, and the cells that cannot be used."""
-        down = [f"cell {cell.cell.name} cannot be used, its clients get 503: {cell.reason}" for cell in self.cells.values() if cell.reason]
-        return [*self.home.warnings, *down]
+        """The home store's warnings, a read database that is not used, and the cells that cannot be used."""
+        down = [
+            f"database {cell.cell.name} cannot be used, its clients get 503: {cell.reason}" for cell in self.cells.values() if cell.reason
+        ]
+        unread = [] if self.standby is None or self.standby.reason is None else [self.standby.reason]
+        return [*self.home.warnings, *(f"the read database is not used, the primary answers: {reason}" for reason in unread), *down]
 
     @property
     def batch_size_under_load(self) -> int:

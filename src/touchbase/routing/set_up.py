@@ -22,14 +22,14 @@ async def add_cell(home: ProcessingStore, name: str, address: str, open_store: O
     """
     if kind := part_of_database(address):
         raise UnusableStore(
-            f"a cell is a PostgreSQL database, and this address names {kind}: name an empty database, postgresql://USER:PASSWORD@HOST/NAME"
+            f"clients live in PostgreSQL databases, and this address names {kind}: name an empty database, postgresql://USER:PASSWORD@HOST/NAME"
         )
     store = await open_store(address)
     try:
         if await store.read(list_clients()):
             raise UnusableStore("this store has clients: name an empty database")
         if (await store.read(read_directory())).cells:
-            raise UnusableStore("this store has cells of its own: it is the home store of an installation; name an empty database")
+            raise UnusableStore("this is the home database of an installation; name an empty database")
         await store.write(adopt_erasure_key(await home.write(share_erasure_key())))
         cell = await home.write(cells_sql.add_cell(name, address, at))
         await store.write(raise_ids(cell.first_id))

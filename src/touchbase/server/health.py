@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable
+from contextlib import suppress
 from dataclasses import replace
 from typing import Any
 
@@ -22,9 +23,18 @@ from touchbase.outgoing.sql.backlog import count_outgoing
 from touchbase.projection.bin_rows import asked_erasures
 from touchbase.server.error_responses import ErrorResponse, request_id_in, send_error_response
 from touchbase.server.logs import LineWriter
-from touchbase.server.metrics import Exposition, ProcessMetrics, SharedMetrics, spool_metrics, storage_metrics, store_metrics
+from touchbase.server.metrics import (
+    Exposition,
+    ProcessMetrics,
+    SharedMetrics,
+    read_database_metric,
+    spool_metrics,
+    storage_metrics,
+    store_metrics,
+)
 from touchbase.spool.spool import Spool
 from touchbase.sql.store import Store, check_in_time
+from touchbase.storage.postgres.standby import Standby, StandbyFailed
 
 LOG = logging.getLogger("touchbase")
 
@@ -54,11 +64,13 @@ class Operations:
         hide_details: bool = False,
         shared: SharedMetrics | None = None,
         spool: Spool | None = None,
+        standby: Standby | None = None,
     ) -> None:
         self.store = store
         self.clock = clock
         self.metrics = metrics
         self._spool = spool
+        self._standby = standby
         self._hide_details = hide_details
         self._last_reason: str | None = None
         self.writer: LineWriter | None = None
@@ -103,7 +115,10 @@ class Operations:
         spool = None if self._spool is None else await self._spool.counts()
         now = self.clock()
         counted = store_metrics(len(self.store.warnings), inbox, silent, now, outgoing, erasures)
-        store = [*counted, *storage_metrics(stored), *spool_metrics(spool, now)]
+        lag: float | None = None
+        with suppress(StandbyFailed):
+            lag = None if self._standby is None else await self._standby.lag_seconds()
+        store = [*counted, *storage_metrics(stored), *spool_metrics(spool, now), read_database_metric(lag)]
         accept = b",".join(value for name, value in scope["headers"] if name == b"accept").decode("latin-1")
         # One scrape at a time, on a thread: with many series it takes tens of milliseconds, which must not block requests.
         async with self._one_scrape:

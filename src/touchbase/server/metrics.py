@@ -35,6 +35,7 @@ from touchbase.metrics import (
     INBOX_OLDEST_DELIVERY_AGE,
     LARGEST_CLIENT_BYTES,
     METRICS,
+    READ_DATABASE_LAG,
     SILENT_CONNECTIONS,
     SPOOL_OLDEST_AGE,
     SPOOL_WEBHOOKS,
@@ -216,6 +217,14 @@ def spool_metrics(spool: SpoolCounts | None, now: Micros) -> list[PrometheusMetr
         webhooks.add_metric(("set_aside",), spool.set_aside)
         oldest.add_metric((), 0 if spool.oldest_us is None else max(0, now - spool.oldest_us) / SECOND)
     return [webhooks, oldest]
+
+
+def read_database_metric(lag: float | None) -> PrometheusMetric:
+    """Build the metric of the read database; None: there is none, or it cannot be asked."""
+    metric = _family(READ_DATABASE_LAG)
+    if lag is not None:
+        metric.add_metric((), lag)
+    return metric
 
 
 def store_metrics(

@@ -23,7 +23,7 @@ ALLOWED_HEADERS = (
 )
 EXPOSED_HEADERS = (
     b"Allow, Deprecation, ETag, Idempotency-Replayed, Location, Preference-Applied, RateLimit, RateLimit-Policy, Retry-After, Sunset, "
-    b"Touchbase-Ignored, Touchbase-Unanswered-Cells, WWW-Authenticate, X-Request-Id"
+    b"Touchbase-Ignored, Touchbase-Unanswered-Databases, WWW-Authenticate, X-Request-Id"
 )
 PREFLIGHT_MAX_AGE = b"600"
 """Seconds that a browser may cache a preflight response."""

@@ -89,6 +89,11 @@ def refuse_foreign(tables: Sequence[str]) -> None:
         )
 
 
+def refused_by(migration: Migration, constraint: str) -> UnusableStore:
+    """Return the error for a store that violates a constraint of a migration, which is named by what to do."""
+    return UnusableStore(f"the store is not ready for the migration {migration.name}: {constraint.replace('_', ' ')}, then try again")
+
+
 def out_of_date(waiting: Sequence[Migration]) -> UnusableStore:
     """Return the error for a store with pending migrations: only servers, workers and `touchbase migrate` may run them."""
     return UnusableStore(

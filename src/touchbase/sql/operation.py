@@ -120,6 +120,8 @@ class Options(TypedDict, total=False):
     """Whether a query reads one page of records: it is quick where an index has its filters."""
     long: bool
     """Whether a query may read everything that a client has, at once."""
+    standby: bool
+    """Whether a query is answered by the read database, if there is one."""
     large: bool
     """Whether a command changes many records: one of them is a whole batch."""
     weight: Callable[[Any], Weight]
@@ -157,6 +159,7 @@ class Operation:
     quick: bool | Callable[[Any], bool] = False
     page: bool = False
     long: bool = False
+    standby: bool = False
     large: bool = False
     weight: Callable[[Any], Weight] | None = None
     follow_up: FollowUp | None = None

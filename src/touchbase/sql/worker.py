@@ -10,6 +10,9 @@ from typing import ClassVar
 
 from touchbase.sql.outage import LoggedAttempt, Outage
 
+IDLE_ROUNDS = 20
+"""Rounds without work after which a worker looks less often."""
+IDLE_POLL_SECONDS = 2.0
 GRACE_SECONDS = 5.0
 """Time that requests to receivers and tools get when the process stops; after a kill some would be repeated, or unknown."""
 
@@ -24,6 +27,8 @@ class Worker(ABC):
     """Log text of a round that failed; the next one tries again."""
     poll_seconds: ClassVar[float]
     """Pause between two rounds, unless something wakes the worker."""
+    slows_down: ClassVar[bool] = False
+    """Whether the pause becomes `IDLE_POLL_SECONDS` after `IDLE_ROUNDS` rounds without work: each database has workers of its own."""
     longest_retry: ClassVar[float] = 60.0
     """Longest pause while the store cannot be used; else it lasts `Retry-After`."""
 
@@ -31,6 +36,8 @@ class Worker(ABC):
         self._outage = outage or Outage()
         self._stopping = asyncio.Event()
         self._wake_up = asyncio.Event()
+        self._idle_rounds = 0
+        """Rounds since the last one that found work; a subclass that slows down sets it to 0."""
 
     def wake(self) -> None:
         """Start the next round now."""
@@ -51,7 +58,9 @@ class Worker(ABC):
             if attempt.retry_after:
                 await self._pause(min(self.longest_retry, max(seconds, attempt.retry_after)))
             elif seconds:
-                await self._wait(seconds)
+                is_idle = seconds == self.poll_seconds and not self._wake_up.is_set()
+                self._idle_rounds = self._idle_rounds + 1 if is_idle else 0
+                await self._wait(IDLE_POLL_SECONDS if self.slows_down and self._idle_rounds > IDLE_ROUNDS else seconds)
 
     @abstractmethod
     async def _round(self) -> float:

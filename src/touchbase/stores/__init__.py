@@ -14,6 +14,7 @@ from touchbase.encryption.keys import NO_KEYS, EncryptionKeys
 from touchbase.errors import BadAddress
 from touchbase.history.events import COMPANY, CONTACT
 from touchbase.storage import QUEUE_LIMIT, check_address, keys_of, refuse_missing, scheme_of
+from touchbase.storage.postgres.standby import Standby
 from touchbase.storage.postgres.store_copy import PostgresClientRows, PostgresCopyTarget, PostgresReader
 from touchbase.storage.sqlite.connection import path_of
 from touchbase.storage.sqlite.process_lock import Role
@@ -22,10 +23,8 @@ from touchbase.storage.store_copy import ClientRows, CopiedTable, CopyRules, Rep
 from touchbase.stores.postgres import PostgresStore
 from touchbase.stores.sqlite import SqliteStore
 
-UNUSED = ("client_move", "moving_client", "moving_change")
-"""Tables of migration 0018 without any rows."""
 COPY_RULES = CopyRules(
-    not_copied=lambda table: table.startswith("search_") or table in UNUSED,  # the target indexes all of its records
+    not_copied=lambda table: table.startswith("search_"),  # the target indexes all of its records
     first=frozenset({"company"}),
     replaced=frozenset({"id_block", "server_secret"}),
     at_the_end=(
@@ -44,6 +43,7 @@ async def open_store(
     roles: Sequence[Role] = (),
     upgrade: bool = True,
     copies: bool = True,
+    read_url: str = "",
 ) -> ProcessingStore:
     """Open the store at this address: `sqlite:///file.db`, `sqlite://` (private) or `postgresql://…`.
 
@@ -54,6 +54,7 @@ async def open_store(
     same folder before its schema changes.
 
     `encryption_keys` decrypt the secrets in the store; a store whose encryption key is missing is refused, unless `as_is`.
+    `read_url` is the address of a standby that answers queries which may take long; the primary answers while it cannot.
     `roles` are the roles of this process; the store's `warnings` name the roles that another process has on the same file.
     Raises `UnusableStore`, which says what to change, and `BadAddress`, which says what to write as the address.
     """
@@ -63,7 +64,9 @@ async def open_store(
     cipher = AesGcmCipher(keys_of(url, encryption_keys))
     if scheme_of(url) == "sqlite":
         return await SqliteStore.open(url, queue_limit=queue_limit, as_is=as_is, cipher=cipher, roles=roles, upgrade=upgrade, copies=copies)
-    return await PostgresStore.open(url, queue_limit=queue_limit, as_is=as_is, cipher=cipher, upgrade=upgrade)
+    store = await PostgresStore.open(url, queue_limit=queue_limit, as_is=as_is, cipher=cipher, upgrade=upgrade)
+    store.standby = Standby(read_url, cipher) if read_url else None
+    return store
 
 
 async def copy_store(source_url: str, target_url: str, encryption_keys: EncryptionKeys, report: Report) -> list[CopiedTable]:

@@ -67,7 +67,7 @@ FORGET_HOURS = Statement(
 )
 
 
-@query(client="groups.client")
+@query(client="groups.client", standby=True)
 def report_campaigns(
     groups: CampaignGroups,
     time_zone: str | None = None,

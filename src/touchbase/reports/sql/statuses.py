@@ -28,7 +28,7 @@ _NOWHERE = "\0"
 """In place of a status before a record was created; no status has this character."""
 
 
-@query(long=True)
+@query(long=True, standby=True)
 def report_statuses(client: int, kind: int, edges: Sequence[Micros]) -> Plan[list[StatusCounts] | ReportTooLarge]:
     """Records of one kind by status: a row for each interval and each status that one of them has, by interval and status.
 

@@ -33,7 +33,7 @@ SAMPLE = 10_000
 """Records in which matches are counted for an estimate."""
 
 
-@query(client="search.client")
+@query(client="search.client", standby=True)
 def search_page(search: RecordSearch[R]) -> Plan[SearchPage[R]]:
     """A page of records that match."""
     finder = Candidates(search.client, search.kind.kind)
@@ -52,7 +52,7 @@ def search_page(search: RecordSearch[R]) -> Plan[SearchPage[R]]:
     return SearchPage(list(page), position_of(page[-1], search.sort) if has_more else None, count, finder.is_complete)
 
 
-@query(client="search.client")
+@query(client="search.client", standby=True)
 def count_matches(search: RecordSearch[Any]) -> Plan[int]:
     """The exact number of records that match a search; its position does not matter."""
     finder = Candidates(search.client, search.kind.kind)
@@ -92,7 +92,7 @@ def _of_clients(search: RecordSearch[Any], text: str, clients: Row, *more: objec
     return Select(texts[0], tuple(params), texts[1])
 
 
-@query
+@query(standby=True)
 def find_position(client: int, search: RecordSearch[Any], skip: int) -> Plan[Position | None]:
     """The position of the `skip`th record that a search finds after its own position; None if it finds fewer.
 

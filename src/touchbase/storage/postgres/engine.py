@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Iterator, Sequence
-from contextlib import AsyncExitStack, contextmanager
+from contextlib import AsyncExitStack, contextmanager, suppress
 from typing import TYPE_CHECKING, Self, TypeVar
 
 import asyncpg
@@ -36,6 +36,7 @@ from touchbase.storage.postgres.ids import SharedIds
 from touchbase.storage.postgres.read_batching import ReadBatcher
 from touchbase.storage.postgres.row_level_security import Connection, rls_problems
 from touchbase.storage.postgres.schema import applied, migrate
+from touchbase.storage.postgres.standby import POSITION, Standby, StandbyFailed
 from touchbase.storage.postgres.writer import PostgresWriter
 
 if TYPE_CHECKING:
@@ -106,6 +107,8 @@ class PostgresEngine:
 
     def __init__(self, url: str, pool: Pool, queue_limit: int, cipher: Cipher, warnings: Sequence[str]) -> None:
         self.warnings = warnings
+        self.standby: Standby | None = None
+        """Answers queries that may take long."""
         self._url = url
         self._pool = pool
         self._cipher = cipher
@@ -164,18 +167,37 @@ class PostgresEngine:
             result: T = await (self._page_reads if query.operation.page else self._single_reads).submit(query)
             return result
 
+        client: int | None = getattr(query, "client", None)
+        if client is None:
+            return await self._read_alone(query)
+        await self._turns.acquire(client)
+        try:
+            return await self._read_alone(query)
+        finally:
+            self._turns.release(client)
+
+    async def _read_alone(self, query: Query[T]) -> T:
+        """Execute one query, on the standby if it may and can."""
+
         async def attempt() -> T:
             async with self._pool.acquire() as connection:
                 return await read(connection, plan_of_query(query, self._cipher), scope_of([query]))
 
-        client: int | None = getattr(query, "client", None)
-        if client is None:
-            return await retry(attempt)
-        await self._turns.acquire(client)
-        try:
-            return await retry(attempt)
-        finally:
-            self._turns.release(client)
+        if self.standby is not None and query.operation.standby:
+            with suppress(StandbyFailed):
+                return await self.standby.read(query, self._position)
+        return await retry(attempt)
+
+    async def _position(self) -> tuple[str, str]:
+        """Return the end of the flushed log, and the identifier of the cluster."""
+
+        async def attempt() -> tuple[str, str]:
+            async with self._pool.acquire() as connection:
+                row = await connection.fetchrow(POSITION)
+            assert row is not None
+            return row["position"], row["cluster"]
+
+        return await retry(attempt)
 
     async def migrate(self) -> list[str]:
         """Run pending migrations."""
@@ -217,6 +239,8 @@ class PostgresEngine:
         await self._writer.close()
         await self._ids.close()
         await self._pool.close()
+        if self.standby is not None:
+            await self.standby.close()
 
     @property
     def queue_depth(self) -> int:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import asyncpg
 
-from touchbase.sql.migrations import APPLIED, RECORD, TABLE, Migration, pending, refuse_foreign
+from touchbase.sql.migrations import APPLIED, RECORD, TABLE, Migration, pending, refuse_foreign, refused_by
 from touchbase.sql.scope import ALL_CLIENTS
 from touchbase.storage.postgres.connection import roll_back
 from touchbase.storage.postgres.row_level_security import Connection, begin
@@ -40,7 +40,10 @@ async def migrate(connection: Connection, migrations: Sequence[Migration]) -> li
             versions = await applied(connection)  # read again: another process may have been faster
             # An empty database gets all migrations at once: a process that starts now must not see an incomplete schema.
             for migration in pending(migrations, versions)[: 1 if versions else None]:
-                await connection.execute(migration.sql)
+                try:
+                    await connection.execute(migration.sql)
+                except asyncpg.CheckViolationError as error:
+                    raise refused_by(migration, error.constraint_name or "") from error
                 await connection.execute(RECORD.format("$1", "$2"), migration.name, migration.digest)
                 ran.append(migration.name)
             await connection.execute("COMMIT")

@@ -16,7 +16,7 @@ from touchbase.sql.dialect import CLIENTS_SETTING
 from touchbase.sql.migrations import RECORD, UNFINISHED_COPY
 from touchbase.sql.scope import ALL_CLIENTS
 from touchbase.sql.statement import Row
-from touchbase.storage.postgres.connection import MOVING, SETTINGS, connect_or_explain, run
+from touchbase.storage.postgres.connection import SETTINGS, connect_or_explain, run
 from touchbase.storage.postgres.row_level_security import Connection
 from touchbase.storage.store_copy import (
     CHANGES,
@@ -41,8 +41,6 @@ _LOOKS = 20
 _SECONDS_BETWEEN_LOOKS = 0.1
 _FENCE_TRIES = 60
 _FENCE_WAIT_MS = 500
-_REFUSE = f"""CREATE OR REPLACE FUNCTION refuse_moving_client() RETURNS trigger LANGUAGE plpgsql
-AS $$ BEGIN RAISE EXCEPTION 'the client is moved to another database' USING ERRCODE = '{MOVING}'; END $$"""
 _ROWS_PER_FETCH = 200
 """Few, as each may have the body of a delivery."""
 
@@ -167,11 +165,10 @@ class PostgresClientRows(PostgresReader):
             await _insert(self._connection, table, rows)
 
     async def fence(self, client: int, columns: Mapping[str, str]) -> None:
-        """Refuse writes of a client's rows.
+        """Refuse writes of a client's rows, with the error of migration 0064.
 
         A trigger waits for the transactions that have written to its table, and others wait behind it: it gives up soon, and tries again.
         """
-        await self._connection.execute(_REFUSE)
         for table, column in columns.items():
             for number in range(1, _FENCE_TRIES + 1):
                 try:

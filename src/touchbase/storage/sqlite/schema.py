@@ -11,7 +11,7 @@ import apsw
 
 from touchbase.common.cipher import Cipher
 from touchbase.encryption.encrypted_columns import check_keys, reencrypt
-from touchbase.sql.migrations import APPLIED, RECORD, TABLE, Migration, out_of_date, packaged, pending, refuse_foreign
+from touchbase.sql.migrations import APPLIED, RECORD, TABLE, Migration, out_of_date, packaged, pending, refuse_foreign, refused_by
 from touchbase.storage.sqlite.backup import copy_before_migration, end_migration, remove_backup
 from touchbase.storage.sqlite.connection import open_writer, read, write
 
@@ -52,7 +52,10 @@ def migrate(cursor: apsw.Cursor, migrations: Sequence[Migration], before: Callab
             before(pending_now[-1])
         cursor.execute(TABLE)
         for migration in pending_now:
-            cursor.execute(migration.sql).fetchall()
+            try:
+                cursor.execute(migration.sql).fetchall()
+            except apsw.ConstraintError as error:
+                raise refused_by(migration, str(error).rpartition(": ")[2]) from error
             cursor.execute(RECORD.format("?1", "?2"), (migration.name, migration.digest))
         cursor.execute("COMMIT")
     except BaseException:

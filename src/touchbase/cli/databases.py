@@ -1,4 +1,4 @@
-"""`touchbase cells`: the stores that clients live in, when one database is not enough."""
+"""`touchbase databases`: those that clients live in, when one is not enough."""
 
 from __future__ import annotations
 
@@ -24,27 +24,27 @@ NAME = re.compile(r"[a-z0-9][a-z0-9-]{0,39}")
 
 
 @click.group(cls=Group)
-def cells() -> None:
-    """Spread clients over several databases: add, list, migrate, drain and remove cells."""
+def databases() -> None:
+    """Spread clients over several databases: add, list, migrate, drain and remove them."""
 
 
-@cells.command()
+@databases.command()
 @click.argument("name")
-@click.option("--database", "address", required=True, help="The address of the cell's PostgreSQL database: postgresql://...")
-@click.option("--home", "database", help="The home store, which has the directory.  [TOUCHBASE_DATABASE]")
+@click.option("--database", "address", required=True, help="Its address: postgresql://...")
+@click.option("--home", "database", help="The home database, which has the directory.  [TOUCHBASE_DATABASE]")
 @json_option()
 def add(name: str, address: str, database: str | None, as_json: bool) -> None:
-    """Add an empty PostgreSQL database as a cell; new clients go to the cell with the fewest.
+    """Add an empty PostgreSQL database; new clients go to the one with the fewest.
 
-    Every server and worker uses it within a second. The address is stored encrypted in the home store.
+    Every server and worker uses it within a second. The address is stored encrypted in the home database.
     """
     if not NAME.fullmatch(name) or name == "home":
-        raise click.BadParameter("write 1 to 40 of a-z, 0-9 and -, not first a -; 'home' is the home store", param_hint="NAME")
+        raise click.BadParameter("write 1 to 40 of a-z, 0-9 and -, not first a -; 'home' is the home database", param_hint="NAME")
     cell = run(_add(database, name, address))
     if as_json:
         print_json(_out(cell))
     else:
-        click.echo(f"cell {name} is number {cell.number}; servers use it within a second")
+        click.echo(f"database {name} is number {cell.number}; servers use it within a second")
 
 
 async def _add(database: str | None, name: str, address: str) -> Cell:
@@ -53,33 +53,34 @@ async def _add(database: str | None, name: str, address: str) -> Cell:
     from touchbase.stores import open_store
 
     if address == read_settings(database=database).database:
-        raise UnusableStore("this is the home store itself: name another database")
+        raise UnusableStore("this is the home database itself: name another database")
     async with opened(database) as home:
         return await add_cell(home, name, address, partial(open_store, encryption_keys=keys_at_hand()), now_us())
 
 
-@cells.command("list")
+@databases.command("list")
 @through_api()
 @json_option()
 def list_(tb: Touchbase, as_json: bool) -> None:
-    """List the cells, how many clients live in each, and whether it answers."""
-    cells: list[dict[str, Any]] = [{**cell} for cell in tb.admin.cells.list()["data"]]
+    """List the databases, how many clients live in each, and whether it answers."""
+    listed: list[dict[str, Any]] = [{**database} for database in tb.admin.databases.list()["data"]]
     application = here()
     if application is not None:  # the operator sees their addresses
         addresses = application.on_store(_addresses)
-        cells = [{**cell, "address": addresses.get(cell["name"], without_password(application.settings.database))} for cell in cells]
+        home = without_password(application.settings.database)
+        listed = [{**database, "address": addresses.get(database["name"], home)} for database in listed]
     if as_json:
-        print_json(cells)
+        print_json(listed)
         return
     shown = ("name", "number", "state", "clients")
-    columns = ("cell", *shown[1:], "answers", *(["address"] if application is not None else []))
+    columns = ("database", *shown[1:], "answers", *(["address"] if application is not None else []))
     rows = (
         (
             *(row[name] for name in shown),
             "yes" if row["answers"] else f"no: {row['reason']}",
             *([row["address"]] if "address" in row else []),
         )
-        for row in cells
+        for row in listed
     )
     print_table(columns, rows)
 
@@ -98,14 +99,14 @@ def _out(cell: Cell) -> dict[str, object]:
     }
 
 
-@cells.command()
+@databases.command()
 @setting_options("database")
 @click.argument("names", nargs=-1, metavar="[NAME]...")
 @json_option()
 def migrate(database: str | None, names: tuple[str, ...], as_json: bool) -> None:
-    """Bring the schemas of the cells up to date, after that of the home store with `touchbase migrate`.
+    """Bring the schemas of the databases up to date, after that of the home database with `touchbase migrate`.
 
-    Without NAME all of them. The command goes on behind a cell that does not answer, and then ends with status 1.
+    Without NAME all of them. The command goes on behind a database that does not answer, and then ends with status 1.
     """
     done, failed = run(_migrate(database, names))
     if as_json:
@@ -128,7 +129,7 @@ async def _migrate(database: str | None, names: tuple[str, ...]) -> tuple[dict[s
     async with opened(database) as store:
         open_cells = [cell.cell for cell in store.cells.values()]
     if unknown := set(names) - {cell.name for cell in open_cells}:
-        raise click.ClickException(f"there is no cell {', '.join(sorted(unknown))}: `touchbase cells list` shows all")
+        raise click.ClickException(f"there is no database {', '.join(sorted(unknown))}: `touchbase databases list` shows all")
     for cell in open_cells:
         if names and cell.name not in names:
             continue
@@ -145,7 +146,7 @@ async def _migrate(database: str | None, names: tuple[str, ...]) -> tuple[dict[s
 
 
 async def _refuse_empty(cell: Cell) -> None:
-    """Raise `UnusableStore` for a cell without tables: `cells add` has made them, so this is not its store."""
+    """Raise `UnusableStore` for a cell without tables: `databases add` has made them, so this is not its store."""
     from touchbase.errors import UnusableStore
     from touchbase.sql.migrations import packaged
     from touchbase.storage.schema_state import schema_state
@@ -154,18 +155,18 @@ async def _refuse_empty(cell: Cell) -> None:
         raise UnusableStore("the store at its address is empty, so it is not that of its clients: restore it there first")
 
 
-@cells.command()
+@databases.command()
 @setting_options("database")
 @click.argument("name")
 @click.option("--undo", is_flag=True, help="Let new clients live there again.")
 @json_option()
 def drain(database: str | None, name: str, undo: bool, as_json: bool) -> None:
-    """Close a cell to new clients. Its clients stay there and are served, until they are moved (`clients move`) or deleted."""
+    """Close a database to new clients. Its clients stay there and are served, until they are moved (`clients move`) or deleted."""
     cell = run(_drain(database, name, undo))
     if as_json:
         print_json(_out(cell))
     else:
-        click.echo(f"cell {name} is {cell.state}; {cell.clients} clients live there")
+        click.echo(f"database {name} is {cell.state}; {cell.clients} clients live there")
 
 
 async def _drain(database: str | None, name: str, undo: bool) -> Cell:
@@ -178,17 +179,17 @@ async def _drain(database: str | None, name: str, undo: bool) -> Cell:
         return replace(cell, clients=store.placement.counts().get(cell.number, 0))
 
 
-@cells.command()
+@databases.command()
 @setting_options("database")
 @click.argument("name")
 @json_option()
 def remove(database: str | None, name: str, as_json: bool) -> None:
-    """Forget a cell in which no client lives. Its database stays as it is."""
+    """Forget a database in which no client lives. It stays as it is."""
     cell = run(_remove(database, name))
     if as_json:
         print_json({"name": name, "number": cell.number})
     else:
-        click.echo(f"cell {name} is removed; its database was not touched")
+        click.echo(f"database {name} is removed from the directory, and was not touched itself")
 
 
 async def _remove(database: str | None, name: str) -> Cell:

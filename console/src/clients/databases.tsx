@@ -1,11 +1,11 @@
-/** The stores that clients live in, where there is more than one. */
+/** The databases that clients live in, where there is more than one. */
 import { get } from '../api';
 import { useRead } from '../data';
 import { choosesClient } from '../session';
 import { ProblemNote } from '../ui/basic';
 import { count } from '../words';
 
-interface Cell {
+interface Database {
   name: string;
   number: number;
   state: string;
@@ -14,20 +14,20 @@ interface Cell {
   reason: string | null;
 }
 
-/** A table of the cells for a key of all clients; nothing with the home store alone. */
-export function Cells() {
-  const loaded = useRead(`/admin/v1/cells ${choosesClient.value}`, async (signal) => (choosesClient.value ? (await get<{ data: Cell[] }>('/admin/v1/cells', {}, signal)).data : []));
+/** A table of the databases for a key of all clients; nothing with the home database alone. */
+export function Databases() {
+  const loaded = useRead(`/admin/v1/databases ${choosesClient.value}`, async (signal) => (choosesClient.value ? (await get<{ data: Database[] }>('/admin/v1/databases', {}, signal)).data : []));
   if (loaded.error) return <ProblemNote problem={loaded.error} retry={() => void loaded.refetch()} />;
-  const cells = loaded.data ?? [];
-  if (cells.length < 2) return null;
+  const databases = loaded.data ?? [];
+  if (databases.length < 2) return null;
   return (
-    <section class="cells-of" aria-labelledby="cells">
-      <h2 id="cells">Cells</h2>
-      <div class="scroll" tabIndex={0} role="region" aria-label="Cells, and whether they answer">
+    <section class="databases" aria-labelledby="databases">
+      <h2 id="databases">Databases</h2>
+      <div class="scroll" tabIndex={0} role="region" aria-label="Databases, and whether they answer">
         <table class="table">
           <thead>
             <tr>
-              <th scope="col">Cell</th>
+              <th scope="col">Database</th>
               <th scope="col" class="number">Number</th>
               <th scope="col" class="number">Clients</th>
               <th scope="col">New clients</th>
@@ -35,7 +35,7 @@ export function Cells() {
             </tr>
           </thead>
           <tbody>
-            {cells.map((each) => (
+            {databases.map((each) => (
               <tr key={each.number}>
                 <th scope="row">{each.name}</th>
                 <td class="number">{each.number}</td>
