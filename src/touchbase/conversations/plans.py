@@ -288,12 +288,11 @@ def place(conversation: Conversation, sort: str) -> Place:
     return at or 0, conversation.client, conversation.contact_id
 
 
-_SQLITE = "FROM message m CROSS JOIN event x CROSS JOIN contact c"
-_SAME = f"{event_of_copy('x', 'm')} AND c.client = x.client AND c.id = x.record_id"
-_POSTGRES = (
-    "FROM message m CROSS JOIN LATERAL (SELECT x.record_id FROM event x JOIN contact c ON c.client = x.client AND c.id = x.record_id "
-    f"WHERE {event_of_copy('x', 'm')} OFFSET 0) x"
-)
+_SQLITE = "FROM message m CROSS JOIN event x"
+_NOT_DELETED = "NOT EXISTS (SELECT 1 FROM deleted_record d WHERE d.client = x.client AND d.record_kind = 1 AND d.record_id = x.record_id)"
+"""Read in place of the contacts, of which each is on a page of its own."""
+_SAME = f"{event_of_copy('x', 'm')} AND {_NOT_DELETED}"
+_POSTGRES = f"FROM message m CROSS JOIN LATERAL (SELECT x.record_id FROM event x WHERE {_SAME} OFFSET 0) x"
 """PostgreSQL would join all messages with all events; it does not move a part with `OFFSET` into the rest."""
 _DECIDED = "LEFT JOIN conversation v ON v.client = m.client AND v.contact_id = x.record_id"
 _READ = "LEFT JOIN conversation_read r ON r.client = m.client AND r.contact_id = x.record_id AND r.user_id = ?"
