@@ -25,7 +25,7 @@ from collections import Counter
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import asynccontextmanager
 from dataclasses import replace
-from itertools import islice
+from itertools import islice, repeat
 from pathlib import Path
 from types import FrameType
 from typing import Any
@@ -52,7 +52,17 @@ TRIES = 3
 """Runs whose smallest counts are compared: now and then a group of commands is divided into two transactions."""
 KNOWN = 1_000
 """Contacts of the store before the first operation."""
-OPERATIONS = ("create", "update", "patch", "get", "list", "receive", "apply")
+READS = {
+    "match": b"/public/v2/contacts/match",
+    "conversations": b"/team/v1/conversations?limit=50",
+    "counters": b"/team/v1/counters?by_client=true",
+    "attention": b"/team/v1/attention",
+    "fields": b"/public/v2/custom-fields/contacts",
+}
+"""Reads of the console and of other programs, after the writes: a page has something to list then."""
+OPERATIONS = ("create", "update", "patch", "get", "list", "receive", "apply", *READS)
+MATCHED = 100
+"""Keys of a match."""
 MEMORY = "/dev/shm" if os.path.isdir("/dev/shm") else None
 """The store's folder, where there is one: flushes to a disk would take most of the time."""
 
@@ -125,6 +135,11 @@ def requests(name: str) -> Iterator[bytes]:
     """Yield the requests of an operation."""
     if name in ("receive", "apply"):
         return (_message("POST", b"/public/emailcampaign-webhook/default", body) for body in _webhooks())
+    if name == "match":
+        items = {"items": [{"email": address_of(str(number))} for number in range(MATCHED)]}
+        return repeat(_message("POST", READS[name], json.dumps(items).encode()))
+    if name in READS:
+        return repeat(_message("GET", READS[name], b""))
     shape = shapes(KNOWN)[name]
     if name == "list":
         shape = replace(shape, path=shape.path.replace("replied", "new"))  # a full page
@@ -132,9 +147,9 @@ def requests(name: str) -> Iterator[bytes]:
 
 
 def _webhooks() -> Iterator[bytes]:
-    run = new_run()
+    run, now = new_run(), time.strftime("%Y-%m-%dT%H:%M:%S.000Z", time.gmtime())
     for number in range(1_000_000):
-        body = webhook("reply_received", address_of(str(number % KNOWN)), f"mail-{number}.{run}", "2026-01-01T00:00:00.000Z")
+        body = webhook("reply_received", address_of(str(number % KNOWN)), f"mail-{number}.{run}", now)
         yield body.encode()
 
 

@@ -149,6 +149,18 @@ async def test_conversations_of_merged_contacts__are_one_until_the_merge_is_undo
     assert await states(messages) == {"open": ["joe@example.com"], "snoozed": [], "automatic": [], "done": [JANE]}
 
 
+async def test_conversation_of_a_deleted_contact__is_in_no_list_until_it_is_restored(messages: Messages) -> None:
+    await messages.receive(mail(second=1))
+
+    await messages.call("DELETE", "/public/v2/contacts/1")
+    deleted, counted = await states(messages), (await messages.call.get("/team/v1/counters?by_client=true")).json()
+    await messages.call("POST", "/public/v2/contacts/1/restore")
+
+    assert deleted == {"open": [], "snoozed": [], "automatic": [], "done": []}
+    assert (counted["open"], counted["clients"]) == (0, [])
+    assert (await states(messages))["open"] == [JANE]
+
+
 async def test_list__pages_in_both_orders(messages: Messages) -> None:
     for n in range(5):
         await messages.receive(mail(second=n, email=f"p{n}@example.com"))

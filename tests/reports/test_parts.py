@@ -130,7 +130,7 @@ def test_parts__of_any_events_add_up(events: list[Any], zone: str, level: int, s
     begin = BEGIN + since * 60 * SECOND
     until = begin + length * 60 * SECOND
     edges = [begin, until] if interval is None else edges_of(begin, until, interval, zone)
-    spans = spans_of(edges, zone)
+    spans = spans_of(tuple(edges), zone)
     assert spans is not None
     union = Union(edges, level)
     for low, high in reversed([*((span.begin, span.end) for span in spans), (until, BEGIN * 2)]):
@@ -165,7 +165,7 @@ def test_spans__of_any_edges_cover_their_time_and_are_days_or_hours_where_stored
     for length in lengths:
         edges.append(edges[-1] + length * SECOND)
 
-    spans = spans_of(edges, zone)
+    spans = spans_of(tuple(edges), zone)
 
     assert spans is not None
     assert [span.begin for span in spans] + [edges[-1]] == [edges[0]] + [span.end for span in spans]
@@ -176,8 +176,8 @@ def test_spans__of_any_edges_cover_their_time_and_are_days_or_hours_where_stored
 
 
 def test_spans__of_too_long_a_time_are_none() -> None:
-    assert spans_of([0, 2_000 * DAY * SECOND], "UTC") is None
-    assert spans_of([-(10**17), 0], "Europe/Berlin") is None
+    assert spans_of((0, 2_000 * DAY * SECOND), "UTC") is None
+    assert spans_of((-(10**17), 0), "Europe/Berlin") is None
 
 
 @pytest.mark.usefixtures("_made_of_parts")

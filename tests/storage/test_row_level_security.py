@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import re
 from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass
+from itertools import count
 from typing import Any
 
 import asyncpg
@@ -29,7 +31,7 @@ from touchbase.connections.sql.connections import add_connection
 from touchbase.connections.sql.fetching import claim_fetch
 from touchbase.do_not_contact.models import NewEntry
 from touchbase.do_not_contact.sql.entries import save_entries
-from touchbase.encryption.cipher import AesGcmCipher
+from touchbase.encryption.cipher import NO_CIPHER, AesGcmCipher
 from touchbase.encryption.keys import StaticKeys
 from touchbase.erasure.sql.erasures import erase_person
 from touchbase.errors import Overloaded
@@ -62,7 +64,7 @@ from touchbase.search.sorting import default_sort
 from touchbase.search.sql.index import index_records
 from touchbase.search.sql.plans import search_page
 from touchbase.sql.ids import Ids
-from touchbase.sql.operation import Command
+from touchbase.sql.operation import Command, plan_of_query
 from touchbase.sql.scope import ALL_CLIENTS, CLIENT_LIST, NO_CLIENT, scope_for
 from touchbase.sql.statement import Execute, Plan, Select, Statement, for_postgres
 from touchbase.sql.store import Store
@@ -454,6 +456,33 @@ async def test_row_level_security__leaves_statements_on_their_indexes(subtests: 
 
             assert any("Seq Scan on" in line for line in plan) == (name in WALKING), plan
     await hand.close()
+
+
+async def test_row_level_security__lets_a_key_lead_to_one_record_of_many(subtests: pytest.Subtests, hand: Made) -> None:
+    await hand.execute("SET touchbase.clients = ',1,'")
+    own = "client, id, created_us, updated_us, from_api"
+    numbers = "FROM generate_series(1, 2000) n"
+    await hand.execute(f"INSERT INTO contact ({own}, email_key) SELECT 1, n, n, n, 1, 'p' || n || '@example.com' {numbers}")
+    await hand.execute(f"INSERT INTO company ({own}, domain) SELECT 1, n, n, n, 1, 'c' || n || '.example.com' {numbers}")
+    await hand.execute("ANALYZE contact, company, link")
+    keys = {"email_key": "p5@example.com", "domain": "c5.example.com"}
+    requested = {
+        name: (for_postgres(op), ["{1}", f"{{{keys.get(op.columns[1][0], 'x')}}}"])
+        for name, op in STATEMENTS.items()
+        if re.match(r"records\.sql\.(address_book\.\w*OWNER_OF|lookup\._STATEMENTS)", name)
+    }
+    for listing in (Listing(CONTACT_TYPE, 1, 50, email_key=keys["email_key"]), Listing(COMPANY_TYPE, 1, 50, domain=keys["domain"])):
+        select = next(plan_of_query(list_records(listing), NO_CIPHER))
+        assert isinstance(select, Select)
+        marks = (f"${number}" for number in count(1))
+        requested[f"list by {listing}"] = (re.sub(r"\?", lambda _: next(marks), select.postgres or select.sql), list(select.params))  # noqa: B023
+
+    for name, (sql, params) in requested.items():
+        with subtests.test(name):
+            plan = [row[0] for row in await hand.fetch(f"EXPLAIN (ANALYZE, COSTS off) {sql}", *params)]
+
+            assert [line for line in plan if "Rows Removed by" in line or "rows=2000" in line] == []
+    assert len(requested) == 17
 
 
 async def test_row_level_security__stops_a_statement_that_omits_its_client(store: Any, open_with: Any, postgres_url: str) -> None:

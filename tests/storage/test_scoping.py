@@ -110,7 +110,7 @@ from touchbase.conversations.notifications import (
     prune_notifications,
     read_notifications,
 )
-from touchbase.conversations.plans import Filters, count_conversations, count_open_of_each, list_conversations, list_done_conversations
+from touchbase.conversations.plans import Filters, count_conversations, list_conversations, list_done_conversations
 from touchbase.custom_fields.changes import FieldJob
 from touchbase.custom_fields.sql import define_field
 from touchbase.deliveries.delivery import Delivery
@@ -241,7 +241,7 @@ SPANNING: dict[type, str] = {
 """What looks at all clients, and why it may: reviewed. Queries among it answer no client's records."""
 SPANNING_UNLESS_NAMED = {
     store_key, list_keys, list_deliveries, group_deliveries, get_delivery, list_refusals, match_everywhere, get_job, list_jobs,
-    find_owner, due_job_files, list_items, list_conversations, list_done_conversations, count_conversations, count_open_of_each,
+    find_owner, due_job_files, list_items, list_conversations, list_done_conversations, count_conversations,
     list_notifications, list_endpoints, list_all_attempts, list_newest_places, list_all_messages,
 }  # fmt: skip
 """What is about all clients when it names none, which only an administrator of all of them can ask: reviewed."""
@@ -287,7 +287,7 @@ NEEDS_NO_EXCEPTION = {
     list_deliveries, get_delivery, due_fetches, list_refusals, match_everywhere, get_job, list_jobs, due_jobs, due_answers, find_owner,
     due_mails, clients_to_link, due_judgements, count_silent, endpoint_versions, lead_shards, list_mail_endpoints, list_troubles,
     due_counts, clients_with_erasures, count_copies,
-    list_conversations, list_done_conversations, count_conversations, count_open_of_each, list_notifications, list_newest_places,
+    list_conversations, list_done_conversations, count_conversations, list_notifications, list_newest_places,
     list_all_messages,
 }  # fmt: skip
 """What spans clients with texts that name one in every table: client by client, or each table beside the row of the one before."""
@@ -485,7 +485,7 @@ def value(name: str, hint: object) -> Any:  # noqa: PLR0911 - one line a type
         bytes: b"",
         RequestKey: RequestKey(1, "k", b"f", 5),
         Policy: Policy("newest"),
-        Filters: Filters("later", "a", "a", "a", "a", "u"),
+        Filters: Filters(("later",), "a", "a", "a", "a", "u"),
     }
     usual = USUAL.get(name)
     return usual if isinstance(usual, kind) else others[kind]

@@ -168,17 +168,15 @@ def _deliveries(condition: str, numbers: Row) -> Plan[list[Item]]:
 
 def _waiting(clients: Sequence[int] | None, now: Micros) -> Plan[list[Item]]:
     items: dict[int, Item] = {}
-    for label in PROMISING:
-        conversations = yield from list_conversations.plan(clients, OPEN, now, MOST, Filters(label=label), WAITING)
-        for waiting in conversations:
-            since = waiting.open_since_us
-            if since is None or working_time(since, now) < PATIENCE:
-                break
-            item = items.setdefault(waiting.client, Item(WAITING_REPLY, waiting.client, 0, since, since, id=waiting.contact_id))
-            item.count += 1
-            if since < (item.since_us or since):
-                item.since_us, item.id = since, waiting.contact_id
-            item.last_us = max(item.last_us or 0, since)
+    # Working time is at most the time that passed.
+    waiting = Filters(labels=PROMISING, open_before=now - PATIENCE + 1)
+    for conversation in (yield from list_conversations.plan(clients, OPEN, now, MOST, waiting, WAITING)):
+        since = conversation.open_since_us
+        if since is None or working_time(since, now) < PATIENCE:
+            break
+        item = items.setdefault(conversation.client, Item(WAITING_REPLY, conversation.client, 0, since, since, id=conversation.contact_id))
+        item.count += 1
+        item.last_us = max(item.last_us or 0, since)
     return [*items.values()]
 
 

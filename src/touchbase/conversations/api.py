@@ -48,7 +48,6 @@ from touchbase.conversations.plans import (
     ConversationChange,
     Filters,
     count_conversations,
-    count_open_of_each,
     get_conversation,
     list_conversations,
     list_done_conversations,
@@ -85,7 +84,7 @@ named_enum("ConversationSort", "The order of conversations.", SORTS)
 CLIENT = query.text("client_id", "Conversations of this client: its `client_id`, or its handle.")
 STATE = query.choice("state", (*STATES, ANY), "Conversations in this state, or in any, the newest first; left out: open ones.")
 SORT = query.choice("sort", SORTS, "The newest first, or the longest waiting; left out: the newest.")
-LABEL = query.choice("label", LABELS, "Conversations with this label.", member="label")
+LABEL = query.choice("label", LABELS, "Conversations with this label.")
 ASSIGNEE = query.text("assignee", "Conversations of a user: an id, `me` or `nobody`.")
 WAITING_HOURS = query.integer("waiting_hours", 1, 8_760, "Conversations with a reply of a person that waits for more hours.")
 BY_CLIENT = query.flag("by_client", "Also the open conversations of each client that has any.")
@@ -284,7 +283,8 @@ async def list_team_conversations(call: Call) -> Response:
     reader = _reader(caller)
     hours = parameters[WAITING_HOURS]
     open_before = None if hours is None else now - hours * 3_600 * SECOND
-    filters = Filters(**parameters.filters, assignee=user_id, open_before=open_before)
+    label = parameters[LABEL]
+    filters = Filters(() if label is None else (label,), **parameters.filters, assignee=user_id, open_before=open_before)
     listed: list[Conversation] = []
     if state != DONE:
         of_state = None if state == ANY else state
@@ -478,11 +478,12 @@ async def get_counters(call: Call) -> Response:
     parameters.done()
     clients, user_id = await call.visible(caller, parameters[CLIENT]), "" if caller.user is None else caller.user.id
     counts = await call.api.dependencies.store.read(count_conversations(clients, call.api.dependencies.clock(), user_id))
-    shown = Counters(**asdict(counts))
+    numbers = asdict(counts)
+    by_client = numbers.pop("by_client")
+    shown = Counters(**numbers)
     if parameters[BY_CLIENT]:
-        of_each = await call.api.dependencies.store.read(count_open_of_each(clients, call.api.dependencies.clock()))
-        named = await call.api.clients.of(of_each)
-        shown.clients = [OpenOfClient(named[number].client_id, of_each[number]) for number in sorted(of_each.keys() & named.keys())]
+        named = await call.api.clients.of(by_client)
+        shown.clients = [OpenOfClient(named[number].client_id, by_client[number]) for number in sorted(by_client.keys() & named.keys())]
     return Response(body=encode(shown))
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import astuple, dataclass, replace
+from dataclasses import dataclass, field, fields, replace
 
 from touchbase.common.cache import FOREVER
 from touchbase.common.timestamps import Micros
@@ -36,7 +36,7 @@ SORTS = (NEWEST, WAITING)
 MOST_COUNTED = 999
 """Conversations of one state that a counter tells apart."""
 MOST_GROUPED = 20_000
-"""Conversations that are counted by client; of more, some clients' counts are too low."""
+"""Conversations that are counted; of more, some counts are too low."""
 SNIPPET = 300
 """Characters of a reply's text in a list."""
 Place = tuple[Micros, int, int]
@@ -226,7 +226,8 @@ STORE = Statement(
 class Filters:
     """Which conversations a list has; None: any."""
 
-    label: str | None = None
+    labels: Sequence[str] = ()
+    """Any of these; empty: any or none."""
     tool: str | None = None
     channel: str | None = None
     campaign_id: str | None = None
@@ -287,12 +288,11 @@ def place(conversation: Conversation, sort: str) -> Place:
     return at or 0, conversation.client, conversation.contact_id
 
 
-_SQLITE = "FROM message m CROSS JOIN event x CROSS JOIN contact c"
-_SAME = f"{event_of_copy('x', 'm')} AND c.client = x.client AND c.id = x.record_id"
-_POSTGRES = (
-    "FROM message m CROSS JOIN LATERAL (SELECT x.record_id FROM event x JOIN contact c ON c.client = x.client AND c.id = x.record_id "
-    f"WHERE {event_of_copy('x', 'm')} OFFSET 0) x"
-)
+_SQLITE = "FROM message m CROSS JOIN event x"
+_NOT_DELETED = "NOT EXISTS (SELECT 1 FROM deleted_record d WHERE d.client = x.client AND d.record_kind = 1 AND d.record_id = x.record_id)"
+"""Read in place of the contacts, of which each is on a page of its own."""
+_SAME = f"{event_of_copy('x', 'm')} AND {_NOT_DELETED}"
+_POSTGRES = f"FROM message m CROSS JOIN LATERAL (SELECT x.record_id FROM event x WHERE {_SAME} OFFSET 0) x"
 """PostgreSQL would join all messages with all events; it does not move a part with `OFFSET` into the rest."""
 _DECIDED = "LEFT JOIN conversation v ON v.client = m.client AND v.contact_id = x.record_id"
 _READ = "LEFT JOIN conversation_read r ON r.client = m.client AND r.contact_id = x.record_id AND r.user_id = ?"
@@ -332,9 +332,12 @@ def list_conversations(
     if of_message:
         condition = " AND ".join(f"m.{name} = ?" for name, _ in of_message)
         having.add(f"sum(CASE WHEN {condition} THEN 1 ELSE 0 END) > 0", *(value for _, value in of_message))
-    if filters.label is not None:
+    if filters.labels:
+        is_one_of = f"IN ({', '.join('?' for _ in filters.labels)})"
         having.add(
-            "(max(v.label) = ? OR (max(v.label) IS NULL AND sum(CASE WHEN m.label = ? THEN 1 ELSE 0 END) > 0))", *[filters.label] * 2
+            f"(max(v.label) {is_one_of} OR (max(v.label) IS NULL AND sum(CASE WHEN m.label {is_one_of} THEN 1 ELSE 0 END) > 0))",
+            *filters.labels,
+            *filters.labels,
         )
     if filters.assignee is not None:
         having.add("COALESCE(max(v.assignee_id), '') = ?", filters.assignee)
@@ -406,8 +409,8 @@ def _done(client: int, limit: int, filters: Filters, after: Place | None) -> Pla
     where = Where("m.client = ? AND m.direction = 'received' AND m.deleted = 0 AND m.handled_us IS NOT NULL", client)
     for name in _OF_MESSAGE:
         where.equal(f"m.{name}", getattr(filters, name))
-    if filters.label is not None:
-        where.add("COALESCE(v.label, m.label) = ?", filters.label)
+    if filters.labels:
+        where.add(f"COALESCE(v.label, m.label) IN ({', '.join('?' for _ in filters.labels)})", *filters.labels)
     if filters.assignee is not None:
         where.add("COALESCE(v.assignee_id, '') = ?", filters.assignee)
     if after is not None:
@@ -452,7 +455,7 @@ def _with_details(conversations: list[Conversation]) -> Plan[list[Conversation]]
 
 @dataclass(slots=True)
 class ConversationCounts:
-    """Numbers of conversations, each up to `MOST_COUNTED`; `unassigned`, `mine` and `unread` are of open ones."""
+    """Numbers of conversations, each up to `MOST_COUNTED`; `unassigned`, `mine`, `unread` and `by_client` are of open ones."""
 
     open: int = 0
     snoozed: int = 0
@@ -460,11 +463,24 @@ class ConversationCounts:
     unassigned: int = 0
     mine: int = 0
     unread: int = 0
+    by_client: dict[int, int] = field(default_factory=dict)
+    """Clients with open ones."""
+
+    def add(self, name: str, number: int) -> None:
+        """Add conversations to one of the numbers."""
+        setattr(self, name, min(getattr(self, name) + number, MOST_COUNTED))
+
+
+_NUMBERS = tuple(number.name for number in fields(ConversationCounts) if number.name != "by_client")
 
 
 def _sum(call: object, answers: Answers) -> ConversationCounts:
-    totals = zip(*map(astuple, answers.values()), strict=True)
-    return ConversationCounts(*(min(sum(counts), MOST_COUNTED) for counts in totals))
+    total = ConversationCounts()
+    for counts in answers.values():
+        for name in _NUMBERS:
+            total.add(name, getattr(counts, name))
+        total.by_client |= counts.by_client
+    return total
 
 
 @query(clients=named_clients, unnamed=ALL_CLIENTS, divide=Division(divide_clients, _sum, partial=True), merge=AnswerMerge(_sum))
@@ -475,42 +491,26 @@ def count_conversations(clients: Sequence[int] | None, now: Micros, user_id: str
         return counts
     condition, numbers = ACTIVE_CLIENTS if clients is None else among(clients)
     of_clients = f"m.client {condition} AND {_OPEN}"
-    columns = f"SELECT {_STATE} AS state, COALESCE(max(v.assignee_id), '') AS assignee, {_UNREAD} AS unread"
-    ends = f"GROUP BY m.client, x.record_id LIMIT {3 * MOST_COUNTED}"
+    columns = f"SELECT m.client AS client, {_STATE} AS state, COALESCE(max(v.assignee_id), '') AS assignee, {_UNREAD} AS unread"
+    ends = f"GROUP BY m.client, x.record_id LIMIT {MOST_GROUPED}"
     sums = (
-        "SELECT state, count(*), count(CASE WHEN assignee = '' THEN 1 END), count(CASE WHEN assignee = ? THEN 1 END), "
+        "SELECT client, state, count(*), count(CASE WHEN assignee = '' THEN 1 END), count(CASE WHEN assignee = ? THEN 1 END), "
         "count(CASE WHEN unread = 1 THEN 1 END) FROM"
     )
     rows = yield Select(
-        f"{sums} ({columns} {_SQLITE} {_DECIDED} {_READ} WHERE {of_clients} AND {_SAME} {ends}) s GROUP BY state",
+        f"{sums} ({columns} {_SQLITE} {_DECIDED} {_READ} WHERE {of_clients} AND {_SAME} {ends}) s GROUP BY client, state",
         (user_id, now, user_id, *numbers),
-        f"{sums} ({columns} {_POSTGRES} {_DECIDED} {_READ} WHERE {of_clients} {ends}) s GROUP BY state",
+        f"{sums} ({columns} {_POSTGRES} {_DECIDED} {_READ} WHERE {of_clients} {ends}) s GROUP BY client, state",
     )
-    for state, count, unassigned, mine, unread in rows:
-        setattr(counts, state, min(count, MOST_COUNTED))
+    for client, state, count, unassigned, mine, unread in rows:
+        counts.add(state, count)
         if state == OPEN:
-            counts.unassigned = min(unassigned, MOST_COUNTED)
+            counts.by_client[client] = min(count, MOST_COUNTED)
+            counts.add("unassigned", unassigned)
             if user_id:
-                counts.mine, counts.unread = min(mine, MOST_COUNTED), min(unread, MOST_COUNTED)
+                counts.add("mine", mine)
+                counts.add("unread", unread)
     return counts
-
-
-@query(clients=named_clients, unnamed=ALL_CLIENTS, divide=Division(divide_clients, union, partial=True), merge=AnswerMerge(union))
-def count_open_of_each(clients: Sequence[int] | None, now: Micros) -> Plan[dict[int, int]]:
-    """The number of open conversations of each of these clients (None: of all active ones) that has any, up to `MOST_COUNTED`."""
-    if clients == []:
-        return {}
-    condition, numbers = ACTIVE_CLIENTS if clients is None else among(clients)
-    of_clients = f"m.client {condition} AND {_OPEN}"
-    columns = f"SELECT m.client AS client, {_STATE} AS state"
-    ends = f"GROUP BY m.client, x.record_id LIMIT {MOST_GROUPED}"
-    counts = f"WHERE s.state = '{OPEN}' GROUP BY s.client"
-    rows = yield Select(
-        f"SELECT s.client, count(*) FROM ({columns} {_SQLITE} {_DECIDED} WHERE {of_clients} AND {_SAME} {ends}) s {counts}",
-        (now, *numbers),
-        f"SELECT s.client, count(*) FROM ({columns} {_POSTGRES} {_DECIDED} WHERE {of_clients} {ends}) s {counts}",
-    )
-    return {client: min(count, MOST_COUNTED) for client, count in rows}
 
 
 @query

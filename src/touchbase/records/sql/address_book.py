@@ -39,11 +39,20 @@ def find_by_key(name: str, kind: int, column: str, columns: Columns, *, more: st
     table, key = RECORD_TYPES[kind].name, f"p.{column}"
     present = f"SELECT o.id FROM {table} o WHERE o.client = p.client AND o.{column} = {key}"
     further = f"SELECT l.record_id FROM link l WHERE {open_row(kind, column, key)}"
-    body = f"SELECT p.client, {key}, {names(columns, 't.')}{more} FROM p CROSS JOIN {table} t "
-    body += f"WHERE t.client = p.client AND t.id = COALESCE(({present}), ({further}))"
-    if lock:  # read again once the row is locked: another transaction may have changed its key
-        body += f" AND (t.{column} = {key} OR EXISTS ({further}))"
-    return Statement(name, key_columns(column), body=body, lock=" ORDER BY t.client, t.id FOR UPDATE OF t" if lock else "")
+    owner = f"COALESCE(({present}), ({further}))"
+    select = f"SELECT p.client, {key}, {names(columns, 't.')}{more} FROM"
+    where = f"CROSS JOIN {table} t WHERE t.client = p.client AND t.id ="
+    # Read again once the row is locked: another transaction may have changed its key.
+    ends = f" AND (t.{column} = {key} OR EXISTS ({further}))" if lock else ""
+    return Statement(
+        name,
+        key_columns(column),
+        sqlite_set=f"{select} p {where} {owner}{ends}",
+        # With row-level security PostgreSQL looks nothing up by COALESCE or a subquery, which might leak values, and would read all records
+        # of the client. It does not move a part with `OFFSET` into the rest.
+        body=f"{select} (SELECT p.client, {key}, {owner} AS id FROM p OFFSET 0) p {where} p.id{ends}",
+        lock=" ORDER BY t.client, t.id FOR UPDATE OF t" if lock else "",
+    )
 
 
 def add_filters(where: Where, kind: int, client: int, filters: Iterable[tuple[str, object]], of: str = "") -> None:
@@ -57,7 +66,8 @@ def add_filters(where: Where, kind: int, client: int, filters: Iterable[tuple[st
             continue
         present = f"SELECT o.id FROM {RECORD_TYPES[kind].name} o WHERE o.client = ? AND o.{column} = ?"
         further = f"SELECT l.record_id FROM link l WHERE {open_row(kind, column, '?', '?')}"
-        where.add(f"{of}id = COALESCE(({present}), ({further}))", client, value, client, value)
+        owner = f"CASE WHEN EXISTS ({present}) THEN ({present}) ELSE ({further}) END"  # no COALESCE: see `find_by_key`
+        where.add(f"{of}id = {owner}", *[client, value] * 3)
 
 
 def keys_of(record: Record, column: str) -> list[str]:

@@ -81,9 +81,9 @@ def report_campaigns(
     have counted. `few`: events of each kind up to which all are counted at once. `most`: events after which no further part is counted;
     None: no limit.
     """
-    spans = None if time_zone is None else spans_of(groups.edges, time_zone)
-    if spans is None or (yield from _are_few(groups, few)):
-        rows = yield from count_campaigns(groups)
+    spans = None if time_zone is None else spans_of(tuple(groups.edges), time_zone)
+    if spans is None or (events := (yield from _most_events(groups, few + 1))) <= few:
+        rows = (yield from count_campaigns(groups)) if spans is None or events else []
         return rows if isinstance(rows, ReportTooLarge) else Reported(rows)
     versions = yield from _versions(groups.client, spans)
     parts = yield from _current_parts(
@@ -106,14 +106,16 @@ def report_campaigns(
     return rows if isinstance(rows, ReportTooLarge) else Reported(rows, counted)
 
 
-def _are_few(groups: CampaignGroups, few: int) -> Plan[bool]:
-    """Return whether the report has so few events that they are counted at once."""
+def _most_events(groups: CampaignGroups, most: int) -> Plan[int]:
+    """Return the number of the report's events of the effect that has most of them, up to `most`."""
+    numbers = [0]
     for effect in COUNTS:
         limited = f"SELECT 1 FROM event e WHERE {facts_of('e', effect)} AND e.occurred_us >= ? AND e.occurred_us < ? LIMIT ?"
-        rows = yield Select(f"SELECT count(*) FROM ({limited}) AS few", (groups.client, groups.edges[0], groups.edges[-1], few + 1))
-        if rows[0][0] > few:
-            return False
-    return True
+        rows = yield Select(f"SELECT count(*) FROM ({limited}) AS few", (groups.client, groups.edges[0], groups.edges[-1], most))
+        numbers.append(rows[0][0])
+        if numbers[-1] == most:
+            break
+    return max(numbers)
 
 
 def _versions(client: int, spans: Sequence[Span]) -> Plan[list[int]]:
