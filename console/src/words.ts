@@ -1,4 +1,5 @@
 /** Times, numbers and names as people read them. */
+import { CAMPAIGN, CRM } from './tool-names';
 
 const LOCALE = 'en-GB';
 const DAY = 86_400_000;
@@ -69,13 +70,16 @@ export function bytes(size: number): string {
   return size < 1000 ? `${size} B` : size < 1_000_000 ? `${(size / 1000).toFixed(1)} kB` : `${(size / 1_000_000).toFixed(1)} MB`;
 }
 
-/** A name of the API as words: `last_reply_received` is "Last reply received". */
-export function words(name: string): string {
-  const text = name.replace(/[._]/g, ' ').replace(/\blinkedin\b/g, 'LinkedIn').replace(/\bcrm\b/g, 'CRM');
+export function capital(text: string): string {
   return text.charAt(0).toUpperCase() + text.slice(1);
 }
 
-const TOOLS: Record<string, string> = { api: 'API', hubspot: 'HubSpot', heyreach: 'HeyReach', activecampaign: 'ActiveCampaign' };
+/** A name of the API as words: `last_reply_received` is "Last reply received". */
+export function words(name: string): string {
+  return capital(name.replace(/[._]/g, ' ').replace(/\blinkedin\b/g, 'LinkedIn').replace(/\bcrm\b/g, 'CRM').replace(/\bunrecognised\b/g, 'not recognised'));
+}
+
+const TOOLS: Record<string, string> = { ...CRM, ...CAMPAIGN, api: 'API', generic: 'Another tool' };
 
 export function toolName(tool: string | null): string {
   return tool === null ? 'Unknown tool' : (TOOLS[tool] ?? words(tool));

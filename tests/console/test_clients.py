@@ -352,7 +352,7 @@ def test_history_of_a_campaign_tool__is_loaded_from_its_connection(empty: Consol
 
 
 def test_tools_of_the_console__are_those_with_an_adapter() -> None:
-    source = (SOURCES / "tools.ts").read_text(encoding="utf-8")
+    source = (SOURCES.parent / "tool-names.ts").read_text(encoding="utf-8")
     adapters = load_adapters()
     for channel, name in (("email_campaign", "CAMPAIGN"), ("crm", "CRM")):
         table = source.partition(f"const {name}: Record<string, string> = {{")[2].partition("};")[0]

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 from playwright.sync_api import expect
-from tests.console.conftest import CLIENT, NARROW, TOO_WIDE, Console, axe_faults, dark_faults, escape, first_key, look_faults
+from tests.console.conftest import CLIENT, NARROW, TOO_WIDE, Console, axe_faults, dark_faults, escape, first_key, look_faults, press
 
 pytestmark = pytest.mark.slow
 on_sqlite = pytest.mark.parametrize("engine_url", ["sqlite"], indirect=True)
@@ -128,35 +128,38 @@ def test_statuses__are_added_renamed_with_a_preview_merged_and_removed(ours: Con
 
 
 @on_sqlite
-def test_allowed_changes_of_statuses__are_edited_by_keyboard_and_refuse_what_is_not_checked(ours: Console) -> None:
+def test_what_may_follow_a_status__is_edited_by_keyboard_and_refused_elsewhere(ours: Console) -> None:
     declared = {"statuses": ["new", "meeting", "won", HOSTILE[:60]], "transitions": {"won": []}}
     ours.send("PUT", f"/admin/v1/clients/{CLIENT}", {"settings": {"contact_statuses": declared, "keep_bodies_days": 7}})
     page = ours.open(f"{HERE}&tab=statuses")
-    expect(page.get_by_label("After won, any")).not_to_be_checked()
-    page.get_by_label("After new, any").focus()
-    page.keyboard.press("ArrowRight")
-    page.keyboard.press("ArrowRight")  # over the place without a box: to "won" of "new"
-    expect(page.get_by_label("After new, won")).to_be_focused()
-    page.keyboard.press("Space")
-    page.keyboard.press("ArrowDown")
-    page.keyboard.press("ArrowDown")
-    expect(page.get_by_label("After new, won")).not_to_be_focused()
-    page.get_by_text("1 status changed").wait_for()
+    page.locator(".follows", has_text="None: it is final").get_by_role("button", name="Change what may follow won").wait_for()
+    page.get_by_role("button", name="Change what may follow new").focus()
+    press(page, "Enter")
+    boxes = page.locator(":popover-open")
+    expect(boxes.get_by_label("Any status, later ones too")).to_be_focused()
+    press(page, "ArrowDown", "ArrowDown")
+    expect(boxes.get_by_label("Won")).to_be_focused()
+    press(page, "Space")
+    expect(boxes.get_by_label("Any status, later ones too")).not_to_be_checked()
     assert axe_faults(page) == []
-    page.keyboard.press("Enter")
-    page.get_by_text("The allowed changes are saved.").wait_for()
+    escape(page)
+    page.get_by_text("1 status changed").wait_for()
+    page.get_by_role("button", name="Save").click()
+    page.get_by_text("What may follow is saved.").wait_for()
     stored = settings_of(ours)
     assert stored["contact_statuses"]["transitions"] == {"new": ["meeting", HOSTILE[:60]], "won": []}
     assert stored["keep_bodies_days"] == 7
 
     ours.go(page, f"/contacts/1?client={CLIENT}")
     page.get_by_role("button", name="Status: new").click()
-    page.locator(":popover-open").get_by_role("button", name="won").click()
+    boxes.get_by_role("button", name="won").click()
     expect(page.locator(".toast.bad")).to_contain_text("a record may go to")
     ours.go(page, f"{HERE}&tab=statuses")
-    page.get_by_label("After new, any").check()
+    page.get_by_role("button", name="Change what may follow new").click()
+    boxes.get_by_label("Any status, later ones too").check()
+    escape(page)
     page.get_by_role("button", name="Save").click()
-    page.get_by_text("The allowed changes are saved.").wait_for()
+    page.get_by_text("What may follow is saved.").wait_for()
     page.get_by_role("button", name="Undo").click()
     page.get_by_text("Undone.", exact=True).wait_for()
     assert settings_of(ours)["contact_statuses"]["transitions"]["new"] == ["meeting", HOSTILE[:60]]

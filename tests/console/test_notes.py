@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from typing import Any
 
@@ -9,6 +10,7 @@ import pytest
 from playwright.sync_api import expect
 from tests.console.conftest import CLIENT, Console, look_faults, press, settle
 from tests.console.test_live import Team, team
+from tests.console.test_people import PASSWORD
 
 __all__ = ["team"]
 pytestmark = pytest.mark.slow
@@ -50,6 +52,29 @@ def test_note__names_a_colleague_who_sees_it_and_may_not_change_it(team: Team) -
     note.get_by_text("It is sent").wait_for()
     press(mira, "o")
     mira.locator(".story .noted", has_text="It is sent").wait_for()
+
+
+def test_note__that_is_typed_while_the_session_ends_is_saved_after_signing_in_over_it(team: Team) -> None:
+    mira = team.join("Mira")
+    press(mira, "j")
+    mira.locator(".pane .letter").wait_for()
+    press(mira, "n")
+    mira.get_by_label("The note, as plain text").wait_for()
+    mira.keyboard.type("Ask in ")
+    [user] = json.loads(team.console.server.get("/team/v1/users", **team.admin)[1])["data"]
+    team.console.server.get(f"/team/v1/sessions?user_id={user['id']}", "DELETE", **team.admin)
+    dialog = mira.get_by_role("dialog")
+    dialog.get_by_label("Password").fill(PASSWORD)
+    press(mira, "Enter")
+    dialog.wait_for(state="detached")
+
+    field = mira.get_by_label("The note, as plain text")
+    expect(field).to_have_value("Ask in ")
+    field.focus()
+    press(mira, "End")
+    mira.keyboard.type("May")
+    press(mira, "Control+Enter")
+    mira.get_by_role("article", name="Note by Mira").get_by_text("Ask in May").wait_for()
 
 
 def test_note__of_a_company_is_in_the_timeline_until_it_is_deleted(start: Callable[..., Console]) -> None:

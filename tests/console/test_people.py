@@ -147,6 +147,24 @@ def test_administrator__invites_changes_roles_and_suspends(start: Callable[..., 
     ben.get_by_role("dialog").get_by_role("heading", name="Sign in again").wait_for()
 
 
+def test_restart_of_the_server__signs_nobody_out(start: Callable[..., Console]) -> None:
+    with socket.socket() as place:
+        place.bind(("127.0.0.1", 0))
+        port = str(place.getsockname()[1])
+    console = start("--auth", "api-key", "--port", port)
+    admin = {"Authorization": f"Bearer {first_key(console.server)}"}
+    page = console.open(invite(console, admin, "mira@example.com", name="Mira", role="viewer"))
+    page.get_by_label("Password").fill(PASSWORD)
+    press(page, "Enter")
+    page.get_by_label("Sign out (Mira)").wait_for()
+
+    console.server.stop()
+    start("--auth", "api-key", "--port", port)
+    console.go(page, "/contacts")
+
+    page.get_by_label("Sign out (Mira)").wait_for()
+
+
 def test_invited_person__joins_by_the_provider_and_signs_in_again_beside_the_page(start: Callable[..., Console]) -> None:
     provider = OidcServer("", lambda: int(time.time() * 1_000_000))
     provider.secret = ""

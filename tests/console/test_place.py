@@ -91,6 +91,13 @@ def test_two_who_edit_a_name__the_second_sees_both_and_chooses(many: Console) ->
     page.get_by_text("First name changed.").wait_for()
     assert many.send("GET", "/public/v2/contacts/3")["first_name"] == "Mine"
 
+    many.send("PATCH", "/public/v2/contacts/3", {"first_name": "Newer"})
+    page.locator(".toast").get_by_role("button", name="Undo").click()
+    dialog.get_by_role("cell", name="Newer", exact=True).wait_for()
+    assert many.send("GET", "/public/v2/contacts/3")["first_name"] == "Newer"
+    dialog.get_by_role("button", name="Keep theirs").click()
+    page.locator("h1", has_text="Newer").wait_for()
+
 
 @on_sqlite
 def test_session_that_ends__is_begun_again_over_the_page_and_typed_text_stays(start: Callable[..., Console]) -> None:
@@ -190,10 +197,23 @@ def test_overview__names_what_broke_and_each_button_lands_on_its_field(many: Con
 
 
 @on_sqlite
-def test_webhooks_of_one_tool__are_listed_alone(console: Console) -> None:
+def test_silent_tool__leads_to_its_webhooks_alone(console: Console) -> None:
     other = {"what": "answered", "by": {"who": "bob@other.example"}}
     console.send("POST", f"/public/emailcampaign-webhook/{CLIENT}", other)
-    page = console.open(f"/webhooks{OF}&tool=instantly")
+    silence = {"kind": "silent_connection", "severity": "warning", "client_id": CLIENT, "title": "Nothing from instantly for 27 hours"}
+    silence |= dict.fromkeys(("count", "since", "last_at", "target_id")) | {"next": "", "channel": "email_campaign", "tool": "instantly"}
+
+    def add_silence(route: Any) -> None:
+        response = route.fetch()
+        route.fulfill(response=response, json={"data": [silence, *response.json()["data"]], "next_cursor": None})
+
+    page = console.open(f"/contacts{OF}")
+    page.route("**/team/v1/attention?*", add_silence)
+    console.go(page, OF)
+    page.locator(".attention li", has_text="Nothing from Instantly").get_by_role("link", name="Look").click()
+    page.wait_for_url("**tool=instantly")
+    page.locator(".calls .strong").first.wait_for()
+    settle(page)
 
     assert set(page.locator(".calls .strong").all_inner_texts()) == {"Instantly"}
 

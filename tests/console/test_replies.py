@@ -157,6 +157,7 @@ def test_block__puts_the_contact_on_the_list_with_its_status_and_undo_takes_both
     page.get_by_text("Bo: blocked.").wait_for()
     [entry] = replies.send("GET", "/public/v2/suppressions")["data"]
     assert (entry["value"], replies.send("GET", "/public/v2/contacts/2")["contact_status"]) == ("p1@people.example", "do_not_contact")
+    assert is_blocked(replies)
     page.locator(".reply", has_text="Bo").wait_for(state="detached")
 
     press(page, "u")
@@ -164,6 +165,17 @@ def test_block__puts_the_contact_on_the_list_with_its_status_and_undo_takes_both
     page.locator(".reply", has_text="Bo").wait_for()
     assert replies.send("GET", "/public/v2/suppressions")["data"] == []
     assert replies.send("GET", "/public/v2/contacts/2")["contact_status"] == "contacted"
+    assert not is_blocked(replies)
+    replies.send("PATCH", "/public/v2/contacts/2", {"contact_status": "do_not_contact"})
+    assert is_blocked(replies)
+
+
+def is_blocked(console: Console) -> bool:
+    """Whether the record of Bo and the check of the address both say so."""
+    [checked] = console.send("POST", "/public/v2/suppressions/check", {"items": [{"email": "p1@people.example"}]})["data"]
+    of_record = console.send("GET", "/public/v2/contacts/2/suppression")["suppressed"]
+    assert checked["suppressed"] == of_record
+    return bool(of_record)
 
 
 def test_place__is_there_again_after_back(replies: Console) -> None:

@@ -85,6 +85,23 @@ async def test_refused_webhook__is_replayed_after_the_secret_was_mended_and_says
     assert after["replayed_by"] == "an administrator without a key"
 
 
+async def test_earlier_reply__opens_a_done_conversation_when_it_is_replayed(call: ApiClient) -> None:
+    await refuse(call, REPLY | {"reply_text": "Yes, call me."})
+    later = REPLY | {"timestamp": "2026-11-20T09:10:00.000Z", "reply_text": "Any news?"}
+    assert (await call.post(f"{HOOK}?token={SECRET}", later)).status == 200
+    await work(call)
+    [conversation] = (await call.get("/team/v1/conversations?client_id=acme")).json()["data"]
+    done = await call("PATCH", f"/team/v1/conversations/acme/{conversation['contact']['id']}", {"state": "done"})
+    [refused] = (await call.get("/admin/v1/refusals")).json()["data"]
+
+    replayed = await call.post(f"/admin/v1/clients/acme/refused-webhooks/{refused['body_id']}/replay")
+    await work(call)
+
+    [after] = (await call.get("/team/v1/conversations?client_id=acme")).json()["data"]
+    assert (done.json()["state"], replayed.status, after["state"]) == ("done", 202, "open")
+    assert after["open_since"] == "2026-11-20T09:00:00Z"
+
+
 async def test_replay__of_an_unknown_id_is_404_and_of_an_unknown_tool_422(call: ApiClient) -> None:
     await refuse(call)
     [body] = await stored(call)

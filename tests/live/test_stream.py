@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import itertools
 import json
 from collections.abc import AsyncIterator
 from typing import Any
@@ -140,6 +141,28 @@ async def test_stream__follows_the_clients_that_a_person_may_see(office: Office)
     await another_reply(office, "theirs", contact)
     await reply_to(office, "ours")
     assert (await live.until("message.received"))["client_id"] == "ours"
+    await live.leave()
+
+
+async def test_operator_of_two_clients__meets_no_other_by_address_search_stream_or_key(office: Office) -> None:
+    contacts = {client_id: await reply_to(office, client_id) for client_id in ("ours", "yours", "theirs")}
+    mira = await office.join("mira@example.com", grants=grants(ours="operator", yours="operator"))
+    key = await PersonalKey.of(mira)
+    handle = (await office("GET", "/admin/v1/clients/theirs")).json()["handle"]
+    live = await of(mira)
+
+    for browser, name in itertools.product((mira, key), ("theirs", handle, "nobody")):
+        of_it = {"x_client_id": name}
+        for path in (f"/public/v2/contacts/{contacts['theirs']}", "/public/v2/contacts?q=ann", "/public/v2/messages"):
+            assert (await browser("GET", path, **of_it)).status == 404, (path, name)
+        assert (await browser("GET", f"/team/v1/conversations/{name}/{contacts['theirs']}")).status == 404
+    for browser in (mira, key):
+        found = (await browser("GET", "/team/v1/conversations?q=ann")).json()["data"]
+        assert {conversation["client_id"] for conversation in found} == {"ours", "yours"}
+        assert (await browser("GET", "/team/v1/counters")).json()["open"] == 2
+    for client_id in ("theirs", "yours"):
+        await another_reply(office, client_id, contacts[client_id])
+    assert (await live.until("message.received"))["client_id"] == "yours"
     await live.leave()
 
 

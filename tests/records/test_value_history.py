@@ -50,6 +50,24 @@ async def jane(call: ApiClient) -> None:
     await receive(call, "1", fact("email_sent", SENT))
 
 
+async def test_explain__names_further_linkedin_profiles_of_a_contact(call: ApiClient) -> None:
+    first, other, new = (f"https://www.linkedin.com/in/jane-{name}" for name in ("first", "other", "new"))
+    call.clock.now = from_text(CREATED)
+    await call.post("/public/v2/contacts", {"email": "jane@example.com", "linkedin_url": first})
+    call.clock.now = from_text(NOW)
+    before = (await call.get("/public/v2/contacts/1/explain")).json()
+    await receive(call, "1", fact("email_sent", SENT, linkedin_url=other))
+
+    named = (await call.get("/public/v2/contacts/1/explain")).json()
+    of_one = (await call.get("/public/v2/contacts/1/explain?field=email")).json()
+    await call("PATCH", "/public/v2/contacts/1", {"linkedin_url": new})
+    after = (await call.get("/public/v2/contacts/1/explain")).json()
+
+    assert named["linkedin_profiles"] == ["linkedin.com/in/jane-other"]
+    assert "linkedin_profiles" not in before | of_one
+    assert after["linkedin_profiles"] == ["linkedin.com/in/jane-other"]  # the replaced one leads here no more
+
+
 async def test_history__lists_each_value_of_a_field_with_its_time_and_source(call: ApiClient) -> None:
     await jane(call)
 

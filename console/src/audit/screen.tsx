@@ -3,6 +3,7 @@ import { useEffect, useState } from 'preact/hooks';
 import { send } from '../api';
 import { save } from '../csv';
 import { useGet, usePages } from '../data';
+import { nobody, VIA } from '../record/source';
 import { go, place } from '../route';
 import { choosesClient, clients, isAdmin } from '../session';
 import type { Schemas } from '../types';
@@ -20,8 +21,6 @@ const KINDS: readonly (readonly [string, string])[] = [
   ['export', 'Exports'], ['import', 'Imports'], ['body', 'Bodies read'], ['record', 'Merges'], ['bulk', 'Bulk changes'],
   ['block', 'Blocks taken back'], ['suppression', 'Removed from do not contact'], ['person', 'Erasures'],
 ];
-const VIA: Readonly<Record<string, string>> = { console: 'console', api: 'API', mcp: 'MCP', cli: 'command line', job: 'job', webhook: 'webhook' };
-const WHO: Readonly<Record<string, string>> = { anyone: 'Without a key', touchbase: 'Touchbase' };
 
 /** The beginning of a day in the browser's zone, and of the one after it. */
 function dayAfter(day: string, days: number): string {
@@ -143,7 +142,7 @@ function Line({ of }: { of: Act }) {
         </span>
       </div>
       <div class="what">
-        <span dir="auto">{actor.name || WHO[actor.type] || actor.id}</span>
+        <span dir="auto">{actor.name || (actor.type === 'anyone' ? nobody() : actor.type === 'touchbase' ? 'Touchbase' : actor.id)}</span>
         <span class="faint">{[actor.type === 'touchbase' ? 'by itself' : `by ${VIA[actor.via] ?? actor.via}`, of.address].filter(Boolean).join(', ')}</span>
       </div>
       <div class="tools">

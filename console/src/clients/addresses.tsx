@@ -40,7 +40,7 @@ export function Addresses({ id, connections }: { id: string; connections: readon
         })}
         {chosen && <Guide id={id} {...chosen} connections={connections} />}
       </div>
-      {!chosen && <p class="faint">The address is all that a tool needs; calls are recognised by their content. Choose a tool to see where to paste it, and to send a sample call.</p>}
+      {!chosen && <p class="faint">The address is all that a tool needs; webhooks are recognised by their content. Choose a tool to see where to paste it, and to send a sample webhook.</p>}
     </section>
   );
 }

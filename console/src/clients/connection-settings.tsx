@@ -115,7 +115,7 @@ function Own({ row, id, channel, tool, exists, settings, change }: Props & { row
   if (row.name === 'status_labels') {
     return (
       <p class="faint">
-        {exists ? <a href={href(`/clients/${id}`, { words: `${channel}/${tool}` })}>{row.text}</a> : row.text} {exists ? 'have a page of their own, which shows those that were seen.' : 'get a page of their own once it is connected.'}
+        {exists ? <a href={href(`/clients/${id}`, { words: `${channel}/${tool}` })}>{row.text}</a> : row.text} {exists ? 'has a page of its own, which shows the words that were seen.' : 'gets a page of its own once the tool is connected.'}
       </p>
     );
   }

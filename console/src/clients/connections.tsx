@@ -169,7 +169,7 @@ function Usual({ of }: { of: Connection }) {
   return (
     <>
       <span>
-        Last call <Time at={calls.last_time} as="ago" />
+        Last webhook <Time at={calls.last_time} as="ago" />
       </span>
       <span class="faint">{rate(calls.per_day, calls.usual_interval_seconds)}</span>
     </>

@@ -130,7 +130,7 @@ function Row({ of }: { of: ClientDetail }) {
         )}
         {last && (
           <>
-            Last call <Time at={last.received_at} as="ago" /> <span class="faint">{nameOf(last.channel, last.tool)}</span>
+            Last webhook <Time at={last.received_at} as="ago" /> <span class="faint">{nameOf(last.channel, last.tool)}</span>
           </>
         )}
         {loaded.data && !last && <span class="faint">No webhook yet</span>}

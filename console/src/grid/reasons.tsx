@@ -1,7 +1,7 @@
 /** Why somebody must not be contacted, to choose from. */
 import { Entry } from '../ui/overlay';
 
-const BECAUSE = {
+export const BECAUSE = {
   requested: 'they asked for it', unsubscribed: 'they unsubscribed', complained: 'they complained', competitor: 'they are a competitor', customer: 'they are a customer',
 };
 

@@ -1,6 +1,7 @@
 /** What the grid and the page of a record need to know about a kind of record. */
 import type { ComponentChildren } from 'preact';
 import type { IconName } from '../ui/basic';
+import { capital } from '../words';
 
 export type Value = string | number | boolean | null;
 
@@ -82,7 +83,7 @@ export function memberName(key: string): string {
   const known = NAMES[bare];
   if (known) return known;
   const text = bare.replace(/^company\./, 'company ').replace(/[._]/g, ' ');
-  return text.charAt(0).toUpperCase() + text.slice(1);
+  return capital(text);
 }
 
 /** The value of a member as text; empty if there is none. */

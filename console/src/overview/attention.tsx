@@ -4,7 +4,7 @@ import { href, type Query } from '../route';
 import { clients, isAdmin } from '../session';
 import type { Page, Schemas } from '../types';
 import { Icon } from '../ui/basic';
-import { count, shortTime, toolName } from '../words';
+import { capital, count, shortTime, toolName } from '../words';
 
 export type Item = Schemas['AttentionItem'];
 
@@ -33,12 +33,11 @@ function Line({ item, isAll }: { item: Item; isAll: boolean }) {
   const place = PLACES[item.kind]?.(item);
   const client = clients.value.find(({ client_id: id }) => id === item.client_id);
   const named = item.tool ? item.title.replace(item.tool, toolName(item.tool)) : item.title;
-  const title = named.charAt(0).toUpperCase() + named.slice(1);
   return (
     <li class={item.severity}>
-      <Icon name="warning" />
+      <Icon name={item.severity === 'critical' ? 'warning' : 'dot'} />
       <span>
-        {isAll && item.client_id && <span class="chip">{client?.name || item.client_id}</span>} {title}
+        {isAll && item.client_id && <span class="chip">{client?.name || item.client_id}</span>} {capital(named)}
         {item.since && <span class="faint"> · since {shortTime(item.since)}</span>}
       </span>
       {place && (place[3] && !isAdmin.value ? <span class="faint">Ask an admin</span> : <a class="button" href={href(place[0], place[1], item.client_id ?? undefined)}>{place[2]}</a>)}

@@ -38,7 +38,7 @@ export function Figures({ rows }: { rows: readonly Row[] | undefined }) {
   const figures: readonly (readonly [string, string, string])[] = [
     ['Emailed', count(mailed), 'people'],
     ['Replied', count(sum('replied')), 'people'],
-    ['Reply rate', percent(mailed ? sum('mailed_replied') / mailed : null), 'of the people emailed'],
+    ['Reply rate', percent(mailed ? sum('mailed_replied') / mailed : null), `${count(sum('mailed_replied'))} of the people emailed`],
     ['Bounced', count(sum('bounced')), 'hard bounces'],
     ['Unsubscribed', count(sum('unsubscribed')), 'people'],
   ];

@@ -15,6 +15,8 @@ import { Why, WhyButton } from './why';
 export interface Known<R> {
   record: R;
   explained: Explained[];
+  /** Further LinkedIn profiles of a contact. */
+  profiles: readonly string[];
   suppression: Suppression;
 }
 
@@ -24,7 +26,7 @@ interface FieldsProps<R extends AnyRecord> {
 }
 
 export function Fields<R extends AnyRecord>({ kind, known }: FieldsProps<R>) {
-  const { record, explained } = known;
+  const { record, explained, profiles } = known;
   const by = new Map(explained.map((each) => [each.field, each]));
   const custom = Object.keys(kind.customOf(record)).sort((a, b) => a.localeCompare(b));
   return (
@@ -35,6 +37,7 @@ export function Fields<R extends AnyRecord>({ kind, known }: FieldsProps<R>) {
           <Fragment key={name}>
             <Field kind={kind} name={name} label={memberName(name)} record={record} explained={by.get(name)} />
             {name === 'email' && <Emails of={record as unknown as Contact} />}
+            {name === 'linkedin_url' && profiles.length > 0 && <Profiles all={profiles} />}
           </Fragment>
         ))}
       </dl>
@@ -42,6 +45,25 @@ export function Fields<R extends AnyRecord>({ kind, known }: FieldsProps<R>) {
         Id {record.id}, changed <Time at={record.updated_time} as="ago" />
       </p>
     </section>
+  );
+}
+
+function Profiles({ all }: { all: readonly string[] }) {
+  return (
+    <div class="field">
+      <dt>Other LinkedIn profiles</dt>
+      <dd>
+        <ul>
+          {all.map((each) => (
+            <li key={each}>
+              <a class="text" href={`https://www.${each}`} target="_blank" rel="noreferrer">
+                {each}
+              </a>
+            </li>
+          ))}
+        </ul>
+      </dd>
+    </div>
   );
 }
 

@@ -11,7 +11,7 @@ import type { AnyRecord, Kind } from '../kinds/kind';
 import { useGet, useRead } from '../data';
 import { href } from '../route';
 import { canWrite, isAdmin } from '../session';
-import type { Company, Contact, Explained, Page, Status, Suppression } from '../types';
+import type { Company, Contact, Page, Schemas, Status, Suppression } from '../types';
 import { Button, Empty, Icon, ProblemNote, Skeleton, Time } from '../ui/basic';
 import { copy, Entry, Popover } from '../ui/overlay';
 import { StatusMark } from '../ui/status';
@@ -29,11 +29,11 @@ async function read<R extends AnyRecord>(kind: Kind<R>, id: string, signal: Abor
   const path = `${kind.api}/${encodeURIComponent(id)}`;
   const [record, explained, suppression] = await Promise.all([
     get<R>(path, { structure: 'FLAT' }, signal),
-    get<{ data: Explained[] }>(`${path}/explain`, {}, signal),
+    get<Schemas['Explanation']>(`${path}/explain`, {}, signal),
     get<Suppression>(`${path}/suppression`, {}, signal),
   ]);
   await kind.prepare([record]);
-  return { record, explained: explained.data, suppression };
+  return { record, explained: explained.data, profiles: explained.linkedin_profiles ?? [], suppression };
 }
 
 export function ContactPage({ id }: { id: string }) {

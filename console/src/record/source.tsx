@@ -1,16 +1,23 @@
 import { href } from '../route';
-import { isAdmin } from '../session';
+import { isAdmin, session } from '../session';
 import type { Moment, Setter } from '../types';
 import { Time } from '../ui/basic';
 import { toolName } from '../words';
 
-/** Who caused an event: a person by name, a key by name, a tool; `Mira, by import` where a job did it for her. */
+export const VIA: Readonly<Record<string, string>> = { console: 'console', api: 'API', mcp: 'MCP', cli: 'command line', job: 'job', webhook: 'webhook' };
+
+/** Whoever needed no key. */
+export function nobody(): string {
+  return session.value?.keys_needed ? 'Without a key' : 'You on this machine';
+}
+
+/** Who caused an event: a person or key by name, a tool; `Mira, by import` where it was not in the console. */
 export function actorName({ actor, tool }: Setter | Moment): string {
   if (actor.type === 'tool') return toolName(tool);
-  const name = actor.name || (actor.type === 'user' ? 'A former person' : actor.type === 'key' ? `Key ${actor.id}` : '');
-  const job = tool === 'import' ? 'import' : 'job';
-  if (!name) return actor.via === 'job' ? toolName(tool) : 'API, without a key';
-  return actor.via === 'job' ? `${name}, by ${job}` : actor.type === 'user' && actor.via === 'api' ? `${name}, by API` : name;
+  const name = actor.name || (actor.type === 'user' ? 'A former person' : actor.type === 'key' ? `Key ${actor.id}` : nobody());
+  const via = actor.via === 'job' && tool === 'import' ? 'import' : VIA[actor.via];
+  // A key is used by the API, unless something else is said.
+  return actor.via === 'console' || (actor.via === 'api' && actor.type !== 'user') ? name : `${name}, by ${via}`;
 }
 
 /** Who set a value, and when; it leads to the call, for those who may see it. */

@@ -3,9 +3,11 @@ import { signal } from '@preact/signals';
 import { useState } from 'preact/hooks';
 import { call, Problem } from '../api';
 import { readAgain } from '../data';
+import { BECAUSE } from '../grid/reasons';
 import type { Schemas } from '../types';
 import { Confirm, Field } from '../ui/confirm';
 import { toast } from '../ui/toast';
+import { capital } from '../words';
 import { nameOf, pathOf, readConversationsAgain, type Conversation } from './conversations';
 
 /** The conversation whose contact is about to be blocked. */
@@ -14,13 +16,14 @@ export const blocking = signal<Conversation | null>(null);
 /** Block a contact: the do-not-contact list and the status in one act; its replies are done. The message takes all of it back. */
 export function BlockDialog({ conversation }: { conversation: Conversation }) {
   const [company, setCompany] = useState(false);
+  const [reason, setReason] = useState('requested');
   const [note, setNote] = useState('');
   const name = nameOf(conversation);
   const path = `/public/v2/contacts/${conversation.contact.id}/block`;
   const headers = { 'x-client-id': conversation.client_id };
   const again = () => void Promise.all([readConversationsAgain(), readAgain('/public/v2/suppressions', '/public/v2/contacts')]);
   async function run() {
-    await call<Schemas['Blocked']>('POST', path, { body: { company, note }, headers });
+    await call<Schemas['Blocked']>('POST', path, { body: { company, reason, note }, headers });
     const set = async (state: 'done' | 'open', version: string) => (await call<Conversation>('PATCH', pathOf(conversation), { body: { state }, headers: { 'if-match': `"${version}"` } })).data.version;
     let version: string | null = null;
     let isOld = false;
@@ -51,6 +54,15 @@ export function BlockDialog({ conversation }: { conversation: Conversation }) {
           <input type="radio" name="what" checked={company} onChange={() => setCompany(true)} /> Everybody at the company
         </label>
       </fieldset>
+      <Field label="Reason">
+        <select value={reason} onChange={(event) => setReason(event.currentTarget.value)}>
+          {Object.entries(BECAUSE).map(([key, text]) => (
+            <option key={key} value={key}>
+              {capital(text)}
+            </option>
+          ))}
+        </select>
+      </Field>
       <Field label="Note" help="For your team; no personal data.">
         <input type="text" maxLength={1000} value={note} onInput={(event) => setNote(event.currentTarget.value)} />
       </Field>

@@ -7,7 +7,7 @@ import { etagOf } from '../record/change';
 import { NewNote, Note, NoteButton, type Noted } from '../record/notes';
 import { narrow } from '../narrow';
 import { href } from '../route';
-import { canWrite } from '../session';
+import { canWrite, showsAll } from '../session';
 import type { Contact, Message, Page, Status } from '../types';
 import { Button, Keys, ProblemNote, Skeleton, Time } from '../ui/basic';
 import { choosesMine } from '../ui/conflict';
@@ -22,6 +22,8 @@ import { Letter } from './letter';
 import { SnoozeMenu } from './snooze';
 
 export const MOST_KEYS = 9;
+/** What digits set in the list of all clients where the team has chosen no keys: the same word in each client. */
+const ALIKE = ['interested', 'meeting_booked', 'maybe_later', 'not_interested', 'wrong_person', 'customer', 'replied', 'contacted', 'new'];
 
 /** The statuses that keys set: those of the conversation's own client. */
 export function useStatuses(of: string): readonly Status[] {
@@ -30,13 +32,14 @@ export function useStatuses(of: string): readonly Status[] {
   return useMemo(() => {
     const all = found.data?.data ?? [];
     const chosen = all.filter(({ look }) => look?.key).sort((a, b) => (a.look?.key ?? 0) - (b.look?.key ?? 0));
-    return (chosen.length ? chosen : all).slice(0, MOST_KEYS);
-  }, [found.data]);
+    const usual = showsAll.value ? ALIKE.flatMap((name) => all.find((status) => status.name === name) ?? []) : all;
+    return (chosen.length ? chosen : usual).slice(0, MOST_KEYS);
+  }, [found.data, showsAll.value]);
 }
 
-/** The digit that sets a status: the team's, else its place. */
+/** The digit that sets a status: the team's, else its place, which is the same for all clients where these are in one list. */
 export function digitOf(status: Status, place: number): number {
-  return status.look?.key ?? place + 1;
+  return status.look?.key ?? (showsAll.value ? ALIKE.indexOf(status.name) : place) + 1;
 }
 
 /** Set the status of the contact of a conversation; where somebody set another one than is shown, the person chooses. */

@@ -199,7 +199,7 @@ function Row({ conversation, index, of: length, top, isAll, isSearch, people, ch
   return (
     <li aria-posinset={index + 1} aria-setsize={length} style={{ top: `${top}px` }} class={`reply ${isSelected ? 'selected' : ''} ${act ? 'acted' : ''} ${conversation.unread ? 'unread' : ''}`} aria-current={chosen ? 'true' : undefined}>
       {canWrite.value && <input type="checkbox" tabIndex={isStop ? 0 : -1} aria-label={`Select ${nameOf(conversation)}`} checked={isSelected} onChange={() => toggle(conversation)} />}
-      <button type="button" tabIndex={isStop ? 0 : -1} onClick={choose}>
+      <button type="button" id={`conversation-${keyOf(conversation)}`} tabIndex={isStop ? 0 : -1} onClick={choose}>
         {conversation.unread && <span class="hidden">Unread</span>}
         <span class="line">
           <span class="strong cut">{nameOf(conversation)}</span>

@@ -1,10 +1,12 @@
-/** Which status may follow which: a table of boxes, moved through by the arrow keys, stored as a setting of the client. */
+/** Which statuses may follow each status, stored as a setting of the client. */
+import type { ComponentChildren } from 'preact';
 import { useState } from 'preact/hooks';
 import { asProblem, call as send, getForChange, type Problem } from '../api';
 import { clientPath } from '../clients/requests';
 import type { ClientDetail, StatusSet } from '../clients/types';
 import { isAdmin } from '../session';
 import { Button, ProblemNote } from '../ui/basic';
+import { Popover } from '../ui/overlay';
 import { StatusMark } from '../ui/status';
 import { toast } from '../ui/toast';
 import { plural, words } from '../words';
@@ -50,7 +52,7 @@ export function Transitions({ client, kind, statuses, onSaved }: Props) {
       await store(client, kind, changes);
       setChanges({});
       onSaved();
-      toast('The allowed changes are saved.', { undo: () => store(client, kind, before).then(onSaved) });
+      toast('What may follow is saved.', { undo: () => store(client, kind, before).then(onSaved) });
     } catch (error) {
       setProblem(asProblem(error));
     }
@@ -59,48 +61,40 @@ export function Transitions({ client, kind, statuses, onSaved }: Props) {
 
   return (
     <form class="transitions" onSubmit={(event) => void save(event)}>
-      <h3 id="transitions">Which may follow</h3>
+      <h3 id="transitions">What may follow each status</h3>
       <p class="faint">
-        A change that is not checked is refused to requests, imports and this console; what tools report is taken as it is. “Any” also allows statuses that are added later.
-        {isAdmin.value && ' The arrow keys move, the space bar changes.'}
+        Another change is refused to requests, imports and this console; what tools report is taken as it is.
       </p>
-      <div class="scroll" tabIndex={0} role="region" aria-labelledby="transitions">
-        <table class="table matrix" onKeyDown={move}>
-          <thead>
-            <tr>
-              <th scope="col">After</th>
-              <th scope="col">Any</th>
-              {names.map((each) => (
-                <th key={each} scope="col" class="to" title={each}>
-                  <span class="cut" dir="auto">
-                    {words(each)}
-                  </span>
-                </th>
-              ))}
-            </tr>
-          </thead>
-          <tbody>
-            {names.map((from) => {
-              const next = of(from);
-              return (
-                <tr key={from} class={from in changes ? 'changed' : ''}>
-                  <th scope="row">
-                    <StatusMark status={from} />
-                  </th>
-                  <td>
-                    <Box label={`After ${from}, any`} checked={next === null} change={() => put(from, next === null ? names.filter((each) => each !== from) : null)} />
-                  </td>
-                  {names.map((to) => (
-                    <td key={to}>
-                      {to === from ? <span class="absent" aria-hidden="true">–</span> : <Box label={`After ${from}, ${to}`} checked={next === null || next.includes(to)} soft={next === null} change={() => toggle(from, to)} />}
-                    </td>
-                  ))}
-                </tr>
-              );
-            })}
-          </tbody>
-        </table>
-      </div>
+      <ul class="lines" aria-labelledby="transitions">
+        {names.map((from) => {
+          const next = of(from);
+          return (
+            <li key={from} class="line-of follows">
+              <StatusMark status={from} />
+              <span class={from in changes ? 'changed' : 'faint'} dir="auto">
+                {next === null ? 'Any status' : next.map(words).join(', ') || 'None: it is final'}
+              </span>
+              {isAdmin.value && (
+                <Popover text="Change" label={`Change what may follow ${from}`}>
+                  {() => (
+                    <fieldset class="filter-form">
+                      <legend class="hidden">What may follow {from}</legend>
+                      <Box checked={next === null} change={() => put(from, next === null ? names.filter((each) => each !== from) : null)}>
+                        Any status, later ones too
+                      </Box>
+                      {names.filter((to) => to !== from).map((to) => (
+                        <Box key={to} checked={next === null || next.includes(to)} change={() => toggle(from, to)}>
+                          <StatusMark status={to} />
+                        </Box>
+                      ))}
+                    </fieldset>
+                  )}
+                </Popover>
+              )}
+            </li>
+          );
+        })}
+      </ul>
       {problem && <ProblemNote problem={problem} />}
       {isAdmin.value && (
         <div class={`save-bar ${changed.length ? 'shown' : ''}`}>
@@ -118,30 +112,13 @@ export function Transitions({ client, kind, statuses, onSaved }: Props) {
   );
 }
 
-function Box({ label, checked, soft, change }: { label: string; checked: boolean; soft?: boolean; change: () => void }) {
-  return <input type="checkbox" class={soft ? 'soft' : ''} aria-label={label} checked={checked} disabled={!isAdmin.value} onChange={change} />;
-}
-
-/** Move the focus among the boxes by the arrow keys. */
-function move(event: KeyboardEvent): void {
-  const step = { ArrowRight: [0, 1], ArrowLeft: [0, -1], ArrowDown: [1, 0], ArrowUp: [-1, 0] }[event.key];
-  const cell = event.target instanceof Element ? event.target.closest('td') : null;
-  const row = cell?.closest('tr');
-  const rows = row?.parentElement?.children;
-  if (!step || !cell || !row || !rows) return;
-  event.preventDefault();
-  event.stopPropagation();
-  let [down, right] = [[...rows].indexOf(row), cell.cellIndex];
-  // Over the place without a box.
-  for (let n = 0; n < 2; n++) {
-    down += step[0] ?? 0;
-    right += step[1] ?? 0;
-    const box = rows[down]?.children[right]?.querySelector<HTMLInputElement>('input');
-    if (box) {
-      box.focus();
-      return;
-    }
-  }
+function Box({ checked, change, children }: { checked: boolean; change: () => void; children: ComponentChildren }) {
+  return (
+    <label class="check">
+      <input type="checkbox" checked={checked} onChange={change} />
+      {children}
+    </label>
+  );
 }
 
 /** Store these statuses' followers; what others have changed since the page was opened stays. */

@@ -7,7 +7,7 @@ import type { Group, Replay } from '../types';
 import { Button, Empty, ProblemNote, Skeleton, Time } from '../ui/basic';
 import { StatusMark } from '../ui/status';
 import { changeToast, dismiss, toast, toastProblem } from '../ui/toast';
-import { count, plural, toolName, words } from '../words';
+import { capital, count, plural, toolName, words } from '../words';
 import { listed } from './list';
 
 export function Problems({ chosen }: { chosen: string }) {
@@ -51,7 +51,7 @@ function OneGroup({ group, chosen, reload }: { group: Group; chosen: boolean; re
           <b>{count(group.count)}</b>
         </span>
         <span class="line">
-          <span class="cut">{group.reason ?? group.keys.join(', ')}</span>
+          <span class="cut">{group.reason ? capital(group.reason) : group.keys.join(', ')}</span>
           <StatusMark status={group.state} />
         </span>
         <span class="faint">

@@ -45,6 +45,17 @@ NOTES = (
 """What the people wrote on the newest conversations; `{name}` is a colleague."""
 TEAM = (("Mira Hansen", "admin"), ("Ben Okafor", "operator"), ("Chloé Martin", "operator"))
 """The people of the agency, and their roles for all clients."""
+STATUSES = tuple(
+    {"name": name, "color": color, "group": group, "key": key, "closes": group == "lost"}
+    for key, (name, color, group) in enumerate(
+        (
+            ("interested", "lime", "active"), ("meeting_booked", "violet", "won"), ("maybe_later", "amber", "active"),
+            ("not_interested", "orange", "lost"), ("wrong_person", "grey", "lost"),
+        ),
+        1,
+    )
+)  # fmt: skip
+"""The statuses that the agency's people set by a digit."""
 Say = Callable[[str], None]
 _OWN: ContextVar[Micros | None] = ContextVar("time of a request", default=None)
 
@@ -144,6 +155,7 @@ class RecordingReplay:
 
     async def _team(self, now: Micros) -> None:
         """Three people share the replies: each has some, some are snoozed, and most are still nobody's."""
+        await self._ask("PUT", "/team/v1/statuses", {"data": STATUSES}, now)
         listed = (await self._ask("GET", "/team/v1/conversations?limit=200", None, now))["data"]
         people: list[User] = []
         for number, (name, role) in enumerate(TEAM):

@@ -41,6 +41,7 @@ from touchbase.records.create import create_record, creation_of, in_one_step, pr
 from touchbase.records.models import Company, Contact
 from touchbase.records.operations import WRITES
 from touchbase.records.read_records import get_record
+from touchbase.records.sql.reads import list_profiles
 from touchbase.records.update import update_of
 from touchbase.records.value_history import explain_values, place_of, record_as_of, value_history
 from touchbase.records.writes import Created, RecordUpsert
@@ -161,9 +162,13 @@ class RecordResource(Generic[A, C, R]):
         record = await self._get(call, client, number)
         page_bytes = await call.page_bytes(is_full_page=True)
         explained, since_us = await explain_values(call.api.dependencies.store, record, parameters[FIELD], self._words(client))
+        profiles: list[str] = []
+        if isinstance(record, Contact) and parameters[FIELD] is None:
+            linked = await call.api.dependencies.store.read(list_profiles(client.number, number))
+            profiles = [profile for profile in linked if profile != record.linkedin_key]
         actors = call.api.actors
         await actors.load_events(event for value in explained for event in events_of(value))
-        return Response(body=explanation(explained, since_us, page_bytes, actors))
+        return Response(body=explanation(explained, since_us, page_bytes, actors, profiles))
 
     def _words(self, client: Client) -> StatusWords:
         return client.settings.words(self._kind.type.kind)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Annotated
 
-from msgspec import UNSET, Meta, Struct
+from msgspec import UNSET, Meta, Struct, UnsetType
 
 from touchbase.common.timestamps import SECOND, Micros, to_text
 from touchbase.errors import Fault, Invalid
@@ -73,6 +73,10 @@ class Explanation(Struct):
 
     data: list[ExplainedValueOut]
     computed_since: ComputedSince = UNSET
+    linkedin_profiles: Annotated[
+        list[str] | UnsetType,
+        Meta(description="Further LinkedIn profiles that lead to the contact, in normal form; absent: none, a company, or one `field`."),
+    ] = UNSET
 
 
 _SOURCE = {
@@ -151,12 +155,14 @@ def value_change(change: ValueChange, now: Micros, actors: ActorNames) -> ValueC
     )  # fmt: skip
 
 
-def explanation(values: Sequence[ExplainedValue], since_us: Micros | None, page_bytes: int, actors: ActorNames) -> bytes:
+def explanation(
+    values: Sequence[ExplainedValue], since_us: Micros | None, page_bytes: int, actors: ActorNames, profiles: list[str]
+) -> bytes:
     """Encode the explained values of a record; without the other events if these are too many bytes. Raises `Invalid`."""
     for with_others in (True, False):
         data = fitting((explained_value(value, actors, with_others=with_others) for value in values), page_bytes)
         if len(data) == len(values):
-            return encode(Explanation(data, since(since_us)))  # type: ignore[arg-type]  # encoded items
+            return encode(Explanation(data, since(since_us), profiles or UNSET))  # type: ignore[arg-type]  # encoded items
     detail = f"is required here: the {len(values)} values of this record have more than {page_bytes:,} bytes; explain one, such as"
     raise Invalid([Fault("?field", "too_long", f"{detail} {values[0].name}")])
 

@@ -8,6 +8,7 @@ from itertools import chain
 from typing import Any, Generic, TypeVar
 
 from touchbase.common.timestamps import Micros
+from touchbase.erasure_marks import LINKEDIN
 from touchbase.history.events import CONTACT
 from touchbase.records.models import Company, Contact, Record
 from touchbase.records.record_type import RecordType
@@ -150,6 +151,14 @@ def find_united(client: int, kind: int, id: int) -> Plan[int | None]:
     sql = "SELECT record_id FROM link WHERE client = ? AND tool = '' AND object_type = ? AND object_id = ? AND record_kind = ?"
     rows = yield Select(sql, (client, "contact" if kind == CONTACT else "company", str(id), kind))
     return rows[0][0] if rows else None
+
+
+@query
+def list_profiles(client: int, contact: int) -> Plan[list[str]]:
+    """The LinkedIn profiles, in normal form, by which events are about a contact besides its own one; replaced ones are left out."""
+    sql = "SELECT object_id FROM link WHERE client = ? AND record_kind = ? AND record_id = ? AND tool = '' AND object_type = ?"
+    rows = yield Select(f"{sql} AND until_us IS NULL ORDER BY object_id", (client, CONTACT, contact, LINKEDIN))
+    return [row[0] for row in rows]
 
 
 @query
