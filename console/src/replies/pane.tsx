@@ -12,7 +12,7 @@ import type { Contact, Message, Page, Status } from '../types';
 import { Button, Keys, ProblemNote, Skeleton, Time } from '../ui/basic';
 import { choosesMine } from '../ui/conflict';
 import { Entry, Popover } from '../ui/overlay';
-import { StatusMark } from '../ui/status';
+import { digitOf, StatusMark, withDigits } from '../ui/status';
 import { toast, toastProblem } from '../ui/toast';
 import { shortTime, toolName, words } from '../words';
 import { Answering } from './answer';
@@ -21,22 +21,11 @@ import { change, LABELS, nameOf, refresh, useReadMark, useConversation, type Con
 import { Letter } from './letter';
 import { SnoozeMenu } from './snooze';
 
-export const MOST_KEYS = 9;
-
 /** The statuses that keys set: those of the conversation's own client. */
 export function useStatuses(of: string): readonly Status[] {
   const path = '/public/v2/statuses/contacts';
   const found = useRead<Page<Status>>(`${path}?of=${of}`, async (signal) => (await call<Page<Status>>('GET', path, { query: { limit: '200' }, headers: { 'x-client-id': of }, signal })).data, { enabled: of !== '' });
-  return useMemo(() => {
-    const all = found.data?.data ?? [];
-    const chosen = all.filter(({ look }) => look?.key).sort((a, b) => (a.look?.key ?? 0) - (b.look?.key ?? 0));
-    return (chosen.length ? chosen : all).slice(0, MOST_KEYS);
-  }, [found.data]);
-}
-
-/** The digit that sets a status: the team's, else its place. */
-export function digitOf(status: Status, place: number): number {
-  return status.look?.key ?? place + 1;
+  return useMemo(() => withDigits(found.data?.data ?? []), [found.data]);
 }
 
 /** Set the status of the contact of a conversation; where somebody set another one than is shown, the person chooses. */

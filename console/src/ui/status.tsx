@@ -1,6 +1,7 @@
 /** Statuses and states: a hue, a shape by their group, and the word. No meaning is in the hue alone. */
 import type { ComponentChildren } from 'preact';
 import { looks } from '../looks';
+import type { Status } from '../types';
 import { words } from '../words';
 import { Icon } from './basic';
 
@@ -51,4 +52,17 @@ export function StatusMark({ status }: { status: string | null | undefined }) {
       {looks.value.get(status)?.label || words(status)}
     </Mark>
   );
+}
+
+export const MOST_KEYS = 9;
+
+/** The statuses that digits set: those with a key of the team's, else the first ones. */
+export function withDigits(all: readonly Status[]): readonly Status[] {
+  const chosen = all.filter(({ look }) => look?.key).sort((a, b) => (a.look?.key ?? 0) - (b.look?.key ?? 0));
+  return (chosen.length ? chosen : all).slice(0, MOST_KEYS);
+}
+
+/** The digit that sets a status: the team's, else its place. */
+export function digitOf(status: Status, place: number): number {
+  return status.look?.key ?? place + 1;
 }
