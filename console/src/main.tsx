@@ -35,11 +35,13 @@ function later<P extends object>(load: () => Promise<ComponentType<P>>): (props:
 }
 
 const AuditLog = later(() => import('./more').then((all) => all.AuditLog));
+const Bin = later(() => import('./more').then((all) => all.Bin));
 const Clients = later(() => import('./more').then((all) => all.Clients));
 const ClientScreen = later(() => import('./more').then((all) => all.ClientScreen));
 const Duplicates = later(() => import('./more').then((all) => all.Duplicates));
 const Endpoints = later(() => import('./more').then((all) => all.Endpoints));
 const Erasure = later(() => import('./more').then((all) => all.Erasure));
+const Help = later(() => import('./more').then((all) => all.Help));
 const Imports = later(() => import('./more').then((all) => all.Imports));
 const Keys = later(() => import('./more').then((all) => all.Keys));
 const Profile = later(() => import('./more').then((all) => all.Profile));
@@ -50,7 +52,7 @@ const Webhooks = later(() => import('./more').then((all) => all.Webhooks));
 const Words = later(() => import('./more').then((all) => all.Words));
 
 /** Screens whose content belongs to one client. */
-const OF_CLIENT: readonly (string | undefined)[] = ['contacts', 'companies', 'duplicates', 'imports', 'suppressions', 'erasure'];
+const OF_CLIENT: readonly (string | undefined)[] = ['contacts', 'companies', 'duplicates', 'imports', 'suppressions', 'bin', 'erasure'];
 
 function Screen() {
   const [first, second] = place.value.path;
@@ -61,7 +63,9 @@ function Screen() {
   if (first === 'contacts') return <Contacts key={client.value} />;
   if (first === 'companies' && second !== undefined) return <CompanyPage key={`company ${client.value} ${second}`} id={second} />;
   if (first === 'companies') return <Companies key={`companies ${client.value}`} />;
+  if (first === 'help') return <Help key={place.value.query.get('page')} page={place.value.query.get('page') ?? ''} />;
   if (first === 'duplicates') return <Duplicates />;
+  if (first === 'bin') return <Bin key={client.value} />;
   if (first === 'imports') return <Imports key={client.value} job={second ?? ''} />;
   if (first === 'suppressions') return <Suppressions key={client.value} />;
   if (first === 'replies') return <Replies key={client.value} />;

@@ -1,9 +1,12 @@
 /** One field over everything: pages, actions, contacts and companies. */
 import { useRef, useState } from 'preact/hooks';
 import { get } from './api';
+import { CHANNELS, TOOLS } from './clients/tools';
 import { useRead, useRested } from './data';
-import { chooseClient, go, root } from './route';
-import { clients, session, signOut } from './session';
+import { readPage } from './help/pages';
+import { makeNew } from './record/new';
+import { chooseClient, client, go, root } from './route';
+import { canWrite, choosesClient, clients, isAdmin, seesEveryClient, session, showsAll, signOut } from './session';
 import { nextTheme } from './theme';
 import type { Company, Contact, Page } from './types';
 import { Icon, type IconName } from './ui/basic';
@@ -31,7 +34,10 @@ export function Palette({ screens, onClose }: { screens: Screens; onClose: () =>
   const list = useRef<HTMLUListElement>(null);
   const rested = useRested(text.trim(), 120);
   const records = useRead(`found ${rested}`, (signal) => find(rested, signal));
-  const all = [...pages(screens, text.trim()), ...(text.trim() ? (records.data ?? []) : [])];
+  const index = useRead('/docs/README', (signal) => readPage('README', signal), { staleTime: Infinity });
+  const words = text.trim().toLowerCase().split(/\s+/);
+  const named = (entries: readonly Found[]) => entries.filter((each) => words.every((word) => each.text.toLowerCase().includes(word))).slice(0, MOST);
+  const all = text.trim() ? [...named(entries(screens)), ...(records.data ?? []), ...named([...tools(), ...help(index.data ?? '')])] : entries(screens, false);
   const chosen = Math.min(at, Math.max(0, all.length - 1));
 
   function pick(one: Found | undefined) {
@@ -62,11 +68,11 @@ export function Palette({ screens, onClose }: { screens: Screens; onClose: () =>
             autofocus
             type="text"
             role="combobox"
-            aria-label="Find a contact, a company or a page"
+            aria-label="Find a contact, a company, a page or an action"
             aria-expanded="true"
             aria-controls="palette-list"
             aria-activedescendant={all.length ? `palette-${chosen}` : undefined}
-            placeholder="Name, address, company or page"
+            placeholder="Name, address, company, page or action"
             value={text}
             spellcheck={false}
             autocomplete="off"
@@ -93,7 +99,40 @@ export function Palette({ screens, onClose }: { screens: Screens; onClose: () =>
   );
 }
 
-function pages(screens: Screens, text: string): Found[] {
+/** What can be done from anywhere; `?do=new` is what the screen's own button does. */
+function actions(): Found[] {
+  const add = (text: string, path: string, can: boolean, query = { do: 'new' }) => (can ? [{ key: text, text, note: 'Action', icon: 'plus' as const, run: () => go(path, query) }] : []);
+  const create = (one: 'contact' | 'company') => (canWrite.value && !showsAll.value ? [{ key: one, text: `New ${one}`, note: 'Action', icon: 'plus' as const, run: () => makeNew(one) }] : []);
+  const settings = (text: string, tab: string): Found => ({ key: text, text, note: 'Settings', icon: 'settings', run: () => go('/settings', { tab }) });
+  return [
+    ...create('contact'),
+    ...create('company'),
+    ...add('New key', '/keys', isAdmin.value),
+    ...add('New client', '/clients', isAdmin.value && choosesClient.value),
+    ...add('New endpoint', '/endpoints/new', isAdmin.value, { do: '' }),
+    ...add('Invite somebody to the team', '/team', isAdmin.value && seesEveryClient.value),
+    ...add('Block addresses', '/suppressions', canWrite.value && !showsAll.value),
+    settings('Statuses', 'statuses'),
+    settings('Custom fields', 'fields'),
+  ];
+}
+
+/** Tools to connect to the client that is shown. */
+function tools(): Found[] {
+  const of = client.value || session.value?.client_id;
+  if (!isAdmin.value || !of) return [];
+  return CHANNELS.flatMap((channel) => Object.entries(TOOLS[channel]).map(([tool, name]) => ({
+    key: `${channel}/${tool}`, text: `Connect ${name}`, note: 'Tool', icon: 'link' as const, run: () => go(`/clients/${encodeURIComponent(of)}`, { tool: `${channel}/${tool}` }),
+  })));
+}
+
+/** The pages of the documentation, by its index. */
+function help(index: string): Found[] {
+  return [...index.matchAll(/^- \[([^\]]+)\]\(([\w/-]+)\.md\)/gm)].map(([, title = '', page = '']) => ({ key: page, text: title, note: 'Help', icon: 'book', run: () => go('/help', { page }) }));
+}
+
+/** Pages, actions and settings; clients only among what is searched. */
+function entries(screens: Screens, hasClients = true): Found[] {
   const pages = screens.map((each) => ({
     key: each.path, text: each.name, note: 'Page', icon: each.icon, run: () => go(each.path),
   }));
@@ -105,13 +144,10 @@ function pages(screens: Screens, text: string): Found[] {
     { key: 'api', text: 'The API', note: 'Page', icon: 'book', run: () => void open(`${root}/docs`, '_blank', 'noreferrer') },
   ];
   if (session.value?.keys_needed) others.push({ key: 'leave', text: 'Sign out', note: session.value.key_name && `Key ${session.value.key_name}`, icon: 'leave', run: () => signOut().catch(toastProblem) });
-  const named = clients.value.length < 2 ? [] : clients.value.map((each) => ({
+  const named = !hasClients || clients.value.length < 2 ? [] : clients.value.map((each) => ({
     key: `client ${each.client_id}`, text: each.name || each.client_id, note: 'Client', icon: 'company' as const, run: () => chooseClient(each.client_id),
   }));
-  const asked = text.toLowerCase();
-  if (!asked) return [...pages, ...others];
-  const found = [...pages, ...others, ...named].filter((each) => each.text.toLowerCase().includes(asked));
-  return found.slice(0, MOST);
+  return [...pages, ...actions(), ...named, ...others];
 }
 
 async function find(text: string, signal: AbortSignal): Promise<Found[]> {

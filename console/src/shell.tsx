@@ -6,8 +6,10 @@ import { reachable } from './api';
 import { isMac, shortcuts, shownKeys, useShortcuts } from './keys';
 import { narrow } from './narrow';
 import { Palette } from './palette';
-import { chooseClient, client, go, href, place, root } from './route';
+import { chooseClient, client, go, href, place } from './route';
+import { helpOf } from './help/pages';
 import { canRead, canWrite, choosesClient, clients, isAdmin, session, signOut } from './session';
+import { makeNew, NewRecord } from './record/new';
 import { useSnoozeEnds } from './replies/snooze';
 import { nextTheme, theme } from './theme';
 import { readLooks } from './looks';
@@ -39,6 +41,7 @@ export const SECTIONS: readonly Section[] = [
   { path: '/companies', first: 'companies', name: 'Companies', icon: 'company', keys: 'g f' },
   { path: '/imports', first: 'imports', name: 'Imports', icon: 'upload', keys: 'g m' },
   { path: '/suppressions', first: 'suppressions', name: 'Do not contact', icon: 'ban', keys: 'g d' },
+  { path: '/bin', first: 'bin', name: 'Bin', icon: 'undo', keys: 'g b' },
   { path: '/webhooks', first: 'webhooks', name: 'Webhooks', icon: 'inbox', keys: 'g i', needsAdmin: true, begins: true },
   { path: '/clients', first: 'clients', name: 'Clients', icon: 'link', keys: 'g l', needsAdmin: true },
   { path: '/endpoints', first: 'endpoints', name: 'Endpoints', icon: 'outgoing', keys: 'g u', needsAdmin: true },
@@ -60,7 +63,9 @@ export function Shell({ children }: { children: ComponentChildren }) {
     { keys: '?', does: 'List the shortcuts', group: 'Everywhere', run: () => (helpOpen.value = true) },
     { keys: 'g a', does: 'Choose a client, or all', group: 'Everywhere', run: () => document.querySelector<HTMLElement>('.side button.client')?.click() },
     ...sections.value.map((each) => ({ keys: each.keys, does: `Go to ${each.name}`, group: 'Everywhere', run: () => go(each.path) })),
+    { keys: 'c', does: 'New contact', group: 'Everywhere', run: () => makeNew('contact') },
     { keys: 'u', does: 'Undo the last change, while its message is shown', group: 'Everywhere', run: () => void undoLast() },
+    { keys: 'F1', does: 'Help for this screen', group: 'Everywhere', run: () => document.querySelector<HTMLElement>('.foot a[aria-label^=Help]')?.click() },
     { keys: 't', does: 'Change between light and dark', group: 'Everywhere', run: nextTheme },
   ]);
   useEffect(() => (canRead.value ? (void readLooks(), follow()) : undefined), [canRead.value]);
@@ -92,6 +97,7 @@ export function Shell({ children }: { children: ComponentChildren }) {
       </div>
       {paletteOpen.value && <Palette screens={sections.value} onClose={() => (paletteOpen.value = false)} />}
       {helpOpen.value && <Help />}
+      <NewRecord />
       <Conflict />
     </div>
   );
@@ -135,6 +141,12 @@ function Navigation({ first }: { first: string | undefined }) {
                   <span class="cut">{each.name}</span>
                 </a>
               ))}
+              {narrow.value && (
+                <a class="entry" href={helpOf(first)} onClick={close}>
+                  <Icon name="book" />
+                  <span class="cut">Help for this screen</span>
+                </a>
+              )}
             </div>
           )}
         </Popover>
@@ -241,7 +253,7 @@ function Foot() {
       <div class="row">
         <Button kind="quiet" icon={icon} label={`Theme: ${name}`} onClick={nextTheme} />
         <Button kind="quiet" icon="keyboard" label="Shortcuts (?)" onClick={() => (helpOpen.value = true)} />
-        <a class="button quiet alone" href={`${root}/docs`} target="_blank" rel="noreferrer" aria-label="The API" title="The API">
+        <a class="button quiet alone" href={helpOf(place.value.path[0])} aria-label="Help for this screen" title="Help for this screen (F1)" aria-current={place.value.path[0] === 'help' ? 'page' : undefined}>
           <Icon name="book" />
         </a>
         {known?.user && (

@@ -81,6 +81,9 @@ SCREENS = {
     "refused of all clients": "/all/webhooks?tab=refused",
     "a client to choose": "/all/contacts",
     "team": "/team",
+    "bin": f"/bin{OF}",
+    "help": "/all/help?page=how-to/import-a-list",
+    "pages of the help": "/all/help?q=restore",
     "audit log": "/audit",
 }
 COUNT = "document.querySelectorAll('.grid-rows [role=row]').length"
@@ -123,6 +126,9 @@ OVERLAYS: dict[str, tuple[str, Callable[[Any], None]]] = {
     "note": (f"/contacts/3{OF}", lambda page: press(page, "n")),
     "status of a contact": (f"/contacts/3{OF}", button("Status:")),
     "block of a contact": (f"/contacts/3{OF}", button("Block")),
+    "source of a value": (f"/contacts/3{OF}", lambda page: page.locator(".field").first.hover()),
+    "other acts of a contact": (f"/contacts/3{OF}", button("Other acts")),
+    "new contact": (f"/contacts{OF}", lambda page: press(page, "c")),
     "new client": (f"/clients{OF}", button("New client")),
     "what is done to a client": (f"/clients/{CLIENT}{OF}", button("Manage")),
     "connection": (f"/clients/{CLIENT}{OF}", button("Add a connection")),
@@ -156,7 +162,7 @@ def test_every_overlay__has_nothing_that_axe_finds(console: Console, subtests: p
         with subtests.test(overlay=name):
             console.go(page, path)
             show(page)
-            page.locator("dialog[open], :popover-open, .bulk, .editor, .note-form, .pane .letter").first.wait_for()
+            page.locator("dialog[open], :popover-open, .bulk, .editor, .note-form, .pane .letter, .field:hover").first.wait_for()
             rows = "" if name == "selected" else ".grid-rows"  # as on the screen without an overlay
             faults = axe_faults(page, without=rows) + dark_faults(page, without=rows) + forced_faults(page, without=rows)
             resize(page, NARROW)

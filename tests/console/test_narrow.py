@@ -27,6 +27,7 @@ def test_narrow_page__has_four_sections_in_sight_and_the_others_under_more(conso
         "Companies",
         "Imports",
         "Do not contact",
+        "Bin",
         "Clients",
         "Endpoints",
         "Keys",
@@ -34,6 +35,7 @@ def test_narrow_page__has_four_sections_in_sight_and_the_others_under_more(conso
         "Audit log",
         "Settings",
         "Erasure",
+        "Help for this screen",
     ]
     expect(entries.first).to_be_focused()
     page.keyboard.press("ArrowDown")
@@ -44,6 +46,7 @@ def test_narrow_page__has_four_sections_in_sight_and_the_others_under_more(conso
     assert page.evaluate(TOO_WIDE) == []
 
     console.go(page, f"/contacts/3{OF}")
+    page.get_by_role("button", name="Other acts").click()
     page.get_by_role("link", name="erase this person", exact=False).click()
     page.wait_for_url("**/erasure?person=3**")
     page.get_by_role("button", name="Erase").first.wait_for()

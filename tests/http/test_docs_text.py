@@ -32,7 +32,7 @@ def built(folder: Path) -> dict[str, bytes]:
 def served(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Serve the built pages, whatever this tree has in build/docs."""
     monkeypatch.setattr(docs_page, "folder", lambda: folder)
-    caches = (docs_page.pages, docs_page._index_for_agents)
+    caches = (docs_page.pages, docs_page._index_for_agents, docs_page._sections)
     for cache in caches:
         cache.cache_clear()
     yield
@@ -78,6 +78,29 @@ async def test_index_for_agents__names_every_page_of_the_index_by_an_address_tha
     assert "|" not in text
     for link in links:
         assert (await sqlite_call("HEAD", urljoin("/llms.txt", link))).status == 200, link
+
+
+async def test_search__finds_the_parts_of_pages_that_have_every_word(built: dict[str, bytes], sqlite_call: ApiClient) -> None:
+    hits = (await sqlite_call.get("/docs/search?q=RESTORE+delete")).json()["data"]
+
+    assert [hits[0]["page"], hits[0]["title"]] == ["how-to/delete-and-restore", "Delete and restore"]
+    part = next(hit for hit in hits if hit["page"] == "how-to/delete-and-restore#restore")
+    assert part["title"] == "Delete and restore: Restore"
+    for hit in hits:
+        path, _, anchor = hit["page"].partition("#")
+        headings = re.findall(r"^#+ (.+)$", built[f"{path}.md"].decode(), re.MULTILINE)
+        assert not anchor or anchor in {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}, hit
+    assert (await sqlite_call.get("/docs/search?q=restore+zzzz")).json() == {"data": []}
+    excerpt = (await sqlite_call.get("/docs/search?q=gone_at")).json()["data"][0]["text"]
+    assert "gone_at" in excerpt
+    assert len(excerpt) < 2 * docs_page.EXCERPT
+
+
+@pytest.mark.parametrize("query", ["", "?q=", f"?q={'a' * 201}", "?q=a&q=b", "?word=a&q=a"])
+async def test_search_without_words__says_what_to_send(sqlite_call: ApiClient, query: str) -> None:
+    reply = await sqlite_call.get(f"/docs/search{query}")
+
+    assert (reply.status, reply.json()["code"]) == (422, "invalid")
 
 
 @pytest.mark.parametrize("path", ["how-to/nothing.md", "../README.md", "%2e%2e/README.md", "how-to/..%2fREADME.md", "nothing.md", "README"])

@@ -1,5 +1,6 @@
 /** API keys: who has one, what it permits, when it was last used; make, rotate and revoke them. */
 import { useEffect, useState } from 'preact/hooks';
+import { useAct } from '../acts';
 import { call as send } from '../api';
 import { NeedsAdmin } from '../clients/list';
 import { usePages } from '../data';
@@ -23,6 +24,7 @@ export function Keys() {
   const of = choosesClient.value ? (place.value.query.get('of') ?? '') : '';
   const loaded = usePages<Key>('/admin/v1/keys', { limit: LIMIT, ...(state !== 'all' && { state }), ...(of && { client: of }) });
   const [opened, setOpened] = useState<Opened>(null);
+  useAct(() => setOpened({ what: 'create' }));
   useEffect(() => {
     document.title = 'Keys · Touchbase';
   }, []);

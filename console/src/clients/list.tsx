@@ -1,5 +1,6 @@
 /** All clients that the key may see. */
 import { useEffect, useState } from 'preact/hooks';
+import { useAct } from '../acts';
 import { call as send } from '../api';
 import { usePages, useRead, useRested } from '../data';
 import { go, href, place } from '../route';
@@ -26,6 +27,7 @@ export function Clients() {
   const name = place.value.query.get('name') ?? '';
   const state = place.value.query.get('state') ?? '';
   const [adds, setAdds] = useState(false);
+  useAct(() => setAdds(choosesClient.value));
   const loaded = usePages<ClientDetail>('/admin/v1/clients', { limit: LIMIT, ...(name && { name }), ...(state && { state }) });
   useEffect(() => {
     document.title = 'Clients · Touchbase';

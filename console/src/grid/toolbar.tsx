@@ -5,7 +5,8 @@ import { allColumns } from '../kinds/columns';
 import { memberName, type AnyRecord, type Kind } from '../kinds/kind';
 import { useGet } from '../data';
 import { href } from '../route';
-import { session } from '../session';
+import { makeNew } from '../record/new';
+import { canWrite, session } from '../session';
 import type { CustomField, Page, Status } from '../types';
 import { Button, Icon } from '../ui/basic';
 import { copy, Dialog, Entry, Popover } from '../ui/overlay';
@@ -35,6 +36,7 @@ export function Toolbar<R extends AnyRecord>({ kind, view, rows }: Props<R> & { 
       <NewFilter kind={kind} custom={custom} />
       <div class="push" />
       <div class="tools">
+        {canWrite.value && <Button kind="quiet" icon="plus" label={`New ${kind.one}`} onClick={() => makeNew(kind.one)} />}
         <Views kind={kind} view={view} />
         <Columns kind={kind} view={view} custom={custom} />
         <a class="button quiet alone" href={href('/duplicates', kind.many === 'companies' ? { of: 'companies' } : {})} aria-label={`Duplicates of ${kind.many}`} title={`Duplicates of ${kind.many}`}>

@@ -48,6 +48,7 @@ export const COMPANIES: Kind<Company> = {
   prepare: (rows) => Promise.resolve(nameCompanies(rows)),
   members: [...NAMES, ...TEXTS],
   editable: [...NAMES, ...TEXTS],
+  always: NAMES,
   show: (_, __, value) => value,
   twins: (of) => (of.name ? { name: of.name } : null),
 };

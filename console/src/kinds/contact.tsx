@@ -65,6 +65,7 @@ export const CONTACTS: Kind<Contact> = {
   prepare: loadCompanies,
   members: [...NAMES, 'company_id', ...SENT_TIMES, ...TEXTS],
   editable: [...NAMES, ...TEXTS],
+  always: [...NAMES, ...SENT_TIMES],
   show: (of, member, value) => {
     if (SENT_TIMES.includes(member)) return <Time at={value} />;
     if (member === 'company_id') return <a href={href(`/companies/${value}`)}>{companyOf(of) || `Company ${value}`}</a>;

@@ -65,6 +65,8 @@ export interface Kind<R extends AnyRecord> {
   /** Members on the record's page, in order; which of them a person may change; what is shown of a value that is no text. */
   members: readonly string[];
   editable: readonly string[];
+  /** Members that are shown without a value too. */
+  always: readonly string[];
   show: (of: R, member: string, value: string) => ComponentChildren;
   /** The list's query for records that may be the same one. */
   twins: (of: R) => Readonly<Record<string, string>> | null;

@@ -1,12 +1,15 @@
 /** The fields of a record, each with where it came from; each can be changed in its place. */
+import { signal } from '@preact/signals';
 import { Fragment } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { asProblem, type Problem } from '../api';
 import { memberName, valueOf, type AnyRecord, type Kind } from '../kinds/kind';
+import { useShortcuts } from '../keys';
 import { canWrite } from '../session';
 import type { Contact, Explained, Suppression } from '../types';
-import { Button, Time } from '../ui/basic';
+import { Button, Keys, Time } from '../ui/basic';
 import { isAsked } from '../ui/conflict';
+import { plural } from '../words';
 import { change } from './change';
 import { Emails } from './emails';
 import { Source } from './source';
@@ -25,22 +28,53 @@ interface FieldsProps<R extends AnyRecord> {
   known: Known<R>;
 }
 
+const STORED = 'touchbase-sources';
+/** Whether where values come from is always shown, and not of the field alone that is pointed at. */
+const pinned = signal(localStorage.getItem(STORED) !== null);
+
+function togglePinned(): void {
+  pinned.value = !pinned.value;
+  if (pinned.value) localStorage.setItem(STORED, '');
+  else localStorage.removeItem(STORED);
+}
+
 export function Fields<R extends AnyRecord>({ kind, known }: FieldsProps<R>) {
   const { record, explained, profiles } = known;
   const by = new Map(explained.map((each) => [each.field, each]));
   const custom = Object.keys(kind.customOf(record)).sort((a, b) => a.localeCompare(b));
+  useShortcuts(() => [{ keys: 'y', does: 'Show or hide where all values come from', group: kind.title, run: togglePinned }]);
+  const names = [...kind.members, ...custom.map((name) => `cf.${name}`)];
+  const isEmpty = (name: string) => !valueOf(kind, record, name) && !kind.always.includes(name);
+  const fieldOf = (name: string) => <Field kind={kind} name={name} label={memberName(name)} record={record} explained={by.get(name)} />;
+  const empty = names.filter((name) => isEmpty(name) && isEditable(kind, name));
   return (
-    <section class="fields" aria-labelledby="fields">
-      <h2 id="fields">Fields</h2>
+    <section class={`fields ${pinned.value ? 'pinned' : ''}`} aria-labelledby="fields">
+      <div class="row">
+        <h2 id="fields">Fields</h2>
+        <span class="push" />
+        <Button kind="quiet" aria-pressed={pinned.value} onClick={togglePinned}>
+          Sources <Keys of="y" />
+        </Button>
+      </div>
       <dl>
-        {[...kind.members, ...custom.map((name) => `cf.${name}`)].map((name) => (
+        {names.filter((name) => !isEmpty(name)).map((name) => (
           <Fragment key={name}>
-            <Field kind={kind} name={name} label={memberName(name)} record={record} explained={by.get(name)} />
+            {fieldOf(name)}
             {name === 'email' && <Emails of={record as unknown as Contact} />}
             {name === 'linkedin_url' && profiles.length > 0 && <Profiles all={profiles} />}
           </Fragment>
         ))}
       </dl>
+      {empty.length > 0 && (
+        <details>
+          <summary>{plural(empty.length, 'empty field')}</summary>
+          <dl>
+            {empty.map((name) => (
+              <Fragment key={name}>{fieldOf(name)}</Fragment>
+            ))}
+          </dl>
+        </details>
+      )}
       <p class="faint">
         Id {record.id}, changed <Time at={record.updated_time} as="ago" />
       </p>
@@ -75,6 +109,10 @@ interface FieldProps<R extends AnyRecord> {
   explained: Explained | undefined;
 }
 
+function isEditable<R extends AnyRecord>(kind: Kind<R>, name: string): boolean {
+  return canWrite.value && (kind.editable.includes(name) || name.startsWith('cf.'));
+}
+
 /** The body of a change of one field; an empty text unsets it. */
 function bodyOf(one: string, name: string, value: string): object {
   if (name.startsWith('cf.')) return { [`${one}_custom_fields_input`]: [{ field_name: name.slice(3), field_value: value === '' ? null : value }] };
@@ -86,8 +124,7 @@ function Field<R extends AnyRecord>({ kind, name, label, record, explained }: Fi
   const [why, setWhy] = useState(false);
   const button = useRef<HTMLSpanElement>(null);
   const value = valueOf(kind, record, name);
-  const can = canWrite.value && (kind.editable.includes(name) || name.startsWith('cf.'));
-  if (!value && !can && !/_(sent|received)$/.test(name)) return null;
+  const can = isEditable(kind, name);
   function done() {
     setEditing(false);
     requestAnimationFrame(() => button.current?.querySelector('button')?.focus());

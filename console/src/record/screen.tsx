@@ -1,29 +1,31 @@
 /** One record: what is known, why, and what happened. */
 import type { ComponentChildren } from 'preact';
 import { useEffect } from 'preact/hooks';
-import { get, type Problem } from '../api';
+import { call, get, type Problem } from '../api';
 import { suppress } from '../grid/changes';
 import { Reasons } from '../grid/reasons';
 import { companies, companyName, NO_DOMAIN } from '../kinds/companies';
 import { COMPANIES } from '../kinds/company';
 import { CONTACTS } from '../kinds/contact';
 import type { AnyRecord, Kind } from '../kinds/kind';
-import { useGet, useRead } from '../data';
-import { href } from '../route';
+import { readAgain, useGet, useRead } from '../data';
+import { useShortcuts } from '../keys';
+import { go, href } from '../route';
 import { canWrite, isAdmin } from '../session';
 import type { Company, Contact, Page, Schemas, Status, Suppression } from '../types';
 import { Button, Empty, Icon, ProblemNote, Skeleton, Time } from '../ui/basic';
 import { copy, Entry, Popover } from '../ui/overlay';
-import { StatusMark } from '../ui/status';
+import { digitOf, MOST_KEYS, StatusMark, withDigits } from '../ui/status';
 import { toast, toastProblem } from '../ui/toast';
 import { words } from '../words';
-import { change } from './change';
+import { change, etagOf } from './change';
 import { Doubles } from './doubles';
 import { Fields, type Known } from './fields';
 import { NewNote, NoteButton, notedHere } from './notes';
 import { People, usePeopleOf } from './people';
 import { StatusBar } from './status-bar';
 import { Story } from './story';
+import { listOf, Walk } from './walk';
 
 async function read<R extends AnyRecord>(kind: Kind<R>, id: string, signal: AbortSignal): Promise<Known<R>> {
   const path = `${kind.api}/${encodeURIComponent(id)}`;
@@ -62,9 +64,9 @@ function RecordPage<R extends AnyRecord>({ kind, id, facts }: PageProps<R>) {
   if (loaded.error && !known) return <Missing kind={kind} problem={loaded.error} reload={() => void loaded.refetch()} />;
   return (
     <main id="main" class="screen record">
-      <a class="back" href={href(kind.path)}>
-        <Icon name="left" /> {kind.title}
-      </a>
+      <div class="record-top">
+        <Walk kind={kind} id={id} />
+      </div>
       {known ? <Head kind={kind} known={known} facts={facts} reload={() => void loaded.refetch()} /> : <div class="record-head"><Skeleton lines={2} wide={40} /></div>}
       <div class="record-body">
         <div class="record-main">
@@ -87,13 +89,6 @@ function RecordPage<R extends AnyRecord>({ kind, id, facts }: PageProps<R>) {
             <>
               <Fields kind={kind} known={known} />
               <Doubles kind={kind} record={known.record} reload={() => void loaded.refetch()} />
-              {kind.one === 'contact' && isAdmin.value && (
-                <p>
-                  <a class="source" href={href('/erasure', { person: id })}>
-                    Export or erase this person’s data
-                  </a>
-                </p>
-              )}
             </>
           ) : (
             <Skeleton lines={9} wide={90} />
@@ -163,7 +158,7 @@ function Head<R extends AnyRecord>({ kind, known, facts, reload }: { kind: Kind<
         <p class="facts">{facts(record)}</p>
       </div>
       {canWrite.value && !suppression.suppressed && kind.listed(record) && (
-        <Popover text="" label="Block" icon="ban" kind="quiet">
+        <Popover text="" label="Block" icon="ban" kind="quiet" class="block">
           {(close) => (
             <div class="entries">
               <p class="faint">Block the {kind.listedAs[0]}, because:</p>
@@ -178,6 +173,7 @@ function Head<R extends AnyRecord>({ kind, known, facts, reload }: { kind: Kind<
         </Popover>
       )}
       <StatusPick kind={kind} record={record} />
+      <More kind={kind} record={record} />
       {suppression.suppressed && (
         <p class="stop">
           <Icon name="ban" />
@@ -201,24 +197,77 @@ function Head<R extends AnyRecord>({ kind, known, facts, reload }: { kind: Kind<
   );
 }
 
-function StatusPick<R extends AnyRecord>({ kind, record }: { kind: Kind<R>; record: R }) {
+interface RecordProps<R extends AnyRecord> {
+  kind: Kind<R>;
+  record: R;
+}
+
+/** Delete a record; it is in the bin, and its message restores it. */
+async function remove<R extends AnyRecord>({ kind, record }: RecordProps<R>): Promise<void> {
+  const path = `${kind.api}/${record.id}`;
+  try {
+    await call('DELETE', path, { headers: { 'if-match': etagOf(record) } });
+  } catch (error) {
+    toastProblem(error);
+    return;
+  }
+  go(kind.path, listOf(kind) ?? {});
+  void readAgain(kind.api);
+  toast(`${kind.nameOf(record)} is deleted.`, { undo: () => call('POST', `${path}/restore`).then(() => readAgain(kind.api)) });
+}
+
+function More<R extends AnyRecord>({ kind, record }: RecordProps<R>) {
+  if (!canWrite.value) return null;
+  return (
+    <Popover text="" label="Other acts" icon="more" kind="quiet">
+      {(close) => (
+        <div class="entries">
+          {kind.one === 'contact' && isAdmin.value && (
+            <a class="entry" href={href('/erasure', { person: `${record.id}` })}>
+              <Icon name="erase" />
+              <span class="cut">Export or erase this person’s data</span>
+            </a>
+          )}
+          <Entry icon="close" onPick={() => (close(), void remove({ kind, record }))}>
+            Delete
+          </Entry>
+        </div>
+      )}
+    </Popover>
+  );
+}
+
+function StatusPick<R extends AnyRecord>({ kind, record }: RecordProps<R>) {
   const statuses = useGet<Page<Status>>(`/public/v2/statuses/${kind.many}`, { limit: '200' });
   const now = kind.statusOf(record);
+  const digits = new Map(withDigits(statuses.data?.data ?? []).map((status, n) => [digitOf(status, n), status.name]));
+  const keyOf = new Map([...digits].map(([digit, name]) => [name, digit]));
+  function set(name: string | undefined) {
+    if (name === undefined || name === now) return;
+    change(kind, record, { [kind.status]: name }, { [kind.status]: now ?? null }, `Status set to “${words(name)}”.`).catch(toastProblem);
+  }
+  latest.set = (digit) => set(digits.get(digit));
+  useShortcuts(() => {
+    if (!canWrite.value) return [];
+    const press = (button: string) => () => document.querySelector<HTMLElement>(`.record-head ${button}`)?.click();
+    const group = kind.title;
+    return [
+      { keys: 's', does: 'Set the status', group, run: press('.pick-status') },
+      ...Array.from({ length: MOST_KEYS }, (_, n) => ({ keys: `${n + 1}`, does: `Set the status that has a ${n + 1}`, group, run: () => latest.set(n + 1) })),
+      { keys: 'b', does: 'Block', group, run: press('.block') },
+    ];
+  });
   if (!canWrite.value) return <StatusMark status={now} />;
   return (
-    <Popover text={<StatusMark status={now} />} label={`Status: ${now ? words(now) : 'No status'}`}>
+    <Popover text={<StatusMark status={now} />} label={`Status: ${now ? words(now) : 'No status'}`} class="pick-status">
       {(close) => (
         <div class="entries">
           {statuses.data?.data.map((each) => (
             <Entry
               key={each.name}
               chosen={each.name === now}
-              onPick={() => {
-                close();
-                if (each.name === now) return;
-                const said = `Status set to “${words(each.name)}”.`;
-                change(kind, record, { [kind.status]: each.name }, { [kind.status]: now ?? null }, said).catch(toastProblem);
-              }}
+              note={keyOf.has(each.name) ? <kbd>{keyOf.get(each.name)}</kbd> : undefined}
+              onPick={() => (close(), set(each.name))}
             >
               <StatusMark status={each.name} />
             </Entry>
@@ -228,3 +277,6 @@ function StatusPick<R extends AnyRecord>({ kind, record }: { kind: Kind<R>; reco
     </Popover>
   );
 }
+
+/** What the digits work on: they are added once, the record changes. */
+const latest = { set: (_: number) => undefined as void };

@@ -1,11 +1,11 @@
 /** The timeline as a story: one sentence for each event, days between them. */
 import type { ComponentChildren } from 'preact';
 import { useState } from 'preact/hooks';
-import { asProblem, post } from '../api';
-import { readAgain, useGet, usePages } from '../data';
+import { asProblem, get, post } from '../api';
+import { readAgain, useGet, usePages, useRead } from '../data';
 import { Letter } from '../replies/letter';
 import { canWrite } from '../session';
-import type { Change, Message, Moment } from '../types';
+import type { Change, Message, Moment, Page } from '../types';
 import { Button, ProblemNote, Skeleton } from '../ui/basic';
 import { StatusMark } from '../ui/status';
 import { toast } from '../ui/toast';
@@ -25,16 +25,31 @@ function hue(event: string): string {
   return HUES.find(([pattern]) => pattern.test(event))?.[1] ?? 'grey';
 }
 
+/** Replies that are open when the page is shown; older ones are folded. */
+const OPEN = '20';
+
+/** The newest texts that a contact wrote, by id: one request, and nothing moves when they come. */
+function useReplies(path: string, { kind, id }: Noted) {
+  const read = async (signal: AbortSignal) => {
+    const page = await get<Page<Message>>('/public/v2/messages', { contact_id: `${id}`, direction: 'received', limit: OPEN }, signal).catch(() => ({ data: [] }));
+    return new Map(page.data.map((message) => [message.id, message]));
+  };
+  const found = useRead(`${path} replies`, read, { enabled: kind === 'contacts' });
+  return kind === 'contacts' ? found.data : new Map<number, Message>();
+}
+
 export function Story({ api, id, on }: { api: string; id: string; on: Noted }) {
-  const { data: moments, error, hasMore, more, refetch } = usePages<Moment>(`${api}/${encodeURIComponent(id)}/timeline`, { limit: '50' });
+  const path = `${api}/${encodeURIComponent(id)}/timeline`;
+  const { data: moments, error, hasMore, more, refetch } = usePages<Moment>(path, { limit: '50' });
+  const replies = useReplies(path, on);
   if (error && !moments) return <ProblemNote problem={error} retry={refetch} />;
-  if (!moments) return <Skeleton lines={6} wide={80} />;
+  if (!moments || !replies) return <Skeleton lines={6} wide={80} />;
   if (!moments.length) return <p class="faint">Nothing has been reported yet. Emails, replies and changes appear here as tools report them.</p>;
   return (
     <>
       <ol class="story">
         {moments.map((each, n) => (
-          <Chapter key={`${each.occurred_at} ${each.event} ${each.note?.id ?? n}`} moment={each} path={`${api}/${encodeURIComponent(id)}`} on={on} />
+          <Chapter key={`${each.occurred_at} ${each.event} ${each.note?.id ?? n}`} moment={each} path={`${api}/${encodeURIComponent(id)}`} on={on} reply={replies.get(each.message_id ?? 0)} />
         ))}
       </ol>
       {hasMore && <Button onClick={more}>Show what came before</Button>}
@@ -43,7 +58,7 @@ export function Story({ api, id, on }: { api: string; id: string; on: Noted }) {
   );
 }
 
-function Chapter({ moment, path, on }: { moment: Moment; path: string; on: Noted }) {
+function Chapter({ moment, path, on, reply }: { moment: Moment; path: string; on: Noted; reply: Message | undefined }) {
   const status = moment.changed.find((each) => each.field === 'contact_status');
   const others = moment.changed.filter((each) => each.field !== 'contact_status' && !/_(sent|received)$/.test(each.field));
   return (
@@ -66,7 +81,7 @@ function Chapter({ moment, path, on }: { moment: Moment; path: string; on: Noted
         <Source by={moment} timed={false} />
         {moment.merged && <Merged of={moment.merged} path={path} isByTool={moment.delivery_id !== null} />}
         {moment.note && <Note on={on} note={moment.note} by={moment.actor} />}
-        {moment.message_id && <Said id={moment.message_id} />}
+        {reply && moment.event !== 'email_auto_replied' ? <MessageText message={reply} /> : moment.message_id && <Said id={moment.message_id} />}
         {others.length > 0 && <Changes of={others} />}
         {moment.problems.map((each) => (
           <p key={each.code} class="wrong">
@@ -111,23 +126,26 @@ function Said({ id }: { id: number }) {
   return (
     <details onToggle={(event) => event.currentTarget.open && setOpen(true)}>
       <summary>The message</summary>
-      {open && <MessageText id={id} />}
+      {open && <MessageById id={id} />}
     </details>
   );
 }
 
-function MessageText({ id }: { id: number }) {
+function MessageById({ id }: { id: number }) {
   const { data: value, error: problem, refetch: reload } = useGet<Message>(`/public/v2/messages/${id}`);
   if (problem) return problem.status === 404 ? <p class="faint">{problem.message}</p> : <ProblemNote problem={problem} retry={reload} />;
-  if (!value) return <Skeleton lines={2} />;
+  return value ? <MessageText message={value} /> : <Skeleton lines={2} />;
+}
+
+function MessageText({ message: { subject, text } }: { message: Message }) {
   return (
     <>
-      {value.subject && (
+      {subject && (
         <p class="subject" dir="auto">
-          {value.subject}
+          {subject}
         </p>
       )}
-      {value.text ? <Letter text={value.text} /> : <p class="faint">No text is stored: the tool sent none, or the client’s setting store_message_bodies is off.</p>}
+      {text ? <Letter text={text} /> : <p class="faint">No text is stored: the tool sent none, or the client’s setting store_message_bodies is off.</p>}
     </>
   );
 }

@@ -12,7 +12,7 @@ import type { Contact, Message, Page, Status } from '../types';
 import { Button, Keys, ProblemNote, Skeleton, Time } from '../ui/basic';
 import { choosesMine } from '../ui/conflict';
 import { Entry, Popover } from '../ui/overlay';
-import { StatusMark } from '../ui/status';
+import { digitOf, StatusMark, withDigits } from '../ui/status';
 import { toast, toastProblem } from '../ui/toast';
 import { shortTime, toolName, words } from '../words';
 import { Answering } from './answer';
@@ -21,25 +21,11 @@ import { change, LABELS, nameOf, refresh, useReadMark, useConversation, type Con
 import { Letter } from './letter';
 import { SnoozeMenu } from './snooze';
 
-export const MOST_KEYS = 9;
-/** What digits set in the list of all clients where the team has chosen no keys: the same word in each client. */
-const ALIKE = ['interested', 'meeting_booked', 'maybe_later', 'not_interested', 'wrong_person', 'customer', 'replied', 'contacted', 'new'];
-
 /** The statuses that keys set: those of the conversation's own client. */
 export function useStatuses(of: string): readonly Status[] {
   const path = '/public/v2/statuses/contacts';
   const found = useRead<Page<Status>>(`${path}?of=${of}`, async (signal) => (await call<Page<Status>>('GET', path, { query: { limit: '200' }, headers: { 'x-client-id': of }, signal })).data, { enabled: of !== '' });
-  return useMemo(() => {
-    const all = found.data?.data ?? [];
-    const chosen = all.filter(({ look }) => look?.key).sort((a, b) => (a.look?.key ?? 0) - (b.look?.key ?? 0));
-    const usual = showsAll.value ? ALIKE.flatMap((name) => all.find((status) => status.name === name) ?? []) : all;
-    return (chosen.length ? chosen : usual).slice(0, MOST_KEYS);
-  }, [found.data, showsAll.value]);
-}
-
-/** The digit that sets a status: the team's, else its place, which is the same for all clients where these are in one list. */
-export function digitOf(status: Status, place: number): number {
-  return status.look?.key ?? (showsAll.value ? ALIKE.indexOf(status.name) : place) + 1;
+  return useMemo(() => withDigits(found.data?.data ?? [], showsAll.value), [found.data, showsAll.value]);
 }
 
 /** Set the status of the contact of a conversation; where somebody set another one than is shown, the person chooses. */
@@ -168,7 +154,7 @@ function Acts({ conversation, statuses, people }: ActsProps) {
       <div class="marks" role="group" aria-label={`Status of ${nameOf(conversation)}`}>
         {statuses.map((status, n) => (
           <button key={status.name} type="button" class="button" aria-pressed={status.name === contact.contact_status} onClick={() => void setStatus(conversation, status)}>
-            <kbd>{digitOf(status, n)}</kbd>
+            <kbd>{digitOf(status, n, showsAll.value)}</kbd>
             <StatusMark status={status.name} />
           </button>
         ))}

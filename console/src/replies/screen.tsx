@@ -7,7 +7,7 @@ import { canWrite, clients, isAdmin, session, showsAll } from '../session';
 import type { Status } from '../types';
 import { Button, Empty, ProblemNote, Skeleton, Time } from '../ui/basic';
 import { copy } from '../ui/overlay';
-import { StatusMark } from '../ui/status';
+import { digitOf, MOST_KEYS, StatusMark } from '../ui/status';
 import { useVirtual } from '../ui/virtual';
 import { toast, toastProblem } from '../ui/toast';
 import { atMost, plural, words } from '../words';
@@ -15,7 +15,7 @@ import { acts, changeMany, keyOf, leave, MOST_AT_ONCE, nameOf, readConversations
 import { BlockDialog, blocking } from './block';
 import { act, assignTo, clear, finished, select, selected, SelectionBar, toggle } from './selection';
 import { Chips, filterOf, Filters } from './filters';
-import { assign, digitOf, MOST_KEYS, Pane, setStatus, toggleDone, toggleKind, useStatuses } from './pane';
+import { assign, Pane, setStatus, toggleDone, toggleKind, useStatuses } from './pane';
 
 /** The height of a row. */
 const ROW = 96;
@@ -250,7 +250,7 @@ function useReplyKeys(): void {
       latest.move(step);
     };
     const status = (n: number) => (conversation: Conversation) => {
-      const found = latest.statuses.find((status, place) => digitOf(status, place) === n + 1);
+      const found = latest.statuses.find((status, place) => digitOf(status, place, showsAll.value) === n + 1);
       return found && setStatus(conversation, found);
     };
     const numbers = Array.from({ length: MOST_KEYS }, (_, n) => ({ keys: String(n + 1), does: `Set the status that has a ${n + 1}`, group, run: on(status(n)) }));

@@ -1,5 +1,6 @@
 /** The do-not-contact lists: the client's, and for administrators of the installation the one of all clients. */
 import { useEffect, useState } from 'preact/hooks';
+import { useAct } from '../acts';
 import { call, post, send } from '../api';
 import { save } from '../csv';
 import { useShortcuts } from '../keys';
@@ -35,6 +36,7 @@ export function Suppressions() {
   const filter = Object.fromEntries(FILTERS.map((name) => [name, query.get(name) ?? '']).filter(([, value]) => value)) as Record<string, string>;
   const entries = usePages<Entry>(PATHS[list], { ...filter, limit: '100' });
   const [asks, setAsks] = useState<'add' | 'check' | Entry | null>(null);
+  useAct(() => may && setAsks('add'));
   useShortcuts(() => {
     const group = 'Do not contact';
     const keys = [

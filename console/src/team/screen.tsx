@@ -1,5 +1,6 @@
 /** The team: people with their roles, invitations, and where one is signed in. */
 import { useEffect, useState } from 'preact/hooks';
+import { useAct } from '../acts';
 import { call as send } from '../api';
 import { useGet, usePages } from '../data';
 import { clients, isAdmin, seesEveryClient, session } from '../session';
@@ -24,6 +25,7 @@ export function Team() {
   const people = usePages<User>('/team/v1/users', { limit: '200' });
   const invitations = useGet<{ data: Invitation[] }>('/team/v1/invitations', {}, { enabled: manages() });
   const [opened, setOpened] = useState<{ what: What; of: User | null } | null>(null);
+  useAct(() => manages() && setOpened({ what: 'invite', of: null }));
   useEffect(() => {
     document.title = 'Team · Touchbase';
   }, []);

@@ -1,6 +1,7 @@
 /** Statuses and states: a hue, a shape by their group, and the word. No meaning is in the hue alone. */
 import type { ComponentChildren } from 'preact';
 import { looks } from '../looks';
+import type { Status } from '../types';
 import { words } from '../words';
 import { Icon } from './basic';
 
@@ -51,4 +52,20 @@ export function StatusMark({ status }: { status: string | null | undefined }) {
       {looks.value.get(status)?.label || words(status)}
     </Mark>
   );
+}
+
+export const MOST_KEYS = 9;
+/** What digits set in the list of all clients where the team has chosen no keys: the same word in each client. */
+const ALIKE = ['interested', 'meeting_booked', 'maybe_later', 'not_interested', 'wrong_person', 'customer', 'replied', 'contacted', 'new'];
+
+/** The statuses that digits set: those with a key of the team's, else the first ones; `alike`: those which every client has. */
+export function withDigits(all: readonly Status[], alike = false): readonly Status[] {
+  const chosen = all.filter(({ look }) => look?.key).sort((a, b) => (a.look?.key ?? 0) - (b.look?.key ?? 0));
+  const usual = alike ? ALIKE.flatMap((name) => all.find((status) => status.name === name) ?? []) : all;
+  return (chosen.length ? chosen : usual).slice(0, MOST_KEYS);
+}
+
+/** The digit that sets a status: the team's, else its place. */
+export function digitOf(status: Status, place: number, alike = false): number {
+  return status.look?.key ?? (alike ? ALIKE.indexOf(status.name) : place) + 1;
 }

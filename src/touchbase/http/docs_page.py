@@ -6,10 +6,15 @@ All from files in the package; the interactive page loads nothing from other sit
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
+from dataclasses import dataclass
 from functools import cache
 from importlib import resources
 from importlib.resources.abc import Traversable
+from itertools import islice
 from pathlib import Path
+
+import msgspec
 
 from touchbase.errors import NotFound
 from touchbase.http.endpoint import Call
@@ -110,6 +115,73 @@ def pages() -> dict[str, Traversable]:
     return {path: entry for path, entry in entries.items() if path.rpartition(".")[2] in ("md", *PICTURE)}
 
 
+MOST_HITS = 30
+LONGEST_SEARCH = 200
+EXCERPT = 200
+_FIRST = ("how-to/", "tutorial/", "reference/")
+"""Kinds of pages that are found before the others."""
+_HEADING = re.compile(r"^#+ (.+)$", re.MULTILINE)
+_CODE = re.compile(r"```.*?```", re.DOTALL)
+_MARKS = re.compile(r"!?\[([^]]*)\]\([^)]*\)|[*`|]|^[#>]+ ", re.MULTILINE)
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    """A part of a page below a heading."""
+
+    page: str
+    """The page's path without its ending, with the heading's anchor."""
+    title: str
+    text: str
+    title_words: str
+    words: str
+
+
+@cache
+def _sections() -> list[Section]:
+    """Return the parts of all pages in the order in which a search names them."""
+    paths = sorted((path for path in pages() if path.endswith(".md")), key=lambda path: (not path.startswith(_FIRST), path))
+    return [section for path in paths for section in _sections_of(path.removesuffix(".md"), pages()[path].read_text(encoding="utf-8"))]
+
+
+def _sections_of(path: str, page: str) -> Iterator[Section]:
+    # A comment in a block of code looks like a heading.
+    headings = list(_HEADING.finditer(_CODE.sub(lambda block: " " * len(block[0]), page)))
+    first = _MARKS.sub(r"\1", headings[0][1]) if headings else ""
+    for number, heading in enumerate(headings):
+        end = headings[number + 1].start() if number + 1 < len(headings) else len(page)
+        text = " ".join(_MARKS.sub(r"\1", page[heading.end() : end]).split())
+        name = _MARKS.sub(r"\1", heading[1])
+        title = name if number == 0 else f"{first}: {name}"
+        anchor = "" if number == 0 else "#" + re.sub(r"[^\w\- ]", "", name.lower()).replace(" ", "-")
+        yield Section(path + anchor, title, text, title.lower(), f"{title} {text}".lower())
+
+
+async def search(call: Call) -> Response:
+    """`GET /docs/search?q=`: the parts of pages that have every word, those with them in their titles first."""
+    parameters = call.parameters()
+    text = parameters.text("q")
+    if text is None:
+        parameters.fault("q", "missing", "must be the words to search for")
+    elif len(text) > LONGEST_SEARCH:
+        parameters.fault("q", "too_long", f"must have at most {LONGEST_SEARCH} characters")
+    parameters.done()
+    words = (text or "").lower().split()
+    hits = [section for section in _sections() if all(word in section.words for word in words)]
+    hits.sort(key=lambda section: sum(word not in section.title_words for word in words))
+    data = [{"page": hit.page, "title": hit.title, "text": _excerpt(hit.text, words)} for hit in islice(hits, MOST_HITS)]
+    return Response(200, msgspec.json.encode({"data": data}), headers=[*SAFE, CACHED])
+
+
+def _excerpt(text: str, words: list[str]) -> str:
+    """Return the surroundings of the first of these words."""
+    places = [place for place in map(text.lower().find, words) if place >= 0]
+    start = max(0, min(places, default=0) - EXCERPT // 4)
+    start = text.find(" ", start) + 1 if start else 0
+    end = start + EXCERPT
+    return ("… " if start else "") + (text[start:end].rsplit(" ", 1)[0] + " …" if end < len(text) else text[start:])
+
+
 @cache
 def _index_for_agents() -> bytes:
     """Return the index, with its links as they are below the server's address."""
@@ -127,6 +199,7 @@ def _line(line: str) -> str:
 ROUTES = [
     Route("GET", "/docs", api_page, scope=""),
     Route("GET", "/llms.txt", llms, scope=""),
+    Route("GET", "/docs/search", search, scope=""),
     Route("GET", "/docs/{name}", page_or_file, scope=""),
     Route("GET", "/docs/{kind}/{name}", page, scope=""),
 ]
