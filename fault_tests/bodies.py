@@ -119,6 +119,11 @@ def many_objects() -> bytes:
     return b"[" + b"{}," * (8 * MIB // 3) + b"{}]"
 
 
+def xml_of_one_element() -> bytes:
+    """A megabyte of one XML element, as often as objects may be in a body."""
+    return b"<a>%b</a>" % (b'<b c="1"/>' * 99_990)
+
+
 def _partner(length: int, letter: str, minute: int) -> bytes:
     fields = {f"x_field_{number}": letter * length for number in range(900)}
     about = {"_model": "res.partner", "_id": 1, "email": "wide@example.com", "write_date": f"2026-11-20 09:{minute:02}:00"}
@@ -308,6 +313,7 @@ BODIES = (
     HostileBody("escapes for a redaction", WEBHOOK, MAILS, escapes_for_a_redaction, secret="a-secret-of-ours"),
     HostileBody("deep lists", WEBHOOK, CRM, deep_lists, secret="a-secret-of-ours", is_proven=False),
     HostileBody("many objects", WEBHOOK, CRM, many_objects, secret="a-secret-of-ours", is_proven=False),
+    HostileBody("XML of one element", WEBHOOK, CRM, xml_of_one_element, {"content-type": "application/xml"}),
     HostileBody("record with large fields", WEBHOOK, CRM, record_with_large_fields),
     HostileBody("record with a wide history", WEBHOOK, CRM, state_of_a_wide_record, then="history"),
     HostileBody("record with a wide history, explained", WEBHOOK, CRM, state_of_a_wide_record, then="explain"),

@@ -66,6 +66,7 @@ def test_parse__gives_no_data_for_bodies_neither_json_nor_form_nor_xml(body: byt
         (b"\xef\xbb\xbf<?xml version='1.0'?><contact><id>7</id><name/></contact>", {"contact": {"id": "7", "name": None}}),
         (b"<all><e kind='x'>1</e><e><f>2</f></e></all>", [{"kind": "x", "value": "1"}, {"f": "2"}]),
         (b"<hook xmlns='urn:x'><event>opened</event><to>a</to><to>b</to></hook>", {"event": "opened", "to": ["a", "b"]}),
+        (b"<a to='a'><event>opened</event><to/><to><n>1</n><n>2</n></to></a>", {"event": "opened", "to": ["a", None, {"n": ["1", "2"]}]}),
         (b"<unsubscribed><email>ann@p.example</email></unsubscribed>", {"event": "unsubscribed", "email": "ann@p.example"}),
         (b"<!DOCTYPE a [<!ENTITY b 'c'>]><a><d>&b;</d></a>", None),
         (b"<a>" * 30 + b"x" + b"</a>" * 30, None),

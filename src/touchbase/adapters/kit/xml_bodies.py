@@ -55,9 +55,10 @@ def _content(element: ElementTree.Element, depth: int) -> object:
             members[local] = text
     for child in element if depth else ():
         name, value = name_of(child), _content(child, depth - 1)
-        if name in members:
-            before = members[name]
-            members[name] = [*(before if isinstance(before, list) else [before]), value]
+        if isinstance(repeated := members.get(name), list):
+            repeated.append(value)  # a new list for each would take quadratic time
+        elif name in members:
+            members[name] = [repeated, value]
         elif name:
             members[name] = value
     own = (element.text or "").strip() or None
