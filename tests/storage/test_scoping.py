@@ -105,12 +105,20 @@ from touchbase.conversations.notifications import (
     clients_to_prune,
     due_mails,
     find_assignees,
+    find_dedupes,
     list_notifications,
     notification_positions,
     prune_notifications,
     read_notifications,
 )
-from touchbase.conversations.plans import Filters, count_conversations, count_open_of_each, list_conversations, list_done_conversations
+from touchbase.conversations.plans import (
+    Filters,
+    count_conversations,
+    count_day,
+    count_open_of_each,
+    list_conversations,
+    list_done_conversations,
+)
 from touchbase.custom_fields.changes import FieldJob
 from touchbase.custom_fields.sql import define_field
 from touchbase.deliveries.delivery import Delivery
@@ -242,7 +250,7 @@ SPANNING: dict[type, str] = {
 SPANNING_UNLESS_NAMED = {
     store_key, list_keys, list_deliveries, group_deliveries, get_delivery, list_refusals, match_everywhere, get_job, list_jobs,
     find_owner, due_job_files, list_items, list_conversations, list_done_conversations, count_conversations, count_open_of_each,
-    list_notifications, list_endpoints, list_all_attempts, list_newest_places, list_all_messages,
+    count_day, list_notifications, list_endpoints, list_all_attempts, list_newest_places, list_all_messages,
 }  # fmt: skip
 """What is about all clients when it names none, which only an administrator of all of them can ask: reviewed."""
 ABOUT_CLIENTS = {
@@ -538,7 +546,8 @@ ASKING: list[Any] = [
     follow_changes(1, 9, 5, 9), link_page(1, 1, 0, 9, 5, 9),
     prune_messages(1, 2**40, 5), prune_answers(1, 2**40, 5), find_draft(1, 1, "u"),
     find_note(1, 1, 1, 1), list_notes(1, 1, 1, 5, (9, 1), 100),
-    find_assignees(1, [1]), list_notifications([1], "u", 5, (9, 1, 1), True), read_notifications(1, "u", 9), due_mails(2**40, 5),
+    find_assignees(1, [1]), find_dedupes(1, ["a"]), list_notifications([1], "u", 5, (9, 1, 1), True), read_notifications(1, "u", 9),
+    due_mails(2**40, 5),
     prune_notifications(1, 2**50, 5), notification_positions(), clients_to_prune(2**50, 5), clients_with_events([1], 5),
     set_team_statuses([TeamStatus(name="replied")], "v"), set_team_statuses([TeamStatus(name="replied")]),
     add_snippet(Snippet("s", "price", "Dear", 5)), change_snippet("s", "cost", None, 5), remove_snippet("s", ["a"]),
