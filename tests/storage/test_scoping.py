@@ -22,7 +22,7 @@ from tests.storage.statements import FOLDER, MAKERS, STATEMENTS, calls_of, modul
 
 from touchbase.administration.snippets import Snippet, add_snippet, change_snippet, list_snippets, remove_snippet
 from touchbase.attention.plans import list_items
-from touchbase.audit import follow_audit_events, forget_acts, list_audit_events, record_act
+from touchbase.audit import count_audit_events, follow_audit_events, forget_acts, list_audit_events, record_act
 from touchbase.auth.api_key import ApiKey
 from touchbase.auth.identities import Identity, sign_in_identity
 from touchbase.auth.sessions import Session, end_sessions, find_session, list_sessions, store_session, store_session_uses
@@ -265,7 +265,7 @@ OF_INSTALLATION = {
     raise_ids, list_revision, raise_list_revision, read_installation_list, release_place, remove_cell, set_cell_state, share_erasure_key,
     any_user, change_user, end_sessions, find_password, find_session, find_user, has_link, invite_user, list_invitations, list_sessions,
     list_users, revoke_invitation, set_password, sign_in_identity, store_link, store_session, store_session_uses, use_link,
-    list_servers, note_presence, probe, follow_audit_events, forget_acts, list_audit_events, record_act,
+    list_servers, note_presence, probe, count_audit_events, follow_audit_events, forget_acts, list_audit_events, record_act,
     add_snippet, change_snippet, list_snippets, remove_snippet, list_team_statuses, set_team_statuses, read_shared, shared_versions,
 }  # fmt: skip
 """The directory of cells, the list and endpoints of the installation, people of the team, their snippets and statuses, the audit log, and
