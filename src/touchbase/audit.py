@@ -12,9 +12,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from touchbase.common.asgi import CONSOLE_HEADER, Scope, peer_of
-from touchbase.common.timestamps import Clock, Micros, clock
+from touchbase.common.timestamps import SECOND, Clock, Micros, clock
 from touchbase.common.unique_ids import UniqueIds
-from touchbase.sql.cell_answers import sorted_page
+from touchbase.sql.cell_answers import AnswerMerge, sorted_page
 from touchbase.sql.filters import Where
 from touchbase.sql.operation import command, query
 from touchbase.sql.rows import Columns, names
@@ -81,6 +81,8 @@ KEY_ID = "touchbase.key_id"
 """Key in a request's scope: the id of its API key or person, after authentication."""
 REQUEST: ContextVar[tuple[Scope, Clock] | None] = ContextVar("touchbase.request", default=None)
 """The scope of the request in which a call is made, and the server's clock; None: the server acts by itself."""
+SETTLED: Micros = 5 * SECOND
+"""Age from which no earlier act is committed any more."""
 _serials = UniqueIds()
 Target = tuple[str, str]
 """Kind and id of an act's target."""
@@ -269,3 +271,13 @@ def follow_audit_events(
     where.add("(at_us, id) > (?, ?) AND at_us < ?", *after, until_us)
     rows = yield Select(f"SELECT {_EVENT} FROM audit_event WHERE {where} ORDER BY at_us, id LIMIT ?", (*where.params, limit))
     return [AuditEvent(row[0], row[1], *row[2:]) for row in rows]
+
+
+MOST_COUNTED = 20_000
+
+
+@query(merge=AnswerMerge(lambda call, answers: sum(answers.values())))
+def count_audit_events(after_us: Micros) -> Plan[int]:
+    """Number of entries after a time, in each store up to `MOST_COUNTED`."""
+    rows = yield Select(f"SELECT count(*) FROM (SELECT 1 FROM audit_event WHERE at_us > ? LIMIT {MOST_COUNTED}) e", (after_us,))
+    return int(rows[0][0])

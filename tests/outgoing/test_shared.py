@@ -5,8 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from tests.conftest import ExecuteSql
 from tests.house import House
 from tests.outgoing.conftest import SLACK_URL, URL, Sent, Webhooks
+
+from touchbase.doctor import _webhooks
+from touchbase.outgoing.http_client import ReceiverAnswer
 
 OF_ALL = "/team/v1/webhook-endpoints"
 
@@ -147,3 +151,65 @@ async def test_deleted_client__has_no_copy(shared: Shared) -> None:
 
     assert (reply.status, told) == (202, ["default"])
     assert (await shared.ask("GET", f"/{made['id']}"))["clients"] == "all"
+
+
+async def test_erased_person__leaves_no_answer_that_repeats_the_request(shared: Shared) -> None:
+    await shared.add()
+    shared.webhooks.receivers.answer = lambda sent: ReceiverAnswer(1_000, 400, body=sent.raw.decode())
+    await shared.clients_told("ann@x.example")
+    [contact] = [item["id"] for item in await shared.houses[1].listed()]
+
+    async def bodies() -> dict[str, bool]:
+        attempts = (await shared.webhooks.house.call("GET", "/team/v1/webhook-attempts")).json()["data"]
+        return {attempt["client_id"]: "ann@x.example" in attempt["response_body"] for attempt in attempts}
+
+    before = await bodies()
+    assert (await shared.houses[1].request("DELETE", f"/public/v2/contacts/{contact}?erase=true")).status == 200
+
+    assert (before, await bodies()) == ({"default": True, "beside": True}, {"default": True, "beside": False})
+
+
+async def test_verify_and_doctor__take_copies_as_endpoints_of_their_clients(shared: Shared, execute_sql: ExecuteSql) -> None:
+    await shared.add()
+    audit = await shared.add(kind="audit", types=[])
+    await shared.clients_told("ann@x.example")
+    store, clock = shared.webhooks.house.call.parts.store, shared.webhooks.clock
+    fine = (await shared.houses[1].differences(), [item async for item in _webhooks(store, clock())])
+    shared.webhooks.receivers.answer = lambda sent: 500
+    await shared.clients_told("bob@x.example")
+    await shared.webhooks.deliver(3_600)
+
+    problems = [text async for _, text, _ in _webhooks(store, clock())]
+
+    assert fine == ([], [("ok", "no webhook endpoint fails or is paused", None)])
+    assert [text.partition(" (")[0].partition(" of ")[2] for text in problems] == ["the audit log", "beside", "default"]
+    assert f"webhook endpoint {audit['id']} of the audit log" in problems[0]
+    assert await shared.houses[1].differences() == []
+
+
+@pytest.mark.parametrize("engine_url", ["sqlite"], indirect=True)
+async def test_thousands_of_clients__cost_no_read_for_each_when_one_has_an_event(
+    shared: Shared, execute_sql: ExecuteSql, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    columns = "client_id, handle, created_us, settings, state, made_by"
+    await execute_sql(
+        f"WITH RECURSIVE n(i) AS (SELECT 100 UNION ALL SELECT i + 1 FROM n WHERE i < 2099) INSERT INTO client (id, {columns}) "
+        "SELECT i, 'c' || i, 'c' || i, created_us, settings, state, made_by FROM n CROSS JOIN client WHERE client_id = 'beside'"
+    )
+    added = await shared.add()
+    while (await shared.ask("GET", f"/{added['id']}"))["copies"]["clients"] < 2_002:
+        await shared.webhooks.deliver(2)
+    reads: list[object] = []
+    store = shared.webhooks.house.call.parts.store
+    read = store.read
+
+    async def counted(query: Any) -> Any:
+        reads.append(query)
+        return await read(query)
+
+    await shared.houses[1].contact(email="ann@x.example")
+    monkeypatch.setattr(store, "read", counted)
+    sent = await shared.webhooks.deliver(2)
+
+    assert [one.body["data"]["client_id"] for one in sent] == ["beside"]
+    assert len(reads) < 40

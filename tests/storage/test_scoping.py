@@ -22,7 +22,7 @@ from tests.storage.statements import FOLDER, MAKERS, STATEMENTS, calls_of, modul
 
 from touchbase.administration.snippets import Snippet, add_snippet, change_snippet, list_snippets, remove_snippet
 from touchbase.attention.plans import list_items
-from touchbase.audit import follow_audit_events, forget_acts, list_audit_events, record_act
+from touchbase.audit import count_audit_events, follow_audit_events, forget_acts, list_audit_events, record_act
 from touchbase.auth.api_key import ApiKey
 from touchbase.auth.identities import Identity, sign_in_identity
 from touchbase.auth.sessions import Session, end_sessions, find_session, list_sessions, store_session, store_session_uses
@@ -105,12 +105,19 @@ from touchbase.conversations.notifications import (
     clients_to_prune,
     due_mails,
     find_assignees,
+    find_dedupes,
     list_notifications,
     notification_positions,
     prune_notifications,
     read_notifications,
 )
-from touchbase.conversations.plans import Filters, count_conversations, list_conversations, list_done_conversations
+from touchbase.conversations.plans import (
+    Filters,
+    count_conversations,
+    count_day,
+    list_conversations,
+    list_done_conversations,
+)
 from touchbase.custom_fields.changes import FieldJob
 from touchbase.custom_fields.sql import define_field
 from touchbase.deliveries.delivery import Delivery
@@ -242,7 +249,7 @@ SPANNING: dict[type, str] = {
 SPANNING_UNLESS_NAMED = {
     store_key, list_keys, list_deliveries, group_deliveries, get_delivery, list_refusals, match_everywhere, get_job, list_jobs,
     find_owner, due_job_files, list_items, list_conversations, list_done_conversations, count_conversations,
-    list_notifications, list_endpoints, list_all_attempts, list_newest_places, list_all_messages,
+    count_day, list_notifications, list_endpoints, list_all_attempts, list_newest_places, list_all_messages,
 }  # fmt: skip
 """What is about all clients when it names none, which only an administrator of all of them can ask: reviewed."""
 ABOUT_CLIENTS = {
@@ -257,7 +264,7 @@ OF_INSTALLATION = {
     raise_ids, list_revision, raise_list_revision, read_installation_list, release_place, remove_cell, set_cell_state, share_erasure_key,
     any_user, change_user, end_sessions, find_password, find_session, find_user, has_link, invite_user, list_invitations, list_sessions,
     list_users, revoke_invitation, set_password, sign_in_identity, store_link, store_session, store_session_uses, use_link,
-    list_servers, note_presence, probe, follow_audit_events, forget_acts, list_audit_events, record_act,
+    list_servers, note_presence, probe, count_audit_events, follow_audit_events, forget_acts, list_audit_events, record_act,
     add_snippet, change_snippet, list_snippets, remove_snippet, list_team_statuses, set_team_statuses, read_shared, shared_versions,
 }  # fmt: skip
 """The directory of cells, the list and endpoints of the installation, people of the team, their snippets and statuses, the audit log, and
@@ -541,7 +548,8 @@ ASKING: list[Any] = [
     follow_changes(1, 9, 5, 9), link_page(1, 1, 0, 9, 5, 9),
     prune_messages(1, 2**40, 5), prune_answers(1, 2**40, 5), find_draft(1, 1, "u"),
     find_note(1, 1, 1, 1), list_notes(1, 1, 1, 5, (9, 1), 100),
-    find_assignees(1, [1]), list_notifications([1], "u", 5, (9, 1, 1), True), read_notifications(1, "u", 9), due_mails(2**40, 5),
+    find_assignees(1, [1]), find_dedupes(1, ["a"]), list_notifications([1], "u", 5, (9, 1, 1), True), read_notifications(1, "u", 9),
+    due_mails(2**40, 5),
     prune_notifications(1, 2**50, 5), notification_positions(), clients_to_prune(2**50, 5), clients_with_events([1], 5),
     set_team_statuses([TeamStatus(name="replied")], "v"), set_team_statuses([TeamStatus(name="replied")]),
     add_snippet(Snippet("s", "price", "Dear", 5)), change_snippet("s", "cost", None, 5), remove_snippet("s", ["a"]),

@@ -18,9 +18,9 @@ export async function getOf<T>(id: string, path: string, query: Query = {}, sign
   return (await call<T>('GET', path, { query, signal, headers: { 'x-client-id': id } })).data;
 }
 
-/** Send to the public API for a client. */
-export async function sendOf<T>(id: string, method: string, path: string, body?: unknown, query: Query = {}): Promise<T> {
-  const asked = { query, headers: { 'x-client-id': id } };
+/** Send to the public API for a client; `version`: that what is changed must still have. */
+export async function sendOf<T>(id: string, method: string, path: string, body?: unknown, query: Query = {}, version?: string): Promise<T> {
+  const asked = { query, headers: { 'x-client-id': id, ...(version && { 'if-match': `"${version}"` }) } };
   return (await call<T>(method, path, body === undefined ? asked : { ...asked, body })).data;
 }
 

@@ -1,5 +1,5 @@
 /** What a form holds of an endpoint, and the body of a request that it makes. */
-import type { Endpoint, Kind } from './types';
+import { SIGNED, type Endpoint, type Kind } from './types';
 
 export interface Draft {
   kind: Kind;
@@ -27,7 +27,7 @@ export const EMPTY: Draft = {
 export function draftOf(one: Endpoint): Draft {
   return {
     kind: one.kind,
-    url: one.kind === 'webhook' ? one.url : '',
+    url: SIGNED.includes(one.kind) ? one.url : '',
     to: one.to.join(', '),
     description: one.description,
     types: one.types,
@@ -69,6 +69,7 @@ function filterOf(text: string): unknown {
 function membersOf(draft: Draft): Record<string, unknown> {
   const types = [...draft.types];
   const description = draft.description.trim();
+  if (draft.kind === 'audit') return { description, format: draft.format };
   const common = { types, description, filter: filterOf(draft.filter), ordering: draft.ordering };
   if (draft.kind === 'webhook') return { ...common, fields: listed(draft.fields), format: draft.format };
   if (draft.kind === 'slack') return { ...common, template: draft.template };
@@ -81,7 +82,7 @@ function membersOf(draft: Draft): Record<string, unknown> {
 export function bodyOf(draft: Draft, isNew: boolean): Record<string, unknown> {
   const body = membersOf(draft);
   const url = draft.url.trim();
-  if ((draft.kind === 'webhook' || draft.kind === 'slack') && (isNew || url)) body.url = url;
+  if ((SIGNED.includes(draft.kind) || draft.kind === 'slack') && (isNew || url)) body.url = url;
   if (draft.rate_limit.trim()) {
     const rate = Number(draft.rate_limit);
     body.rate_limit = Number.isInteger(rate) ? rate : draft.rate_limit;

@@ -4,7 +4,7 @@ import { useId } from 'preact/hooks';
 import type { Problem } from '../api';
 import type { Draft } from './draft';
 import { toolName } from '../words';
-import { BLOCKLIST_TYPES, BLOCKLISTS, EVENT_TYPES, HUBSPOT_TYPES } from './types';
+import { BLOCKLIST_TYPES, BLOCKLISTS, EVENT_TYPES, HUBSPOT_TYPES, SIGNED } from './types';
 
 interface FieldsProps {
   draft: Draft;
@@ -43,22 +43,23 @@ function Field({ label, hint, fault, children }: FieldProps) {
 export function EndpointFields({ draft, set, problem, isNew }: FieldsProps) {
   const { kind } = draft;
   const fault = (member: string) => faultOf(problem, member);
+  const isSigned = SIGNED.includes(kind);
   const isText = kind === 'slack' || kind === 'email';
   return (
     <div class="form-fields">
-      {(kind === 'webhook' || kind === 'slack') && (
+      {(isSigned || kind === 'slack') && (
         <Field
           label="Address"
           fault={fault('url')}
           hint={
-            kind === 'webhook'
+            isSigned
               ? 'It begins with https:// and is a public address. It gets POST requests, signed as Standard Webhooks say; answer with a 2xx within 15 seconds.'
               : `In Slack: add an app with an incoming webhook for the channel, and copy its URL. It is a secret, and is not shown again.${isNew ? '' : ' Empty: the present one stays.'}`
           }
         >
           {(ids) => (
             <input {...ids} type="text" spellcheck={false} autocomplete="off" value={draft.url} onInput={(event) => set({ url: event.currentTarget.value })}
-              placeholder={kind === 'webhook' ? 'crm.example.com/hooks/touchbase' : 'hooks.slack.com/services/…'} />
+              placeholder={isSigned ? 'crm.example.com/hooks/touchbase' : 'hooks.slack.com/services/…'} />
           )}
         </Field>
       )}
@@ -87,7 +88,7 @@ export function EndpointFields({ draft, set, problem, isNew }: FieldsProps) {
       <Field label="Description" fault={fault('description')} hint="For people: what it is for.">
         {(ids) => <input {...ids} type="text" value={draft.description} placeholder="Replies to the CRM" onInput={(event) => set({ description: event.currentTarget.value })} />}
       </Field>
-      <Types draft={draft} set={set} fault={fault('types')} />
+      {kind !== 'audit' && <Types draft={draft} set={set} fault={fault('types')} />}
       {isText && (
         <>
           {kind === 'email' && (
@@ -107,7 +108,7 @@ export function EndpointFields({ draft, set, problem, isNew }: FieldsProps) {
 
 function Types({ draft, set, fault }: Pick<FieldsProps, 'draft' | 'set'> & { fault: string }) {
   const all = draft.kind === 'hubspot' ? HUBSPOT_TYPES : draft.kind === 'blocklist' ? BLOCKLIST_TYPES : EVENT_TYPES;
-  const none = { webhook: 'all events', slack: 'replies', email: 'replies', hubspot: 'changes of status, and merges', blocklist: 'entries of the list' }[draft.kind];
+  const none = { webhook: 'all events', slack: 'replies', email: 'replies', hubspot: 'changes of status, and merges', blocklist: 'entries of the list', audit: 'all acts' }[draft.kind];
   return (
     <fieldset class="types">
       <legend>Events</legend>
@@ -131,34 +132,35 @@ function Types({ draft, set, fault }: Pick<FieldsProps, 'draft' | 'set'> & { fau
 
 function More({ draft, set, problem, isNew }: FieldsProps) {
   const fault = (member: string) => faultOf(problem, member);
+  const isAudit = draft.kind === 'audit';
   const hasFault = ['filter', 'fields', 'ordering', 'format', 'rate_limit'].some((each) => fault(each));
   const used = Boolean(draft.filter || draft.fields || draft.format !== 'standard' || draft.ordering !== 'per_record' || (!isNew && draft.rate_limit !== '0'));
   return (
     <details class="form-more" open={hasFault || used}>
-      <summary>Filter, order and rate</summary>
-      <Field label="Filter" fault={fault('filter')} hint="JSON. Only events of records that match are sent; the names and operators are those of a search.">
+      <summary>{isAudit ? 'Rate and form' : 'Filter, order and rate'}</summary>
+      {!isAudit && <Field label="Filter" fault={fault('filter')} hint="JSON. Only events of records that match are sent; the names and operators are those of a search.">
         {(ids) => (
           <textarea {...ids} rows={3} class="code-text" spellcheck={false} value={draft.filter} placeholder={'{"contact": {"contact_status[in]": ["interested", "won"]}}'} onInput={(event) => set({ filter: event.currentTarget.value })} />
         )}
-      </Field>
+      </Field>}
       {draft.kind === 'webhook' && (
         <Field label="Fields" fault={fault('fields')} hint="Members of the record that are sent, separated by commas. Empty: all.">
           {(ids) => <input {...ids} type="text" spellcheck={false} value={draft.fields} placeholder="email, contact_status, company_id" onInput={(event) => set({ fields: event.currentTarget.value })} />}
         </Field>
       )}
       <div class="form-pair">
-        <Field label="Order" fault={fault('ordering')}>
+        {!isAudit && <Field label="Order" fault={fault('ordering')}>
           {(ids) => (
             <select {...ids} value={draft.ordering} onChange={(event) => set({ ordering: event.currentTarget.value })}>
               <option value="per_record">In order for each record</option>
               <option value="none">In any order</option>
             </select>
           )}
-        </Field>
+        </Field>}
         <Field label="Requests a second" fault={fault('rate_limit')} hint="0: no limit.">
-          {(ids) => <input {...ids} type="text" inputMode="numeric" value={draft.rate_limit} placeholder={{ webhook: '0', slack: '1', email: '5', hubspot: '5', blocklist: '1' }[draft.kind]} onInput={(event) => set({ rate_limit: event.currentTarget.value })} />}
+          {(ids) => <input {...ids} type="text" inputMode="numeric" value={draft.rate_limit} placeholder={{ webhook: '0', slack: '1', email: '5', hubspot: '5', blocklist: '1', audit: '0' }[draft.kind]} onInput={(event) => set({ rate_limit: event.currentTarget.value })} />}
         </Field>
-        {draft.kind === 'webhook' && (
+        {SIGNED.includes(draft.kind) && (
           <Field label="Form of the body" fault={fault('format')}>
             {(ids) => (
               <select {...ids} value={draft.format} onChange={(event) => set({ format: event.currentTarget.value })}>

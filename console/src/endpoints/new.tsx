@@ -30,7 +30,7 @@ export function NewEndpoint() {
     if (busy) return;
     setBusy(true);
     try {
-      const isForAll = forAll && !OF_ONE.includes(draft.kind);
+      const isForAll = draft.kind === 'audit' || (forAll && !OF_ONE.includes(draft.kind));
       const made = await post<Endpoint>(isForAll ? OF_ALL : '/public/v2/webhook-endpoints', bodyOf(draft, true));
       if (made.secret) freshSecret.value = { id: made.id, secret: made.secret, until: undefined };
       toast('The endpoint is added. It gets the events from now on.');
@@ -49,7 +49,7 @@ export function NewEndpoint() {
         <h1>Add an endpoint</h1>
         <fieldset class="kinds">
           <legend>What should it do?</legend>
-          {(Object.keys(KIND_NAMES) as Kind[]).map((kind) => (
+          {(Object.keys(KIND_NAMES) as Kind[]).filter((kind) => kind !== 'audit' || seesEveryClient.value).map((kind) => (
             <label key={kind} class={kind === draft.kind ? 'kind chosen' : 'kind'}>
               <input type="radio" name="kind" value={kind} checked={kind === draft.kind} onChange={() => set({ kind, types: [] })} />
               <EndpointIcon kind={kind} />
@@ -60,7 +60,7 @@ export function NewEndpoint() {
             </label>
           ))}
         </fieldset>
-        {seesEveryClient.value && !OF_ONE.includes(draft.kind) && (
+        {seesEveryClient.value && draft.kind !== 'audit' && !OF_ONE.includes(draft.kind) && (
           <label class="for-all">
             <input type="checkbox" checked={forAll} onChange={(event) => setForAll(event.currentTarget.checked)} />
             <span>
@@ -70,7 +70,7 @@ export function NewEndpoint() {
         )}
         <EndpointFields draft={draft} set={set} problem={problem} isNew />
         {problem && <ProblemNote problem={problem} />}
-        <PreviewPanel draft={draft} />
+        {draft.kind !== 'audit' && <PreviewPanel draft={draft} />}
         <footer class="form-foot">
           <Button type="submit" kind="main" busy={busy}>
             Add the endpoint

@@ -16,7 +16,7 @@ import { mistake } from './new';
 import { PreviewPanel } from './preview';
 import { ReplayMenu } from './replay';
 import { EndpointState, freshSecret, nameOf } from './shown';
-import { KIND_NAMES, OF_ALL, SHARED, type Attempt, type Endpoint } from './types';
+import { KIND_NAMES, OF_ALL, SHARED, SIGNED, type Attempt, type Endpoint } from './types';
 
 export function OneEndpoint({ id }: { id: string }) {
   const isShared = id.startsWith(SHARED);
@@ -245,7 +245,7 @@ function Settings({ one, path, changed }: PartProps) {
         <Button type="submit" kind="main" busy={busy}>
           Save
         </Button>
-        {one.kind === 'webhook' && <Button onClick={() => void rotate()}>New secret…</Button>}
+        {SIGNED.includes(one.kind) && <Button onClick={() => void rotate()}>New secret…</Button>}
         <span class="push" />
         <Button kind="danger" onClick={() => setRemoving(true)}>
           Remove…

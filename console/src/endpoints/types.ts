@@ -1,6 +1,6 @@
 /** Endpoints and attempts, as the API answers them. */
 
-export type Kind = 'webhook' | 'slack' | 'email' | 'hubspot' | 'blocklist';
+export type Kind = 'webhook' | 'slack' | 'email' | 'hubspot' | 'blocklist' | 'audit';
 
 export interface Progress {
   waiting: number;
@@ -78,7 +78,10 @@ export const OF_ALL = '/team/v1/webhook-endpoints';
 /** Kinds that write through a connection of one client. */
 export const OF_ONE: readonly Kind[] = ['hubspot', 'blocklist'];
 
-export const KIND_NAMES: Record<Kind, string> = { webhook: 'Webhook', slack: 'Slack', email: 'Email', hubspot: 'HubSpot', blocklist: 'Blocklist' };
+/** Kinds that send signed requests. */
+export const SIGNED: readonly Kind[] = ['webhook', 'audit'];
+
+export const KIND_NAMES: Record<Kind, string> = { webhook: 'Webhook', slack: 'Slack', email: 'Email', hubspot: 'HubSpot', blocklist: 'Blocklist', audit: 'Audit log' };
 
 /** What each kind is for, for the form. */
 export const KIND_LESSONS: Record<Kind, string> = {
@@ -87,6 +90,7 @@ export const KIND_LESSONS: Record<Kind, string> = {
   email: 'An email to colleagues when somebody replies.',
   hubspot: 'The status of a contact, written to its HubSpot contact.',
   blocklist: 'Each entry of the do-not-contact list, put on the blocklist of a campaign tool.',
+  audit: 'Who did what, over all clients, as signed requests in order: for a SIEM or an archive.',
 };
 
 export const OUTCOMES: readonly string[] = ['delivered', 'refused', 'timeout', 'unreachable', 'skipped'];

@@ -1,5 +1,6 @@
 /** What needs a person, of one client or of all, each with the place where it is put right. Nothing is shown where nothing is wrong. */
 import { useGet } from '../data';
+import { SHARED } from '../endpoints/types';
 import { href, type Query } from '../route';
 import { clients, isAdmin } from '../session';
 import type { Page, Schemas } from '../types';
@@ -12,7 +13,7 @@ export type Item = Schemas['AttentionItem'];
 const PLACES: Record<string, (item: Item) => readonly [path: string, query: Query, action: string, forAdmins: boolean]> = {
   refused_webhooks: ({ client_id: of, tool, channel }) => [`/clients/${of ?? ''}`, { connection: `${channel}/${tool}`, field: 'secret' }, 'Enter secret', true],
   unknown_client: () => ['/webhooks', { tab: 'refused', cause: 'unknown_client' }, 'Show address', true],
-  endpoint: ({ target_id }) => [`/endpoints/${target_id}`, {}, 'Open endpoint', true],
+  endpoint: ({ client_id: of, target_id }) => [`/endpoints/${of === null ? SHARED : ''}${target_id}`, {}, 'Open endpoint', true],
   silent_connection: ({ tool }) => ['/webhooks', { tool: tool ?? '' }, 'Look', true],
   fetching: ({ client_id: of, tool }) => [`/clients/${of ?? ''}`, { connection: `crm/${tool}`, field: 'token' }, 'Enter token', true],
   not_applied: ({ target_id }) => [`/webhooks/${target_id}`, { tab: 'problems' }, 'Look at one', true],

@@ -41,10 +41,10 @@ export function FieldDialog({ client, kind, all, what, of, onClose, onDone }: Pr
   /** Send the change; the answer is a preview, a job, or what was done. */
   function request(query: Record<string, string> = {}): Promise<(Preview & Partial<Job>) | undefined> {
     if (what === 'define') return sendOf(client, 'POST', list, { name: name.trim(), ...typed });
-    if (what === 'rename') return sendOf(client, 'PATCH', at, { name: name.trim() }, query);
-    if (what === 'merge') return sendOf(client, 'POST', `${at}/merge`, { into: name }, query);
-    if (what === 'type') return sendOf(client, 'PATCH', at, typed, keeps ? { ...query, misfits: 'keep' } : query);
-    return sendOf(client, 'DELETE', at, undefined, of?.records ? { ...query, values: 'delete' } : query);
+    if (what === 'rename') return sendOf(client, 'PATCH', at, { name: name.trim() }, query, of?.version);
+    if (what === 'merge') return sendOf(client, 'POST', `${at}/merge`, { into: name }, query, of?.version);
+    if (what === 'type') return sendOf(client, 'PATCH', at, typed, keeps ? { ...query, misfits: 'keep' } : query, of?.version);
+    return sendOf(client, 'DELETE', at, undefined, of?.records ? { ...query, values: 'delete' } : query, of?.version);
   }
 
   const isReady = what === 'remove' || (what === 'type' ? type !== 'select' || options.trim() !== '' : name.trim() !== '' && name.trim() !== of?.name);

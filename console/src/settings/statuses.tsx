@@ -97,7 +97,7 @@ export function Statuses({ client, declares, onChange }: Props) {
           danger
           onClose={close}
           run={async () => {
-            await sendOf(client, 'DELETE', `${path}/${encodeURIComponent(opened.of.name)}`);
+            await sendOf(client, 'DELETE', `${path}/${encodeURIComponent(opened.of.name)}`, undefined, {}, opened.of.version);
             toast(`“${opened.of.name}” is removed from the set.`);
             reload();
           }}
@@ -159,7 +159,7 @@ function Rename({ client, path, of, merge, all, onClose, onDone }: RenameProps) 
   const rested = useRested(name.trim(), 250);
   const at = `${path}/${encodeURIComponent(of.name)}`;
   const request = (text: string, query: Record<string, string> = {}) =>
-    merge ? sendOf<Job & RenamePreview>(client, 'POST', `${at}/merge`, { into: text }, query) : sendOf<Job & RenamePreview>(client, 'PATCH', at, { name: text }, query);
+    merge ? sendOf<Job & RenamePreview>(client, 'POST', `${at}/merge`, { into: text }, query, of.version) : sendOf<Job & RenamePreview>(client, 'PATCH', at, { name: text }, query, of.version);
   const preview = useRead(`preview ${at} ${merge} ${rested}`, () => (rested && rested !== of.name ? request(rested, { dry_run: 'true' }) : Promise.resolve(null)), { gcTime: 0 });
 
   async function run() {

@@ -13,6 +13,7 @@ export interface StatusRow {
   former_names: { name: string }[];
   /** Those that may follow it; null: all of them. */
   next: string[] | null;
+  version: string;
 }
 
 export interface RenamePreview {
@@ -29,6 +30,7 @@ export interface FieldRow {
   records: number;
   last_changed: string | null;
   former_names: string[];
+  version: string;
 }
 
 export interface Job {

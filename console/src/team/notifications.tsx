@@ -13,6 +13,7 @@ const KINDS = [
   ['reply', 'A reply in my conversations'],
   ['positive_reply', 'Somebody is interested or wants a meeting'],
   ['critical', 'Something critical needs somebody'],
+  ['daily_summary', 'A summary of the day'],
 ] as const;
 const CHANNELS = [['browser', 'Browser'], ['email', 'Email'], ['slack', 'Slack']] as const;
 
@@ -32,7 +33,7 @@ export function MyNotifications({ user, onSaved }: { user: User; onSaved: () => 
     setBusy(true);
     setProblem(null);
     try {
-      const body = { notifications: { ...wanted, task_due: [], daily_summary: [] } };
+      const body = { notifications: { ...wanted, task_due: [] } };
       await call('PATCH', `/team/v1/users/${user.id}`, { body });
       setDraft(null);
       onSaved();
@@ -67,13 +68,16 @@ export function MyNotifications({ user, onSaved }: { user: User; onSaved: () => 
       </table>
       <div class="row">
         <label>
+          Summary at <input type="time" value={wanted.summary_at ?? '08:00'} onInput={(event) => setDraft({ ...wanted, summary_at: event.currentTarget.value || null })} />
+        </label>
+        <label>
           Quiet from <input type="time" value={wanted.quiet_from ?? ''} onInput={(event) => setDraft({ ...wanted, quiet_from: event.currentTarget.value || null })} />
         </label>
         <label>
           until <input type="time" value={wanted.quiet_until ?? ''} onInput={(event) => setDraft({ ...wanted, quiet_until: event.currentTarget.value || null })} />
         </label>
       </div>
-      <p class="faint">Browser: while the console is open. Email: at most one about a client in five minutes. Slack: a direct message, if the operator has set it up; a channel is an endpoint.</p>
+      <p class="faint">Browser: while the console is open. Email: at most one about a client in five minutes. Slack: a direct message, if the operator has set it up; a channel is an endpoint. Summary: new replies, what is open and needs somebody, and snoozes that end today; none on a day without any.</p>
       {problem && <ProblemNote problem={problem} />}
       <div class="row">
         <Button type="submit" kind="main" busy={busy} disabled={!draft}>Save notifications</Button>

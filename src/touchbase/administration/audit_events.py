@@ -5,23 +5,23 @@ from __future__ import annotations
 import csv
 import io
 from collections.abc import AsyncIterator, Collection, Sequence
-from typing import Annotated, Any
+from typing import Any
 
-from msgspec import Meta, Struct
+from msgspec import Struct
 
-from touchbase.audit import ACTIONS, AuditEvent, follow_audit_events, list_audit_events
+from touchbase.audit import ACTIONS, SETTLED, AuditEvent, follow_audit_events, list_audit_events
 from touchbase.auth.authentication import ADMIN
 from touchbase.auth.sql import list_personal_keys
 from touchbase.common.field_limits import LARGEST_ID
 from touchbase.common.formulas import harmless
-from touchbase.common.timestamps import SECOND, Micros, to_text
+from touchbase.common.timestamps import Micros
 from touchbase.http import query_parameters as query
-from touchbase.http.actors import Actor
+from touchbase.http.acts import AuditEventOut, acts_out
 from touchbase.http.endpoint import Call
 from touchbase.http.query_parameters import LIMIT, PAGE, Parameter, Parameters, cursor_text
 from touchbase.http.responses import Response
 from touchbase.http.routing import Route, Success, Tag
-from touchbase.http.schemas import PageOf, encode, example, named_enum
+from touchbase.http.schemas import PageOf, encode, named_enum
 
 TAG = Tag("Audit", "Who did what to people, keys, clients, settings and exported data.")
 PATH = "/team/v1/audit-events"
@@ -31,7 +31,6 @@ GROUPS = tuple(dict.fromkeys(f"{action.partition('.')[0]}.*" for action in ACTIO
 """Filters for all actions of one kind."""
 COLUMNS = ("at", "action", "client_id", "actor_type", "actor_id", "actor_name", "via", "target_type", "target_id", "target_name",
            "address", "request_id")  # fmt: skip
-_ACTION = named_enum("AuditAction", "What somebody did.", tuple(ACTIONS))
 named_enum("AuditActionFilter", "An action, or all of one kind.", (*ACTIONS, *GROUPS))
 named_enum("AuditFormat", "How the log is exported.", (CSV, NDJSON))
 CLIENT = query.text("client_id", "Only acts about this client: its id or handle.")
@@ -45,46 +44,12 @@ AFTER = query.text(
     f"Follow the log: acts after the one with this `id`, or from the `{OLDEST}` on, in the order of their times, up to 5 seconds ago. Ask "
     "again after the last one.",
 )
-SETTLED: Micros = 5 * SECOND
-"""Age from which no earlier act is committed any more."""
 FILE = query.choice("format", (CSV, NDJSON), "The form of the file. Default: `csv`.")
 FILTERS: tuple[Parameter[Any], ...] = (CLIENT, ACTOR, ACTION, SINCE, UNTIL)
 
 
-class AuditTarget(Struct):
-    """Target of an act."""
-
-    type: Annotated[str, Meta(description="Such as `user`, `key`, `endpoint`.")]
-    id: Annotated[str, Meta(description="The id, or the name of a status or field.")]
-    name: Annotated[str, Meta(description="Of a person or key, as it is now; blank: it is gone, or the target has none.")]
-
-
-class AuditEventOut(Struct):
-    """One act, without values: they stand in the histories of records."""
-
-    id: str
-    at: Annotated[str, Meta(description="When it was done.", extra_json_schema={"format": "date-time"})]
-    actor: Annotated[Actor, Meta(description="Who did it.")]
-    client_id: Annotated[str | None, Meta(description="null: it is about no single client, or the client is gone.")]
-    action: Annotated[str, Meta(extra_json_schema=_ACTION, description="What was done.")]
-    target: Annotated[AuditTarget | None, Meta(description="null: nothing single.")]
-    request_id: Annotated[str | None, Meta(description="`X-Request-Id` of the request; null: the server did it by itself.")]
-    address: Annotated[str, Meta(description="The network address of the caller; blank: this machine.")]
-
-
 class AuditEventPage(PageOf[AuditEventOut]):
     """A page of acts, newest first; `next_cursor` is null on the last one."""
-
-
-example(
-    AuditEventOut,
-    {
-        "id": "1795-5f0c1e2a9b7d4480", "at": "2026-11-20T09:30:00Z",
-        "actor": {"type": "user", "id": "u3f9a1c27b0d", "name": "Mira Sandoval", "via": "console"},
-        "client_id": "acme", "action": "key.revoked", "target": {"type": "key", "id": "9b1c5f0e7a2d", "name": "n8n"},
-        "request_id": "5f0c00000012", "address": "203.0.113.7",
-    },
-)  # fmt: skip
 
 
 class _Listing(Struct):
@@ -174,22 +139,9 @@ async def _listing(call: Call, parameters: Parameters) -> _Listing:
 
 
 async def _out(call: Call, events: Sequence[AuditEvent]) -> list[AuditEventOut]:
-    """Return entries as shown, with the present names of people and keys."""
-    named = [event.target_id for event in events if event.target_type in ("user", "key")]
-    actors = call.api.actors
-    await actors.load([*(event.actor_id for event in events), *named])
+    """Return entries as shown."""
     clients = await call.api.clients.of(event.client for event in events)
-    return [
-        AuditEventOut(
-            f"{event.at_us}-{event.id}", to_text(event.at_us), actors.by(event.actor_id, event.via),
-            clients[event.client].client_id if event.client in clients else None, event.action,
-            None if event.target_id is None else AuditTarget(
-                event.target_type or "", event.target_id, actors.name(event.target_id) if event.target_type in ("user", "key") else ""
-            ),
-            event.request_id, event.address,
-        )
-        for event in events
-    ]  # fmt: skip
+    return await acts_out(events, call.api.actors, {number: client.client_id for number, client in clients.items()})
 
 
 def _row(event: AuditEventOut) -> tuple[str, ...]:

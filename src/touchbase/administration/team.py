@@ -100,7 +100,11 @@ class Notifications(Struct, forbid_unknown_fields=True):
     positive_reply: Annotated[Channels, Meta(max_length=3, description="A reply of somebody interested.")] = []
     critical: Annotated[Channels, Meta(max_length=3, description="Something that needs a person at once.")] = []
     task_due: Annotated[Channels, Meta(max_length=3, description="Nothing is sent for this yet.")] = []
-    daily_summary: Annotated[Channels, Meta(max_length=3, description="Nothing is sent for this yet.")] = []
+    daily_summary: Annotated[
+        Channels,
+        Meta(max_length=3, description="Once a day what came in, is open, needs somebody and returns from a snooze; not if nothing did."),
+    ] = []
+    summary_at: Annotated[Hour, Meta(description="Time of the daily summary in the person's time zone; null: 08:00.")] = None
     quiet_from: Hour = None
     quiet_until: Hour = None
 
@@ -592,7 +596,7 @@ def _check_user(request: UserPatch, *, has_slack: bool) -> None:
         faults += _unsent(request.notifications, has_slack)
         faults += [
             Fault(f"/notifications/{name}", "clock", "must be a time of day such as 18:30, or null")
-            for name in ("quiet_from", "quiet_until")
+            for name in ("summary_at", "quiet_from", "quiet_until")
             if (clock := getattr(request.notifications, name)) is not None and not is_clock(clock)
         ]
     if request.name is not UNSET and (why := limits.why_no_name(request.name)) is not None:
@@ -604,7 +608,7 @@ def _unsent(wanted: Notifications, has_slack: bool) -> list[Fault]:
     """Return what somebody would wait for in vain."""
     faults = [
         Fault(f"/notifications/{name}", "not_sent", "nothing is sent for this yet; send an empty list")
-        for name in ("task_due", "daily_summary")
+        for name in ("task_due",)
         if getattr(wanted, name)
     ]
     return faults + [

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import time
 from pathlib import Path
@@ -15,6 +16,7 @@ from touchbase.cli.through_api import PAGE, through_api
 
 if TYPE_CHECKING:
     from touchbase_client import Touchbase
+    from touchbase_client.models import AuditEventOut
 
 POLL_SECONDS = 2.0
 COLUMNS = ("at", Column("who", SHORT), "action", Column("target", SHORT), Column("client", SPARE), Column("via", SPARE))
@@ -46,7 +48,9 @@ def audit(
     if after is not None and not follow:
         raise click.UsageError("--after goes with --follow")
     if follow:
-        _follow(tb, after, filters)
+        with contextlib.suppress(KeyboardInterrupt):
+            _follow(tb, after, filters)
+        return
     if form is not None:
         with output_file(output, "wb") as file:
             file.writelines(tb.audit_events.export.stream(format=form, **filters))
@@ -56,12 +60,21 @@ def audit(
 
 
 def _follow(tb: Touchbase, after: str | None, filters: dict[str, Any]) -> NoReturn:
-    """Print acts until stopped."""
+    """Print acts until stopped; a server that is down is waited for."""
+    from touchbase_client import TouchbaseError
+    from touchbase_client.feed import passes
+
     if after is None:
         newest = next(iter(tb.audit_events.iterate(limit=1)), None)
         after = newest["id"] if newest is not None else "oldest"
     while True:
-        page = tb.audit_events.list(after=after, limit=PAGE, **filters)["data"]
+        page: list[AuditEventOut] = []
+        try:
+            page = tb.audit_events.list(after=after, limit=PAGE, **filters)["data"]
+        except TouchbaseError as error:
+            if not passes(error):
+                raise
+            click.echo(f"{error} Going on after {after}.", err=True)
         for act in page:
             echo(json.dumps(act))
             after = act["id"]

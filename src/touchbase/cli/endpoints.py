@@ -140,8 +140,8 @@ def add(
     With --client all it gets the events of all clients, also of later ones.
 
     The kinds slack and email send messages to people, hubspot writes statuses, blocklist fills the blocklist of a campaign
-    tool with the do-not-contact list. The URL of a Slack channel is a secret: give - to read
-    it from standard input.
+    tool with the do-not-contact list, audit (with --client all) sends the acts of the audit log. The URL of a Slack
+    channel is a secret: give - to read it from standard input.
     """
     if url == "-":
         url = sys.stdin.readline().strip()

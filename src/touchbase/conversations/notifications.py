@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from touchbase.common.timestamps import DAY, Micros
 from touchbase.sql.builders import RECORD, ROW_KEY
 from touchbase.sql.cell_answers import CONCATENATED, AnswerMerge, Answers, Division, divide_clients, named_clients
-from touchbase.sql.filters import ACTIVE_CLIENTS, Where, among
+from touchbase.sql.filters import Where, among
 from touchbase.sql.ids import Ids
 from touchbase.sql.operation import command, query
 from touchbase.sql.rows import Columns, names
@@ -16,7 +16,12 @@ from touchbase.sql.scope import ALL_CLIENTS
 from touchbase.sql.statement import Execute, Plan, Row, Select, Statement
 
 MENTION, ASSIGNMENT, REPLY, POSITIVE_REPLY, CRITICAL = "mention", "assignment", "reply", "positive_reply", "critical"
-KINDS = (MENTION, ASSIGNMENT, REPLY, POSITIVE_REPLY, CRITICAL)
+SUMMARY = "daily_summary"
+KINDS = (MENTION, ASSIGNMENT, REPLY, POSITIVE_REPLY, CRITICAL, SUMMARY)
+NOTHING = "nothing"
+"""Kind of the row of a day on which a person gets no summary, since nothing happened; nobody is shown it."""
+NO_CLIENT = 0
+"""Stands for the client of summaries, which are about all that a person may see."""
 KEEP: Micros = 30 * DAY
 """Age after which a notification is removed."""
 KEEP_CRITICAL: Micros = 7 * DAY
@@ -35,7 +40,7 @@ class NewNotification:
     """What happened, such as `evt_17`: the same is told once."""
     contact_id: int | None = None
     about: str = ""
-    """Of a critical item: its kind, channel and tool; of a note on a company: the company's id."""
+    """Of a critical item: its kind, channel and tool; of a note on a company: the company's id; of a summary: its counts."""
     browser: bool = False
     mail_us: Micros | None = None
     """When it is mailed; None: it is not."""
@@ -138,6 +143,14 @@ def find_assignees(client: int, contacts: Collection[int]) -> Plan[dict[int, str
     return dict((yield Select(sql, (client, *numbers))))
 
 
+@query
+def find_dedupes(client: int, dedupes: Collection[str]) -> Plan[set[tuple[str, str]]]:
+    """Ids of people with what they were told of already, of these."""
+    marks = ", ".join("?" * len(dedupes))
+    rows = yield Select(f"SELECT user_id, dedupe FROM notification WHERE client = ? AND dedupe IN ({marks})", (client, *sorted(dedupes)))
+    return {(user_id, dedupe) for user_id, dedupe in rows}
+
+
 def _newest_first(call: object, answers: Answers) -> list[Notification]:
     listed = [notification for answer in answers.values() for notification in answer]
     return sorted(listed, key=place, reverse=True)[: call.limit]  # type: ignore[attr-defined]
@@ -146,6 +159,9 @@ def _newest_first(call: object, answers: Answers) -> list[Notification]:
 def place(notification: Notification) -> tuple[Micros, int, int]:
     """Return the place of a notification in a list."""
     return notification.created_us, notification.client, notification.id
+
+
+_ACTIVE_AND_NONE: tuple[str, Row] = (f"IN (SELECT id FROM client WHERE state = 'active' UNION ALL SELECT {NO_CLIENT})", ())
 
 
 @query(
@@ -157,11 +173,11 @@ def place(notification: Notification) -> tuple[Micros, int, int]:
 def list_notifications(
     clients: Sequence[int] | None, user_id: str, limit: int, before: tuple[Micros, int, int] | None = None, unread: bool = False
 ) -> Plan[list[Notification]]:
-    """Notifications of a person about these clients (None: about all active ones), newest first."""
+    """Notifications of a person about these clients (None: about all active ones and none), newest first."""
     if clients == []:
         return []
-    condition, numbers = ACTIVE_CLIENTS if clients is None else among(clients)
-    where = Where(f"n.client {condition} AND n.user_id = ?", *numbers, user_id)
+    condition, numbers = _ACTIVE_AND_NONE if clients is None else among(clients)
+    where = Where(f"n.client {condition} AND n.user_id = ? AND n.kind <> '{NOTHING}'", *numbers, user_id)
     if before is not None:
         where.add("(n.created_us, n.client, n.id) < (?, ?, ?)", *before)
     if unread:
@@ -184,8 +200,8 @@ def read_notifications(client: int, user_id: str, at: Micros) -> Plan[int]:
 def due_mails(now: Micros, limit: int) -> Plan[list[tuple[int, str]]]:
     """Clients and people with notifications to mail."""
     rows = yield Select(
-        "SELECT DISTINCT n.client, n.user_id FROM notification n JOIN client k ON k.id = n.client WHERE n.mail_us <= ? "
-        "AND k.state = 'active' ORDER BY n.client, n.user_id LIMIT ?",
+        "SELECT DISTINCT n.client, n.user_id FROM notification n LEFT JOIN client k ON k.id = n.client WHERE n.mail_us <= ? "
+        f"AND (k.state = 'active' OR n.client = {NO_CLIENT}) ORDER BY n.client, n.user_id LIMIT ?",
         (now, limit),
     )
     return [(row[0], row[1]) for row in rows]

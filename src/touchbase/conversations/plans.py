@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, fields, replace
+from typing import NamedTuple
 
 from touchbase.common.cache import FOREVER
 from touchbase.common.timestamps import Micros
@@ -511,6 +512,45 @@ def count_conversations(clients: Sequence[int] | None, now: Micros, user_id: str
                 counts.add("mine", mine)
                 counts.add("unread", unread)
     return counts
+
+
+class DayCounts(NamedTuple):
+    """Numbers of a client's day: replies of people, conversations that are open, and those whose snooze ends."""
+
+    replies: int = 0
+    open: int = 0
+    ending: int = 0
+
+
+@query(clients=named_clients, unnamed=ALL_CLIENTS, divide=Division(divide_clients, union), merge=AnswerMerge(union))
+def count_day(
+    clients: Sequence[int] | None, now: Micros, since_us: Micros, until_us: Micros, ends_us: Micros
+) -> Plan[dict[int, DayCounts]]:
+    """Counts of each of these clients (None: of all active ones) that has any, of conversations up to `MOST_COUNTED`.
+
+    `since_us`, `until_us`: the times between which replies count. `ends_us`: the latest end of the snoozes that count.
+    """
+    if clients == []:
+        return {}
+    condition, numbers = ACTIVE_CLIENTS if clients is None else among(clients)
+    of_clients = f"m.client {condition} AND {_OPEN}"
+    ending = f"count(CASE WHEN s.state = '{SNOOZED}' AND s.ends <= ? THEN 1 END)"
+    sums = f"SELECT s.client, count(CASE WHEN s.state = '{OPEN}' THEN 1 END), {ending}"
+    columns = f"SELECT m.client AS client, {_STATE} AS state, max(v.snoozed_until_us) AS ends"
+    groups = f"GROUP BY m.client, x.record_id LIMIT {MOST_GROUPED}"
+    rows = yield Select(
+        f"{sums} FROM ({columns} {_SQLITE} {_DECIDED} WHERE {of_clients} AND {_SAME} {groups}) s GROUP BY s.client",
+        (ends_us, now, *numbers),
+        f"{sums} FROM ({columns} {_POSTGRES} {_DECIDED} WHERE {of_clients} {groups}) s GROUP BY s.client",
+    )
+    counts = {client: DayCounts(0, min(count, MOST_COUNTED), min(ended, MOST_COUNTED)) for client, count, ended in rows}
+    rows = yield Select(
+        "SELECT m.client, count(DISTINCT COALESCE(m.copy_key, CAST(m.id AS TEXT))) FROM message m "
+        f"WHERE m.client {condition} AND m.direction = 'received' AND m.automatic = 0 AND m.deleted = 0 "
+        "AND m.occurred_us >= ? AND m.occurred_us < ? GROUP BY m.client",
+        (*numbers, since_us, until_us),
+    )
+    return counts | {client: counts.get(client, DayCounts())._replace(replies=replies) for client, replies in rows}
 
 
 @query

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from touchbase.clients.models import Client, FieldType
 from touchbase.common.timestamps import Micros
 from touchbase.custom_fields.changes import REMOVE, FieldJob, FieldUse, Values
-from touchbase.custom_fields.sql import Fields, count_values, find_uses, prepare_change, read_values
+from touchbase.custom_fields.sql import Fields, count_values, field_version, find_uses, prepare_change, read_values
 from touchbase.errors import WrongState
 from touchbase.records.record_type import RECORD_TYPES
 from touchbase.records.validation import misfit
@@ -30,6 +30,11 @@ class ClientField:
     first_us: Micros | None = None
     last_us: Micros | None = None
     former_names: list[str] = field(default_factory=list)
+
+    @property
+    def version(self) -> str:
+        """The version that a change may name."""
+        return field_version(self.type if self.is_declared else None, self.former_names)
 
 
 @dataclass(slots=True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Container
+from collections.abc import Collection, Container, Iterable
 from dataclasses import replace
 from typing import Any
 
@@ -14,7 +14,7 @@ from touchbase.clients.sql.clients import SET_CLIENT_SETTINGS, lock_client
 from touchbase.common.field_limits import CUSTOM_FIELDS
 from touchbase.common.timestamps import Micros
 from touchbase.custom_fields.changes import MERGE, MERGE_VALUES, REMOVE, RENAME, FieldJob, FieldUse, FieldValue
-from touchbase.errors import Conflict, Fault, Invalid, NotFound, TouchbaseError, WrongState
+from touchbase.errors import Conflict, Fault, Invalid, NotFound, PreconditionFailed, TouchbaseError, WrongState
 from touchbase.history.events import Author
 from touchbase.jobs.models import QUEUED, Job
 from touchbase.jobs.sql import insert_job
@@ -24,13 +24,18 @@ from touchbase.records.validation import misfit
 from touchbase.sql.filters import Where
 from touchbase.sql.ids import Ids
 from touchbase.sql.operation import command, query
-from touchbase.sql.rows import settings_text
+from touchbase.sql.rows import digest, settings_text
 from touchbase.sql.statement import Execute, Plan, Row, Select
 
 
 def job_kind(kind: int) -> str:
     """Return the kind of the jobs that change fields of these records."""
     return f"{RECORD_TYPES[kind].plural}.custom_fields"
+
+
+def field_version(type: FieldType | None, former_names: Iterable[str]) -> str:
+    """Return the version of a field that a change may name: another one after each change of the field, not of records."""
+    return digest(type, sorted(former_names))
 
 
 class Fields:
@@ -47,6 +52,12 @@ class Fields:
         type_name = RECORD_TYPES[self._kind].name
         changed: dict[str, Any] = {f"{type_name}_fields": self.types, f"{type_name}_field_names": self.names}
         return replace(self.client.settings, **changed)
+
+    def check_version(self, name: str, if_versions: Collection[str] | None) -> None:
+        """Raise `PreconditionFailed` if a field has none of these versions; None: any."""
+        former = (former for former, now in self.names.items() if now == name)
+        if if_versions is not None and field_version(self.types.get(name), former) not in if_versions:
+            raise PreconditionFailed("the custom field has changed since it was read")
 
     def lead(self, former: str, name: str) -> None:
         """Resolve a former name to a field, with all names that resolved to it."""
@@ -133,9 +144,15 @@ def _missing(fields: Fields, name: str) -> NotFound:
 
 
 @command(follow_up=audited("custom_field.defined", "custom_field", lambda call, _: call.name))
-def define_field(client: int, kind: int, name: str, type: FieldType, is_new: bool) -> Plan[TouchbaseError | None]:
-    """Declare a field with a type, or change its type. `Conflict` for a new one that exists, `NotFound` for another that does not."""
+def define_field(
+    client: int, kind: int, name: str, type: FieldType, is_new: bool, if_versions: Collection[str] | None = None
+) -> Plan[TouchbaseError | None]:
+    """Declare a field with a type, or change its type. `Conflict` for a new one that exists, `NotFound` for another that does not.
+
+    `if_versions`: `PreconditionFailed` if the field has none of them; None: any.
+    """
     fields = Fields((yield from lock_client(client)), kind)
+    fields.check_version(name, if_versions)
     is_used = yield from _is_used(client, kind, name)
     if is_new and (taken := _taken(fields, name, is_used=is_used)) is not None:
         return taken
@@ -158,9 +175,13 @@ def _taken(fields: Fields, name: str, *, is_used: bool) -> Conflict | None:
 
 
 @command(follow_up=audited("custom_field.removed", "custom_field", lambda call, _: call.name))
-def forget_field(client: int, kind: int, name: str) -> Plan[TouchbaseError | None]:
-    """Remove a field that no record has a value of, or a former name; `NotFound`, and `WrongState` for a field in use."""
+def forget_field(client: int, kind: int, name: str, if_versions: Collection[str] | None = None) -> Plan[TouchbaseError | None]:
+    """Remove a field that no record has a value of, or a former name; `NotFound`, and `WrongState` for a field in use.
+
+    `if_versions`: as in `define_field`.
+    """
     fields = Fields((yield from lock_client(client)), kind)
+    fields.check_version(name, if_versions)
     if (yield from _is_used(client, kind, name)):
         return WrongState(f"records have values of {name!r}; send values=delete to remove these too")
     if name in fields.names:
@@ -179,12 +200,22 @@ def _drop(fields: Fields, name: str) -> None:
 
 
 @command(ids="job", follow_up=audited("custom_field.changed", "custom_field", lambda call, _: call.what.field))
-def start_change(ids: Ids, client: int, kind: int, what: FieldJob, at: Micros, made_by: str | None = None) -> Plan[Job | TouchbaseError]:
+def start_change(
+    ids: Ids,
+    client: int,
+    kind: int,
+    what: FieldJob,
+    at: Micros,
+    made_by: str | None = None,
+    if_versions: Collection[str] | None = None,
+) -> Plan[Job | TouchbaseError]:
     """Change the client's settings, so that later writes follow, and store the job that changes the records.
 
     `NotFound` if there is no such field, `Conflict` if the new name is taken, `Invalid` for a value that the field cannot have.
+    `if_versions`: as in `define_field`.
     """
     fields = Fields((yield from lock_client(client)), kind)
+    fields.check_version(what.field, if_versions)
     used: set[str] = set()
     for name in (what.field, what.into):
         if (yield from _is_used(client, kind, name)):

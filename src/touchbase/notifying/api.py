@@ -2,13 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Annotated
 
 from msgspec import Meta, Struct
 
 from touchbase.auth.authentication import READ
 from touchbase.common.timestamps import to_text
-from touchbase.conversations.notifications import KINDS, MENTION, list_notifications, place, read_notifications
+from touchbase.conversations.notifications import (
+    KINDS,
+    MENTION,
+    NO_CLIENT,
+    SUMMARY,
+    Notification,
+    list_notifications,
+    place,
+    read_notifications,
+)
 from touchbase.errors import Forbidden
 from touchbase.http import query_parameters as query
 from touchbase.http.endpoint import Call
@@ -16,7 +26,8 @@ from touchbase.http.query_parameters import LARGEST_PAGE, LIMIT, PAGE, cursor_te
 from touchbase.http.responses import Response
 from touchbase.http.routing import Route, Success, Tag
 from touchbase.http.schemas import PageOf, RecordId, Time, encode, example, named_enum
-from touchbase.notifying.worker import line_of
+from touchbase.notifying.summary import clients_of, summary_lines
+from touchbase.notifying.worker import NAMELESS, line_of
 
 TAG = Tag("Notifications", "What the person who calls was told of.")
 PATH = "/team/v1/notifications"
@@ -29,9 +40,9 @@ class NotificationOut(Struct):
     """A person was told of something."""
 
     id: Annotated[RecordId, Meta(description="Unique within the client.")]
-    client_id: str
+    client_id: Annotated[str | None, Meta(description="null: a summary, which is about all clients that the person may see.")]
     kind: Annotated[str, Meta(extra_json_schema=_KIND, description="What happened.")]
-    text: Annotated[str, Meta(description="The same in a sentence.")]
+    text: Annotated[str, Meta(description="The same in a sentence; of a summary with a line for each client.")]
     contact_id: Annotated[int | None, Meta(description="The contact; null: it is about none.")]
     company_id: Annotated[int | None, Meta(description="The company of the note that names the person; null: it is about none.")]
     created_at: Time
@@ -62,21 +73,35 @@ async def get_notifications(call: Call) -> Response:
         return Response(body=encode(NotificationPage([], None)))
     clients, limit = await call.visible(caller), min(parameters[LIMIT], LARGEST_PAGE)
     listed = await call.api.dependencies.store.read(
-        list_notifications(clients, caller.user.id, limit + 1, before, bool(parameters[UNREAD]))
+        list_notifications(_with_summaries(clients), caller.user.id, limit + 1, before, bool(parameters[UNREAD]))
     )
-    named = await call.api.clients.of(notification.client for notification in listed[:limit])
-    page = [notification for notification in listed[:limit] if notification.client in named]
+    page = listed[:limit]
+    numbers = {number for notification in page if notification.kind == SUMMARY for number in clients_of(notification.about)}
+    present = await call.api.clients.of({*(notification.client for notification in page), *numbers})
+    names = {number: client.name or client.client_id for number, client in present.items() if clients is None or number in clients}
+    names |= {NO_CLIENT: NAMELESS} if clients is None else {}
     shown = [
         NotificationOut(
-            notification.id, (client := named[notification.client]).client_id, notification.kind,
-            line_of(notification, client.name or client.client_id), notification.contact_id,
+            notification.id, present[notification.client].client_id if notification.client else None, notification.kind,
+            _text(notification, names), notification.contact_id,
             int(notification.about) if notification.kind == MENTION and notification.about else None, to_text(notification.created_us),
             notification.browser, notification.read_us is not None,
         )
         for notification in page
+        if notification.client in present or notification.kind == SUMMARY
     ]  # fmt: skip
     cursor = cursor_text(PATH, place(listed[limit - 1])) if len(listed) > limit else None
     return Response(body=encode(NotificationPage(shown, cursor)))
+
+
+def _with_summaries(clients: list[int] | None) -> list[int] | None:
+    return None if clients is None else [NO_CLIENT, *clients]
+
+
+def _text(notification: Notification, names: Mapping[int, str]) -> str:
+    if notification.kind == SUMMARY:
+        return "\n".join(summary_lines(notification.about, names))
+    return line_of(notification, names[notification.client])
 
 
 async def read_all(call: Call) -> Response:
@@ -86,7 +111,7 @@ async def read_all(call: Call) -> Response:
     if caller.user is None:
         raise Forbidden("a key has no notifications: sign in, or use a personal key")
     store, now = call.api.dependencies.store, call.api.dependencies.clock()
-    clients = await call.visible(caller)
+    clients = _with_summaries(await call.visible(caller))
     unread = await store.read(list_notifications(clients, caller.user.id, MOST_READ, None, True))
     for client in sorted({notification.client for notification in unread}):
         await store.write(read_notifications(client, caller.user.id, now))

@@ -1,7 +1,8 @@
-"""Notification worker: finds in the logs of clients what people want to know, and mails it.
+"""Notification worker: finds in the logs of clients what people want to know, and mails it; once a day it sums up for them.
 
 A mail is claimed before it is sent, and has all that is due about a client: a person gets at most one about it in five minutes, and
-none twice. What could not be emailed stays in the console.
+none twice. What could not be emailed stays in the console. A summary of a day is a row of the home store, also where nothing happened:
+whichever worker stores it first sends it.
 """
 
 from __future__ import annotations
@@ -9,13 +10,13 @@ from __future__ import annotations
 import logging
 import re
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from email.message import EmailMessage
 from email.policy import SMTP
 from email.utils import formatdate, make_msgid, parseaddr
 from typing import Any
 from urllib.parse import urlencode
-from zoneinfo import ZoneInfo
 
 import msgspec
 
@@ -23,22 +24,25 @@ from touchbase.attention.plans import CRITICAL as CRITICAL_ITEM
 from touchbase.attention.plans import MOST as MOST_ITEMS
 from touchbase.attention.plans import PROMISING, list_items
 from touchbase.auth.users import ACTIVE, User, list_users
-from touchbase.clients.models import Client
-from touchbase.clients.sql.clients import find_client_by_number, list_active_clients
-from touchbase.common.timestamps import DAY, SECOND, Clock, Micros, is_clock, is_zone
+from touchbase.clients.sql.clients import find_client_by_number, find_clients, list_active_clients
+from touchbase.common.timestamps import DAY, SECOND, Clock, Micros, is_clock
 from touchbase.conversations.notifications import (
     ASSIGNMENT,
     CRITICAL,
     KINDS,
     MENTION,
+    NO_CLIENT,
+    NOTHING,
     POSITIVE_REPLY,
     REPLY,
+    SUMMARY,
     NewNotification,
     Notification,
     claim_mails,
     clients_to_prune,
     due_mails,
     find_assignees,
+    find_dedupes,
     notification_positions,
     prune_notifications,
     return_mails,
@@ -49,6 +53,7 @@ from touchbase.event_log.sql.queries import clients_with_events, list_logged_eve
 from touchbase.history.events import CONTACT
 from touchbase.messages.models import Message
 from touchbase.messages.sql.plans import get_messages
+from touchbase.notifying.summary import clients_of, local_zone, summarize, summary_lines, summary_time
 from touchbase.outgoing.content import one_line
 from touchbase.outgoing.http_client import ReceiverAnswer
 from touchbase.outgoing.mail_client import ACCEPTED, mailto, why_not_mailed
@@ -74,9 +79,12 @@ MEMBER = re.compile(r'"user":\s*\{\s*"id":\s*"([A-Z0-9]+)"')
 PEOPLE_EVERY: Micros = 10 * SECOND
 """How old the list of people and of their wishes may be."""
 ITEMS_EVERY: Micros = 60 * SECOND
+SUMMARIES_EVERY: Micros = 30 * SECOND
 PRUNE_EVERY: Micros = 3600 * SECOND
 MOST_BEHIND = 20_000
 """Events of a client that are looked through; before them nothing notifies."""
+NAMELESS = "No client"
+"""Name in a summary for what is no client's, such as webhooks with an unknown id."""
 BROWSER, EMAIL, SLACK = "browser", "email", "slack"
 NOTES = (EventType.NOTE_CREATED.value, EventType.NOTE_UPDATED.value)
 TYPES = [EventType.MESSAGE_RECEIVED.value, EventType.CONVERSATION_ASSIGNED.value, *NOTES]
@@ -89,7 +97,7 @@ def quiet_until(user: User, now: Micros) -> Micros | None:
     # Former servers stored any text, and the zones of this system may be others: one person's settings must not stop everybody's.
     if not begin or not end or begin == end or not is_clock(begin) or not is_clock(end):
         return None
-    local = datetime.fromtimestamp(now / SECOND, ZoneInfo(user.time_zone if is_zone(user.time_zone) else "UTC"))
+    local = datetime.fromtimestamp(now / SECOND, local_zone(user))
     clock = local.strftime("%H:%M")
     is_quiet = begin <= clock < end if begin < end else clock >= begin or clock < end
     if not is_quiet:
@@ -107,8 +115,8 @@ def _new(user: User, kind: str, dedupe: str, now: Micros, contact_id: int | None
     if not {BROWSER, EMAIL, SLACK} & {*channels}:
         return None
     quiet = quiet_until(user, now)
-    mail_us = max(quiet or 0, (now // MAIL_EVERY + 1) * MAIL_EVERY) if EMAIL in channels else None
-    if SLACK in channels and mail_us is None:
+    mail_us = max(quiet or 0, (now // MAIL_EVERY + 1) * MAIL_EVERY) if EMAIL in channels and kind != SUMMARY else None
+    if {EMAIL, SLACK} & {*channels} and mail_us is None:
         mail_us = quiet or now
     return NewNotification(user.id, kind, dedupe, contact_id, about, BROWSER in channels and quiet is None, mail_us)
 
@@ -119,20 +127,26 @@ class NotificationWorker(Worker):
     log, label, failure = LOG, "notifying people", "looking for what people want to know failed and will be retried"
     poll_seconds, slows_down = 1.0, True
 
-    def __init__(self, store: Store, people: Store, clock: Clock, post: Post, place: Installation, outage: Outage | None = None) -> None:
-        """`people`: the store that has people, which a cell has not."""
+    def __init__(
+        self, store: Store, people: Store, clock: Clock, post: Post, place: Installation, outage: Outage | None = None,
+        *, summarizes: bool = True,
+    ) -> None:  # fmt: skip
+        """`people`: the store that has people, which a cell has not, and all clients. `summarizes`: whether to send the daily summaries."""
         super().__init__(outage)
+        self._summarizes = summarizes
+        self._summarized: dict[str, str] = {}
+        """The latest summary of each person, sent or not."""
         self._store, self._people_store, self._clock, self._post, self._place = store, people, clock, post, place
         self._people: list[User] = []
         self._passed: dict[int, int] = {}
         """By client, the sequence of its log before which all events are old, as far as this process knows."""
         self._members: dict[str, str] = {}
         """People's ids in Slack, by e-mail address."""
-        self._people_us = self._items_us = self._pruned_us = 0
+        self._people_us = self._items_us = self._pruned_us = self._summaries_us = 0
 
     async def drain(self) -> None:
         """Notify of all that has happened, and mail what is due."""
-        self._people_us = self._items_us = 0
+        self._people_us = self._items_us = self._summaries_us = 0
         await self._round()
 
     async def _round(self) -> float:
@@ -144,8 +158,27 @@ class NotificationWorker(Worker):
         if self._people:
             self._idle_rounds = 0
             await self._look(now)
+        if self._summarizes and self._people and now - self._summaries_us >= SUMMARIES_EVERY:
+            with self._attempt("daily summaries", "daily summaries failed and will be retried"):
+                await self._summarize(now)
+            self._summaries_us = now
         await self._mail(now)
         return self.poll_seconds
+
+    async def _summarize(self, now: Micros) -> None:
+        """Store the summaries whose time has come; what is stored is not counted again."""
+        due = [
+            (user, time)
+            for user in self._people
+            if user.notifications.get(SUMMARY) and (time := summary_time(user, now)) and self._summarized.get(user.id) != time.dedupe
+        ]
+        sent = await self._people_store.read(find_dedupes(NO_CLIENT, {time.dedupe for _, time in due})) if due else set()
+        for user, time in due:
+            if (user.id, time.dedupe) not in sent and (new := _new(user, SUMMARY, time.dedupe, now)) is not None:
+                about = await summarize(self._people_store, user, time, now)
+                new = replace(new, about=about) if about else NewNotification(user.id, NOTHING, time.dedupe)
+                await self._people_store.write(store_notifications(NO_CLIENT, [new], now))
+            self._summarized[user.id] = time.dedupe
 
     def _wanting(self, client: int, *kinds: str) -> list[User]:
         return [user for user in self._people if user.scopes(client) and any(user.notifications.get(kind) for kind in kinds)]
@@ -235,25 +268,28 @@ class NotificationWorker(Worker):
         for client_number, user_id in await self._store.read(due_mails(now, PAGE)):
             due = await self._store.write(claim_mails(client_number, user_id, now))
             # Rights may have changed since.
-            user = next((user for user in self._people if user.id == user_id and user.scopes(client_number)), None)
-            client = await self._store.read(find_client_by_number(client_number))
-            if not due or user is None or client is None:
+            user = next((user for user in self._people if user.id == user_id and self._may_see(user, client_number)), None)
+            if not due or user is None:
                 continue
             mailed, slacked = [[item for item in due if channel in (user.notifications.get(item.kind) or ())] for channel in (EMAIL, SLACK)]
             again: list[int] = []
-            if slacked and not await self._tell_in_slack(user, self._lines(client, slacked)):
+            if slacked and not await self._tell_in_slack(user, (await self._text(user, client_number, slacked))[1]):
                 again += [item.id for item in slacked if item not in mailed]
-            if mailed and not await self._mail_to(user, client, mailed):
+            if mailed and not await self._mail_to(user, *(await self._text(user, client_number, mailed))):
                 again += [item.id for item in mailed if item not in slacked]
             if again:
                 await self._store.write(return_mails(client_number, again, now + MAIL_EVERY))
 
-    async def _mail_to(self, user: User, client: Client, due: Sequence[Notification]) -> bool:
+    @staticmethod
+    def _may_see(user: User, client: int) -> bool:
+        return client == NO_CLIENT or bool(user.scopes(client))
+
+    async def _mail_to(self, user: User, subject: str, lines: Sequence[str]) -> bool:
         """Mail notifications; return whether that is done with: False if no server has the mail."""
         if (why := why_not_mailed(user.email, self._place.mail_domains)) is not None or not self._place.mail_from:
             LOG.warning("no notification is emailed to user %s: %s", user.id, why or "TOUCHBASE_SMTP_FROM is not set")
             return True
-        answer = await self._post(mailto([user.email]), {}, self._source(user, client, due))
+        answer = await self._post(mailto([user.email]), {}, self._source(user, subject, lines))
         if answer.status != ACCEPTED:
             LOG.warning("a mail with notifications for user %s was not sent: %s", user.id, answer.error or answer.status)
         return answer.failure != UNREACHABLE  # after another failure it may have been taken
@@ -277,21 +313,31 @@ class NotificationWorker(Worker):
             LOG.warning("user %s is not told in Slack: %s", user.id, answer.error or answer.body[:200] or answer.status)
         return answer is None or answer.failure != UNREACHABLE
 
-    def _lines(self, client: Client, due: Sequence[Notification]) -> list[str]:
-        """Return the text of a mail or message."""
-        name = one_line(client.name) or client.client_id
+    async def _text(self, user: User, client_number: int, due: Sequence[Notification]) -> tuple[str, list[str]]:
+        """Return the subject and the lines of a mail or message."""
+        if client_number == NO_CLIENT:
+            return await self._summary_text(user, due[-1])
+        client = await self._store.read(find_client_by_number(client_number))
+        name, address = (one_line(client.name) or client.client_id, f"replies?client={client.handle}") if client else ("", "")
         lines = [line_of(notification, name) for notification in due[:MOST_LINES]]
         if len(due) > MOST_LINES:
             lines.append(f"and {len(due) - MOST_LINES} more")
-        if self._place.public_url:
-            lines += ["", f"{self._place.public_url}/console/replies?client={client.handle}"]
-        return lines
+        return lines[0] if len(due) == 1 else f"{len(due)} notifications about {name}", self._linked(lines, address)
 
-    def _source(self, user: User, client: Client, due: Sequence[Notification]) -> bytes:
-        name, lines = one_line(client.name) or client.client_id, self._lines(client, due)
+    async def _summary_text(self, user: User, summary: Notification) -> tuple[str, list[str]]:
+        numbers = [number for number in clients_of(summary.about) if number and user.scopes(number)]
+        clients = await self._people_store.read(find_clients(numbers)) if numbers else []
+        names = {client.number: one_line(client.name) or client.client_id for client in clients}
+        lines = summary_lines(summary.about, names | ({NO_CLIENT: NAMELESS} if user.role is not None else {}))
+        return lines[0], self._linked(lines, "all/overview")
+
+    def _linked(self, lines: list[str], address: str) -> list[str]:
+        return [*lines, "", f"{self._place.public_url}/console/{address}"] if self._place.public_url else lines
+
+    def _source(self, user: User, subject: str, lines: Sequence[str]) -> bytes:
         mail = EmailMessage(policy=SMTP)
         mail["From"], mail["To"] = self._place.mail_from, user.email
-        mail["Subject"] = lines[0] if len(due) == 1 else f"{len(due)} notifications about {name}"
+        mail["Subject"] = subject
         mail["Date"], mail["Message-ID"] = formatdate(), make_msgid(domain=parseaddr(self._place.mail_from)[1].rpartition("@")[2])
         mail["Auto-Submitted"] = "auto-generated"
         mail.set_content("\n".join([*lines, "", "Your profile in Touchbase says what you are told of, and when.", ""]))
@@ -308,7 +354,7 @@ _SAID: Mapping[str, Any] = {
 
 
 def line_of(notification: Notification, client: str) -> str:
-    """Return a notification in one line."""
+    """Return a notification in one line; of a summary see `summary_lines`."""
     who = " ".join(filter(None, (notification.first_name, notification.last_name))) or notification.email
     who = who or ("a company" if notification.kind == MENTION and notification.about else "a contact")
     about = notification.about.replace("_", " ")

@@ -18,19 +18,23 @@ from touchbase.event_log.sql.queries import list_logged_events
 from touchbase.history.events import COMPANY, CONTACT
 from touchbase.http.actors import ActorNames
 from touchbase.inbox.sql.queries import find_traces
+from touchbase.outgoing.audit_log import find_act, shown_act
 from touchbase.outgoing.blocklists import message_to_blocklist, test_of_blocklist
-from touchbase.outgoing.content import OutgoingMessage, message_of, test_message
+from touchbase.outgoing.content import OutgoingMessage, act_message, message_of, test_message
 from touchbase.outgoing.filters import UnreadableFilter, wants
 from touchbase.outgoing.http_client import ReceiverAnswer
 from touchbase.outgoing.line import LONGEST_RETRY_AFTER, WaitingEvent
 from touchbase.outgoing.models import (
+    AUDIT,
     BLOCKLIST,
     DELIVERED,
     DISABLED,
+    EVERY_CLIENT,
     HUBSPOT,
     NOWHERE,
     REFUSED,
     RESPONSE_BYTES,
+    SIGNED,
     SKIPPED,
     WEBHOOK,
     Attempt,
@@ -169,9 +173,11 @@ class Outbox:
         place: Installation = NOWHERE,
         tracing: Tracing | None = None,
         actors: ActorNames | None = None,
+        home: Store | None = None,
     ) -> None:
-        """`actors`: names by the store that has people and keys, which a cell has not."""
+        """`actors`: names by the store that has people and keys, which a cell has not. `home`: the store that has all acts."""
         self._store = store
+        self._home = home or store
         self._post = post
         self._clock = clock
         self._show = show
@@ -214,6 +220,8 @@ class Outbox:
     async def _message(self, endpoint: Endpoint, client_id: str, event: LoggedEvent) -> OutgoingMessage:
         if endpoint.kind == BLOCKLIST:
             return await message_to_blocklist(self._store, endpoint, event, self._clock())
+        if endpoint.kind == AUDIT:
+            return act_message(endpoint, event.type, await shown_act(self._home, self._actors, event))
         if endpoint.kind != HUBSPOT:
             objects, [actor] = await self._event_objects(endpoint, event), await self._actors.of_logged([event])
             return message_of(endpoint, client_id, event, objects, actor, await self._placed(endpoint))
@@ -229,7 +237,7 @@ class Outbox:
 
     async def _placed(self, endpoint: Endpoint) -> Installation:
         """Return the installation with handle and name of the client, which only messages to people have."""
-        client = None if endpoint.kind == WEBHOOK else await self._store.read(find_client_by_number(endpoint.client))
+        client = None if endpoint.kind in SIGNED else await self._store.read(find_client_by_number(endpoint.client))
         if client is None:
             return self._place
         return replace(self._place, client_handle=client.handle, client_name=client.name or client.handle)
@@ -298,5 +306,7 @@ class Outbox:
         return attempt_from(endpoint, message, answer, at, sequence, number), answer
 
     async def _event(self, client: int, sequence: int) -> LoggedEvent | None:
+        if client == EVERY_CLIENT:
+            return await find_act(self._home, sequence)
         page = await self._store.read(list_logged_events(client, sequence - 1, 1))
         return page.events[0] if page.events and page.events[0].sequence == sequence else None

@@ -17,7 +17,7 @@ from touchbase.common.timestamps import Micros, to_text
 from touchbase.event_log.models import LoggedEvent, envelope
 from touchbase.http.actors import Actor
 from touchbase.outgoing.http_client import ReceiverAnswer
-from touchbase.outgoing.models import CLOUDEVENTS, LONGEST_SUBJECT, SLACK, WEBHOOK, Endpoint, Installation
+from touchbase.outgoing.models import CLOUDEVENTS, LONGEST_SUBJECT, SIGNED, SLACK, Endpoint, Installation
 from touchbase.outgoing.notices import REPLIES, TEST_ID, EventNotice, notice_of, values_of
 from touchbase.outgoing.samples import EventObjects, sample
 from touchbase.outgoing.signatures import signature_headers
@@ -45,7 +45,7 @@ class OutgoingMessage:
 
     def signed(self, endpoint: Endpoint, now: Micros) -> dict[str, str]:
         """Return all headers; a message to people has no signature."""
-        if endpoint.kind != WEBHOOK:
+        if endpoint.kind not in SIGNED:
             return self.headers
         return {**self.headers, **signature_headers(endpoint.signing(now), self.id, now, self.body)}
 
@@ -65,16 +65,22 @@ def message_of(
     content = envelope(event, client_id, shown, to_builtins(actor))
     # An event's id is unique within its client only, and an endpoint's everywhere.
     message_id = f"{content['data']['id']}_{endpoint.id}"
-    if endpoint.kind != WEBHOOK:
+    if endpoint.kind not in SIGNED:
         return _notice(endpoint, message_id, content, objects, place)
     subject = None if event.record_id is None else f"{event.type.partition('.')[0]}/{event.record_id}"
     return _message(endpoint, message_id, content, subject)
 
 
+def act_message(endpoint: Endpoint, type: str, act: dict[str, Any]) -> OutgoingMessage:
+    """Return the message about an act of the audit log."""
+    data = {"id": act["id"], "client_id": act["client_id"], "object": act}
+    return _message(endpoint, f"{act['id']}_{endpoint.id}", {"id": act["id"], "type": type, "timestamp": act["at"], "data": data}, None)
+
+
 def test_message(endpoint: Endpoint, client_id: str, now: Micros, place: Installation) -> OutgoingMessage:
     """Return the message of a test send. People get one about an event of a type that they will get, of a fictitious person."""
     message_id = f"test_{token_hex(12)}"
-    if endpoint.kind != WEBHOOK:
+    if endpoint.kind not in SIGNED:
         sample_envelope, objects = sample((*endpoint.types, *REPLIES)[0], client_id, now)
         return _notice(endpoint, message_id, sample_envelope, objects, place)
     data = {"id": TEST_ID, "client_id": client_id, "object": {"endpoint_id": endpoint.id}}
@@ -102,7 +108,7 @@ def _message(endpoint: Endpoint, message_id: str, envelope: dict[str, Any], subj
         media = "application/cloudevents+json"
         data = envelope["data"]
         envelope = {
-            "specversion": "1.0", "id": message_id, "source": f"/clients/{data['client_id']}", "type": envelope["type"],
+            "specversion": "1.0", "id": message_id, "source": f"/clients/{data['client_id'] or ''}", "type": envelope["type"],
             "time": envelope["timestamp"], "datacontenttype": "application/json", "subject": subject, "data": data,
         }  # fmt: skip
         if subject is None:

@@ -23,11 +23,12 @@ from touchbase.event_log.sql.queries import find_new_events, list_newest_events
 from touchbase.http.actors import ActorNames
 from touchbase.metrics import WEBHOOK_ATTEMPT_DURATION, WEBHOOK_ATTEMPTS, Metrics, NoMetrics
 from touchbase.outgoing.attempts import FailedAttempt, Outbox, PostsWebhooks, judged, warn_of_trimmed
+from touchbase.outgoing.audit_log import newest_act
 from touchbase.outgoing.blocklists import SHARED
 from touchbase.outgoing.filters import UnreadableFilter
 from touchbase.outgoing.http_client import ReceiverAnswer
 from touchbase.outgoing.line import EndpointQueue, WaitingEvent
-from touchbase.outgoing.models import BLOCKLIST, NOWHERE, PAUSED, SHARDS, Attempt, Installation
+from touchbase.outgoing.models import BLOCKLIST, EVERY_CLIENT, NOWHERE, PAUSED, SHARDS, Attempt, Installation
 from touchbase.outgoing.results import STORING, Key, Results
 from touchbase.outgoing.rounds import POLL_SECONDS, UNUSED_POLL_SECONDS, SignalledWorker
 from touchbase.outgoing.shared_reads import LogReader, Shown
@@ -139,13 +140,13 @@ class Dispatcher(SignalledWorker):
         actors: ActorNames | None = None,
         home: Store | None = None,
     ) -> None:
-        """`home`: the store that has the endpoints of all clients, which a cell has not."""
+        """`home`: the store that has the endpoints and the acts of all clients, which a cell has not."""
         super().__init__(outage)
         self._store = store
         self._home = home or store
         self._clock = clock
-        self._outbox = Outbox(store, client.post, clock, show, place, tracing, actors)
-        self._log = LogReader(store)
+        self._outbox = Outbox(store, client.post, clock, show, place, tracing, actors, self._home)
+        self._log = LogReader(store, self._home, clock)
         self._metrics = metrics or NoMetrics()
         self._token = token_hex(8)
         self._results = Results(store, self._token, clock, self._leave, self._outage)
@@ -325,6 +326,9 @@ class Dispatcher(SignalledWorker):
         else:
             every = await self._store.read(list_newest_events())
             newest_by_client = {client: newest for client, newest in every.items() if newest > self._newest.get(client, newest)}
+        if EVERY_CLIENT in self._newest:
+            with self._attempt("looking for acts", "looking for acts failed and will be retried"):  # a cell may be down
+                newest_by_client[EVERY_CLIENT] = await newest_act(self._home, self._clock())
         for client, newest in newest_by_client.items():
             if client in self._newest:
                 self._newest[client] = newest

@@ -17,6 +17,7 @@ from touchbase.common.token_bucket import TokenBucket
 from touchbase.event_log.models import LoggedEvent
 from touchbase.outgoing.models import (
     ACTIVE,
+    AUDIT,
     BLOCKLIST,
     DELIVERED,
     DONE,
@@ -35,6 +36,8 @@ SCHEDULE: tuple[Micros, ...] = (
     0, 5 * SECOND, 300 * SECOND, 1_800 * SECOND, 2 * HOUR, 5 * HOUR, 10 * HOUR, 14 * HOUR, 20 * HOUR, 24 * HOUR,
 )  # fmt: skip
 """Time before each attempt of an event, since the one before; the first is sent at once."""
+ACT_TRIES = 2
+"""Attempts of an act after which the time to the next stays the same: none is given up, as later ones wait for it."""
 JITTER = 0.2
 """Up to this share longer, at random, so that events that failed together do not come back together."""
 LONGEST_RETRY_AFTER: Micros = DAY
@@ -315,7 +318,8 @@ class EndpointQueue:
         del self.in_flight[item.sequence]
         self._attempts.append(attempt)
         item.attempts, item.event = item.attempts + 1, None
-        item.next_us = next_attempt(item.attempts, now, retry_after)
+        tries = min(item.attempts, ACT_TRIES) if self.endpoint.kind == AUDIT else item.attempts
+        item.next_us = next_attempt(tries, now, retry_after)
         self._changed[item.sequence] = item
         self.failures, self._window = self.failures + 1, max(1, self._window // 2)
         self.failing_since_us = self.failing_since_us or now

@@ -14,10 +14,12 @@ PER_RECORD, UNORDERED = "per_record", "none"
 ORDERINGS = (PER_RECORD, UNORDERED)
 STANDARD, CLOUDEVENTS = "standard", "cloudevents"
 FORMATS = (STANDARD, CLOUDEVENTS)
-WEBHOOK, SLACK, EMAIL, HUBSPOT, BLOCKLIST = "webhook", "slack", "email", "hubspot", "blocklist"
-KINDS = (WEBHOOK, SLACK, EMAIL, HUBSPOT, BLOCKLIST)
+WEBHOOK, SLACK, EMAIL, HUBSPOT, BLOCKLIST, AUDIT = "webhook", "slack", "email", "hubspot", "blocklist", "audit"
+KINDS = (WEBHOOK, SLACK, EMAIL, HUBSPOT, BLOCKLIST, AUDIT)
 """Signed requests for programs; a message in a Slack channel; an e-mail; the status of a contact, written to its HubSpot contact; an
-entry of the do-not-contact list, put on the blocklist of a campaign tool."""
+entry of the do-not-contact list, put on the blocklist of a campaign tool; the acts of the audit log, as signed requests."""
+SIGNED = (WEBHOOK, AUDIT)
+"""Kinds with a secret of their own, which signs."""
 KIND_SETTINGS = ("to", "template", "template_subject", "values", "tool")
 """Further settings of endpoints of other kinds than `webhook`."""
 DELIVERED, REFUSED, TIMEOUT, UNREACHABLE, SKIPPED = "delivered", "refused", "timeout", "unreachable", "skipped"
@@ -27,8 +29,8 @@ DONE = (DELIVERED, SKIPPED)
 """Outcomes after which an event is not sent again."""
 EVERY_CLIENT = 0
 """Stands for the client of endpoints of all clients."""
-SHARED_KINDS = (WEBHOOK, SLACK, EMAIL)
-"""Kinds of endpoints of all clients; the others write through a connection of one client."""
+SHARED_KINDS = (WEBHOOK, SLACK, EMAIL, AUDIT)
+"""Kinds of endpoints of all clients; the others write through a connection of one client. The audit log is one, so no client has a copy."""
 MAX_ENDPOINTS = 100
 """Endpoints of one client, copies aside; endpoints of all clients."""
 TESTS_A_MINUTE = 10
@@ -52,12 +54,23 @@ Record = tuple[int, int]
 """Kind and id of a record, or `SUPPRESSION` and the id of an entry of a do-not-contact list."""
 SUPPRESSION = 3
 """Stands for the kind of a record: the events of an entry keep their order too."""
+AUDIT_LOG: Record = (4, 0)
+"""Stands for the record of all acts, which keep one order."""
+ACTS = 1_000
+"""Numbers of acts in a microsecond: more than any server writes."""
+
+
+def act_number(at: Micros) -> int:
+    """Return the number of the first act of a microsecond."""
+    return at * ACTS
 
 
 def order_key(record_kind: int | None, record_id: int | None, data: Mapping[str, Any]) -> Record | None:
     """Return an event's subject, among whose events it keeps its order; None: nothing."""
     if record_kind is not None and record_id is not None:
         return record_kind, record_id
+    if "act" in data:
+        return AUDIT_LOG
     return (SUPPRESSION, data["suppression_id"]) if "suppression_id" in data else None
 
 

@@ -7,10 +7,12 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from touchbase.common.timestamps import Clock, clock
 from touchbase.event_log.models import LoggedEvent, LoggedPage
 from touchbase.event_log.sql.queries import list_logged_events
+from touchbase.outgoing.audit_log import acts_after
 from touchbase.outgoing.line import BUFFER
-from touchbase.outgoing.models import Endpoint, Record
+from touchbase.outgoing.models import EVERY_CLIENT, Endpoint, Record
 from touchbase.sql.store import Store
 
 
@@ -74,8 +76,9 @@ Part = tuple[int, int, tuple[str, ...]]
 class LogReader:
     """One read for all endpoints of a client that have read equally far: a new event of a client with 100 endpoints is read once."""
 
-    def __init__(self, store: Store) -> None:
-        self._store = store
+    def __init__(self, store: Store, home: Store | None = None, clock: Clock = clock) -> None:
+        """`home`: the store that has the acts of all cells."""
+        self._store, self._home, self._clock = store, home or store, clock
         self._reads: dict[Part, asyncio.Task[LoggedPage]] = {}
 
     async def after(self, endpoint: Endpoint, sequence: int) -> LoggedPage:
@@ -89,6 +92,8 @@ class LogReader:
     async def _read(self, part: Part) -> LoggedPage:
         client, sequence, types = part
         try:
+            if client == EVERY_CLIENT:
+                return await acts_after(self._home, sequence, self._clock(), BUFFER)
             return await self._store.read(list_logged_events(client, sequence, BUFFER, [*types] or None))
         finally:
             del self._reads[part]

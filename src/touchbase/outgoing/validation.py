@@ -24,7 +24,20 @@ from touchbase.outgoing.filters import filter_faults
 from touchbase.outgoing.hubspot import SHOWN
 from touchbase.outgoing.hubspot_client import why_not_written
 from touchbase.outgoing.mail_client import ANY_DOMAIN, mailto, why_not_mailed
-from touchbase.outgoing.models import BLOCKLIST, EMAIL, HUBSPOT, MAX_RECIPIENTS, SLACK, STANDARD, WEBHOOK, Endpoint, Secret
+from touchbase.outgoing.models import (
+    AUDIT,
+    BLOCKLIST,
+    EMAIL,
+    HUBSPOT,
+    MAX_RECIPIENTS,
+    PER_RECORD,
+    SIGNED,
+    SLACK,
+    STANDARD,
+    WEBHOOK,
+    Endpoint,
+    Secret,
+)
 from touchbase.outgoing.notices import PATHS, REPLIES
 from touchbase.outgoing.templates import template_faults
 from touchbase.outgoing.write_back import TYPES
@@ -32,7 +45,7 @@ from touchbase.records.record_type import RECORD_TYPES
 from touchbase.search.service import record_members
 
 SETTING = "TOUCHBASE_WEBHOOK_ALLOWED_ORIGINS"
-USUAL_RATES = {WEBHOOK: 0, SLACK: 1, EMAIL: 5, HUBSPOT: 5, BLOCKLIST: 1}
+USUAL_RATES = {WEBHOOK: 0, SLACK: 1, EMAIL: 5, HUBSPOT: 5, BLOCKLIST: 1, AUDIT: 0}
 """Requests a second of a new endpoint that gives no rate.
 
 Slack accepts one of a webhook, HubSpot 10 to 19 of all that use the token, Smartlead one of a key.
@@ -45,7 +58,7 @@ _TYPES = {HUBSPOT: TYPES, BLOCKLIST: BLOCKLIST_TYPES}
 
 def completed(endpoint: Endpoint, url: str | None) -> Endpoint:
     """Return an endpoint completed by its kind; `url`: the requested one, None for none."""
-    if endpoint.kind == WEBHOOK:
+    if endpoint.kind in SIGNED:
         return endpoint if url is None else replace(endpoint, url=url)
     new = replace(endpoint, types=[*(endpoint.types or _TYPES.get(endpoint.kind, REPLIES))])
     if endpoint.kind == HUBSPOT:
@@ -97,9 +110,15 @@ def _kind_faults(endpoint: Endpoint, has_mail: bool, mail_domains: Sequence[str]
         elif settings.get(name) and name.startswith("template"):
             yield from template_faults(settings[name], f"/{name}", PATHS)
     if kind != WEBHOOK and endpoint.fields:
-        instead = f"leave it out for {kind}" if kind in (HUBSPOT, BLOCKLIST) else f"a template says what {kind} shows"
+        instead = f"leave it out for {kind}" if kind in (HUBSPOT, BLOCKLIST, AUDIT) else f"a template says what {kind} shows"
         yield Fault("/fields", "kind", f"is for the kind webhook; {instead}")
-    if kind != WEBHOOK and endpoint.format != STANDARD:
+    if kind == AUDIT:
+        for name in ("types", "filter"):
+            if getattr(endpoint, name):
+                yield Fault(f"/{name}", "kind", "is for events of clients: an endpoint of the kind audit gets all acts; leave it out")
+        if endpoint.ordering != PER_RECORD:
+            yield Fault("/ordering", "kind", f"acts keep their order: send {PER_RECORD}, or leave it out")
+    if kind not in SIGNED and endpoint.format != STANDARD:
         yield Fault("/format", "kind", f"is for the kind webhook; leave it out for {kind}")
     if kind == EMAIL:
         yield from _mail_faults(settings.get("to", []), has_mail, mail_domains)

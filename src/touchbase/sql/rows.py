@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from hashlib import blake2b
 
 import msgspec
 
@@ -15,6 +16,11 @@ def names(columns: Sequence[tuple[str, str]], prefix: str = "") -> str:
 
 
 _encode = msgspec.json.Encoder().encode
+
+
+def digest(*values: object) -> str:
+    """Return the version of something that these values make up."""
+    return blake2b(encode(values).encode(), digest_size=8).hexdigest()
 
 
 def encode(value: object) -> str:

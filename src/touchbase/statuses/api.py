@@ -11,10 +11,11 @@ from touchbase.auth.authentication import ADMIN, READ
 from touchbase.common import field_limits as limits
 from touchbase.common.field_limits import why_not_storable
 from touchbase.common.timestamps import to_text
-from touchbase.errors import Fault, Invalid, TouchbaseError
+from touchbase.errors import Fault, Invalid, PreconditionFailed, TouchbaseError
 from touchbase.history.events import CONTACT
 from touchbase.history.status_words import StatusRename
 from touchbase.http import query_parameters as query
+from touchbase.http.conditional import changed_since, if_match, tags_named
 from touchbase.http.endpoint import Call
 from touchbase.http.query_parameters import LIMIT, PAGE, cursor_text
 from touchbase.http.responses import Response
@@ -87,6 +88,7 @@ class RecordStatus(Struct):
     opts_out: Annotated[bool, Meta(description="Whether contacts with it must not be contacted: it puts them on the do-not-contact list.")]
     next: Annotated[list[str] | None, Meta(description="The statuses that may follow it; null: any.")]
     former_names: list[FormerName]
+    version: Annotated[str, Meta(description="Its ETag, without quotes: another one after each change of the status, not of records.")]
     look: Annotated[StatusLook | None, Meta(description="How the team works with it; null: nobody has decided.")] = None
 
 
@@ -115,6 +117,7 @@ example(
         "name": "Interested", "declared": True, "records": 412, "renaming": 0, "stands_for": ["replied"], "refused": 0,
         "role": None, "opts_out": False, "next": None,
         "former_names": [{"name": "replied", "renamed_at": "2026-11-20T09:30:00Z", "merged": False, "by": "k_5f3a9c"}],
+        "version": "5f0c1e2a9b7d4480",
         "look": {"label": "", "color": "lime", "group": "active", "key": 1, "closes": False},
     },
 )  # fmt: skip
@@ -184,7 +187,7 @@ class StatusResource:
         """`DELETE` of a status from the declared set."""
         client, name = await call.client(), _path_name(call)
         call.parameters().done()
-        return await self._change(call, remove_status(client.number, self._kind, name), lambda changed: Response(204))
+        return await self._change(call, remove_status(client.number, self._kind, name, tags_named(call)), lambda changed: Response(204))
 
     async def _rename(self, call: Call, client: int, after: str, *, merge: bool) -> Response:
         parameters, parts, before = call.parameters(), call.api.dependencies, _path_name(call)
@@ -194,7 +197,7 @@ class StatusResource:
             if isinstance(preview, TouchbaseError):
                 raise preview
             return Response(body=encode(preview_out(preview)))
-        command = rename_status(client, self._kind, before, after, merge, parts.clock(), await call.starter())
+        command = rename_status(client, self._kind, before, after, merge, parts.clock(), await call.starter(), tags_named(call))
         response = await self._change(call, command, lambda changed: _accepted(call, changed))
         parts.on_job()
         return response
@@ -207,7 +210,10 @@ class StatusResource:
             changed[:] = [result]
             return respond(result)
 
-        response = await call.write_and_respond(lambda writes: writes.write(command), remember)
+        try:
+            response = await call.write_and_respond(lambda writes: writes.write(command), remember)
+        except PreconditionFailed:
+            raise await changed_since(call, "status", "status.", (await call.client()).number, _path_name(call)) from None
         for change in changed:
             call.api.clients.forget(change.client.client_id)
         return response
@@ -258,6 +264,7 @@ def status_out(status: StatusInfo, look: StatusLook | None = None) -> RecordStat
         status.opts_out,
         status.next,
         former,
+        status.version,
         None if look is None else StatusLook(**{name: getattr(look, name) for name in StatusLook.__struct_fields__}),
     )
 
@@ -271,6 +278,9 @@ def preview_out(preview: RenamePreview) -> RenamePreviewOut:
     return RenamePreviewOut(
         preview.before, preview.after, preview.merged, preview.records, preview.stands_for, preview.declared, preview.notes
     )
+
+
+_MATCH = if_match("status")
 
 
 def _routes(kind: int) -> list[Route]:
@@ -299,20 +309,20 @@ def _routes(kind: int) -> list[Route]:
             "PATCH", by_name, at.rename, scope=ADMIN, operation_id=f"rename_{noun}_status", tag=TAG, summary=f"Rename a status of {many}",
             description="From the response on, requests and events set the new name, also if they say the former one; a job gives it to "
             "all records. Every word can be renamed, also a word that Touchbase sets. The rules follow what a status means.",
-            query=(DRY_RUN,), body=StatusChange, success=started, problems=(409,),
+            query=(DRY_RUN,), headers=(_MATCH,), body=StatusChange, success=started, problems=(409, 412),
         ),
         Route(
             "POST", f"{by_name}/merge", at.merge, scope=ADMIN, operation_id=f"merge_{noun}_status", tag=TAG,
             summary=f"Merge a status of {many} into another one",
             description="The two become one: records and later events of the first have the second. It cannot be undone.",
-            query=(DRY_RUN,), body=StatusMerge, success=started,
+            query=(DRY_RUN,), headers=(_MATCH,), body=StatusMerge, success=started, problems=(412,),
         ),
         Route(
             "DELETE", by_name, at.remove, scope=ADMIN, operation_id=f"remove_{noun}_status", tag=TAG,
             summary=f"Remove a status from the declared set of {many}",
             description="Responds 409 while records have it: merge it into another one first. Events that ask for it later are refused, "
             "which their deliveries show as a problem.",
-            success=(Success(204, "It is removed."),), problems=(409,),
+            headers=(_MATCH,), success=(Success(204, "It is removed."),), problems=(409, 412),
         ),
     ]  # fmt: skip
 

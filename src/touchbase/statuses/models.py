@@ -11,6 +11,7 @@ from touchbase.common.timestamps import SECOND, Micros
 from touchbase.history.events import COMPANY, CONTACT
 from touchbase.history.status_words import SERVICE_WORDS, StatusRename, StatusWords
 from touchbase.jobs.models import Job
+from touchbase.sql.rows import digest
 
 RECORD_KINDS = {"contacts": CONTACT, "companies": COMPANY}
 PLURALS = {kind: plural for plural, kind in RECORD_KINDS.items()}
@@ -50,6 +51,11 @@ class StatusInfo:
     """The statuses that may follow; None: any."""
     former: list[StatusRename] = field(default_factory=list)
     """The renames and merges that led to this name, oldest first."""
+
+    @property
+    def version(self) -> str:
+        """The version that a change may name: another one after each change of the status, not of records."""
+        return digest(self.declared, self.stands_for, self.opts_out, self.next, [rename.before for rename in self.former])
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from hashlib import blake2b
 from typing import Any
 
 import msgspec
@@ -30,7 +29,7 @@ from touchbase.sql.cell_answers import CONCATENATED, FIRST, AnswerMerge, Divisio
 from touchbase.sql.filters import Where, among
 from touchbase.sql.ids import Ids
 from touchbase.sql.operation import command, query
-from touchbase.sql.rows import Columns, names, settings_text
+from touchbase.sql.rows import Columns, digest, names, settings_text
 from touchbase.sql.scope import CLIENT_LIST
 from touchbase.sql.statement import Execute, Plan, Row, Select, SerializationConflict, Statement, delete
 
@@ -182,7 +181,7 @@ def set_client_settings(
 
 def version_of(client: Client) -> str:
     """Return the version of a client's name and settings: a digest of them."""
-    return blake2b(f"{client.name}\n{settings_text(client.settings)}".encode(), digest_size=8).hexdigest()
+    return digest(client.name, settings_text(client.settings))
 
 
 def store_settings(client_id: str, settings: ClientSettings) -> Plan[Client]:

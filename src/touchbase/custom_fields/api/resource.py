@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Awaitable
+from typing import TypeVar
+
 from touchbase.auth.authentication import READ, WRITE
 from touchbase.clients.models import Client
 from touchbase.custom_fields.api.schemas import (
@@ -24,8 +27,9 @@ from touchbase.custom_fields.api.schemas import (
 from touchbase.custom_fields.changes import FieldJob
 from touchbase.custom_fields.service import ClientField, check_merge, check_type, list_fields, preview_change
 from touchbase.custom_fields.sql import define_field, forget_field, start_change
-from touchbase.errors import Fault, Invalid, NotFound, WrongState
+from touchbase.errors import Fault, Invalid, NotFound, PreconditionFailed, WrongState
 from touchbase.http import query_parameters as query
+from touchbase.http.conditional import ETAG, changed_since, if_match, tags_named
 from touchbase.http.endpoint import Call
 from touchbase.http.query_parameters import LIMIT, PAGE, cursor_text
 from touchbase.http.responses import Response
@@ -35,6 +39,7 @@ from touchbase.jobs.api import JobOut, job_response
 from touchbase.jobs.models import Job
 from touchbase.records.record_type import COMPANY_TYPE, CONTACT_TYPE
 
+T = TypeVar("T")
 TAG = Tag("Fields", "The custom fields of a client: their use and types; renaming and merging fields and values.")
 PATH = "/public/v2/custom-fields"
 DRY_RUN = query.flag("dry_run", "Only respond what would change.")
@@ -68,7 +73,7 @@ class FieldResource:
         """`GET` of one field."""
         client = await call.client()
         call.parameters().done()
-        return Response(body=encode(detail_of(await self._find(call, client))))
+        return _tagged(await self._find(call, client))
 
     async def define(self, call: Call) -> Response:
         """`POST` of a new field."""
@@ -99,7 +104,7 @@ class FieldResource:
             return await self._start(call, client, FieldJob("rename", self._name(call), name), dry_run=parameters[DRY_RUN])
         field = await self._find(call, client)
         if not isinstance(wanted.type, str) and not isinstance(wanted.options, list):
-            return Response(body=encode(detail_of(field)))
+            return _tagged(field)
         kind = wanted.type if isinstance(wanted.type, str) else detail_of(field).type
         options = field.type.options if kind == "select" else []
         declared = field_type(kind, wanted.options if isinstance(wanted.options, list) else options)
@@ -111,7 +116,8 @@ class FieldResource:
             examples = ", ".join(repr(value[:40]) for _, value in check.samples[:3])
             detail = f"{check.misfits} values are not of this type, such as {examples}; change them, or send misfits=keep"
             raise WrongState(detail)
-        await store.write(define_field(client.number, self._kind, field.name, declared, is_new=False))
+        command = define_field(client.number, self._kind, field.name, declared, is_new=False, if_versions=tags_named(call))
+        await self._checked(call, client, store.write(command))
         return await self._changed(call, client)
 
     async def merge(self, call: Call) -> Response:
@@ -149,7 +155,7 @@ class FieldResource:
             raise WrongState(f"{preview.records} {self.many} have a value of {name!r}; send values=delete to remove these too")
         if preview.records:
             return await self._start(call, client, what, dry_run=False)
-        await store.write(forget_field(client.number, self._kind, name))
+        await self._checked(call, client, store.write(forget_field(client.number, self._kind, name, tags_named(call))))
         call.api.clients.forget(client.client_id)
         return Response(204)
 
@@ -167,27 +173,39 @@ class FieldResource:
 
     async def _changed(self, call: Call, client: Client) -> Response:
         call.api.clients.forget(client.client_id)
-        return Response(body=encode(detail_of(await self._find(call, await call.api.clients.get(client.client_id)))))
+        return _tagged(await self._find(call, await call.api.clients.get(client.client_id)))
+
+    async def _checked(self, call: Call, client: Client, writing: Awaitable[T]) -> T:
+        """Return the result of a write; the error says who changed the field if it is none of the versions that `If-Match` names."""
+        try:
+            return await writing
+        except PreconditionFailed:
+            raise await changed_since(call, "custom field", "custom_field.", client.number, self._name(call)) from None
 
     async def _start(self, call: Call, client: Client, what: FieldJob, *, dry_run: bool) -> Response:
         """Start a job, or respond with its preview."""
         parts, at = call.api.dependencies, call.api.dependencies.clock()
         if dry_run:
             return Response(body=encode(preview_of(await preview_change(parts.store, client, self._kind, what))))
-        command = start_change(client.number, self._kind, what, at, await call.starter())
+        command = start_change(client.number, self._kind, what, at, await call.starter(), tags_named(call))
 
         def response(job: Job) -> Response:
             return job_response(call, job, {}, 202)
 
-        started = await call.write_and_respond(lambda writes: writes.write(command), response)
+        started = await self._checked(call, client, call.write_and_respond(lambda writes: writes.write(command), response))
         call.api.clients.forget(client.client_id)
         parts.on_job()
         return started
 
 
+def _tagged(field: ClientField) -> Response:
+    return Response(body=encode(detail_of(field)), headers=[(ETAG, f'"{field.version}"'.encode())])
+
+
 CONTACTS = FieldResource(CONTACT_TYPE.kind, "contact", "contacts")
 COMPANIES = FieldResource(COMPANY_TYPE.kind, "company", "companies")
 _job = Success(202, "The job.", JobOut, headers=("Location",))
+_MATCH = if_match("custom field")
 _preview = Success(200, "With `dry_run`: what would change.", FieldChangePreview)
 
 
@@ -209,7 +227,8 @@ def _routes(of: FieldResource) -> list[Route]:
         ),
         Route(
             "GET", by_name, of.get, scope=READ, operation_id=f"get_{type_name}_custom_field", tag=TAG,
-            summary=f"Get a custom field of {of.many} with its use", success=(Success(200, "The field.", CustomFieldDetail),),
+            summary=f"Get a custom field of {of.many} with its use",
+            success=(Success(200, "The field.", CustomFieldDetail, headers=("ETag",)),),
         ),
     ]  # fmt: skip
 
@@ -222,10 +241,10 @@ def _changes(of: FieldResource) -> list[Route]:
             summary=f"Rename a custom field of {of.many}, or set its type",
             description="A new `name` starts a job. Requests, imports, filters and webhooks that use the old name reach the field from "
             "then on. A new `type` is refused while values are not of it, unless `misfits=keep`.",
-            query=(DRY_RUN, MISFITS), body=CustomFieldUpdate, problems=(409,),
+            query=(DRY_RUN, MISFITS), headers=(_MATCH,), body=CustomFieldUpdate, problems=(409, 412),
             success=(
                 Success(200, "The field as it is now, or with `dry_run` what would change.",
-                        (CustomFieldDetail, FieldChangePreview, FieldTypePreview)), _job,
+                        (CustomFieldDetail, FieldChangePreview, FieldTypePreview), headers=("ETag",)), _job,
             ),
         ),
         Route(
@@ -233,20 +252,20 @@ def _changes(of: FieldResource) -> list[Route]:
             summary=f"Merge a custom field of {of.many} into another",
             description="A job. A record that has a value of both keeps the other field's. The name of this field leads to the other "
             "one from then on.",
-            query=(DRY_RUN,), body=CustomFieldMerge, success=(_preview, _job), problems=(409,),
+            query=(DRY_RUN,), headers=(_MATCH,), body=CustomFieldMerge, success=(_preview, _job), problems=(409, 412),
         ),
         Route(
             "POST", f"{by_name}/merge-values", of.merge_values, scope=WRITE, operation_id=f"merge_{type_name}_custom_field_values", tag=TAG,
             summary=f"Replace values of a custom field of {of.many} by another one",
             description="A job. Values are compared as they are written. A later write of one of the old values is stored as it comes.",
-            query=(DRY_RUN,), body=ValueMerge, success=(_preview, _job), problems=(409,),
+            query=(DRY_RUN,), headers=(_MATCH,), body=ValueMerge, success=(_preview, _job), problems=(409, 412),
         ),
         Route(
             "DELETE", by_name, of.remove, scope=WRITE, operation_id=f"remove_{type_name}_custom_field", tag=TAG,
             summary=f"Remove a custom field of {of.many}, or a former name",
             description="Refused while records have a value, unless `values=delete`: then a job removes the values. A later write of the "
             "name makes the field again.",
-            query=(DRY_RUN, VALUES), success=(Success(204, "It is removed."), _preview, _job), problems=(409,),
+            query=(DRY_RUN, VALUES), headers=(_MATCH,), success=(Success(204, "It is removed."), _preview, _job), problems=(409, 412),
         ),
     ]  # fmt: skip
 

@@ -94,6 +94,7 @@ class CustomFieldDetail(Struct):
     first_used: MaybeTime
     last_changed: MaybeTime
     former_names: Annotated[list[str], Meta(description="Names that lead to it, in requests, imports, filters and webhooks.")]
+    version: Annotated[str, Meta(description="Its ETag, without quotes: another one after each change of the field, not of records.")]
 
 
 class CustomFieldPage(PageOf[CustomFieldDetail]):
@@ -134,6 +135,7 @@ class FieldTypePreview(Struct):
 _FIELD = {
     "id": "Employees", "name": "Employees", "type": "number", "options": [], "defined": True, "records": 1204,
     "first_used": "2026-05-02T08:00:00Z", "last_changed": "2026-11-20T09:30:00Z", "former_names": ["Headcount"],
+    "version": "5f0c1e2a9b7d4480",
 }  # fmt: skip
 example(CustomFieldDefinition, {"name": "Employees", "type": "number"})
 example(CustomFieldUpdate, {"name": "Sector"})
@@ -177,7 +179,8 @@ def detail_of(field: ClientField) -> CustomFieldDetail:
     first, last = (to_text_or_none(at) for at in (field.first_us, field.last_us))
     kind: Any = field.type.type
     return CustomFieldDetail(
-        id_of(field.name), field.name, kind, field.type.options, field.is_declared, field.records, first, last, field.former_names
+        id_of(field.name), field.name, kind, field.type.options, field.is_declared, field.records, first, last, field.former_names,
+        field.version,
     )  # fmt: skip
 
 

@@ -19,7 +19,17 @@ from touchbase.outgoing.api.schemas import WebhookEndpointChange, WebhookEndpoin
 from touchbase.outgoing.attempts import Outbox
 from touchbase.outgoing.http_client import ReceiverAnswer
 from touchbase.outgoing.mail_client import ANY_DOMAIN
-from touchbase.outgoing.models import ACTIVE, DISABLED, EVERY_CLIENT, KIND_SETTINGS, SHARED_KINDS, TESTS_A_MINUTE, Endpoint, Installation
+from touchbase.outgoing.models import (
+    ACTIVE,
+    AUDIT,
+    DISABLED,
+    EVERY_CLIENT,
+    KIND_SETTINGS,
+    SHARED_KINDS,
+    TESTS_A_MINUTE,
+    Endpoint,
+    Installation,
+)
 from touchbase.outgoing.validation import USUAL_RATES, completed, endpoint_faults
 from touchbase.records.validation import raise_if_any
 
@@ -74,6 +84,8 @@ def check_endpoint(
     )
     if client.number == EVERY_CLIENT and endpoint.kind not in SHARED_KINDS:
         faults = [Fault("/kind", "kind", f"is of one client; endpoints of all clients are of the kinds {', '.join(SHARED_KINDS)}")]
+    elif client.number != EVERY_CLIENT and endpoint.kind == AUDIT:
+        faults = [Fault("/kind", "kind", "is of all clients: POST it to /team/v1/webhook-endpoints, as an administrator of all clients")]
     raise_if_any(faults)
 
 

@@ -7,6 +7,7 @@ from typing import Any
 
 from msgspec import UNSET, structs
 
+from touchbase.audit import count_audit_events
 from touchbase.auth.authentication import ADMIN
 from touchbase.clients.models import Client, ClientSettings
 from touchbase.common.field_limits import LARGEST_ID
@@ -44,7 +45,7 @@ from touchbase.outgoing.api.schemas import (
     attempt_out,
     endpoint_out,
 )
-from touchbase.outgoing.models import EVERY_CLIENT, OUTCOMES, STATES, WEBHOOK, Endpoint, EndpointProgress, Secret
+from touchbase.outgoing.models import ACTS, AUDIT, EVERY_CLIENT, OUTCOMES, SIGNED, STATES, Endpoint, EndpointProgress, Secret
 from touchbase.outgoing.signatures import new_secret
 from touchbase.outgoing.sql import dispatch as sql_dispatch
 from touchbase.outgoing.sql import endpoints as sql_endpoints
@@ -127,6 +128,9 @@ async def _shown(call: Call, endpoints: Sequence[tuple[Endpoint, EndpointProgres
     shared = [endpoint.id for endpoint, _ in endpoints if endpoint.client == EVERY_CLIENT]
     copies = await call.api.dependencies.store.read(count_copies(shared)) if shared else {}
     clients = await call.api.clients.of(endpoint.client for endpoint, _ in endpoints)
+    for endpoint, progress in endpoints:
+        if endpoint.kind == AUDIT and progress is not None:
+            progress.waiting += await call.api.dependencies.store.read(count_audit_events(progress.position // ACTS))
     return [endpoint_out(endpoint, clients.get(endpoint.client, EVERYBODY), progress, copies=copies) for endpoint, progress in endpoints]
 
 
@@ -140,7 +144,7 @@ async def add_endpoint(call: Call) -> Response:
     )
     new = endpoint_from(client, body, now)
     check_endpoint(call, client, new, connections)
-    secret = new_secret() if new.kind == WEBHOOK else None
+    secret = new_secret() if new.kind in SIGNED else None
     new.secrets = new.secrets if secret is None else [Secret(secret)]
 
     def respond(endpoint: Endpoint) -> Response:
@@ -396,8 +400,8 @@ ROUTES = [
         "POST", OF_ALL, add_endpoint, scope=ADMIN, operation_id="add_shared_webhook_endpoint", tag=TAG,
         summary="Add a webhook endpoint for all clients",
         description="Every client gets a copy within seconds, later clients too: events keep their order in each client, and one client's "
-        "backlog delays no other. Of the kinds webhook, slack and email; messages begin with the client's name. Needs an administrator of "
-        "all clients, as do changes.",
+        "backlog delays no other. Of the kinds webhook, slack and email; messages begin with the client's name. An endpoint of the kind "
+        "audit has no copies: it gets the acts of the audit log, in order. Needs an administrator of all clients, as do changes.",
         body=WebhookEndpointRequest, success=(Success(201, "The new endpoint with its secret.", WebhookEndpointOut, ("Location",)),),
     ),
     Route(

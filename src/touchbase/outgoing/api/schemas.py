@@ -14,6 +14,7 @@ from touchbase.event_log.models import event_id
 from touchbase.http.schemas import MaybeTime, RecordId, Time, example, named_enum
 from touchbase.outgoing.blocklist_tools import BLOCKLISTS
 from touchbase.outgoing.models import (
+    AUDIT,
     FORMATS,
     KINDS,
     LONGEST_DESCRIPTION,
@@ -40,7 +41,7 @@ LONGEST_OVERLAP = 720
 _ORDERING = named_enum("WebhookOrdering", "Whether a failing event holds back later ones of the same record.", ORDERINGS)
 _KIND = named_enum(
     "WebhookKind",
-    "What an endpoint sends: signed requests, Slack messages, e-mails, statuses, or blocked addresses.",
+    "What an endpoint sends: signed requests, Slack messages, e-mails, statuses, blocked addresses, or the acts of the audit log.",
     KINDS,
 )
 _FORMAT = named_enum("WebhookFormat", "The form of the body: Standard Webhooks, or CloudEvents 1.0.", FORMATS)
@@ -49,7 +50,7 @@ _CLIENTS = named_enum("WebhookClients", "Whose events an endpoint gets.", ["one"
 _OUTCOME = named_enum("WebhookOutcome", "What became of a request to an endpoint.", OUTCOMES)
 Ordering = Literal["per_record", "none"]
 Format = Literal["standard", "cloudevents"]
-Kind = Literal["webhook", "slack", "email", "hubspot", "blocklist"]
+Kind = Literal["webhook", "slack", "email", "hubspot", "blocklist", "audit"]
 Url = Annotated[
     str,
     Meta(
@@ -223,7 +224,7 @@ class WebhookEndpointOut(Struct):
     """An endpoint."""
 
     id: RecordId
-    client_id: Annotated[str | None, Meta(description="Whose events it gets; null: those of all clients.")]
+    client_id: Annotated[str | None, Meta(description="Whose events it gets; null: those of all clients, or the audit log.")]
     clients: Annotated[
         Literal["one", "all"],
         Meta(description="Whether it gets the events of one client, or of all, also of later ones.", extra_json_schema=_CLIENTS),
@@ -255,7 +256,7 @@ class WebhookEndpointOut(Struct):
     created_time: Time
     updated_time: Time
     progress: ProgressOut | UnsetType = UNSET
-    copies: Annotated[CopiesOut, Meta(description="Only of an endpoint of all clients.")] | UnsetType = UNSET
+    copies: Annotated[CopiesOut, Meta(description="Only of an endpoint of all clients that each has a copy of.")] | UnsetType = UNSET
     secret: Annotated[str, Meta(description="Shown only in the response that makes it.")] | UnsetType = UNSET
     previous_secret_until_time: Annotated[Time, Meta(description="Until when the secret before it signs too.")] | UnsetType = UNSET
 
@@ -271,9 +272,11 @@ class WebhookAttemptOut(Struct):
     """A request to an endpoint."""
 
     id: RecordId
-    client_id: Annotated[str | None, Meta(description="Whose event it was; null: a test of an endpoint of all clients.")]
+    client_id: Annotated[
+        str | None, Meta(description="Whose event it was; null: an act of the audit log, or a test of an endpoint of all clients.")
+    ]
     endpoint_id: RecordId
-    event: Annotated[str | None, Meta(description="The event's id; null: a test.")]
+    event: Annotated[str | None, Meta(description="The event's id, or the number of an act of the audit log; null: a test.")]
     type: str
     time: Time
     attempt: Annotated[int, Meta(description="1 for the first attempt of the event.")]
@@ -345,9 +348,10 @@ def endpoint_out(
 ) -> WebhookEndpointOut:
     """Return an endpoint as shown; `copies`: counts of those of all clients."""
     times = (to_text(e.state_us), to_text(e.created_us), to_text(e.updated_us))
-    shown = UNSET if progress is None or not client.number else _progress_out(progress)
+    is_copied = not client.number and e.kind != AUDIT
+    shown = UNSET if progress is None or is_copied else _progress_out(progress)
     url = e.url if e.shared_id is None or e.kind != WEBHOOK else host_of(e.url)  # the whole is the operator's, not the client's
-    counted = UNSET if copies is None or client.number else CopiesOut(*(copies.get((e.id, name), 0) for name in COUNTED))
+    counted = UNSET if copies is None or not is_copied else CopiesOut(*(copies.get((e.id, name), 0) for name in COUNTED))
     return WebhookEndpointOut(
         e.id, client.client_id or None, "one" if client.number else "all", e.shared_id,
         e.kind, url, list(e.settings.get("to", [])), e.settings.get("template", ""), e.settings.get("template_subject", ""),
@@ -363,7 +367,7 @@ def _progress_out(p: EndpointProgress) -> ProgressOut:
 
 def attempt_out(a: Attempt, client: Client) -> WebhookAttemptOut:
     """Return an attempt as shown."""
-    event = event_id(a.sequence) if a.sequence else None
+    event = (event_id(a.sequence) if client.number else f"act_{a.sequence}") if a.sequence else None
     return WebhookAttemptOut(
         a.id,
         client.client_id or None,

@@ -11,6 +11,7 @@ from touchbase.encryption.encrypted_columns import WEBHOOK_TABLE, decrypt_row
 from touchbase.history.events import CONTACT, CRM
 from touchbase.outgoing.models import (
     ACTIVE,
+    AUDIT,
     SHARDS,
     Attempt,
     EndpointProgress,
@@ -219,13 +220,14 @@ def list_all_attempts(
 
 @query(scope=ALL_CLIENTS)
 def endpoint_versions(shards: Collection[int]) -> Plan[dict[tuple[int, int], int]]:
-    """The active endpoints of active clients in some shards: client and id -> version."""
+    """The active endpoints of active clients, and those of the audit log, in some shards: client and id -> version."""
     current_shards = sorted(shards)
     if not current_shards:
         return {}
     rows = yield Select(
-        "SELECT e.client, e.id, e.version FROM webhook_endpoint e JOIN client c ON c.id = e.client AND c.state = 'active' "
-        f"WHERE e.state = 'active' AND e.client % {SHARDS} IN ({', '.join('?' * len(current_shards))}) ORDER BY e.client, e.id",
+        "SELECT e.client, e.id, e.version FROM webhook_endpoint e LEFT JOIN client c ON c.id = e.client "
+        f"WHERE e.state = 'active' AND (c.state = 'active' OR e.kind = '{AUDIT}') "
+        f"AND e.client % {SHARDS} IN ({', '.join('?' * len(current_shards))}) ORDER BY e.client, e.id",
         tuple(current_shards),
     )
     return {(client, number): version for client, number, version in rows}
@@ -251,14 +253,14 @@ def list_troubles(limit: int = 100) -> Plan[list[Trouble]]:
     """Endpoints that fail, are paused, were disabled because of a response, or have events of which all attempts failed."""
     pending = "FROM pending_webhook p WHERE p.client = e.client AND p.endpoint_id = e.id AND p.next_us IS"
     rows = yield Select(
-        f"SELECT c.client_id, e.id, e.url, e.state, e.reason, s.failing_since_us, e.state_us, (SELECT count(*) {pending} NOT NULL), "
-        f"(SELECT count(*) {pending} NULL), a.status, a.error FROM webhook_endpoint e "
-        "JOIN webhook_position s ON s.client = e.client AND s.endpoint_id = e.id JOIN client c ON c.id = e.client "
+        f"SELECT COALESCE(c.client_id, ''), e.id, e.url, e.state, e.reason, s.failing_since_us, e.state_us, "
+        f"(SELECT count(*) {pending} NOT NULL), (SELECT count(*) {pending} NULL), a.status, a.error FROM webhook_endpoint e "
+        "JOIN webhook_position s ON s.client = e.client AND s.endpoint_id = e.id LEFT JOIN client c ON c.id = e.client "
         "LEFT JOIN webhook_attempt a ON a.client = e.client AND a.id = (SELECT max(n.id) FROM webhook_attempt n "
         "WHERE n.client = e.client AND n.endpoint_id = e.id AND n.sequence > 0) "
         "WHERE e.state = 'paused' OR (e.state = 'disabled' AND e.reason IS NOT NULL) "
         f"OR (e.state = 'active' AND (s.failing_since_us IS NOT NULL OR EXISTS (SELECT 1 {pending} NULL))) "
-        "ORDER BY c.client_id, e.id LIMIT ?",
+        "ORDER BY 1, 2 LIMIT ?",
         (limit,),
     )
     return [Trouble(*row) for row in rows]

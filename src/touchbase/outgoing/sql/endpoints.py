@@ -17,15 +17,17 @@ from touchbase.encryption.encrypted_columns import WEBHOOK_TABLE, decrypt_row, e
 from touchbase.errors import Conflict, Fault, Invalid, NotFound, PreconditionFailed, TouchbaseError, WrongState
 from touchbase.outgoing.models import (
     ACTIVE,
+    AUDIT,
     EVERY_CLIENT,
     MAX_ENDPOINTS,
     MAX_UNDONE,
+    SIGNED,
     SKIPPED,
-    WEBHOOK,
     Endpoint,
     EndpointProgress,
     Pending,
     Secret,
+    act_number,
     order_key,
 )
 from touchbase.outgoing.sql.backlog import count_waiting, filter_conditions
@@ -85,7 +87,8 @@ def add_endpoint(ids: Ids, cipher: Cipher, endpoint: Endpoint) -> Plan[Endpoint 
     endpoint.id = ids.take("webhook_endpoint")
     row = yield from encrypt_row(cipher, WEBHOOK_TABLE, ENDPOINT, endpoint_row(endpoint))
     yield Execute(INSERT_ENDPOINT, [row])
-    yield Execute(INSERT_POSITION, [(endpoint.client, endpoint.id, (yield from _newest(endpoint.client)))])
+    start = act_number(endpoint.created_us) - 1 if endpoint.kind == AUDIT else (yield from _newest(endpoint.client))
+    yield Execute(INSERT_POSITION, [(endpoint.client, endpoint.id, start)])
     return endpoint
 
 
@@ -115,7 +118,7 @@ def rotate_secret(cipher: Cipher, client: int, id: int, secret: Secret, until_us
     """Add a secret; the present one signs too until `until_us`, older ones stop. `NotFound`."""
     current = yield from locked_endpoint(client, id, cipher)
     _refuse_copy(current.shared_id)
-    if current.kind != WEBHOOK:
+    if current.kind not in SIGNED:
         return WrongState(f"an endpoint of the kind {current.kind} signs nothing; change what its messages are sent to instead")
     current.secrets = [secret, replace(current.secrets[0], until_us=until_us)]
     current.updated_us = at

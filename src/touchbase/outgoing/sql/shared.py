@@ -13,7 +13,7 @@ from typing import Any
 from touchbase.common.cipher import Cipher
 from touchbase.common.timestamps import Micros
 from touchbase.encryption.encrypted_columns import WEBHOOK_TABLE, decrypt_row, encrypt_row
-from touchbase.outgoing.models import ACTIVE, EVERY_CLIENT, SHARDS, Endpoint
+from touchbase.outgoing.models import ACTIVE, AUDIT, EVERY_CLIENT, SHARDS, Endpoint
 from touchbase.outgoing.sql.statements import (
     DELETE_ATTEMPTS,
     DELETE_ENDPOINT,
@@ -44,15 +44,17 @@ _COLUMNS = names(ENDPOINT, "e.")
 
 @query(scope=scope_for(EVERY_CLIENT), quick=True)
 def shared_versions() -> Plan[list[tuple[int, int]]]:
-    """Ids and versions of the endpoints of all clients."""
-    rows = yield Select("SELECT id, version FROM webhook_endpoint WHERE client = ? ORDER BY id", (EVERY_CLIENT,))
+    """Ids and versions of the endpoints of all clients that are copied."""
+    rows = yield Select("SELECT id, version FROM webhook_endpoint WHERE client = ? AND kind <> ? ORDER BY id", (EVERY_CLIENT, AUDIT))
     return [(number, version) for number, version in rows]
 
 
 @query(scope=scope_for(EVERY_CLIENT), cipher=True)
 def read_shared(cipher: Cipher) -> Plan[list[Endpoint]]:
-    """The endpoints of all clients, with their secrets."""
-    rows = yield Select(f"SELECT {_COLUMNS} FROM webhook_endpoint e WHERE e.client = ? ORDER BY e.id", (EVERY_CLIENT,))
+    """The endpoints of all clients that are copied, with their secrets."""
+    rows = yield Select(
+        f"SELECT {_COLUMNS} FROM webhook_endpoint e WHERE e.client = ? AND e.kind <> ? ORDER BY e.id", (EVERY_CLIENT, AUDIT)
+    )
     return [endpoint_of(decrypt_row(cipher, WEBHOOK_TABLE, ENDPOINT, row)) for row in rows]
 
 

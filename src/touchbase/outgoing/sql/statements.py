@@ -39,9 +39,9 @@ FIND_ENDPOINTS = find("find_webhook_endpoints", "webhook_endpoint", ROW_KEY, ROW
 SERVED = Statement(
     "served_webhook_endpoints",
     ROW_KEY,
-    body=f"SELECT {names(ENDPOINT, 't.')}, c.client_id, s.start, s.position, s.failing_since_us, s.delivered_us FROM p "
-    f"CROSS JOIN webhook_endpoint t CROSS JOIN webhook_position s CROSS JOIN client c WHERE {ROW_MATCH} "
-    "AND s.client = p.client AND s.endpoint_id = p.id AND c.id = p.client",
+    body=f"SELECT {names(ENDPOINT, 't.')}, COALESCE(c.client_id, ''), s.start, s.position, s.failing_since_us, s.delivered_us FROM p "
+    f"CROSS JOIN webhook_endpoint t CROSS JOIN webhook_position s LEFT JOIN client c ON c.id = p.client WHERE {ROW_MATCH} "
+    "AND s.client = p.client AND s.endpoint_id = p.id",
 )
 WAITING = Statement(
     "waiting_webhooks",

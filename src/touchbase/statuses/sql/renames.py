@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 
 from touchbase.audit import audited
 from touchbase.clients.models import MOST_STATUSES, Client, ClientSettings, StatusSet
 from touchbase.clients.sql.clients import lock_client, locked, settings_of, store_settings
 from touchbase.common.timestamps import Micros
-from touchbase.errors import Conflict, Fault, Invalid, NotFound, TouchbaseError, WrongState
+from touchbase.errors import Conflict, Fault, Invalid, NotFound, PreconditionFailed, TouchbaseError, WrongState
 from touchbase.event_log.models import JOB, EventType, LoggedEvent, by_request
 from touchbase.event_log.sql.log import log_events
 from touchbase.history import sql as history_sql
@@ -115,10 +115,14 @@ def define_status(
 
 
 @command(follow_up=audited("status.removed", "status", lambda call, _: call.name))
-def remove_status(client: int, kind: int, name: str) -> Plan[Changed | TouchbaseError]:
-    """Remove a status from the declared set. `NotFound`; `Conflict` if records have it, or if it is the last one."""
+def remove_status(client: int, kind: int, name: str, if_versions: Collection[str] | None = None) -> Plan[Changed | TouchbaseError]:
+    """Remove a status from the declared set. `NotFound`; `Conflict` if records have it, or if it is the last one.
+
+    `if_versions`: `PreconditionFailed` if it has none of them; None: any.
+    """
     current_client = yield from lock_client(client)
     settings = current_client.settings
+    _check_version(settings, kind, name, if_versions)
     declared = settings.declared(kind)
     count = yield from _count(client, kind, settings.words(kind).words_of(name))
     if declared is None or name not in declared.statuses:
@@ -139,19 +143,35 @@ def remove_status(client: int, kind: int, name: str) -> Plan[Changed | Touchbase
     return Changed((yield from store_settings(current_client.client_id, _with_set(settings, kind, statuses))), None)
 
 
+def _check_version(settings: ClientSettings, kind: int, name: str, if_versions: Collection[str] | None) -> None:
+    present = next((status for status in listed(settings, kind, {name: 0}) if status.name == name), None)
+    if if_versions is not None and (present is None or present.version not in if_versions):
+        raise PreconditionFailed("the status has changed since it was read")
+
+
 def _with_set(settings: ClientSettings, kind: int, statuses: StatusSet) -> ClientSettings:
     return replace(settings, company_statuses=statuses) if kind == COMPANY else replace(settings, contact_statuses=statuses)
 
 
 @command(ids=lambda commands: {"job": 2 * len(commands)}, follow_up=audited("status.renamed", "status", lambda call, _: call.before))
 def rename_status(
-    ids: Ids, client: int, kind: int, before: str, after: str, merge: bool, at: Micros, by: str | None = None
+    ids: Ids,
+    client: int,
+    kind: int,
+    before: str,
+    after: str,
+    merge: bool,
+    at: Micros,
+    by: str | None = None,
+    if_versions: Collection[str] | None = None,
 ) -> Plan[Changed | TouchbaseError]:
     """Rename a status, or with `merge` merge it into an existing one; the job rewrites the records.
 
-    A rename that was made already only gets a new job. `NotFound`, and `Conflict` as `RenamePreview` says.
+    A rename that was made already only gets a new job. `NotFound`, and `Conflict` as `RenamePreview` says. `if_versions`: as in
+    `remove_status`.
     """
     current_client = yield from lock_client(client)
+    _check_version(current_client.settings, kind, before, if_versions)
     refused = yield from _refused(current_client.settings, client, kind, before, after, merge)
     if refused is not None:
         return refused
