@@ -193,6 +193,7 @@ UNNOTICED: dict[str, str] = {
     "erasure.sql.persons.find_person": "asks about contacts that were found as this client's just before; their ids are no other client's",
     "records.sql.reads.find_united": "asks what became of an id that B gives, and no record of A's was united with another; an "
     "id is no other client's",
+    "records.sql.reads.list_profiles": "asks about a contact that was found as this client's just before; an id is no other client's",
     "clients.sql.stored_bytes.store_count": "whether B was warned; no probe comes near a limit",
     "inbox.sql.refused_bodies.drop_refused": _DUE,
     "erasure.sql.texts.strike_texts": "strikes rows of a page that was read as this client's just before; A has none with their keys",
