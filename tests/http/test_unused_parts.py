@@ -55,7 +55,12 @@ async def test_body_that_says_nothing__is_accepted(sqlite_call: ApiClient, body:
 async def test_unknown_parameter__is_refused(sqlite_call: ApiClient) -> None:
     await sqlite_call.post("/public/v2/contacts", {"email": "ann@example.com"})
 
-    for route in (route for route in TAKEN if not route.path.endswith("/pushes")):  # it looks for its connection first
+    strict = [route for route in TAKEN if not route.path.endswith("/pushes")]  # these look for their connection first
+    strict = [
+        route for route in strict if not re.fullmatch(r"/public/v2/(contacts|companies)(/\{\w+\})?", route.path) or route.method == "DELETE"
+    ]
+    assert len(strict) > 190
+    for route in strict:
         reply = await sqlite_call(route.method, f"{address(route)}?nonsense=1", None if route.body is None else BODIES.get(route.path, {}))
         assert reply.status == 422, route.path
         assert "?nonsense" in [fault["pointer"] for fault in reply.problem["errors"]], route.path

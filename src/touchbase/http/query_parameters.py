@@ -11,6 +11,7 @@ from urllib.parse import parse_qsl
 import msgspec
 
 from touchbase.common.field_limits import LARGEST_ID, why_not_storable
+from touchbase.common.misspelt import find_near
 from touchbase.common.timestamps import Micros, from_text
 from touchbase.errors import Fault, Invalid
 
@@ -120,11 +121,13 @@ class Parameters:
             return None
         return self.text("cursor")
 
-    def done(self) -> None:
-        """Raise `Invalid` if there are faults; an unknown parameter is one."""
+    def done(self, *, strict: bool = True) -> None:
+        """Raise `Invalid` if there are faults; with `strict` an unknown parameter is a fault, else only a misspelt one."""
         for name in sorted(self.unknown):
-            detail = f"is no parameter here; there are {', '.join(sorted(self._readable)) or 'none'}"
-            self.faults.append(Fault(f"?{name}", "unknown", detail))
+            if strict or find_near(name, self._readable) is not None:
+                self.faults.append(
+                    Fault(f"?{name}", "unknown", f"is no parameter here; there are {', '.join(sorted(self._readable)) or 'none'}")
+                )
         if self.faults:
             raise Invalid(self.faults)
 

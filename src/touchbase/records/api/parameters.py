@@ -105,23 +105,23 @@ class RecordOptions:
 
 @lru_cache(maxsize=256)
 def create_options(raw: bytes) -> RecordOptions:
-    """Parse the parameters of a request that creates a record; others are a fault."""
+    """Parse the parameters of a request that creates a record; others are ignored."""
     parameters = Parameters(raw, (RESTORE_ERASED, FLAT, ON_DUPLICATE_PARAMETER, DRY_RUN))
-    parameters.done()
+    parameters.done(strict=False)
     return RecordOptions(parameters[FLAT], parameters[ON_DUPLICATE_PARAMETER], parameters[RESTORE_ERASED], parameters[DRY_RUN])
 
 
 @lru_cache(maxsize=256)
 def get_options(raw: bytes) -> tuple[bool, Micros | None]:
-    """Return whether the response has custom fields in the format FLAT, and the time of `as_of`; other parameters are a fault."""
+    """Return whether the response has custom fields in the format FLAT, and the time of `as_of`; other parameters are ignored."""
     parameters = Parameters(raw, (FLAT, AS_OF))
-    parameters.done()
+    parameters.done(strict=False)
     return parameters[FLAT], parameters[AS_OF]
 
 
 @lru_cache(maxsize=256)
 def change_options(raw: bytes) -> RecordOptions:
-    """Parse the parameters of a request that changes a record; others are a fault."""
+    """Parse the parameters of a request that changes a record; others are ignored."""
     parameters = Parameters(raw, (FLAT, DRY_RUN))
-    parameters.done()
+    parameters.done(strict=False)
     return RecordOptions(parameters[FLAT], dry_run=parameters[DRY_RUN])
