@@ -186,7 +186,7 @@ async def test_mutated_requests__get_valid_responses_and_change_no_other_client(
     # The requests got somewhere: records were made, read and refused for many reasons.
     rare = {413} if engine == "sqlite" else set()  # few requests are sent to PostgreSQL
     assert {200, 201, 400, 404, 405, 415, 422, *rare} <= statuses.keys(), statuses
-    assert min(statuses[status] for status in (200, 422)) > HOW_MANY[engine, auth] // 20, statuses
+    assert min(statuses[status] for status in (200, 422)) > HOW_MANY[engine, auth] // 25, statuses
     assert before.keys() >= {"client", "api_key", "contact", "company", "custom_field", "event", "connection"}
     assert after == before
     assert after_work == before
