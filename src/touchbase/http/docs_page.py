@@ -122,7 +122,7 @@ _FIRST = ("how-to/", "tutorial/", "reference/")
 """Kinds of pages that are found before the others."""
 _HEADING = re.compile(r"^#+ (.+)$", re.MULTILINE)
 _CODE = re.compile(r"```.*?```", re.DOTALL)
-_MARKS = re.compile(r"!?\[([^]]*)\]\([^)]*\)|[*`|]|^[#>]+ ", re.MULTILINE)
+_MARKS = re.compile(r"!?\[([^][]*)\]\([^()]*\)|[*`|]|^[#>]+ ", re.MULTILINE)
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,13 +14,12 @@ from touchbase.common.timestamps import to_text, to_text_or_none
 from touchbase.connections.api import TOOLS, ChannelOut
 from touchbase.deliveries.delivery import REMOVED_BY_ERASURE, REMOVED_BY_RETENTION, REMOVED_UNSEARCHABLE, STATES, Delivery
 from touchbase.deliveries.work import ProcessingStore
-from touchbase.errors import Fault, Invalid
+from touchbase.errors import Fault
 from touchbase.history.events import CHANNELS, COMPANY, CONTACT, StoredEvent
 from touchbase.http import query_parameters as query
 from touchbase.http.dependencies import AppKey
 from touchbase.http.endpoint import Call
 from touchbase.http.query_parameters import CLIENT, Parameters
-from touchbase.http.request_body import read_body
 from touchbase.http.responses import Response
 from touchbase.http.routing import Route, Success, Tag
 from touchbase.http.schemas import ProblemOut, Time, encode, named_enum, problems_out
@@ -141,9 +140,6 @@ def _removed(delivery: Delivery) -> BodyRemoved | None:
     return BodyRemoved(delivery.body_removed, to_text(delivery.body_removed_us))
 
 
-REPLAYS_ONE = "must be empty: this request takes no options; POST /admin/v1/deliveries/replay has dry_run and filters"
-
-
 TOOL = query.text("tool", "Only of this tool.", member="tool")
 CHANNEL = query.choice("channel", CHANNELS, "Only on this channel.", member="channel")
 STATE = query.choice("state", STATES, "Deliveries in this state.", member="state")
@@ -177,9 +173,8 @@ async def delivery(call: Call) -> Response:
 
 
 async def replay(call: Call) -> Response:
-    """Handle `POST` that replays a delivery; refuse options, which only the replay of many deliveries has."""
+    """Handle `POST` that replays a delivery."""
     limited = await call.administrator()
-    await _refuse_options(call)
     delivery = await find_delivery(call.api.dependencies.store, call.id("delivery"), limited)
     now = call.api.dependencies.clock()
     response = await call.write_and_respond(
@@ -188,14 +183,6 @@ async def replay(call: Call) -> Response:
     )
     call.api.dependencies.on_stored(delivery.client)
     return response
-
-
-async def _refuse_options(call: Call) -> None:
-    call.parameters().done()
-    limits = call.api.dependencies.limits
-    body = await read_body(call.receive, call.headers, limits.api_body_bytes, limits)
-    if body.strip() not in (b"", b"{}"):
-        raise Invalid([Fault("", "unexpected", REPLAYS_ONE)])
 
 
 INBOX = Tag("Inbox", "The received webhooks (deliveries), and how to apply them again.")
