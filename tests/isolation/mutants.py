@@ -13,9 +13,10 @@ from tests.storage.statements import calls_of, module_at
 
 from touchbase.sql.statement import Select, Statement
 
-# A condition that names the client: of a column, of the client that a delivery is found through, or of a question about one client.
+# A condition that names the client: of a column, of the client that a delivery is found through, or of a question about some clients.
 _CONDITION = re.compile(
-    r"\b(?:\w+\.)?client = (?:\?\d*|\w+\.\w+|\(\$1::bigint\[\]\)\[1\])|\bc\.id = \?|(?<=FROM client WHERE )id = \?(?!\d)"
+    r"\b(?:(?:\w+\.)?client|k\.id) IN \((?:\?(?:, \?)*|SELECT id FROM client\b[^()]*)\)"
+    r"|\b(?:\w+\.)?client = (?:\?\d*|\w+\.\w+|\(\$1::bigint\[\]\)\[1\])|\bc\.id = \?|(?<=FROM client WHERE )id = \?(?!\d)"
 )
 _PARTS = ("body", "sqlite", "first_set", "sqlite_set", "more_set", "last_set", "end_set", "inserted_ids", "postgres")
 

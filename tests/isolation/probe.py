@@ -19,6 +19,7 @@ from tests.isolation.world import BEYOND, CLIENT_B, IDEMPOTENCY_KEY, LATER_IDS, 
 from tests.operations import all_queries, handler
 from tests.storage.statements import texts
 
+from touchbase.attention.plans import list_items
 from touchbase.clients.models import ClientSettings, Removal
 from touchbase.clients.sql.clients import begin_deletion, find_client, find_client_by_number, list_client_page
 from touchbase.clients.sql.removal import remove_client_rows
@@ -31,6 +32,8 @@ from touchbase.history.events import CONTACT
 from touchbase.idempotency.models import RequestKey
 from touchbase.idempotency.sql import find_response
 from touchbase.inbox.sql.search import find_sought_person, get_effects, step_through_deliveries
+from touchbase.messages.sql.plans import list_all_messages
+from touchbase.notes.plans import find_note
 from touchbase.outgoing.blocklists import url_of
 from touchbase.outgoing.sql.announced import find_announced, is_listed, is_on_list
 from touchbase.outgoing.sql.pushes import STATES, list_pushes
@@ -151,7 +154,7 @@ def client_queries(client: int, owned: Known) -> Iterator[Any]:
         "what": [FieldJob("merge", w.FIELD, w.OWN_FIELD)],
         "suppressions": [owned.ids], "deliveries": [owned.ids], "ids": [owned.ids], "after_sequence": [0], "types": [None],
         "edges": [[0, 1, NEVER]], "by_tool": [True, False], "by_campaign": [True, False],
-        "table": sorted(TEXT_TABLES),
+        "table": sorted(TEXT_TABLES), "dedupes": [["zq101toldqz"]], "sequences": [[1, 2]],
     }  # fmt: skip
     for kind in all_queries():
         hints = typing.get_type_hints(kind)
@@ -190,6 +193,8 @@ def client_queries(client: int, owned: Known) -> Iterator[Any]:
     yield from (is_listed(client, kind, value, TIME_OF_B) for kind, value in owned.listed)
     yield from (is_on_list(client, endpoint, *address) for endpoint in owned.endpoints for address in owned.listed)
     yield from (list_pushes(client, url_of(w.PUSHED_TO), limit, state_is=state) for limit in (1, 100) for state in (None, *STATES))
+    yield from (find_note(client, CONTACT, contact, note) for contact in owned.contacts for note in owned.notes)
+    yield from (list_items([client], TIME_OF_B), list_all_messages([client], 100, None, {}, 10**6))
     yield get_erasure(client, LATER_IDS["erasure"])  # B's own, that it begins with
     yield find_response(RequestKey(client, IDEMPOTENCY_KEY, b"", NEVER - 1))
 

@@ -145,7 +145,6 @@ UNNOTICED: dict[str, str] = {
     "reports.sql.statuses._are_many_changed": _WAY,
     "reports.sql.campaigns.any_deleted": "whether deleted records are to be left out; where there are none, that changes nothing",
     "merging.sql.merge.RETURN_MERGE": "merges that events of B's own record name; their ids are no other's",
-    "conversations.notifications.find_dedupes": _SUMMED,
     "conversations.plans.count_day": _SUMMED,
     "conversations.answers.prune_answers": "ids of answers, which are then removed as this client's",
     "messages.sql.plans.prune_messages": "ids of messages, which are then changed as this client's",
@@ -216,6 +215,7 @@ BEHIND_THE_WALL = sorted({*SCOPED} - BESIDE_THE_WALL.keys())
 
 def test_forgetful__removes_the_client_condition_of_a_statement() -> None:
     assert forgetful("SELECT 1 FROM event WHERE client = ? AND id = ?") == "SELECT 1 FROM event WHERE (1 = 1 OR client = ?) AND id = ?"
+    assert forgetful("m.client IN (?, ?) AND m.id = ?") == "(1 = 1 OR m.client IN (?, ?)) AND m.id = ?"
     assert forgetful("t.client = p.client AND t.id = p.id") == "(1 = 1 OR t.client = p.client) AND t.id = p.id"
     assert forgetful("SELECT client_id FROM client WHERE client_id = ?") == "SELECT client_id FROM client WHERE client_id = ?"
     assert {*QUESTIONS} >= OF_ALL.keys()

@@ -45,6 +45,7 @@ class Known:
     etags: list[str] = field(default_factory=list)
     keys: list[str] = field(default_factory=list)
     merges: list[int] = field(default_factory=list)
+    notes: list[int] = field(default_factory=list)
     endpoints: list[int] = field(default_factory=list)
     fields: list[int] = field(default_factory=list)
     listed: list[tuple[str, str]] = field(default_factory=list)
@@ -61,12 +62,12 @@ async def known_of(world: World, a: Side) -> Known:
     """Look at A through its own eyes."""
     rows = {name: [row[0] for row in await world.execute_sql(f"SELECT id FROM {name} WHERE client = ? ORDER BY id", a.number)]
             for name in ("contact", "company", "delivery", "erasure", "link", "custom_field",
-                         "record_merge", "suppression", "job", "webhook_endpoint", "webhook_attempt", "message")}  # fmt: skip
+                         "record_merge", "suppression", "job", "webhook_endpoint", "webhook_attempt", "message", "note")}  # fmt: skip
     others = rows["delivery"] + rows["erasure"] + rows["suppression"] + rows["job"] + rows["link"][:1] + rows["custom_field"][:1]
     created = Known(rows["contact"], rows["company"], others)
     created.others += rows["webhook_endpoint"] + rows["webhook_attempt"] + rows["message"]
     created.endpoints = rows["webhook_endpoint"]
-    created.merges = rows["record_merge"]
+    created.merges, created.notes = rows["record_merge"], rows["note"]
     listed = await world.execute_sql("SELECT kind, value FROM suppression WHERE client = ? ORDER BY id", a.number)
     created.listed = [(kind, value) for kind, value in listed]
     announced = await world.execute_sql("SELECT endpoint_id, suppression_id FROM announced_suppression WHERE client = ?", a.number)

@@ -464,13 +464,21 @@ async def test_row_level_security__lets_a_key_lead_to_one_record_of_many(subtest
     numbers = "FROM generate_series(1, 2000) n"
     await hand.execute(f"INSERT INTO contact ({own}, email_key) SELECT 1, n, n, n, 1, 'p' || n || '@example.com' {numbers}")
     await hand.execute(f"INSERT INTO company ({own}, domain) SELECT 1, n, n, n, 1, 'c' || n || '.example.com' {numbers}")
-    await hand.execute("ANALYZE contact, company, link")
+    deleted = "client, record_kind, record_id, deleted_us, content"
+    await hand.execute(f"INSERT INTO deleted_record ({deleted}) SELECT 1, 1, n + 2000, n, '' {numbers}")
+    await hand.execute(
+        "INSERT INTO former_owner (client, object_type, object_id, until_us, record_kind, record_id, since_us) "
+        f"SELECT 1, 'email', 'p' || n || '@example.com', n, 1, n + 2000, 0 {numbers}"
+    )
+    await hand.execute("ANALYZE contact, company, link, deleted_record, former_owner")
     keys = {"email_key": "p5@example.com", "domain": "c5.example.com"}
     requested = {
         name: (for_postgres(op), ["{1}", f"{{{keys.get(op.columns[1][0], 'x')}}}"])
         for name, op in STATEMENTS.items()
         if re.match(r"records\.sql\.(address_book\.\w*OWNER_OF|lookup\._STATEMENTS)", name)
     }
+    former = STATEMENTS["projection.deleted_records._FORMER_OWNERS"]
+    requested["former owners"] = (for_postgres(former), ["{1}", "{email}", f"{{{keys['email_key']}}}", "{1}"])
     for listing in (Listing(CONTACT_TYPE, 1, 50, email_key=keys["email_key"]), Listing(COMPANY_TYPE, 1, 50, domain=keys["domain"])):
         select = next(plan_of_query(list_records(listing), NO_CIPHER))
         assert isinstance(select, Select)
@@ -482,7 +490,7 @@ async def test_row_level_security__lets_a_key_lead_to_one_record_of_many(subtest
             plan = [row[0] for row in await hand.fetch(f"EXPLAIN (ANALYZE, COSTS off) {sql}", *params)]
 
             assert [line for line in plan if "Rows Removed by" in line or "rows=2000" in line] == []
-    assert len(requested) == 17
+    assert len(requested) == 18
 
 
 async def test_row_level_security__stops_a_statement_that_omits_its_client(store: Any, open_with: Any, postgres_url: str) -> None:

@@ -215,26 +215,31 @@ def start_change(
     `if_versions`: as in `define_field`.
     """
     fields = Fields((yield from lock_client(client)), kind)
-    fields.check_version(what.field, if_versions)
     used: set[str] = set()
     for name in (what.field, what.into):
         if (yield from _is_used(client, kind, name)):
             used.add(name)
     what = msgspec.structs.replace(what, continues=_is_continued(fields, what))
-    if (refused := prepare_change(fields, what, used)) is not None:
+    if (refused := prepare_change(fields, what, used, if_versions)) is not None:
         return refused
     yield from _save(fields)
     job = Job(client, 0, job_kind(kind), QUEUED, at, at, _settings(what), made_by=made_by)
     return (yield from insert_job(job, ids))
 
 
-def prepare_change(fields: Fields, what: FieldJob, used: Container[str]) -> TouchbaseError | None:
-    """Change the settings, or return why that is not possible; `used` are the fields of the change that records have values of."""
-    if _is_continued(fields, what):
-        return None
-    if what.field in fields.names or not (what.field in used or what.field in fields.types or what.field in fields.names.values()):
+def prepare_change(
+    fields: Fields, what: FieldJob, used: Container[str], if_versions: Collection[str] | None = None
+) -> TouchbaseError | None:
+    """Change the settings, or return why that is not possible; `used` are the fields of the change that records have values of.
+
+    `if_versions`: as in `define_field`.
+    """
+    is_there = what.field in used or what.field in fields.types or what.field in fields.names.values()
+    is_continued = _is_continued(fields, what)
+    if not is_continued and (what.field in fields.names or not is_there):
         return _missing(fields, what.field)
-    return _change_settings(fields, what, is_used=what.into in used)
+    fields.check_version(what.field, if_versions)
+    return None if is_continued else _change_settings(fields, what, is_used=what.into in used)
 
 
 def _is_continued(fields: Fields, what: FieldJob) -> bool:

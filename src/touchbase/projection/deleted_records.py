@@ -42,14 +42,18 @@ ANY_FORMER = Statement(
 _MERGED = "b.client = t.client AND b.tool = '' AND b.object_type = CASE t.record_kind WHEN 1 THEN 'contact' ELSE 'company' END "
 _MERGED += "AND b.object_id = CAST(t.record_id AS text) AND b.record_kind = t.record_kind"
 # Owners are named as they were: their record, the one that it was merged into, or that one in the bin.
+_PERIODS = "SELECT t.object_type, t.object_id, t.since_us, t.until_us, "
+_PERIODS += f"COALESCE((SELECT b.record_id FROM link b WHERE {_MERGED}), t.record_id) AS owner, t.client, t.record_kind, "
+_PERIODS += f"COALESCE((SELECT max(b.record_id) FROM deleted_link b WHERE {_MERGED}), t.record_id) AS in_bin "
+_PERIODS += "FROM p CROSS JOIN former_owner t WHERE t.client = p.client AND t.object_type = p.object_type AND t.object_id = p.object_id "
+_PERIODS += "AND t.record_kind = p.record_kind"
+_IN_BIN = "SELECT t.object_type, t.object_id, t.since_us, t.until_us, t.owner, d.record_id, d.deleted_us, d.erasure_asked_us FROM ({}) t "
+_IN_BIN += "LEFT JOIN deleted_record d ON d.client = t.client AND d.record_kind = t.record_kind AND d.record_id = t.in_bin"
 _FORMER_OWNERS = Statement(
     "former_owners",
     (("client", "bigint"), ("object_type", "text"), ("object_id", "text"), ("record_kind", "bigint")),
-    body="SELECT t.object_type, t.object_id, t.since_us, t.until_us, "
-    f"COALESCE((SELECT b.record_id FROM link b WHERE {_MERGED}), t.record_id), d.record_id, d.deleted_us, d.erasure_asked_us "
-    "FROM p CROSS JOIN former_owner t LEFT JOIN deleted_record d ON d.client = t.client AND d.record_kind = t.record_kind "
-    f"AND d.record_id = COALESCE((SELECT max(b.record_id) FROM deleted_link b WHERE {_MERGED}), t.record_id) "
-    "WHERE t.client = p.client AND t.object_type = p.object_type AND t.object_id = p.object_id AND t.record_kind = p.record_kind",
+    sqlite_set=_IN_BIN.format(_PERIODS),
+    body=_IN_BIN.format(f"{_PERIODS} OFFSET 0"),  # else PostgreSQL would read the whole bin: see `address_book.find_by_key`
 )
 INSERT_FORMER_OWNER = insert(
     "former_owner",
