@@ -10,6 +10,7 @@ import { chooseClient, client, go, href, place } from './route';
 import { helpOf } from './help/pages';
 import { canRead, canWrite, choosesClient, clients, isAdmin, session, signOut } from './session';
 import { makeNew, NewRecord } from './record/new';
+import { SettingsTabs } from './settings/tabs';
 import { useSnoozeEnds } from './replies/snooze';
 import { nextTheme, theme } from './theme';
 import { readLooks } from './looks';
@@ -30,6 +31,8 @@ interface Section {
   icon: IconName;
   keys: string;
   needsAdmin?: boolean;
+  /** Whether it is a tab of Settings, not an entry of the navigation. */
+  isTab?: boolean;
   /** Whether a group of screens begins with it. */
   begins?: boolean;
 }
@@ -45,11 +48,11 @@ export const SECTIONS: readonly Section[] = [
   { path: '/webhooks', first: 'webhooks', name: 'Webhooks', icon: 'inbox', keys: 'g i', needsAdmin: true, begins: true },
   { path: '/clients', first: 'clients', name: 'Clients', icon: 'link', keys: 'g l', needsAdmin: true },
   { path: '/endpoints', first: 'endpoints', name: 'Endpoints', icon: 'outgoing', keys: 'g u', needsAdmin: true },
-  { path: '/keys', first: 'keys', name: 'Keys', icon: 'key', keys: 'g k', needsAdmin: true },
-  { path: '/team', first: 'team', name: 'Team', icon: 'contacts', keys: 'g y' },
-  { path: '/audit', first: 'audit', name: 'Audit log', icon: 'book', keys: 'g j', needsAdmin: true },
   { path: '/settings', first: 'settings', name: 'Settings', icon: 'settings', keys: 'g s' },
-  { path: '/erasure', first: 'erasure', name: 'Erasure', icon: 'erase', keys: 'g e', needsAdmin: true },
+  { path: '/team', first: 'team', name: 'Team', icon: 'contacts', keys: 'g y', isTab: true },
+  { path: '/keys', first: 'keys', name: 'Keys', icon: 'key', keys: 'g k', isTab: true, needsAdmin: true },
+  { path: '/audit', first: 'audit', name: 'Audit log', icon: 'book', keys: 'g j', isTab: true, needsAdmin: true },
+  { path: '/erasure', first: 'erasure', name: 'Erasure', icon: 'erase', keys: 'g e', isTab: true, needsAdmin: true },
 ];
 
 /** The screens that the key may see. */
@@ -108,10 +111,11 @@ const FRONT: readonly (string | undefined)[] = [undefined, 'replies', 'contacts'
 const IN_FRONT = 4;
 
 function Navigation({ first }: { first: string | undefined }) {
-  const all = sections.value;
+  const all = sections.value.filter((each) => !each.isTab);
   const front = narrow.value ? FRONT.map((each) => all.find((section) => section.first === each)).filter((each) => each !== undefined).slice(0, IN_FRONT) : all;
   const behind = all.filter((each) => !front.includes(each));
-  const current = (each: Section) => (first === each.first ? ('page' as const) : undefined);
+  const entry = SECTIONS.find((each) => each.first === first)?.isTab ? 'settings' : first;
+  const current = (each: Section) => (entry === each.first ? ('page' as const) : undefined);
   return (
     <nav aria-label="Screens">
       {front.map((each) => (
@@ -214,15 +218,18 @@ function ClientList({ close, hasAll }: { close: () => void; hasAll: boolean }) {
 
 /** In place of a screen that belongs to one client, while all are shown. */
 export function ChooseClient({ children }: { children?: ComponentChildren }) {
-  const name = SECTIONS.find((each) => each.first === sectionOf(place.value.path[0], place.value.query))?.name ?? 'This screen';
+  const section = SECTIONS.find((each) => each.first === sectionOf(place.value.path[0], place.value.query));
+  const name = section?.name ?? 'This screen';
+  const isInSettings = section?.isTab || section?.first === 'settings';
   useEffect(() => {
     document.title = `${name} · Touchbase`;
   }, [name]);
   return (
-    <main id="main" class="screen">
+    <main id="main" class={isInSettings ? 'screen settings' : 'screen'}>
       <header class="screen-head">
         <h1>{name}</h1>
       </header>
+      {isInSettings && <SettingsTabs />}
       {clients.value.length > 0 ? (
         <section class="choose" aria-label="Choose a client">
           <p>These belong to one client. Which one?</p>

@@ -150,6 +150,7 @@ OVERLAYS: dict[str, tuple[str, Callable[[Any], None]]] = {
     "columns": (f"/contacts{OF}", lambda page: page.get_by_label("Columns").click()),
     "views": (f"/contacts{OF}", lambda page: page.get_by_label("Views").click()),
     "selected": (f"/contacts{OF}", lambda page: press(page, "j", "x")),
+    "status of a row": (f"/contacts{OF}", lambda page: (press(page, "j", "s"), page.locator(":popover-open .entry").first.wait_for())),
     "why": (f"/contacts/3{OF}", lambda page: page.get_by_role("button", name="of Status").click()),
     "editing": (f"/contacts/3{OF}", lambda page: page.get_by_label("Change First name").click()),
 }

@@ -175,6 +175,32 @@ def change(page: Any, field: str, entry: str) -> Any:
     return page.get_by_role("dialog")
 
 
+@on_sqlite
+def test_field_and_status_that_somebody_changed_meanwhile__ask_which_change_stays(ours: Console) -> None:
+    page = ours.open(f"{HERE}&tab=fields")
+    dialog = change(page, "Branch", "Set the type")
+    dialog.get_by_label("Type", exact=True).select_option("number")
+    dialog.get_by_role("checkbox").check()
+    ours.send("PATCH", "/public/v2/custom-fields/contacts/Branch?misfits=keep", {"type": "boolean"})
+    dialog.get_by_role("button", name="Set the type").click()
+    conflict = page.get_by_role("dialog", name="Changed meanwhile")
+    expect(conflict.locator("tbody tr")).to_have_text(["Typebooleannumber"])
+    assert axe_faults(page) == []
+    conflict.get_by_role("button", name="Use mine").click()
+    page.get_by_text("“Branch” has the type number.").wait_for()
+    assert ours.send("GET", "/public/v2/custom-fields/contacts/Branch")["type"] == "number"
+
+    ours.go(page, f"{HERE}&tab=statuses")
+    page.get_by_label("Rename new", exact=True).click()
+    page.get_by_role("dialog").get_by_label("New name").fill("Fresh")
+    ours.send("PATCH", "/public/v2/statuses/contacts/new", {"name": "Young"})
+    page.get_by_role("dialog").get_by_role("button", name="Rename").click()
+    expect(conflict.locator("tbody tr")).to_have_text(["NameYoungFresh"])
+    conflict.get_by_role("button", name="Keep theirs").click()
+    page.get_by_label("Rename Young").wait_for()
+    assert "Fresh" not in names(ours, "statuses")
+
+
 def test_custom_fields__are_defined_renamed_typed_merged_and_removed(ours: Console) -> None:
     page = ours.open(f"{HERE}&tab=fields")
     page.get_by_role("button", name="Define a field").click()

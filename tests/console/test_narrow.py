@@ -30,11 +30,7 @@ def test_narrow_page__has_four_sections_in_sight_and_the_others_under_more(conso
         "Bin",
         "Clients",
         "Endpoints",
-        "Keys",
-        "Team",
-        "Audit log",
         "Settings",
-        "Erasure",
         "Help for this screen",
     ]
     expect(entries.first).to_be_focused()

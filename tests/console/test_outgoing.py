@@ -196,3 +196,7 @@ def test_endpoints_of_all_clients__are_in_one_list(
     page.go_back()
     rows.filter(has_text="Shared").first.click()
     page.get_by_role("heading", name="Shared").wait_for()
+
+    console.go(page, f"/endpoints/new{OF}")
+    page.locator("input[value=audit]").check()
+    assert look_faults(page) == []

@@ -110,7 +110,8 @@ def test_administrator__invites_changes_roles_and_suspends(start: Callable[..., 
     page = console.open(invite(console, admin, "mira@example.com", role="admin"))
     page.get_by_label("Password").fill(PASSWORD)
     page.keyboard.press("Enter")
-    page.get_by_role("navigation").get_by_text("Team").click()
+    page.get_by_role("navigation").get_by_text("Settings").click()
+    page.get_by_role("link", name="Team").click()
 
     page.get_by_role("button", name="Invite").click()
     dialog = page.get_by_role("dialog")
@@ -365,6 +366,7 @@ def test_sign_out__asks_for_no_other_sign_in_by_a_read_that_is_refused_meanwhile
     page.route("**/team/v1/audit-events**", lambda route, _: reads.append(route))
     page.get_by_label("Password").fill(PASSWORD)
     page.keyboard.press("Enter")
+    page.get_by_role("link", name="Settings").click()
     with page.expect_request("**/team/v1/audit-events**"):
         page.get_by_role("link", name="Audit log").click()
 

@@ -69,6 +69,13 @@ def test_replies__are_worked_through_by_keys_alone_with_undo(replies: Console) -
     page.get_by_text("Undone.", exact=True).wait_for()
     assert replies.send("GET", "/public/v2/contacts/2")["contact_status"] == "contacted"
 
+    press(page, "s")
+    page.locator(":popover-open").get_by_role("button", name=statuses[other - 1].replace("_", " ").capitalize(), exact=True).click()
+    page.get_by_text("Bo: status set to", exact=False).wait_for()
+    assert replies.send("GET", "/public/v2/contacts/2")["contact_status"] == statuses[other - 1]
+    press(page, "u")
+    page.get_by_text("Undone.", exact=True).wait_for()
+
     press(page, "e")
     page.get_by_text("Bo: done.").wait_for()
     page.locator(".reply", has_text="Bo").wait_for(state="detached")

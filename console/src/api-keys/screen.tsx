@@ -6,6 +6,7 @@ import { NeedsAdmin } from '../clients/list';
 import { usePages } from '../data';
 import { client as chosen, go, href, place } from '../route';
 import { choosesClient, clients, isAdmin, session } from '../session';
+import { SettingsTabs } from '../settings/tabs';
 import { Button, Empty, ProblemNote, Skeleton, Time } from '../ui/basic';
 import { Confirm } from '../ui/confirm';
 import { StatusMark } from '../ui/status';
@@ -35,7 +36,7 @@ export function Keys() {
   const reload = loaded.refetch;
 
   return (
-    <main id="main" class="screen clients">
+    <main id="main" class="screen clients settings">
       <header class="screen-head">
         <h1>Keys</h1>
         <span class="push" />
@@ -43,6 +44,7 @@ export function Keys() {
           New key
         </Button>
       </header>
+      <SettingsTabs />
       {!session.value?.keys_needed && <p class="meaning">This server asks for no keys: all who reach it may do everything. Keys count once it is served with --auth api-key.</p>}
       <div class="filters">
         <label>

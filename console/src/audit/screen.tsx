@@ -6,6 +6,7 @@ import { useGet, usePages } from '../data';
 import { nobody, VIA } from '../record/source';
 import { go, place } from '../route';
 import { choosesClient, clients, isAdmin } from '../session';
+import { SettingsTabs } from '../settings/tabs';
 import type { Schemas } from '../types';
 import { Button, Empty, ProblemNote, Skeleton, Time } from '../ui/basic';
 import { toastProblem } from '../ui/toast';
@@ -66,7 +67,7 @@ export function AuditLog() {
   }
   const shown = loaded.data;
   return (
-    <main id="main" class="screen clients">
+    <main id="main" class="screen clients settings">
       <header class="screen-head">
         <h1>Audit log</h1>
         <span class="push" />
@@ -74,6 +75,7 @@ export function AuditLog() {
           Export
         </Button>
       </header>
+      <SettingsTabs />
       <div class="filters audit">
         <Choice label="Person" value={chosen.actor} all="Everybody" options={(people.data?.data ?? []).map((each) => [each.id, each.name || each.email] as const)} pick={(actor) => filter({ actor })} />
         <Choice label="What" value={chosen.kind} all="All acts" options={KINDS} pick={(kind) => filter({ kind })} />

@@ -4,6 +4,7 @@ import { asProblem, get, type Problem } from '../api';
 import { readAgain } from '../data';
 import { client, go, place } from '../route';
 import { isAdmin } from '../session';
+import { SettingsTabs } from '../settings/tabs';
 import type { Contact, Page } from '../types';
 import { Button, Empty, ProblemNote, Skeleton, Time } from '../ui/basic';
 import { personName } from '../words';
@@ -26,10 +27,11 @@ export function Erasure() {
     );
   }
   return (
-    <main id="main" class="screen erasure">
+    <main id="main" class="screen erasure settings">
       <header class="screen-head">
         <h1>Erasure</h1>
       </header>
+      <SettingsTabs />
       <p class="lead">Removes a person permanently: the contact, its timeline and messages, and the bodies of the webhooks that name the person. Keyed hashes of the addresses stay, so that a late webhook does not bring the person back.</p>
       <Lookup key={client.value} erased={decided} />
       <ErasureRequests key={`requests ${client.value}`} decided={decided} />

@@ -41,7 +41,7 @@ export function Bulk<R extends AnyRecord>({ rows, view, selection }: Props<R>) {
   return (
     <div class="bulk" role="toolbar" aria-label={`Selected ${kind.many}`}>
       <span>{all ? `All ${total ? `${total.exact ? '' : 'about '}${count(total.count)} ` : ''}${kind.many} that match` : `${plural(records.size, kind.one, kind.many)} selected`}</span>
-      <Popover text="Set status">
+      <Popover text="Set status" class="pick-status">
         {(close) => (
           <div class="entries">
             {statuses.data?.data.map((each) => (

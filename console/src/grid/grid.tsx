@@ -211,6 +211,11 @@ function useGridKeys<R extends AnyRecord>(rows: Rows<R>, selection: Selection<R>
     const move = (step: number) => () => document.querySelector(':popover-open') === null && latest.move(step);
     const open = () => latest.open();
     const group = kind.title;
+    // Of the selected rows, else of the one that the keyboard is at.
+    const setStatus = () => {
+      if (!selection.records.value.size) latest.pick();
+      requestAnimationFrame(() => document.querySelector<HTMLElement>('.bulk .pick-status')?.click());
+    };
     return [
       { keys: 'j', does: 'Next row', group, run: move(1) },
       { keys: 'ArrowDown', does: 'Next row', group, run: move(1) },
@@ -222,6 +227,7 @@ function useGridKeys<R extends AnyRecord>(rows: Rows<R>, selection: Selection<R>
       { keys: 'o', does: 'Open the row', group, run: open },
       { keys: 'Enter', does: 'Open the row', group, run: open },
       { keys: 'x', does: 'Select the row', group, run: () => latest.pick() },
+      ...(selectable ? [{ keys: 's', does: 'Set the status', group, run: setStatus }] : []),
       { keys: 'Escape', does: 'Select nothing', group, run: () => select(selection, []) },
     ];
   });

@@ -36,14 +36,15 @@ export function Toolbar<R extends AnyRecord>({ kind, view, rows }: Props<R> & { 
       <NewFilter kind={kind} custom={custom} />
       <div class="push" />
       <div class="tools">
-        {canWrite.value && <Button kind="quiet" icon="plus" label={`New ${kind.one}`} onClick={() => makeNew(kind.one)} />}
+        {canWrite.value && <Button kind="quiet" icon="plus" label={`New ${kind.one}`} onClick={() => makeNew(kind.one)}>New</Button>}
         <Views kind={kind} view={view} />
         <Columns kind={kind} view={view} custom={custom} />
-        <a class="button quiet alone" href={href('/duplicates', kind.many === 'companies' ? { of: 'companies' } : {})} aria-label={`Duplicates of ${kind.many}`} title={`Duplicates of ${kind.many}`}>
+        <a class="button quiet" href={href('/duplicates', kind.many === 'companies' ? { of: 'companies' } : {})} aria-label={`Duplicates of ${kind.many}`} title={`Duplicates of ${kind.many}`}>
           <Icon name="merge" />
+          <span>Duplicates</span>
         </a>
-        <Button kind="quiet" icon="download" label="Export this view" onClick={() => setExports(true)} />
-        <Button kind="quiet" icon="code" label="The API call for this view" onClick={() => setCurl(true)} />
+        <Button kind="quiet" icon="download" label="Export this view" onClick={() => setExports(true)}>Export</Button>
+        <Button kind="quiet" icon="code" label="The API call for this view" onClick={() => setCurl(true)}>API call</Button>
       </div>
       {exports && <Export kind={kind} view={view} total={rows.total?.count ?? null} onClose={() => setExports(false)} />}
       {curl && <Curl kind={kind} view={view} onClose={() => setCurl(false)} />}
@@ -120,7 +121,7 @@ function Columns<R extends AnyRecord>({ kind, view, custom }: Props<R> & { custo
     show(kind, { ...now, columns: now.columns.includes(key) ? now.columns.filter((each) => each !== key) : [...now.columns, key] }, true);
   }
   return (
-    <Popover text="" label="Columns" icon="columns" kind="quiet">
+    <Popover text="Columns" label="Columns" icon="columns" kind="quiet">
       {() => (
         <div class="entries">
           {allColumns(kind, custom)

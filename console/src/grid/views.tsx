@@ -20,7 +20,7 @@ export function Views<R extends AnyRecord>({ kind, view }: Props<R>) {
   const isShown = (query: readonly (readonly [string, string])[]) => pairs(kind, viewOf(kind, new URLSearchParams(query.map(([name, value]) => [name, value])))).join('&') === address;
   return (
     <>
-      <Popover text="" label="Views" icon="views" kind="quiet">
+      <Popover text="Views" label="Views" icon="views" kind="quiet">
         {(close) => (
           <div class="entries">
             {kind.views.map((each) => (

@@ -90,7 +90,7 @@ function Profiles({ all }: { all: readonly string[] }) {
         <ul>
           {all.map((each) => (
             <li key={each}>
-              <a class="text" href={`https://www.${each}`} target="_blank" rel="noreferrer">
+              <a class="text" href={`https://${each}`} target="_blank" rel="noreferrer">
                 {each}
               </a>
             </li>

@@ -158,7 +158,7 @@ function Head<R extends AnyRecord>({ kind, known, facts, reload }: { kind: Kind<
         <p class="facts">{facts(record)}</p>
       </div>
       {canWrite.value && !suppression.suppressed && kind.listed(record) && (
-        <Popover text="" label="Block" icon="ban" kind="quiet" class="block">
+        <Popover text="Block" label="Block" icon="ban" kind="quiet" class="block">
           {(close) => (
             <div class="entries">
               <p class="faint">Block the {kind.listedAs[0]}, because:</p>

@@ -1,5 +1,4 @@
 /** One conversation: who wrote what, and what can be done with it. */
-import { useMemo } from 'preact/hooks';
 import { call } from '../api';
 import { useRead } from '../data';
 import { CONTACTS } from '../kinds/contact';
@@ -21,12 +20,14 @@ import { change, LABELS, nameOf, refresh, useReadMark, useConversation, type Con
 import { Letter } from './letter';
 import { SnoozeMenu } from './snooze';
 
-/** The statuses that keys set: those of the conversation's own client. */
+/** The statuses of the conversation's own client. */
 export function useStatuses(of: string): readonly Status[] {
   const path = '/public/v2/statuses/contacts';
   const found = useRead<Page<Status>>(`${path}?of=${of}`, async (signal) => (await call<Page<Status>>('GET', path, { query: { limit: '200' }, headers: { 'x-client-id': of }, signal })).data, { enabled: of !== '' });
-  return useMemo(() => withDigits(found.data?.data ?? [], showsAll.value), [found.data, showsAll.value]);
+  return found.data?.data ?? NONE;
 }
+
+const NONE: readonly Status[] = [];
 
 /** Set the status of the contact of a conversation; where somebody set another one than is shown, the person chooses. */
 export async function setStatus(conversation: Conversation, { name: status, look }: Status): Promise<void> {
@@ -152,7 +153,7 @@ function Acts({ conversation, statuses, people }: ActsProps) {
   return (
     <div class="acts">
       <div class="marks" role="group" aria-label={`Status of ${nameOf(conversation)}`}>
-        {statuses.map((status, n) => (
+        {withDigits(statuses, showsAll.value).map((status, n) => (
           <button key={status.name} type="button" class="button" aria-pressed={status.name === contact.contact_status} onClick={() => void setStatus(conversation, status)}>
             <kbd>{digitOf(status, n, showsAll.value)}</kbd>
             <StatusMark status={status.name} />
@@ -160,6 +161,7 @@ function Acts({ conversation, statuses, people }: ActsProps) {
         ))}
       </div>
       <div class="marks">
+        <StatusMenu conversation={conversation} statuses={statuses} />
         <DoneButton conversation={conversation} />
         <SnoozeButton conversation={conversation} />
         <MoreActs conversation={conversation} people={people} />
@@ -172,17 +174,7 @@ function Acts({ conversation, statuses, people }: ActsProps) {
 function PhoneBar({ conversation, statuses, people, canAnswer }: ActsProps & { canAnswer: boolean }) {
   return (
     <div class="phone-bar" role="group" aria-label={`Acts on the conversation with ${nameOf(conversation)}`}>
-      <Popover text="Status">
-        {(close) => (
-          <div class="entries">
-            {statuses.map((status) => (
-              <Entry key={status.name} chosen={status.name === conversation.contact.contact_status} onPick={() => (close(), void setStatus(conversation, status))}>
-                <StatusMark status={status.name} />
-              </Entry>
-            ))}
-          </div>
-        )}
-      </Popover>
+      <StatusMenu conversation={conversation} statuses={statuses} />
       <DoneButton conversation={conversation} />
       <SnoozeButton conversation={conversation} />
       <Button icon="reply" disabled={!canAnswer} onClick={() => document.querySelector<HTMLElement>('.pane .answer-open')?.click()}>
@@ -196,6 +188,23 @@ function PhoneBar({ conversation, statuses, people, canAnswer }: ActsProps & { c
         )}
       </Popover>
     </div>
+  );
+}
+
+/** All statuses of the client, by name; digits set only some. */
+function StatusMenu({ conversation, statuses }: Omit<ActsProps, 'people'>) {
+  return (
+    <Popover text="Status" class="pick-status">
+      {(close) => (
+        <div class="entries">
+          {statuses.map((status) => (
+            <Entry key={status.name} chosen={status.name === conversation.contact.contact_status} onPick={() => (close(), void setStatus(conversation, status))}>
+              <StatusMark status={status.name} />
+            </Entry>
+          ))}
+        </div>
+      )}
+    </Popover>
   );
 }
 

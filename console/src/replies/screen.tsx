@@ -7,7 +7,7 @@ import { canWrite, clients, isAdmin, session, showsAll } from '../session';
 import type { Status } from '../types';
 import { Button, Empty, ProblemNote, Skeleton, Time } from '../ui/basic';
 import { copy } from '../ui/overlay';
-import { digitOf, MOST_KEYS, StatusMark } from '../ui/status';
+import { digitOf, MOST_KEYS, StatusMark, withDigits } from '../ui/status';
 import { useVirtual } from '../ui/virtual';
 import { toast, toastProblem } from '../ui/toast';
 import { atMost, plural, words } from '../words';
@@ -80,7 +80,7 @@ export function Replies() {
     acts.value = new Map();
     void readConversationsAgain();
   };
-  Object.assign(latest, { all: conversations, chosen, statuses, load, move: (step: number) => choose(present < 0 ? 0 : Math.max(0, Math.min(conversations.length - 1, present + step))) });
+  Object.assign(latest, { all: conversations, chosen, statuses: withDigits(statuses, showsAll.value), load, move: (step: number) => choose(present < 0 ? 0 : Math.max(0, Math.min(conversations.length - 1, present + step))) });
   useReplyKeys();
   useEffect(() => {
     document.title = 'Replies · Touchbase';
@@ -264,6 +264,7 @@ function useReplyKeys(): void {
       { keys: 'e', does: 'Done, or open again', group, run: onAll(() => act(latest.all, ...finished), on(toggleDone)) },
       { keys: 'h', does: 'Snooze', group, run: onAll(press('.selection .snooze'), press('.pane .snooze')) },
       { keys: 'm', does: 'Move between Open and Automatic', group, run: on((each) => (each.state === 'open' || each.state === 'automatic') && toggleKind(each)) },
+      { keys: 's', does: 'Set the status', group, run: press('.pane .pick-status') },
       { keys: 'b', does: 'Block the contact', group, run: on((each) => (blocking.value = each)) },
       ...(session.value?.user ? [{ keys: 'i', does: 'Assign to me', group, run: onAll(() => assignTo(latest.all, 'me', 'you'), on((each) => assign(each, 'me', 'you'))) }, { keys: 'a', does: 'Assign', group, run: onAll(press('.selection .assign'), press('.pane .assign')) }] : []),
       ...numbers,

@@ -1,9 +1,10 @@
 /** One change of a custom field, with what it would do. */
 import { useState } from 'preact/hooks';
-import { sendOf } from '../clients/requests';
+import { getOf, sendOf } from '../clients/requests';
 import { useRead, useRested } from '../data';
 import { ProblemNote } from '../ui/basic';
 import { Confirm, Field } from '../ui/confirm';
+import { differencesOf, sendVersioned, type Difference } from '../ui/conflict';
 import { toast } from '../ui/toast';
 import { plural } from '../words';
 import { follow } from './job';
@@ -39,21 +40,32 @@ export function FieldDialog({ client, kind, all, what, of, onClose, onDone }: Pr
   const typed = { type, ...(type === 'select' && { options: options.split('\n').map((each) => each.trim()).filter(Boolean) }) };
 
   /** Send the change; the answer is a preview, a job, or what was done. */
-  function request(query: Record<string, string> = {}): Promise<(Preview & Partial<Job>) | undefined> {
+  function request(query: Record<string, string> = {}, version?: string): Promise<(Preview & Partial<Job>) | undefined> {
     if (what === 'define') return sendOf(client, 'POST', list, { name: name.trim(), ...typed });
-    if (what === 'rename') return sendOf(client, 'PATCH', at, { name: name.trim() }, query, of?.version);
-    if (what === 'merge') return sendOf(client, 'POST', `${at}/merge`, { into: name }, query, of?.version);
-    if (what === 'type') return sendOf(client, 'PATCH', at, typed, keeps ? { ...query, misfits: 'keep' } : query, of?.version);
-    return sendOf(client, 'DELETE', at, undefined, of?.records ? { ...query, values: 'delete' } : query, of?.version);
+    if (what === 'rename') return sendOf(client, 'PATCH', at, { name: name.trim() }, query, version);
+    if (what === 'merge') return sendOf(client, 'POST', `${at}/merge`, { into: name }, query, version);
+    if (what === 'type') return sendOf(client, 'PATCH', at, typed, keeps ? { ...query, misfits: 'keep' } : query, version);
+    return sendOf(client, 'DELETE', at, undefined, of?.records ? { ...query, values: 'delete' } : query, version);
   }
 
   const isReady = what === 'remove' || (what === 'type' ? type !== 'select' || options.trim() !== '' : name.trim() !== '' && name.trim() !== of?.name);
   const rested = useRested(`${name} ${type} ${options}`, 250);
   const preview = useRead(`${what} ${at} ${isReady} ${rested}`, async () => (isReady && what !== 'define' ? ((await request({ dry_run: 'true' })) ?? null) : null), { gcTime: 0 });
 
+  /** What somebody else changed of the field: its name or its type, whichever this change replaces; for one that ends it, both. */
+  function differencesTo(present: FieldRow): Difference[] {
+    const typeOf = (row: Pick<FieldRow, 'type' | 'options'>) => [row.type, ...row.options].join(' ');
+    const before = new Map([['Name', of?.name], ['Type', of && typeOf(of)]]);
+    const theirs = new Map([['Name', present.name], ['Type', typeOf(present)]]);
+    const mine = { rename: [['Name', name.trim()]], type: [['Type', typeOf({ options: [], ...typed })]], merge: [['Name', name], ['Type', `as ${name}`]], remove: [['Name', ''], ['Type', '']], define: [] } as const;
+    return differencesOf(before, new Map<string, unknown>(mine[what]), theirs, (label) => label);
+  }
+
   async function run() {
-    const made = await request();
+    const sent = of ? await sendVersioned(of, () => getOf<FieldRow>(client, at), differencesTo, (version) => request({}, version)) : { result: await request() };
     onDone();
+    if (!sent) return;
+    const made = sent.result;
     const said = { define: `“${name.trim()}” is defined`, rename: `“${of?.name}” becomes “${name.trim()}”`, merge: `“${of?.name}” becomes part of “${name}”`, type: `“${of?.name}” has the type ${type}`, remove: `“${of?.name}” is removed` }[what];
     if (made?.state !== undefined && made.id !== undefined && what !== 'type') void follow(client, made as Job, said, onDone);
     else toast(`${said}.`);

@@ -12,18 +12,12 @@ import { SettingsForm } from './client-settings';
 import { Fields } from './fields';
 import { Snippets, useSnippets } from './snippets';
 import { Statuses, useStatusesOf } from './statuses';
+import { SettingsTabs, tabOfSettings } from './tabs';
 import { TeamStatuses, useTeamStatuses } from './team-statuses';
 import type { Kind } from './types';
 
-const TABS = [
-  { key: '', name: 'General' },
-  { key: 'statuses', name: 'Statuses' },
-  { key: 'fields', name: 'Custom fields' },
-] as const;
-
 export function Settings() {
-  const asked = place.value.query.get('tab') ?? '';
-  const tab = asked === '' && !isAdmin.value ? 'statuses' : asked;
+  const tab = tabOfSettings();
   const id = place.value.query.get('of') ?? (chosen.value || session.value?.client_id || '');
   const loaded = useRead(`${clientPath(id)} settings`, (signal) => (isAdmin.value && id ? get<ClientDetail>(clientPath(id), {}, signal) : Promise.resolve(null)));
   const client = loaded.data ?? null;
@@ -41,7 +35,8 @@ export function Settings() {
   }
   if (!id || isMissing) {
     return (
-      <main id="main" class="screen">
+      <main id="main" class="screen settings">
+        <SettingsTabs />
         <Empty icon="settings" whole title={id ? 'There is no such client yet' : 'Choose a client'}>
           <p>Settings belong to a client. Without keys, a client comes into being with its first webhook or request.</p>
           <a class="button" href={href('/clients')}>
@@ -64,15 +59,9 @@ export function Settings() {
           </p>
         </div>
       </header>
+      <SettingsTabs />
       {loaded.error && <ProblemNote problem={loaded.error} retry={() => void loaded.refetch()} />}
       {loaded.isFetching && !loaded.data && isAdmin.value && <Skeleton lines={14} wide={100} />}
-      <nav class="tabs" aria-label="Parts of the settings">
-        {TABS.filter((each) => each.key !== '' || isAdmin.value).map((each) => (
-          <a key={each.key} href={href('/settings', { of: place.value.query.get('of') ?? '', tab: each.key })} aria-current={tab === each.key ? 'page' : undefined}>
-            {each.name}
-          </a>
-        ))}
-      </nav>
       {tab === '' && client && <SettingsForm key={client.client_id} client={client} onSaved={loaded.refetch} />}
       {tab === 'statuses' && (client || !isAdmin.value) && <Statuses client={id} declares={declares} onChange={loaded.refetch} />}
       {tab === 'statuses' && <OfTheTeam below={id} />}

@@ -6,6 +6,7 @@ import { isAdmin } from '../session';
 import type { Page } from '../types';
 import { Button, Empty, ProblemNote, Skeleton } from '../ui/basic';
 import { Confirm, Field } from '../ui/confirm';
+import { differencesOf, sendVersioned } from '../ui/conflict';
 import { StatusMark } from '../ui/status';
 import { toast } from '../ui/toast';
 import { count, plural } from '../words';
@@ -97,8 +98,8 @@ export function Statuses({ client, declares, onChange }: Props) {
           danger
           onClose={close}
           run={async () => {
-            await sendOf(client, 'DELETE', `${path}/${encodeURIComponent(opened.of.name)}`, undefined, {}, opened.of.version);
-            toast(`“${opened.of.name}” is removed from the set.`);
+            const sent = await sendChange(client, path, opened.of, '', (version) => sendOf(client, 'DELETE', `${path}/${encodeURIComponent(opened.of.name)}`, undefined, {}, version));
+            if (sent) toast(`“${opened.of.name}” is removed from the set.`);
             reload();
           }}
         >
@@ -111,6 +112,14 @@ export function Statuses({ client, declares, onChange }: Props) {
       )}
     </section>
   );
+}
+
+/** Send a change of a status, which gives it another name or ends it. */
+function sendChange<R>(client: string, path: string, of: StatusRow, name: string, send: (version: string) => Promise<R>) {
+  const read = async () => (await getOf<Page<StatusRow>>(client, path, { limit: '200' })).data.find((each) => each.name === of.name || each.former_names.some((former) => former.name === of.name));
+  const valuesOf = (row: StatusRow) => new Map([['Name', row.name], ['In the set', row.declared], ['May be followed by', row.next ?? 'any']] as [string, unknown][]);
+  const mine = new Map<string, unknown>([['Name', name], ...(name ? [] : [['In the set', ''], ['May be followed by', '']] as [string, unknown][])]);
+  return sendVersioned(of, read, (present) => differencesOf(valuesOf(of), mine, valuesOf(present), (label) => label), send);
 }
 
 interface AddProps {
@@ -158,14 +167,14 @@ function Rename({ client, path, of, merge, all, onClose, onDone }: RenameProps) 
   const [name, setName] = useState('');
   const rested = useRested(name.trim(), 250);
   const at = `${path}/${encodeURIComponent(of.name)}`;
-  const request = (text: string, query: Record<string, string> = {}) =>
-    merge ? sendOf<Job & RenamePreview>(client, 'POST', `${at}/merge`, { into: text }, query, of.version) : sendOf<Job & RenamePreview>(client, 'PATCH', at, { name: text }, query, of.version);
+  const request = (text: string, query: Record<string, string> = {}, version?: string) =>
+    merge ? sendOf<Job & RenamePreview>(client, 'POST', `${at}/merge`, { into: text }, query, version) : sendOf<Job & RenamePreview>(client, 'PATCH', at, { name: text }, query, version);
   const preview = useRead(`preview ${at} ${merge} ${rested}`, () => (rested && rested !== of.name ? request(rested, { dry_run: 'true' }) : Promise.resolve(null)), { gcTime: 0 });
 
   async function run() {
-    const job = await request(name.trim());
+    const sent = await sendChange(client, path, of, name.trim(), (version) => request(name.trim(), {}, version));
     onDone();
-    void follow(client, job, `“${of.name}” becomes “${name.trim()}”`, onDone);
+    if (sent) void follow(client, sent.result, `“${of.name}” becomes “${name.trim()}”`, onDone);
   }
 
   return (

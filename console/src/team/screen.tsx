@@ -4,6 +4,7 @@ import { useAct } from '../acts';
 import { call as send } from '../api';
 import { useGet, usePages } from '../data';
 import { clients, isAdmin, seesEveryClient, session } from '../session';
+import { SettingsTabs } from '../settings/tabs';
 import { Button, Empty, ProblemNote, Skeleton, Time } from '../ui/basic';
 import { Confirm } from '../ui/confirm';
 import { StatusMark } from '../ui/status';
@@ -39,7 +40,7 @@ export function Team() {
   const invitation = invitations.data?.data.find((each) => each.user.id === of?.id);
 
   return (
-    <main id="main" class="screen clients">
+    <main id="main" class="screen clients settings">
       <header class="screen-head">
         <h1>Team</h1>
         <span class="push" />
@@ -49,6 +50,7 @@ export function Team() {
           </Button>
         )}
       </header>
+      <SettingsTabs />
       {!session.value?.keys_needed && (
         <p class="meaning">This server asks nobody to sign in: you on this machine may do everything. People can be invited now, and sign in once it is served with --auth api-key.</p>
       )}

@@ -3,6 +3,7 @@ import { cloneElement, type ComponentChildren, type VNode } from 'preact';
 import { useId, useState } from 'preact/hooks';
 import { asProblem, type Problem } from '../api';
 import { Button, Icon, ProblemNote } from './basic';
+import { isAsked } from './conflict';
 import { copy, Dialog } from './overlay';
 import { toast } from './toast';
 
@@ -46,7 +47,7 @@ export function Confirm({ title, action, danger, disabled, wide, run, onClose, c
         {problem && <ProblemNote problem={problem} />}
         <footer>
           <Button onClick={onClose}>Cancel</Button>
-          <Button type="submit" kind={danger ? 'danger' : 'main'} busy={busy} disabled={disabled}>
+          <Button type="submit" kind={danger ? 'danger' : 'main'} busy={busy && !isAsked.value} disabled={disabled}>
             {action}
           </Button>
         </footer>

@@ -1,5 +1,6 @@
 /** Two people changed the same values: the second sees both, and chooses. */
 import { computed, signal } from '@preact/signals';
+import { Problem } from '../api';
 import { Button } from './basic';
 import { Dialog } from './overlay';
 
@@ -41,6 +42,23 @@ export const isAsked = computed(() => question.value !== null);
 export function choosesMine(by: string, differences: readonly Difference[]): Promise<boolean> {
   question.value?.answer(false);
   return new Promise((answer) => (question.value = { by, differences, answer }));
+}
+
+interface Versioned {
+  version: string;
+}
+
+/** Send a change that names the version of what it changes. Where somebody changed that meanwhile the person chooses; undefined: they keep theirs. */
+export async function sendVersioned<T extends Versioned, R>(of: T, read: () => Promise<T | undefined>, differencesTo: (present: T) => Difference[], send: (version: string) => Promise<R>): Promise<{ result: R } | undefined> {
+  try {
+    return { result: await send(of.version) };
+  } catch (error) {
+    const present = error instanceof Problem && error.status === 412 ? await read() : undefined;
+    if (!present) throw error;
+    const differences = differencesTo(present);
+    if (differences.length && !(await choosesMine('Somebody changed this', differences))) return undefined;
+    return sendVersioned(present, read, differencesTo, send);
+  }
 }
 
 function end(isMine: boolean): void {
