@@ -57,6 +57,8 @@ OF_ALL: dict[str, str] = {
     "clients.sql.stored_bytes.list_near_limit": "clients near their limit, for the operator",
     "clients.sql.clients._ensure_clients": "whether anybody has made a client by hand",
     "projection.bin_rows.asked_erasures": "whom of all CRMs asked to erase; ids and times",
+    "retention.sql.clients_above_limits": "who of all has bodies to remove",
+    "retention.sql.list_oldest": "how old the data of all is",
     "erasure.sql.persons.open_erasures": "erasures of all clients that go on",
     "erasure.sql.erasures.add_erasures": "whether this store has erased anybody; an operator's",
     "connections.sql.fetching.due_fetches": "whom of all one may ask for something now",
