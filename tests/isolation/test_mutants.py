@@ -141,6 +141,7 @@ UNNOTICED: dict[str, str] = {
     "clients.sql.removal.DELETE_WORDS": "words of records that were this client's rows just before; their ids are no other's",
     "search.sql.candidates._both": _READ,
     "reports.sql.parts.PARTS": _PARTS,
+    "reports.sql.parts._first_of": "where a read of many parts ends, which changes no count",
     "reports.sql.parts._page": _PARTS,
     "reports.sql.parts._versions": "more changes than the client's let a part be counted again, which finds the same",
     "reports.sql.parts._are_few": _WAY,
