@@ -388,7 +388,7 @@ USUAL: dict[str, Any] = {
 
 SPECIAL: dict[str, Any] = {
     "encode": lambda rows, keys: b"",
-    "groups": CampaignGroups(1, [1, 3, 5], True, True),
+    "groups": CampaignGroups(1, [1, 3, 10_800 * 10**6], True, True),
     "edges": [1, 3, 5],
     "shards": [0, 1],
     "since": {1: 0},
