@@ -137,7 +137,8 @@ async def standalone_workers(
 ) -> AsyncIterator[Fleet]:
     """Open the store and yield the workers without a server; `with_maintenance` also runs maintenance and retention.
 
-    With `databases` they work on the databases of these names only. Raises `NotFound` for an unknown one.
+    With `databases` they work on the databases of these names only, and no other is opened, except for the daily summaries
+    of the home database, which are about all clients. Raises `NotFound` for an unknown one.
     """
     store = await _open_store(settings, [Role.WORKER] if with_maintenance else [])
     async with contextlib.AsyncExitStack() as ending:
@@ -150,6 +151,7 @@ async def standalone_workers(
         if unknown := sorted({*databases} - {*names}):
             raise NotFound(f"there is no database {', '.join(unknown)}; there are {', '.join(names)}")
         at_home = not databases or HOME_NAME in databases
+        store.only = None if at_home else frozenset(databases)
 
         async def start(cell: CellStore) -> None:
             if not databases or cell.cell.name in databases:

@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import AsyncIterator
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 from tests.asgi_client import ApiClient, Clock
@@ -102,6 +103,35 @@ async def test_worker__of_some_databases_leaves_the_others_alone(engine_url: str
             report, _ = await workers.drain()
 
     assert report.ended == {"applied": 1}, at_home
+
+
+async def test_worker__opens_no_database_that_it_does_not_work_on(
+    settings: Settings, cell_urls: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    home = await OPEN(settings.database)
+    for name, url in zip(("eu", "us"), cell_urls, strict=True):
+        await add_cell(home, name, url, OPEN, 7)
+    await home.close()
+    opening, reading = CellStore.open, CellRouter.refresh
+    opened: list[str] = []
+    turns = asyncio.Semaphore(0)
+
+    async def noted(self: CellStore, open_store: Any) -> bool:
+        opened.append(self.cell.name)
+        return await opening(self, open_store)
+
+    async def counted(self: CellRouter) -> None:
+        await reading(self)
+        turns.release()
+
+    monkeypatch.setattr(CellStore, "open", noted)
+    monkeypatch.setattr(CellRouter, "refresh", counted)
+    monkeypatch.setattr("touchbase.routing.router.POLL_SECONDS", 0)
+    async with standalone_workers(settings, with_maintenance=True, databases=["eu"]):
+        for _ in range(8):  # the start, and then turns that would open what could not be opened
+            await turns.acquire()
+
+    assert opened == ["eu"]
 
 
 async def test_worker__refuses_a_database_that_is_not_in_the_directory(settings: Settings) -> None:

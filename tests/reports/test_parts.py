@@ -194,6 +194,19 @@ async def test_report__counts_a_past_day_once(house: House, monkeypatch: pytest.
     assert {end - at[0] for at, end in requested if end < 2 * house.call.clock.now} <= {1_800 * SECOND}  # the hours that are not over
 
 
+async def test_report__counts_all_days_that_are_not_stored_in_one_pass(house: House, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(parts_sql, "report_campaigns", partial(report_campaigns, few=-1))
+    await house.hook("camp", *(mail("ann", -days * DAY) for days in range(2, 300, 20)))
+    pages: list[Any] = []
+    page = parts_sql._page
+    monkeypatch.setattr(parts_sql, "_page", lambda *parameters: pages.append(parameters) or page(*parameters))
+
+    rows = await report(house, "group_by=day&since=300d")
+
+    assert [row["mails"] for row in rows] == [1] * 15
+    assert len(pages) <= 3 * len(COUNTED) + 1  # of the days and hours, of the hours that are not whole, and later replies
+
+
 @pytest.mark.usefixtures("_made_of_parts")
 async def test_report__counts_a_past_day_again_after_a_late_event(house: House) -> None:
     await house.hook("camp", mail("ann", -3 * DAY), mail("bob", -3 * DAY))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 import pytest
 from tests.storage.database_search import find_in_database
@@ -202,6 +202,33 @@ async def test_retention__continues_with_other_clients_after_a_failure(store: St
 
     assert [erasure.client for erasure in await store.read(open_erasures())] == [first.client]
     assert [await body(item, number) for item, number in calls] == [b"", b""]
+
+
+async def test_retention__costs_idle_clients_no_statement_of_their_own(store: Store, house: House) -> None:
+    class Counted:
+        calls: ClassVar[list[str]] = []
+
+        def __getattr__(self, name: str) -> Any:
+            return getattr(store, name)
+
+        async def read(self, query: Any) -> Any:
+            self.calls.append(type(query).__name__)
+            return await store.read(query)
+
+        async def write(self, command: Any) -> Any:
+            self.calls.append(type(command).__name__)
+            return await store.write(command)
+
+    await asyncio.gather(*(store.write(ensure_client(f"idle-{n}", NOON)) for n in range(2_000)))
+    old = await house.tell(sent(EMAIL))
+    (riddle,) = await riddles(house, 1, 50)
+    house.now += 91 * DAY
+    limits = UnrecognisedLimits(days=90, max_bytes=1_000, refused_days=7)
+
+    await Retention(Counted(), house.eraser, house.clock, pause=0, unrecognised=limits, keep_events_days=7).run_once()  # type: ignore[arg-type]
+
+    assert (await body(house, old), await body(house, riddle)) == (b"", b"")
+    assert len(Counted.calls) < 30
 
 
 async def test_retention__retries_a_failed_removal_in_the_next_run(store: Store, house: House) -> None:

@@ -30,6 +30,7 @@ from touchbase.inbox.sql.queries import (
 from touchbase.inbox.sql.search import step_through_deliveries
 from touchbase.records.record_type import COMPANY_TYPE, CONTACT_TYPE
 from touchbase.records.sql.reads import Listing, list_records
+from touchbase.retention.sql import clients_above_limits, list_oldest
 from touchbase.search.queries import RecordSearch
 from touchbase.search.sorting import default_sort
 from touchbase.search.sql.plans import find_position
@@ -184,6 +185,19 @@ def test_clients_to_link__are_found_by_index(store: apsw.Cursor) -> None:
     plan = steps(store, requested.sql, len(requested.params))
     assert any("client_linking (" in step for step in plan)
     assert walks([step for step in plan if "(client=?)" not in step]) == []  # one row each of the state and of the counter
+
+
+def test_clients_with_old_data__are_found_by_index(store: apsw.Cursor) -> None:
+    requested = [next(plan_of_query(query, NO_CIPHER)) for query in (list_oldest(0, 100), clients_above_limits(5, 5, 5))]
+    plans = [steps(store, item.sql, len(item.params)) for item in requested if isinstance(item, Select)]
+    searches = [[step for step in plan if "(client=?" in step] for plan in plans]
+
+    assert [len(plan) for plan in searches] == [7, 6]
+    assert [step for plan in plans for step in plan if step.startswith("SCAN") and step.split()[1] != "c"] == []
+    assert [
+        step for step in searches[0] if not re.search("_with_body|message_body|_newest|_merge_old|answer USING P|event USING P", step)
+    ] == []
+    assert not any("TEMP B-TREE" in step for step in plans[0])
 
 
 def test_count_inbox__counts_by_index(store: apsw.Cursor) -> None:

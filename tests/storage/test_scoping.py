@@ -181,6 +181,7 @@ from touchbase.records.sql.lookup import find_owner, match_everywhere
 from touchbase.records.sql.reads import Listing, count_matching, find_record, list_records
 from touchbase.records.writes import Creation, RecordUpdate
 from touchbase.reports.parts import CampaignGroups
+from touchbase.retention.sql import clients_above_limits, list_oldest
 from touchbase.search.api.bulk import change_page
 from touchbase.search.fields import OWN_FIELDS, SearchFields
 from touchbase.search.parse import Parser
@@ -216,6 +217,8 @@ SPANNING: dict[type, str] = {
     old_dedupe_keys: "numbers of clients and keys of calls, for the housekeeper, who then names each client",
     clients_with_erasures: "numbers and times of clients, for a restored backup; nothing of a person",
     asked_erasures: "numbers of clients and contacts to erase, for the worker, who then names each client",
+    clients_above_limits: "numbers of clients with bodies to remove, for retention, which then names each client",
+    list_oldest: "numbers of clients and times of their oldest data, for retention, which then names each client",
     open_erasures: "erasures to go on with, for the worker, who then names each client; nothing of the person",
     due_jobs: "numbers of clients and ids of jobs, for the worker, who then names each client",
     store_first_key: "looks whether any key is there, and keeps one of no client",
@@ -293,7 +296,7 @@ BY_RIGHT: dict[str, str] = {
 NEEDS_NO_EXCEPTION = {
     list_deliveries, get_delivery, due_fetches, list_refusals, match_everywhere, get_job, list_jobs, due_jobs, due_answers, find_owner,
     due_mails, clients_to_link, due_judgements, count_silent, endpoint_versions, lead_shards, list_mail_endpoints, list_troubles,
-    due_counts, clients_with_erasures, count_copies,
+    due_counts, clients_with_erasures, count_copies, clients_above_limits, list_oldest,
     list_conversations, list_done_conversations, count_conversations, list_notifications, list_newest_places,
     list_all_messages,
 }  # fmt: skip
@@ -385,7 +388,7 @@ USUAL: dict[str, Any] = {
 
 SPECIAL: dict[str, Any] = {
     "encode": lambda rows, keys: b"",
-    "groups": CampaignGroups(1, [1, 3, 5], True, True),
+    "groups": CampaignGroups(1, [1, 3, 10_800 * 10**6], True, True),
     "edges": [1, 3, 5],
     "shards": [0, 1],
     "since": {1: 0},

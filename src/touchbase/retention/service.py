@@ -26,6 +26,7 @@ from touchbase.outgoing.sql.dispatch import lowest_needed
 from touchbase.projection.bin import gone_before
 from touchbase.projection.bin_rows import asked_erasures
 from touchbase.projection.delete import remove_deleted
+from touchbase.retention.sql import OldestData, clients_above_limits, list_oldest
 from touchbase.sql.outage import Outage
 from touchbase.sql.store import Store, Vacuumed
 from touchbase.sql.worker import Worker
@@ -38,6 +39,8 @@ MEASURE_INTERVAL: Micros = 60 * SECOND
 LARGE_INTERVAL: Micros = 600 * SECOND
 """Interval between checks whether a file that was too large to be rewritten has been."""
 PAGE = 200
+CLIENT_PAGE = 1_000
+"""Clients of which one read finds the oldest data: some 10 ms."""
 BIN_PAGE = 20
 """Deleted records removed at once: each may have a long history."""
 PAUSE_SECONDS = 0.05
@@ -60,6 +63,10 @@ async def prune(store: Store, client: Client, now: Micros, page: int = PAGE) -> 
     """Remove one page of a client's due bodies; return how many."""
     before = prune_cutoff(client, now)
     return 0 if before is None else await store.write(prune_bodies(client.number, before, page, now))
+
+
+def _needs_search(client: Client) -> bool:
+    return client.state == SUSPENDED and client.has_erased
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,12 +129,17 @@ class Retention(Worker):
         has_limits = self._unrecognised != NO_LIMITS
         if has_limits and has_passed(MEASURE_INTERVAL, self._measured_us, self._clock()):
             self._measured_us = self._clock()
-            for client in await self._store.read(list_clients()):
-                await self._is_done(self._drop_unrecognised(client.number))
+            unrecognised_before, refused_before = self._unrecognised_before()
+            above = clients_above_limits(unrecognised_before, refused_before, self._unrecognised.max_bytes)
+            for number in await self._store.read(above):
+                await self._is_done(self._drop_unrecognised(number))
         is_due = has_passed(PRUNE_INTERVAL, self._pruned_us, self._clock())
         if is_due or self._unfinished:
-            clients = [client for client in await self._store.read(list_clients()) if is_due or client.number in self._unfinished]
-            self._unfinished = {client.number for client in clients if not await self._is_done(self._maintain(client))}
+            clients = await self._store.read(list_clients())
+            due = self._unfinished | (await self._find_due(clients) if is_due else set())
+            self._unfinished = {
+                client.number for client in clients if client.number in due and not await self._is_done(self._maintain(client))
+            }
         if is_due:
             self._pruned_us = self._clock()
             # Late webhooks about erased persons were dropped since then, and remain in the write-ahead log.
@@ -135,10 +147,33 @@ class Retention(Worker):
         if not self._vacuumed and not self._stopping.is_set():
             self._vacuumed = await self._store.vacuum() is not Vacuumed.BLOCKED
 
+    async def _find_due(self, clients: Sequence[Client]) -> set[int]:
+        """Return the numbers of the clients that have something to remove. Most have not: none of them costs a statement of its own."""
+        oldest: dict[int, OldestData] = {}
+        page: list[OldestData] | None = None
+        while page is None or len(page) == CLIENT_PAGE:
+            page = await self._store.read(list_oldest(max(oldest, default=0), CLIENT_PAGE))
+            oldest.update((data.client, data) for data in page)
+        return {
+            client.number
+            for client in clients
+            if _needs_search(client) or (client.number in oldest and self._is_due(client, oldest[client.number]))
+        }
+
+    def _is_due(self, client: Client, oldest: OldestData) -> bool:
+        now = self._clock()
+        logged_before = now - self._keep_events_days * DAY if self._keep_events_days else None
+        return oldest.is_due(prune_cutoff(client, now), gone_before(now, client.settings.keep_deleted_days), logged_before)
+
+    def _unrecognised_before(self) -> tuple[Micros, Micros]:
+        """Return the times before which unrecognised and refused bodies are too old; 0: none is."""
+        now, limits = self._clock(), self._unrecognised
+        return now - limits.days * DAY if limits.days else 0, now - limits.refused_days * DAY if limits.refused_days else 0
+
     async def _drop_unrecognised(self, client: int) -> None:
         """Drop a client's unrecognised, unsigned bodies that exceed the limits of age or total size."""
         now, limits = self._clock(), self._unrecognised
-        before = now - limits.days * DAY if limits.days else 0
+        before, _ = self._unrecognised_before()
         excess = await self._store.read(size_unrecognised(client)) - limits.max_bytes if limits.max_bytes else 0
         await self._drop_refused(client, excess)
         count, size = PAGE, 0
@@ -151,7 +186,7 @@ class Retention(Worker):
     async def _drop_refused(self, client: int, unrecognised_excess: int) -> None:
         """Drop a client's refused bodies that are too old, or for which the unrecognised ones leave no room."""
         limits = self._unrecognised
-        before = self._clock() - limits.refused_days * DAY if limits.refused_days else 0
+        _, before = self._unrecognised_before()
         excess = await self._store.read(size_refused(client)) + unrecognised_excess if limits.max_bytes else 0
         count, size = PAGE, 0
         while count == PAGE and not self._stopping.is_set():
@@ -207,7 +242,7 @@ class Retention(Worker):
         await self._prune_messages(client)
         await self._empty_bin(client)
         await self._trim_log(client)
-        if client.state == SUSPENDED and client.has_erased:
+        if _needs_search(client):
             await self._search_again(client)
 
     async def _search_again(self, client: Client) -> None:

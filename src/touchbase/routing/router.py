@@ -52,6 +52,8 @@ class CellRouter:
         self.cells: dict[int, CellStore] = {}
         self.on_opened: OnOpened | None = None
         """Called once for each cell whose store was opened; starts its workers."""
+        self.only: frozenset[str] | None = None
+        """Names of the databases to open; None: all. Requests that need another one are refused with 503, as while it is down."""
         self._open_store = open_store
         self._polling: asyncio.Task[None] | None = None
         self._removed: list[CellStore] = []
@@ -125,6 +127,8 @@ class CellRouter:
             await self.copy_list()
 
     async def _open(self, cell: CellStore) -> None:
+        if self.only is not None and cell.cell.name not in self.only:
+            return
         try:
             if await cell.open(self._open_store) and self.on_opened is not None:
                 await self.on_opened(cell)

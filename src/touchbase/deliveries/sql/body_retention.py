@@ -57,21 +57,21 @@ FORGET_CLEARED = Statement(
 )
 DELETE_BODY = delete("delete_body", "delivery_body", ROW_KEY, "id")
 _PRUNE: Columns = (*ROW_KEY, ("before_us", "bigint"), ("at", "bigint"))
-_DUE = "state IN ('applied', 'ignored') AND body_removed IS NULL"
+DUE = "state IN ('applied', 'ignored') AND body_removed IS NULL"
 _PRUNED = f"SET body_removed = '{REMOVED_BY_RETENTION}', body_removed_us = p.at FROM p WHERE t.client = p.client AND t.id = p.id"
 PRUNE_DELIVERY = Statement(
     "retain_delivery",
     _PRUNE,
-    body=f"UPDATE delivery AS t {_PRUNED} AND t.applied_us < p.before_us AND t.{_DUE} RETURNING t.id",
+    body=f"UPDATE delivery AS t {_PRUNED} AND t.applied_us < p.before_us AND t.{DUE} RETURNING t.id",
 )
 # Must match the condition of the index `delivery_unproven` literally.
-_UNPROVEN = "state = 'unrecognised' AND body_removed IS NULL AND (verified IS NULL OR verified = 0)"
+UNPROVEN = "state = 'unrecognised' AND body_removed IS NULL AND (verified IS NULL OR verified = 0)"
 DROP_UNRECOGNISED = Statement(
     "drop_unrecognised",
     (*ROW_KEY, ("at", "bigint")),
     body=f"UPDATE delivery AS t {_PRUNED} AND t.state = 'unrecognised' AND t.body_removed IS NULL RETURNING t.id",
 )
-_OLD = f"FROM delivery WHERE client = ? AND applied_us IS NOT NULL AND applied_us < ? AND {_DUE}"
+_OLD = f"FROM delivery WHERE client = ? AND applied_us IS NOT NULL AND applied_us < ? AND {DUE}"
 
 
 def clear_deliveries(key: bytes, client: int, ids: Iterable[int], at: Micros, *, unsearchable: bool = False) -> Plan[int]:
@@ -109,7 +109,7 @@ def drop_unrecognised(client: int, before_us: Micros, excess: int, limit: int, a
 
     These are the bodies received before `before_us`, and then as many as make up `excess` bytes.
     """
-    rows = yield Select(f"SELECT id, size, received_us FROM delivery WHERE client = ? AND {_UNPROVEN} ORDER BY id LIMIT ?", (client, limit))
+    rows = yield Select(f"SELECT id, size, received_us FROM delivery WHERE client = ? AND {UNPROVEN} ORDER BY id LIMIT ?", (client, limit))
     sizes: dict[int, int] = {}
     current_excess = excess
     for number, size, received_us in rows:
@@ -125,7 +125,7 @@ def drop_unrecognised(client: int, before_us: Micros, excess: int, limit: int, a
 @query
 def size_unrecognised(client: int) -> Plan[int]:
     """Total size in bytes of the bodies that `drop_unrecognised` may remove."""
-    rows = yield Select(f"SELECT CAST(COALESCE(sum(size), 0) AS bigint) FROM delivery WHERE client = ? AND {_UNPROVEN}", (client,))
+    rows = yield Select(f"SELECT CAST(COALESCE(sum(size), 0) AS bigint) FROM delivery WHERE client = ? AND {UNPROVEN}", (client,))
     total: int = rows[0][0]
     return total
 

@@ -6,7 +6,7 @@ counted again.
 
 from __future__ import annotations
 
-from bisect import bisect_left
+from bisect import bisect_left, bisect_right
 from collections.abc import Mapping, Sequence
 from itertools import accumulate
 
@@ -86,22 +86,21 @@ def report_campaigns(
         rows = (yield from count_campaigns(groups)) if spans is None or events else []
         return rows if isinstance(rows, ReportTooLarge) else Reported(rows)
     versions = yield from _versions(groups.client, spans)
-    parts = yield from _current_parts(
-        groups.client,
-        stored or {},
-        {(span.begin, span.end): version for span, version in zip(spans, versions, strict=True) if span.is_stored},
-    )
+    version_of = {(span.begin, span.end): version for span, version in zip(spans, versions, strict=True) if span.is_stored}
+    parts = yield from _current_parts(groups.client, stored or {}, version_of)
     has_deleted = yield from any_deleted(groups.client)
     counted: dict[Stretch, CountedPart] = {}
     number = 0
-    for span, version in zip(spans, versions, strict=True):
-        stretch = (span.begin, span.end)
-        if span.is_stored and stretch not in parts:
+    for run in _runs(sorted(version_of.keys() - parts.keys())):
+        position = 0
+        while position < len(run):
             if most is not None and number > most:
                 return Reported(None, counted)
-            parts[stretch] = yield from _count(groups.client, *stretch, has_deleted)
-            counted[stretch] = CountedPart(version, parts[stretch], packed(parts[stretch]))
-            number += parts[stretch].events
+            first = yield from _first_of(groups.client, run[position:], MOST_COUNTED if most is None else most)
+            for stretch, part in zip(first, (yield from _count(groups.client, first, has_deleted)), strict=True):
+                parts[stretch], counted[stretch] = part, CountedPart(version_of[stretch], part, packed(part))
+                number += part.events
+            position += len(first)
     rows = yield from _unite(groups, spans, parts, has_deleted)
     return rows if isinstance(rows, ReportTooLarge) else Reported(rows, counted)
 
@@ -143,14 +142,11 @@ def _unite(
 ) -> Plan[list[CampaignCounts] | ReportTooLarge]:
     """Return the rows of the report; recount spans without a stored part."""
     union = Union(groups.edges, BY_CAMPAIGN if groups.by_campaign else BY_TOOL if groups.by_tool else TOGETHER)
-    union.add_later((yield from _count(groups.client, groups.edges[-1], LATEST + SECOND, has_deleted, (REPLY,))))
+    (later,) = yield from _count(groups.client, [(groups.edges[-1], LATEST + SECOND)], has_deleted, (REPLY,))
+    union.add_later(later)
     for span in reversed(spans):
-        part = (
-            parts.pop((span.begin, span.end), None)
-            if span.is_stored
-            else (yield from _count(groups.client, span.begin, span.end, has_deleted))
-        )
-        assert part is not None
+        stretch = (span.begin, span.end)
+        (part,) = [parts.pop(stretch)] if span.is_stored else (yield from _count(groups.client, [stretch], has_deleted))
         union.add(span.begin, part)
         if len(union) > MOST_ROWS:
             return ReportTooLarge()
@@ -161,15 +157,45 @@ def _unite(
 _EFFECTS = (REPLY, *(effect for effect in COUNTS if effect != REPLY))
 
 
-def _count(client: int, begin: Micros, end: Micros, has_deleted: bool, effects: Sequence[str] = _EFFECTS) -> Plan[ReportPart]:
-    """Count the events of a stretch of time."""
-    builder = PartBuilder()
+def _runs(stretches: Sequence[Stretch]) -> list[list[Stretch]]:
+    """Divide stretches into runs that have no gap."""
+    runs: list[list[Stretch]] = []
+    for stretch in stretches:
+        if runs and runs[-1][-1][1] == stretch[0]:
+            runs[-1].append(stretch)
+        else:
+            runs.append([stretch])
+    return runs
+
+
+def _first_of(client: int, run: Sequence[Stretch], most: int) -> Plan[Sequence[Stretch]]:
+    """Return the first stretches of a run, up to the one in which an effect has more than `most` events since the run's beginning."""
+    end = run[-1][1]
+    for effect in COUNTS:
+        rows = yield Select(
+            f"SELECT e.occurred_us FROM event e WHERE {facts_of('e', effect)} AND e.occurred_us >= ? AND e.occurred_us < ? "
+            "ORDER BY e.occurred_us LIMIT 1 OFFSET ?",
+            (client, run[0][0], end, most),
+        )
+        if rows:
+            end = next(until for _, until in run if rows[0][0] < until)
+    return [stretch for stretch in run if stretch[1] <= end]
+
+
+def _count(client: int, run: Sequence[Stretch], has_deleted: bool, effects: Sequence[str] = _EFFECTS) -> Plan[list[ReportPart]]:
+    """Count the events of stretches of time without a gap, in one pass."""
+    builders, ends = [PartBuilder() for _ in run], [end for _, end in run]
     for effect in effects:
-        at: tuple[Micros, int] | None = (begin, 0)
+        at: tuple[Micros, int] | None = (run[0][0], 0)
         while at is not None:
-            rows, at = yield from _page(client, effect, at, end, has_deleted)
-            builder.add(effect, rows)
-    return builder.build()
+            rows, at = yield from _page(client, effect, at, ends[-1], has_deleted)
+            begin = 0
+            while begin < len(rows):
+                number = bisect_right(ends, rows[begin][4])
+                end = bisect_left(rows, ends[number], begin, key=lambda row: row[4])
+                builders[number].add(effect, rows[begin:end])
+                begin = end
+    return [builder.build() for builder in builders]
 
 
 def _page(
