@@ -104,9 +104,11 @@ async def test_if_match__of_fields_and_statuses(call: ApiClient, method: str, pa
     else:
         assert (await call("PATCH", FIELD, {"type": "number"}, **of_client)).status == 200
 
+    missing = await call(method, path.replace("seats", "saets").replace("won", "wno"), body, **of_client, **{"if-match": read})
     late = await call(method, path, body, **of_client, **{"if-match": read})
     now = await call(method, path, body, **of_client, **{"if-match": await version()})
 
+    assert missing.status == 404
     assert (late.status, late.problem["code"]) == (412, "precondition_failed")
     assert now.status in (202, 204), now.body
     if path.startswith(FIELD):

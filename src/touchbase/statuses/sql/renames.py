@@ -122,7 +122,7 @@ def remove_status(client: int, kind: int, name: str, if_versions: Collection[str
     """
     current_client = yield from lock_client(client)
     settings = current_client.settings
-    _check_version(settings, kind, name, if_versions)
+    yield from _check_version(settings, client, kind, name, if_versions)
     declared = settings.declared(kind)
     count = yield from _count(client, kind, settings.words(kind).words_of(name))
     if declared is None or name not in declared.statuses:
@@ -143,9 +143,13 @@ def remove_status(client: int, kind: int, name: str, if_versions: Collection[str
     return Changed((yield from store_settings(current_client.client_id, _with_set(settings, kind, statuses))), None)
 
 
-def _check_version(settings: ClientSettings, kind: int, name: str, if_versions: Collection[str] | None) -> None:
+def _check_version(settings: ClientSettings, client: int, kind: int, name: str, if_versions: Collection[str] | None) -> Plan[None]:
+    if if_versions is None:
+        return
     present = next((status for status in listed(settings, kind, {name: 0}) if status.name == name), None)
-    if if_versions is not None and (present is None or present.version not in if_versions):
+    if present is not None and present.version in if_versions:
+        return
+    if settings.words(kind).is_former(name) or (yield from _exists(settings, client, kind, name)):
         raise PreconditionFailed("the status has changed since it was read")
 
 
@@ -171,7 +175,7 @@ def rename_status(
     `remove_status`.
     """
     current_client = yield from lock_client(client)
-    _check_version(current_client.settings, kind, before, if_versions)
+    yield from _check_version(current_client.settings, client, kind, before, if_versions)
     refused = yield from _refused(current_client.settings, client, kind, before, after, merge)
     if refused is not None:
         return refused
