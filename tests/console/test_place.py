@@ -34,7 +34,6 @@ def row(page: Any, name: str) -> Any:
     return page.locator(".grid-rows a", has_text=name)
 
 
-@on_sqlite
 def test_back_and_reload__show_the_same_rows_scrolled_as_before(many: Console) -> None:
     page = many.open(f"/contacts{OF}&sort=email")
     while not row(page, "P700").count():
@@ -99,7 +98,6 @@ def test_two_who_edit_a_name__the_second_sees_both_and_chooses(many: Console) ->
     page.locator("h1", has_text="Newer").wait_for()
 
 
-@on_sqlite
 def test_session_that_ends__is_begun_again_over_the_page_and_typed_text_stays(start: Callable[..., Console]) -> None:
     console = start("--auth", "api-key")
     key = first_key(console.server)
@@ -196,7 +194,6 @@ def test_overview__names_what_broke_and_each_button_lands_on_its_field(many: Con
     page.locator("#main").get_by_text("kestrel-frieght").first.wait_for()
 
 
-@on_sqlite
 def test_silent_tool__leads_to_its_webhooks_alone(console: Console) -> None:
     other = {"what": "answered", "by": {"who": "bob@other.example"}}
     console.send("POST", f"/public/emailcampaign-webhook/{CLIENT}", other)
