@@ -9,7 +9,8 @@ import itertools
 import re
 import typing
 from collections.abc import Iterator, Sequence
-from dataclasses import MISSING, dataclass, fields, replace
+from dataclasses import replace
+from inspect import Parameter, signature
 from typing import Any
 
 from tests.isolation import world as w
@@ -79,7 +80,6 @@ OF_CLIENTS = {
 """Statements about clients themselves, by number or by id: B's own. They tell whether the client has erased anybody."""
 
 
-@dataclass
 class Try(Command[list[Any]]):
     """Puts rows to one statement, in a transaction of its client."""
 
@@ -161,15 +161,16 @@ def client_queries(client: int, owned: Known) -> Iterator[Any]:
         if "client" not in hints or kind is measure_page:
             continue
         choices: list[list[Any]] = []
-        for field in fields(kind):
-            first = (0, "", b"", (0, 0)) if field.name == "after" else (0, "hubspot", b"", (0, 0))
-            values = usual.get(field.name) or [item for item in first if _is(hints[field.name], item)]
-            if typing.get_origin(hints[field.name]) is RecordType:
+        for parameter in signature(kind).parameters.values():
+            name = parameter.name
+            first = (0, "", b"", (0, 0)) if name == "after" else (0, "hubspot", b"", (0, 0))
+            values = usual.get(name) or [item for item in first if _is(hints[name], item)]
+            if typing.get_origin(hints[name]) is RecordType:
                 values = [CONTACT_TYPE, COMPANY_TYPE]
-            if field.default is MISSING or field.name == "client":
+            if parameter.default is Parameter.empty or name == "client":
                 choices.append(values)
             else:
-                choices.append([field.default, *values] if field.name in ("contact", "contact_id") else [field.default])
+                choices.append([parameter.default, *values] if name in ("contact", "contact_id") else [parameter.default])
         for chosen in itertools.product(*choices):
             yield kind(*chosen)
     # Custom fields and files: other texts have ids, whose digits grow with what A has.

@@ -5,9 +5,9 @@ from __future__ import annotations
 import asyncio
 import threading
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from typing import Any
 
+import msgspec
 import pytest
 from tests.operations import handler
 from tests.storage.conftest import Opener
@@ -35,7 +35,6 @@ def not_executed(calls: Sequence[object], ids: Ids) -> Plan[list[object]]:
     raise NotImplementedError
 
 
-@dataclass
 class Put(Command[int]):
     """Stores a name that must be new: a second time breaks a constraint that no handler foresees."""
 
@@ -45,7 +44,6 @@ class Put(Command[int]):
     number: int = 0
 
 
-@dataclass
 class Count(Command[int]):
     """Answers how many names there are that begin with `like`."""
 
@@ -72,12 +70,11 @@ class Toys:
         return answers
 
 
-@dataclass
 class Hold(Command[None]):
     """Keeps the thread that writes busy until the gate opens."""
 
-    gate: threading.Event = field(default_factory=threading.Event)
-    begun: threading.Event = field(default_factory=threading.Event)
+    gate: threading.Event = msgspec.field(default_factory=threading.Event)
+    begun: threading.Event = msgspec.field(default_factory=threading.Event)
 
 
 def _hold(commands: Sequence[Hold], ids: Ids) -> Plan[list[object]]:
@@ -216,7 +213,6 @@ async def test_group_commit__survives_a_cancelled_command(engine_url, open_with)
     assert await store.write(Put("afterwards", 7)) == 7
 
 
-@dataclass
 class TakeId(Command[int]):
     """Takes an id of a contact and then perhaps breaks."""
 
@@ -325,7 +321,6 @@ async def test_postgresql_reader__continues_after_a_failed_batch(postgres_url, o
         assert await store.read(find_record(1, CONTACT_TYPE, 1)) is None
 
 
-@dataclass
 class PutOf(Put):
     """A name of a client, so that it takes a unit of the client's share of the queue."""
 
@@ -378,7 +373,6 @@ def fails(*_: object) -> None:
 
 @pytest.mark.parametrize("body", [5, None])
 async def test_command_that_cannot_be_weighed__is_refused_alone(engine_url: str, open_with: Opener, body: object) -> None:
-    @dataclass
     class Odd(Command[int]):
         body: object
         client: int = 1
@@ -436,7 +430,6 @@ def queue_of(*commands: Command[object]) -> FairQueue[int]:
 
 
 def test_take_batch__spreads_large_deliveries_over_several_groups() -> None:
-    @dataclass
     class Heavy(Command[None]):
         operation = handler(not_executed, weight=lambda heavy: (len(heavy.body), 1, 0))
         body: bytes
@@ -450,12 +443,10 @@ def test_take_batch__spreads_large_deliveries_over_several_groups() -> None:
 
 
 def test_take_batch__spreads_commands_with_many_custom_fields_over_several_groups() -> None:
-    @dataclass
     class Wide(Command[None]):
         operation = handler(not_executed, weight=lambda wide: (0, 1, len(wide.custom)))
         custom: dict[str, str]
 
-    @dataclass
     class WideBatch(Command[None]):
         operation = handler(not_executed, weight=lambda batch: weight_of_all(batch.commands))
         commands: list[Command[None]]
@@ -478,12 +469,11 @@ def test_take_batch__has_one_command_that_changes_many_records() -> None:
     assert groups == [3, 1, 1, 0]
 
 
-@dataclass
 class Wide(Command[None]):
     operation = handler(not_executed, weight=lambda wide: (0, 1, len(wide.custom)))
     client: int
     name: str
-    custom: dict[str, str] = field(default_factory=dict)
+    custom: dict[str, str] = msgspec.field(default_factory=dict)
 
 
 FIELDS = dict.fromkeys(map(str, range(MAX_FIELDS // 2)), "x")

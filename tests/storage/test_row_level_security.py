@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import re
 from collections.abc import AsyncIterator, Sequence
-from dataclasses import dataclass
 from itertools import count
 from typing import Any
 
@@ -286,14 +285,12 @@ async def test_full_text_index__is_used_with_row_level_security(store: Store, ha
     assert "Index Cond: (words @@" in "".join(row[0] for row in plan)
 
 
-@dataclass
 class Look(Command[str]):
     """Answers the scope that its statement ran in."""
 
     client: int
 
 
-@dataclass
 class LookAround(Command[str]):
     """The same, of a command that names no client."""
 

@@ -10,7 +10,6 @@ import stat
 import subprocess
 import sys
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -38,14 +37,12 @@ from touchbase.storage.sqlite.connection import path_of, refuse_old_sqlite
 from touchbase.stores import open_store
 
 
-@dataclass
 class Pages(Command[None]):
     """Sets how many pages the file may have: a small disk, or a larger one."""
 
     most: int
 
 
-@dataclass
 class Fill(Command[None]):
     """Stores a large client."""
 

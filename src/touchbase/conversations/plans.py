@@ -9,8 +9,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field, fields, replace
-from typing import NamedTuple
+from dataclasses import dataclass, field, fields
+from typing import Any, NamedTuple
+
+from msgspec.structs import replace
 
 from touchbase.common.cache import FOREVER
 from touchbase.common.timestamps import Micros
@@ -665,11 +667,11 @@ Named = tuple[int, int, str | None]
 """Client and contact of a conversation, and the version that it must have."""
 
 
-def _divide_named(call: object, cell_of: CellOf) -> dict[int, object]:
+def _divide_named(call: Any, cell_of: CellOf) -> dict[int, object]:
     parts: dict[int, list[Named]] = {}
-    for named in call.conversations:  # type: ignore[attr-defined]
+    for named in call.conversations:
         parts.setdefault(cell_of(named[0]), []).append(named)
-    return {cell: replace(call, conversations=part) for cell, part in parts.items()}  # type: ignore[type-var]
+    return {cell: replace(call, conversations=part) for cell, part in parts.items()}
 
 
 @command(clients=lambda call: {client for client, *_ in call.conversations}, divide=Division(_divide_named, union), large=True)

@@ -7,10 +7,12 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from heapq import merge
 from itertools import chain
 from typing import Any, TypeVar, cast
+
+from msgspec.structs import replace
 
 T = TypeVar("T")
 

@@ -11,10 +11,12 @@ A call runs nothing: it has its arguments as attributes. Calls of one operation 
 from __future__ import annotations
 
 from collections.abc import Callable, Container, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, make_dataclass
+from dataclasses import dataclass
 from inspect import Parameter, signature
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any, ClassVar, Concatenate, Generic, Literal, ParamSpec, Protocol, TypedDict, TypeVar, Unpack, overload
+
+import msgspec
 
 from touchbase.common.cipher import Cipher
 from touchbase.errors import TouchbaseError
@@ -39,20 +41,24 @@ Batch = Callable[..., Plan[list[Any]]]
 Weight = tuple[int, int, int]
 """Bytes of bodies, commands, custom fields."""
 LIGHT: Weight = (0, 1, 0)
+CAPTURED = "captured"
+"""The attribute of a call that has the values of its moment; see `FollowUp`."""
 
 
-class Command(Generic[T_co]):
+class _Call(msgspec.Struct):
+    operation: ClassVar[Operation]
+
+    def __repr__(self) -> str:
+        shown = (name for name in self.__struct_fields__ if name != CAPTURED and name not in self.operation.hidden)
+        return f"{type(self).__name__}({', '.join(f'{name}={getattr(self, name)!r}' for name in shown)})"
+
+
+class Command(_Call, Generic[T_co]):
     """A call that writes to the store; `T_co` is the type of its result."""
 
-    __slots__ = ()
-    operation: ClassVar[Operation]
 
-
-class Query(Generic[T_co]):
+class Query(_Call, Generic[T_co]):
     """A call that reads from the store; `T_co` is the type of its result."""
-
-    __slots__ = ()
-    operation: ClassVar[Operation]
 
 
 class CommandType(Protocol[P, T_co]):
@@ -199,9 +205,9 @@ def single_id(name: str) -> Needs:
     return lambda calls: {name: len(calls)}
 
 
-def _field(parameter: Parameter, hidden: Container[str]) -> Any:
-    default = {} if parameter.default is Parameter.empty else {"default": parameter.default}
-    return field(**default, kw_only=parameter.kind is Parameter.KEYWORD_ONLY, repr=parameter.name not in hidden)
+def _field(parameter: Parameter) -> tuple[str, Any] | tuple[str, Any, Any]:
+    hint = parameter.annotation
+    return (parameter.name, hint) if parameter.default is Parameter.empty else (parameter.name, hint, parameter.default)
 
 
 def _in_turn(plan_of: CallPlan, client_of: Callable[[Any], int | None]) -> Run:
@@ -267,11 +273,11 @@ def _operation(
     takes_ids = ids is not None if batch is None else base is Command
     injected = _INJECTED[takes_ids, cipher]
     parameters = [*signature(plan).parameters.values()][0 if batch is not None else takes_ids + cipher :]
-    fields = [(parameter.name, parameter.annotation, _field(parameter, options.get("hidden", ()))) for parameter in parameters]
     follow_up: FollowUp | None = options.get("follow_up")
+    fields = sorted(map(_field, parameters), key=len)  # those without a default first
     if follow_up is not None:
-        fields.append(("captured", Any, field(default_factory=follow_up.capture, kw_only=True, repr=False, compare=False)))
-    call_type: Any = make_dataclass(plan.__name__, fields, bases=(base,), slots=True)
+        fields.append((CAPTURED, Any, msgspec.field(default_factory=follow_up.capture)))
+    call_type: Any = msgspec.defstruct(plan.__name__, fields, bases=(base,))
     call_type.__module__, call_type.__doc__, call_type.plan = plan.__module__, plan.__doc__, staticmethod(plan)
     names = "".join(f"call.{parameter.name}, " for parameter in parameters)
     arguments: Callable[[Any], tuple[Any, ...]] = eval(f"lambda call: ({names})")  # noqa: S307 - twice as fast as getattr
