@@ -62,6 +62,15 @@ def test_campaigns__without_a_client_are_of_all(filled: Run) -> None:
     assert len(result.stdout.splitlines()) == 2
 
 
+def test_campaigns__of_all_name_the_client_that_is_left_out(filled: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("touchbase.reports.sql.campaigns.MOST_ROWS", 0)
+
+    result = filled("reports", "campaigns", "--since", SINCE, "--until", "2026-10-31")
+
+    assert "left out: acme, which has too many rows; read it with --client" in result.stderr
+    assert result.exit_code == 0
+
+
 def test_campaigns__names_the_option_that_is_wrong(filled: Run) -> None:
     result = filled("reports", "campaigns", "--client", "acme", "--since", "soon", "--time-zone", "Mars")
 

@@ -169,6 +169,21 @@ async def test_erased_person__leaves_no_answer_that_repeats_the_request(shared: 
     assert (before, await bodies()) == ({"default": True, "beside": True}, {"default": True, "beside": False})
 
 
+async def test_erased_person__leaves_no_answer_about_a_contact_that_was_merged(shared: Shared) -> None:
+    await shared.add()
+    shared.webhooks.receivers.answer = lambda sent: ReceiverAnswer(1_000, 400, body=sent.raw.decode())
+    house = shared.houses[1]
+    survivor, merged = [await house.contact(email=f"{name}@x.example", first_name=name) for name in ("ann", "mary-ann")]
+    await shared.webhooks.deliver(2)
+    await house.merge(survivor, merged)
+    attempts = "/team/v1/webhook-attempts"
+    assert b"mary-ann" in (await shared.webhooks.house.call("GET", attempts)).body
+
+    assert (await house.request("DELETE", f"/public/v2/contacts/{survivor}?erase=true")).status == 200
+
+    assert b"mary-ann" not in (await shared.webhooks.house.call("GET", attempts)).body
+
+
 async def test_verify_and_doctor__take_copies_as_endpoints_of_their_clients(shared: Shared, execute_sql: ExecuteSql) -> None:
     await shared.add()
     audit = await shared.add(kind="audit", types=[])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 from tests.asgi_client import MakeClient
 from tests.house import House, read
 from tests.reports.test_campaigns import columns_of, mail
@@ -35,3 +36,38 @@ async def test_admin_statuses__come_in_pages_of_clients(store: Store, make_clien
 
     assert columns_of(rows, "client_id", "status", "records") == [("acme", "new", 1), ("beta", "new", 1), ("gamma", "new", 1)]
     assert reply.json()["next_cursor"] is None
+
+
+async def test_client_with_too_many_rows__is_left_out_and_named(
+    store: Store, make_client: MakeClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("touchbase.reports.sql.statuses.MOST_ROWS", 1)
+    monkeypatch.setattr("touchbase.reports.sql.campaigns.MOST_ROWS", 1)
+    call = make_client(store, read=read)
+    for name in ("acme", "beta"):
+        house = await House.of(call, name)
+        for person, tool in (("ann", "camp"), ("bob", "camp2"))[: 2 if name == "acme" else 1]:
+            await house.contact(email=f"{person}@example.com", contact_status=tool)
+            await house.hook(tool, mail(person, -60))
+    call.clock.move(1)
+
+    for path in ("contacts/statuses?since=1d", "campaigns?group_by=tool"):
+        report = (await call.get(f"/admin/v1/reports/{path}")).json()
+        assert ({row["client_id"] for row in report["data"]}, report["left_out"], report["next_cursor"]) == ({"beta"}, ["acme"], None)
+
+
+async def test_page__ends_with_the_client_that_brings_it_to_the_limit(
+    store: Store, make_client: MakeClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("touchbase.reports.api.resource.MOST_ROWS", 2)
+    call = make_client(store, read=read)
+    for name in ("acme", "beta", "gamma"):
+        await (await House.of(call, name)).contact(email=f"{name}@example.com", contact_status="new")
+    call.clock.move(1)
+
+    path = "/admin/v1/reports/contacts/statuses?since=1d"
+    first = (await call.get(path)).json()
+    second = (await call.get(f"{path}&cursor={first['next_cursor']}")).json()
+
+    assert [[row["client_id"] for row in page["data"]] for page in (first, second)] == [["acme", "beta"], ["gamma"]]
+    assert second["next_cursor"] is None

@@ -75,7 +75,13 @@ def campaigns(tb: Touchbase, **options: Any) -> None:
 def _print(tb: Touchbase, columns: dict[str, Any], report: str, *, client_id: str | None, as_json: bool, **parameters: str | None) -> None:
     """Print the rows of a client; without a client, of all clients, which needs an administrator's key."""
     if client_id is None:
-        rows = [*getattr(tb.admin.reports, f"iterate_{report}")(**parameters)]
+        page = getattr(tb.admin.reports, report)(**parameters)
+        rows, left_out = page["data"], page["left_out"]
+        while page["next_cursor"] is not None:
+            page = getattr(tb.admin.reports, report)(**parameters, cursor=page["next_cursor"])
+            rows, left_out = rows + page["data"], left_out + page["left_out"]
+        for name in left_out:
+            click.echo(f"left out: {name}, which has too many rows; read it with --client, and a later --since or fewer groups", err=True)
     else:
         rows = [{"client_id": client_id, **row} for row in getattr(tb.reports, report)(**parameters)["data"]]
     if as_json:

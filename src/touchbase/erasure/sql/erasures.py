@@ -53,7 +53,7 @@ from touchbase.history.sql import event_of, event_row
 from touchbase.jobs.sql import EXPIRE_JOB_FILES
 from touchbase.merging.models import content_text, parts_of
 from touchbase.merging.sql.merge import REPLACE_MERGE
-from touchbase.outgoing.sql.statements import FORGET_ANNOUNCED
+from touchbase.outgoing.sql.statements import FORGET_ANNOUNCED, FORGET_RESPONSES
 from touchbase.projection.crm_merges import LISTED
 from touchbase.projection.known_events import REMOVE_EVENT
 from touchbase.projection.suppression_guard import DELIVERIES_OF_EVENTS, erase_parked_events
@@ -204,7 +204,8 @@ def _strike_merges(client: int, contact: int, addresses: Container[str]) -> Plan
 
 
 def _log(client: int, at: Micros, contacts: Sequence[int], number: int) -> Plan[None]:
-    yield from forget_changes(client, [(CONTACT, contact) for contact in contacts])
+    joined = yield from forget_changes(client, [(CONTACT, contact) for contact in contacts])
+    yield Execute(FORGET_RESPONSES, joined)  # a receiver may have repeated what it heard of a record before its merge
     cause = {"origin": ERASURE_ORIGIN, "erasure_id": number}
     yield from log_events([LoggedEvent(client, EventType.CONTACT_ERASED, at, CONTACT, contact, cause=cause) for contact in contacts])
 

@@ -232,10 +232,10 @@ class _Merged(msgspec.Struct):
 _merged = msgspec.json.Decoder(_Merged).decode
 
 
-def forget_changes(client: int, records: Sequence[Row]) -> Plan[None]:
+def forget_changes(client: int, records: Sequence[Row]) -> Plan[list[Row]]:
     """Remove the changes from the events of these records (kind and id), and of records that a merge has ever joined with them.
 
-    The events of a merge have values of all its records, also after it was undone.
+    The events of a merge have values of all its records, also after it was undone. The result is all these records, with the client.
     """
     joined_records = {*records}
     merges = [
@@ -247,6 +247,7 @@ def forget_changes(client: int, records: Sequence[Row]) -> Plan[None]:
     rows = [(client, kind, number) for kind, number in sorted(joined_records)]
     yield Execute(FORGET_CHANGES, rows)
     yield Log([], rows)  # also from events of this transaction, which are stored at its end
+    return rows
 
 
 def _all(client: int) -> Plan[list[Row]]:

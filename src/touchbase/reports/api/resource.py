@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import Collection, Sequence
+from collections.abc import Awaitable, Callable, Collection, Sequence
+from typing import TypeVar
 from weakref import WeakValueDictionary
 
 from touchbase.auth.authentication import ADMIN, READ
@@ -31,11 +32,13 @@ from touchbase.reports.api.schemas import (
     status_row,
 )
 from touchbase.reports.models import CAMPAIGN, TOOL, CampaignCounts, StatusCounts
-from touchbase.reports.parts import CampaignGroups, CountedPart, Reported, ReportTooLarge, Stretch
+from touchbase.reports.parts import MOST_ROWS, CampaignGroups, CountedPart, Reported, ReportTooLarge, Stretch
 from touchbase.reports.sql import parts as plans
 from touchbase.reports.sql import statuses as sql_statuses
 from touchbase.sql.operation import Query
 from touchbase.sql.store import Store
+
+R = TypeVar("R", StatusRow, CampaignRow)
 
 
 async def report_statuses(store: Store, client: int, kind: int, edges: Sequence[Micros]) -> list[StatusCounts]:
@@ -117,14 +120,13 @@ class StatusReports:
         only, store = await call.administrator(), call.api.dependencies.store
         parameters = call.parameters()
         query = status_query(parameters, call.api.dependencies.clock())
-        clients, after = await _page(call, parameters, only)
-        rows: list[StatusRow] = []
-        for client in clients:
-            rows += [
-                status_row(query, report_status, client.client_id)
-                for report_status in await report_statuses(store, client.number, self._kind, query.edges)
-            ]
-        return Response(body=encode(ClientStatusReport(query.interval or "", query.time_zone, rows, after)))
+
+        async def report(client: Client) -> list[StatusRow]:
+            counts = await report_statuses(store, client.number, self._kind, query.edges)
+            return [status_row(query, report_status, client.client_id) for report_status in counts]
+
+        page = await _page(call, parameters, only, report)
+        return Response(body=encode(ClientStatusReport(query.interval or "", query.time_zone, *page)))
 
 
 async def campaigns_of_client(call: Call) -> Response:
@@ -143,21 +145,35 @@ async def campaigns_of_all(call: Call) -> Response:
     only, store = await call.administrator(), call.api.dependencies.store
     parameters = call.parameters()
     query = campaign_query(parameters, now := call.api.dependencies.clock())
-    clients, after = await _page(call, parameters, only)
-    rows: list[CampaignRow] = []
-    for client in clients:
+
+    async def report(client: Client) -> list[CampaignRow]:
         campaigns = await report_campaigns(store, client.number, query.edges, query.groups, query.time_zone, now)
-        rows += [campaign_row(query, row, client.client_id) for row in campaigns]
-    return Response(body=encode(ClientCampaignReport(groups_of(query), query.time_zone, rows, after)))
+        return [campaign_row(query, row, client.client_id) for row in campaigns]
+
+    page = await _page(call, parameters, only, report)
+    return Response(body=encode(ClientCampaignReport(groups_of(query), query.time_zone, *page)))
 
 
-async def _page(call: Call, parameters: Parameters, only: int | None) -> tuple[Sequence[Client], str | None]:
-    """Return a page of the clients that the administrator may see, and the cursor of the next one."""
+async def _page(
+    call: Call, parameters: Parameters, only: int | None, report: Callable[[Client], Awaitable[list[R]]]
+) -> tuple[list[R], list[str], str | None]:
+    """Return the rows of a page of clients that the administrator may see, the clients with too many, and the cursor of the next page.
+
+    The page ends early with `MOST_ROWS` rows.
+    """
     after = parameters.cursor("reports", str)
     parameters.done()
     clients = await call.api.dependencies.store.read(list_client_page(parameters[LIMIT] + 1, after, only=only))
-    page = clients[: parameters[LIMIT]]
-    return page, cursor_text("reports", page[-1].client_id) if len(clients) > len(page) else None
+    rows: list[R] = []
+    left_out: list[str] = []
+    for number, client in enumerate(clients):
+        if number == parameters[LIMIT] or len(rows) >= MOST_ROWS:
+            return rows, left_out, cursor_text("reports", clients[number - 1].client_id)
+        try:
+            rows += await report(client)
+        except ReportTooLarge:
+            left_out.append(client.client_id)
+    return rows, left_out, None
 
 
 _STATUS = (
@@ -168,7 +184,10 @@ _CAMPAIGN = (
     "Mails and what came of them, by campaign, tool and time. `reply_rate` is, of the people emailed in a row, the share who have replied "
     "after one of its mails, until now: later replies count for the time of the mail. "
 )
-_CLIENTS = "A page has `limit` clients, each row with its `client_id`. A key of one client sees that client only."
+_CLIENTS = (
+    f"A page has `limit` clients, or ends early with {MOST_ROWS:,} rows; each row has its `client_id`. "
+    "A key of one client sees that client only."
+)
 
 
 def _status_routes(many: str, kind: int) -> list[Route]:

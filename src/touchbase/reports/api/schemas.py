@@ -10,6 +10,7 @@ from touchbase.common.timestamps import to_text
 from touchbase.http.schemas import Time, example
 from touchbase.reports.api.parameters import ReportQuery
 from touchbase.reports.models import CAMPAIGN, TOOL, CampaignCounts, StatusCounts
+from touchbase.reports.parts import MOST_ROWS
 
 ClientId = Annotated[str, Meta(description="The client.")]
 _Rate = Annotated[float | None, Meta(description="`mailed_replied` / `mailed`, to four digits; null if `mailed` is 0.")]
@@ -65,12 +66,22 @@ class CampaignReport(Struct):
     data: list[CampaignRow]
 
 
+LeftOut = Annotated[
+    list[str],
+    Meta(
+        description=f"Clients of this page that have no rows here because they would have more than {MOST_ROWS:,}: read the report of "
+        "each alone, with a later time, longer intervals or fewer groups.",
+    ),
+]
+
+
 class ClientStatusReport(Struct):
     """The same for a page of clients; `next_cursor` is null on the last one."""
 
     interval: str
     time_zone: str
     data: list[StatusRow]
+    left_out: LeftOut
     next_cursor: str | None
 
 
@@ -80,6 +91,7 @@ class ClientCampaignReport(Struct):
     group_by: list[str]
     time_zone: str
     data: list[CampaignRow]
+    left_out: LeftOut
     next_cursor: str | None
 
 
@@ -94,11 +106,11 @@ example(StatusReport, {"interval": "week", "time_zone": "UTC", "data": [_STATUS]
 example(CampaignReport, {"group_by": ["campaign", "week"], "time_zone": "UTC", "data": [_COUNTS]})
 example(
     ClientStatusReport,
-    {"interval": "week", "time_zone": "UTC", "data": [{"client_id": "acme", **_STATUS}], "next_cursor": None},
+    {"interval": "week", "time_zone": "UTC", "data": [{"client_id": "acme", **_STATUS}], "left_out": [], "next_cursor": None},
 )
 example(
     ClientCampaignReport,
-    {"group_by": ["campaign", "week"], "time_zone": "UTC", "data": [{"client_id": "acme", **_COUNTS}], "next_cursor": None},
+    {"group_by": ["campaign", "week"], "time_zone": "UTC", "data": [{"client_id": "acme", **_COUNTS}], "left_out": [], "next_cursor": None},
 )
 
 
