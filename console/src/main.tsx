@@ -10,7 +10,7 @@ import { Overview } from './overview/screen';
 import { CompanyPage, ContactPage } from './record/screen';
 import { Replies } from './replies/screen';
 import { client, place } from './route';
-import { endedBecause, session, showsAll, start, startProblem } from './session';
+import { endedBecause, session, seesEveryClient, showsAll, start, startProblem } from './session';
 import { ChooseClient, Shell } from './shell';
 import { Join, SignIn, SignInAgain, SignInByLink } from './sign-in';
 import { Empty, ProblemNote } from './ui/basic';
@@ -56,7 +56,7 @@ const OF_CLIENT: readonly (string | undefined)[] = ['contacts', 'companies', 'du
 
 function Screen() {
   const [first, second] = place.value.path;
-  const isOfClient = OF_CLIENT.includes(first) || (first === 'endpoints' && second !== undefined && !second.startsWith('all-'));
+  const isOfClient = OF_CLIENT.includes(first) || (first === 'endpoints' && second !== undefined && !second.startsWith('all-') && !(second === 'new' && seesEveryClient.value));
   if (showsAll.value && isOfClient) return <ChooseClient />;
   if (first === undefined) return <Overview key={client.value} />;
   if (first === 'contacts' && second !== undefined) return <ContactPage key={`${client.value} ${second}`} id={second} />;

@@ -142,11 +142,11 @@ export function go(path: string, query: Query = {}, replace = false): void {
   arrive();
 }
 
-/** Choose a client, or with an empty id all of them: the screen stays, its record does not. */
-export function chooseClient(id: string): void {
+/** Choose a client, or with an empty id all of them: the screen stays, its record does not, unless the address to go to has one. */
+export function chooseClient(id: string, to = `/${place.value.path[0] ?? ''}`, query: Query = {}): void {
   localStorage.setItem(STORED, id ? handleOf(id) : ALL);
   client.value = id;
-  go(`/${place.value.path[0] ?? ''}`);
+  go(to, query);
 }
 
 /** Show the present address, and the scope that it names. */

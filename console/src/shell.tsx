@@ -178,14 +178,14 @@ function ClientSwitch() {
 /** More entries than this are searched, not scrolled. */
 const SHOWN = 50;
 
-function ClientList({ close, hasAll }: { close: () => void; hasAll: boolean }) {
+export function ClientList({ close, hasAll, pick: choose = chooseClient }: { close: () => void; hasAll: boolean; pick?: (id: string) => void }) {
   const [text, setText] = useState('');
   const asked = text.trim().toLowerCase();
   const found = asked ? clients.value.filter((each) => each.name.toLowerCase().includes(asked) || each.client_id.toLowerCase().includes(asked)) : clients.value;
   function pick(id: string) {
     close();
     setText('');
-    chooseClient(id);
+    choose(id);
   }
   return (
     <div class="entries">

@@ -130,6 +130,7 @@ def test_jobs__are_listed_shown_and_cancelled_by_their_ids(store: Run) -> None:
     cancelled = store("jobs", "cancel", str(job["id"]))
 
     assert (job["client_id"], job["kind"], job["state"]) == ("acme", "contacts.import", "succeeded")
+    assert "leads.csv" in store("jobs", "list").output
     assert "succeeded" in shown.output
     assert cancelled.output == f"job {job['id']} is succeeded\n"
     assert store("jobs", "show", "999").output == "Error: there is no job with id 999: `touchbase jobs list` shows all\n"

@@ -24,6 +24,7 @@ def test_import__of_a_file_is_waited_for_with_its_progress(tb: Touchbase, tmp_pa
     job = tb.jobs.wait(preview["id"], seconds=60, progress=lambda job: observed.append(job["state"]))
 
     assert (job["state"], job["progress"]["created"], observed[-1]) == ("succeeded", 30, "succeeded")
+    assert job["settings"]["file_name"] == "people.csv"
     assert len([*tb.contacts.iterate(limit=200)]) == 30
 
 

@@ -39,7 +39,7 @@ def test_list_of_10000_rows__is_tried_imported_and_its_bad_rows_are_fetched(cons
     page = console.open(f"/imports{OF}")
     page.locator("input[type=file]").set_input_files(path)
     page.wait_for_url("**/imports/1**")
-    page.locator(".facts", has_text="people.csv").wait_for()
+    page.get_by_role("heading", name="people.csv").wait_for()
     expect(page.get_by_label("What E-mail becomes")).to_have_value("email")
     expect(page.get_by_label("What Website becomes")).to_have_value("company.domain")
 
@@ -136,6 +136,7 @@ def test_stored_mapping__is_used_for_the_next_file_and_removed(console: Console,
     page.get_by_text("The mapping “Firms” is removed.").wait_for()
     for name, target in (("Size", ""), ("Web", "domain"), ("Firm", "name")):
         expect(page.get_by_label(f"What {name} becomes")).to_have_value(target)
+    page.get_by_role("heading", name="b.csv").wait_for()
     page.get_by_role("button", name="Discard").click()
     page.get_by_text("It was discarded.", exact=False).wait_for()
     assert console.send("GET", "/public/v2/import-mappings/companies")["data"] == []

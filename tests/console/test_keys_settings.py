@@ -200,6 +200,15 @@ def test_field_and_status_that_somebody_changed_meanwhile__ask_which_change_stay
     page.get_by_label("Rename Young").wait_for()
     assert "Fresh" not in names(ours, "statuses")
 
+    page.get_by_label("Rename Young", exact=True).click()
+    page.get_by_role("dialog").get_by_label("New name").fill("Fresh")
+    ours.send("PATCH", "/public/v2/statuses/contacts/Young", {"name": "Early"})
+    page.get_by_role("dialog").get_by_role("button", name="Rename").click()
+    expect(conflict.locator("tbody tr")).to_have_text(["NameEarlyFresh"])
+    conflict.get_by_role("button", name="Use mine").click()
+    page.get_by_label("Rename Fresh", exact=True).wait_for()
+    assert not {"Young", "Early"} & {*names(ours, "statuses")}
+
 
 def test_custom_fields__are_defined_renamed_typed_merged_and_removed(ours: Console) -> None:
     page = ours.open(f"{HERE}&tab=fields")

@@ -197,6 +197,13 @@ def test_endpoints_of_all_clients__are_in_one_list(
     rows.filter(has_text="Shared").first.click()
     page.get_by_role("heading", name="Shared").wait_for()
 
-    console.go(page, f"/endpoints/new{OF}")
-    page.locator("input[value=audit]").check()
+    console.go(page, "/all/endpoints/new")
+    page.locator("input[value=blocklist]").check()
+    page.get_by_role("region", name="Choose a client").wait_for()
     assert look_faults(page) == []
+    page.locator("input[value=audit]").check()
+    page.get_by_label("Address").fill(hook["url"])
+    assert look_faults(page) == []
+    page.get_by_role("button", name="Add the endpoint").click()
+    page.get_by_text("The endpoint is added.", exact=False).wait_for()
+    assert "audit" in [endpoint["kind"] for endpoint in console.send("GET", "/team/v1/webhook-endpoints")["data"]]

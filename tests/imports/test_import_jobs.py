@@ -45,6 +45,17 @@ async def test_start__imports_with_the_mapping_and_counts_each_row_once(call: Ap
     assert joe["email"] == "joe@example.com"
 
 
+async def test_name_of_the_file__is_stored_without_its_folders_and_lasts_through_another_reading(call: ApiClient) -> None:
+    job = await upload(call, PEOPLE, file_name=r"C:\Users\Ann\Häuser 5.csv")
+    again = await call.post(f"/public/v2/jobs/{job['id']}/preview", {"delimiter": ","})
+    await call.post(f"/public/v2/jobs/{job['id']}/start", {})
+    too_long = await call.in_pieces("POST", f"/public/v2/contacts/imports?file_name={256 * 'x'}", [PEOPLE])
+
+    (listed,) = (await call.get("/public/v2/jobs")).json()["data"]
+    assert [of["settings"]["file_name"] for of in (job, again.json(), listed)] == 3 * ["Häuser 5.csv"]
+    assert (too_long.status, too_long.json()["errors"][0]["pointer"]) == (422, "?file_name")
+
+
 async def test_bad_rows__have_the_columns_the_row_number_and_the_reason(call: ApiClient) -> None:
     job = await finished(call, await upload(call, PEOPLE, start="true"))
 

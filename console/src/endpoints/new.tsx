@@ -1,8 +1,9 @@
 /** Add an endpoint: a form that says what each kind is for. */
 import { useEffect, useState } from 'preact/hooks';
 import { asProblem, Problem, post } from '../api';
-import { go, href } from '../route';
-import { seesEveryClient } from '../session';
+import { chooseClient, go, href, place } from '../route';
+import { seesEveryClient, showsAll } from '../session';
+import { ClientList } from '../shell';
 import { Button, Icon, ProblemNote } from '../ui/basic';
 import { toast } from '../ui/toast';
 import { bodyOf, EMPTY, type Draft } from './draft';
@@ -11,16 +12,20 @@ import { PreviewPanel } from './preview';
 import { EndpointIcon, freshSecret } from './shown';
 import { KIND_LESSONS, KIND_NAMES, OF_ALL, OF_ONE, SHARED, type Endpoint, type Kind } from './types';
 
+const KINDS = Object.keys(KIND_NAMES) as Kind[];
+
 /** A mistake of the form itself, which no request was made for. */
 export function mistake(error: unknown): Problem {
   return error instanceof Problem || !(error instanceof Error) ? asProblem(error) : new Problem(0, 'form', error.message);
 }
 
 export function NewEndpoint() {
-  const [draft, setDraft] = useState<Draft>(EMPTY);
+  const [draft, setDraft] = useState<Draft>({ ...EMPTY, kind: KINDS.find((kind) => kind === place.value.query.get('kind')) ?? EMPTY.kind });
   const [problem, setProblem] = useState<Problem | null>(null);
   const [busy, setBusy] = useState(false);
-  const [forAll, setForAll] = useState(false);
+  const [forAll, setForAll] = useState(showsAll.value);
+  const isOfOne = OF_ONE.includes(draft.kind);
+  const isForAll = draft.kind === 'audit' || (forAll && !isOfOne);
   const set = (changed: Partial<Draft>) => setDraft((old) => ({ ...old, ...changed }));
   useEffect(() => {
     document.title = 'Add an endpoint · Touchbase';
@@ -30,7 +35,6 @@ export function NewEndpoint() {
     if (busy) return;
     setBusy(true);
     try {
-      const isForAll = draft.kind === 'audit' || (forAll && !OF_ONE.includes(draft.kind));
       const made = await post<Endpoint>(isForAll ? OF_ALL : '/public/v2/webhook-endpoints', bodyOf(draft, true));
       if (made.secret) freshSecret.value = { id: made.id, secret: made.secret, until: undefined };
       toast('The endpoint is added. It gets the events from now on.');
@@ -49,7 +53,7 @@ export function NewEndpoint() {
         <h1>Add an endpoint</h1>
         <fieldset class="kinds">
           <legend>What should it do?</legend>
-          {(Object.keys(KIND_NAMES) as Kind[]).filter((kind) => kind !== 'audit' || seesEveryClient.value).map((kind) => (
+          {KINDS.filter((kind) => kind !== 'audit' || seesEveryClient.value).map((kind) => (
             <label key={kind} class={kind === draft.kind ? 'kind chosen' : 'kind'}>
               <input type="radio" name="kind" value={kind} checked={kind === draft.kind} onChange={() => set({ kind, types: [] })} />
               <EndpointIcon kind={kind} />
@@ -60,7 +64,7 @@ export function NewEndpoint() {
             </label>
           ))}
         </fieldset>
-        {seesEveryClient.value && draft.kind !== 'audit' && !OF_ONE.includes(draft.kind) && (
+        {seesEveryClient.value && draft.kind !== 'audit' && !isOfOne && (
           <label class="for-all">
             <input type="checkbox" checked={forAll} onChange={(event) => setForAll(event.currentTarget.checked)} />
             <span>
@@ -68,17 +72,26 @@ export function NewEndpoint() {
             </span>
           </label>
         )}
-        <EndpointFields draft={draft} set={set} problem={problem} isNew />
-        {problem && <ProblemNote problem={problem} />}
-        {draft.kind !== 'audit' && <PreviewPanel draft={draft} />}
-        <footer class="form-foot">
-          <Button type="submit" kind="main" busy={busy}>
-            Add the endpoint
-          </Button>
-          <a class="button" href={href('/endpoints')}>
-            Cancel
-          </a>
-        </footer>
+        {showsAll.value && !isForAll ? (
+          <section class="choose" aria-label="Choose a client">
+            <p>{isOfOne ? `${KIND_NAMES[draft.kind]} writes through a connection of one client. Which one?` : 'It gets the events of one client. Which one?'}</p>
+            <ClientList close={() => undefined} hasAll={false} pick={(id) => chooseClient(id, '/endpoints/new', { kind: draft.kind })} />
+          </section>
+        ) : (
+          <>
+            <EndpointFields draft={draft} set={set} problem={problem} isNew />
+            {problem && <ProblemNote problem={problem} />}
+            {draft.kind !== 'audit' && <PreviewPanel draft={draft} />}
+            <footer class="form-foot">
+              <Button type="submit" kind="main" busy={busy}>
+                Add the endpoint
+              </Button>
+              <a class="button" href={href('/endpoints')}>
+                Cancel
+              </a>
+            </footer>
+          </>
+        )}
       </form>
     </main>
   );

@@ -1,6 +1,7 @@
 /** What an endpoint would send, about a fictitious person; nothing is sent. */
 import { useState } from 'preact/hooks';
-import { asProblem, post, type Problem } from '../api';
+import { asProblem, call, type Problem } from '../api';
+import { clients, showsAll } from '../session';
 import { Button } from '../ui/basic';
 import { previewOf, type Draft } from './draft';
 import type { Preview } from './types';
@@ -25,10 +26,12 @@ export function PreviewPanel({ draft }: { draft: Draft }) {
   const [made, setMade] = useState<Preview | null>(null);
   const [problem, setProblem] = useState<Problem | null>(null);
   const [busy, setBusy] = useState(false);
+  // The person of a preview is no client's, but the route is of one.
+  const headers: Record<string, string> = showsAll.value ? { 'x-client-id': clients.value[0]?.client_id ?? 'default' } : {};
   async function show() {
     setBusy(true);
     try {
-      setMade(await post<Preview>('/public/v2/webhook-endpoints/preview', previewOf(draft)));
+      setMade((await call<Preview>('POST', '/public/v2/webhook-endpoints/preview', { body: previewOf(draft), headers })).data);
       setProblem(null);
     } catch (error) {
       setProblem(asProblem(error));

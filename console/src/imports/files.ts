@@ -12,7 +12,7 @@ export function fileOf(job: number): File | undefined {
 
 /** Upload a file; its job shows what it looks like. */
 export async function send(many: Many, file: File, sent: (share: number) => void, stop: AbortSignal): Promise<Job> {
-  const job = await upload<Job>(`/public/v2/${many}/imports`, {}, file, sent, stop);
+  const job = await upload<Job>(`/public/v2/${many}/imports`, { file_name: file.name }, file, sent, stop);
   chosen.set(job.id, file);
   return job;
 }
@@ -20,7 +20,7 @@ export async function send(many: Many, file: File, sent: (share: number) => void
 /** Upload a file again and import it at once, with what a dry run has tried. */
 export async function sendAgain(many: Many, file: File, { mapping, mode, match, delimiter, encoding, sheet, header_row }: Settings, sent: (share: number) => void): Promise<void> {
   const { record: _, ...plain } = { record: '', ...mapping };
-  const query = { start: 'true', mapping: JSON.stringify(plain), mode: mode ?? 'upsert', ...(match && { match }), ...(delimiter && { delimiter }), ...(encoding && { encoding }), ...(sheet && { sheet }), ...(header_row && { header_row: String(header_row) }) };
+  const query = { start: 'true', file_name: file.name, mapping: JSON.stringify(plain), mode: mode ?? 'upsert', ...(match && { match }), ...(delimiter && { delimiter }), ...(encoding && { encoding }), ...(sheet && { sheet }), ...(header_row && { header_row: String(header_row) }) };
   const job = await upload<Job>(`/public/v2/${many}/imports`, query, file, sent, new AbortController().signal);
   go(`/imports/${job.id}`);
 }

@@ -13,7 +13,7 @@ import { BadRows, ReportLines } from './lines';
 import { fileOf, sendAgain } from './files';
 import { MappingForm } from './mapping';
 import { ENDED, type Job } from './types';
-import { counted, isImport, jobName, LISTS, lookOfJob, manyOf, meaning, stateName, waits } from './words';
+import { counted, isImport, jobName, jobTitle, LISTS, lookOfJob, manyOf, meaning, stateName, waits } from './words';
 
 const SOON = 700;
 
@@ -22,7 +22,7 @@ export function OneJob({ id }: { id: string }) {
   const loaded = useGet<Job>(path, {}, { refetchInterval: (of) => (of.state.data && waits(of.state.data) ? SOON : false) });
   const job = loaded.data;
   useEffect(() => {
-    document.title = `${job ? jobName(job.kind) : 'Import'} · Touchbase`;
+    document.title = `${job ? jobTitle(job) : 'Import'} · Touchbase`;
   }, [job]);
   const changed = () => readAgain('/public/v2/jobs');
   if (loaded.error && !job) return <Missing problem={loaded.error} reload={() => void loaded.refetch()} />;
@@ -58,21 +58,14 @@ function Missing({ problem, reload }: { problem: Problem; reload: () => void }) 
 }
 
 function Head({ job, path, changed }: { job: Job; path: string; changed: () => void }) {
-  const file = fileOf(job.id);
   const cancel = () => post<Job>(`${path}/cancel`).then(changed, toastProblem);
   return (
     <header class="screen-head">
       <div class="who">
-        <h1>
-          {jobName(job.kind)} <span class="faint">{job.id}</span>
-        </h1>
+        <h1 dir="auto">{jobTitle(job)}</h1>
         <p class="facts">
           <StateMark job={job} />
-          {file && (
-            <span class="cut" dir="auto">
-              {file.name}
-            </span>
-          )}
+          {job.settings.file_name && <span>{jobName(job.kind)}</span>}
           <span>
             {isImport(job) ? 'Uploaded' : 'Started'} <Time at={job.created_at} as="ago" />
           </span>

@@ -7,7 +7,7 @@ import { Button, Empty, ProblemNote, Skeleton, Time } from '../ui/basic';
 import { Drop } from './drop';
 import { OneJob, StateMark } from './job';
 import { type Job } from './types';
-import { counted, jobName, summary, waits } from './words';
+import { counted, jobName, jobTitle, summary, waits } from './words';
 
 const KINDS = ['contacts.import', 'companies.import', 'contacts.export', 'companies.export'];
 const STATES = ['preview', 'running', 'succeeded', 'failed', 'cancelled'] as const;
@@ -89,11 +89,11 @@ function Line({ job }: { job: Job }) {
   return (
     <li>
       <a href={href(`/imports/${job.id}`)}>
-        <span class="strong cut">
-          {jobName(job.kind)} <span class="faint">{job.id}</span>
+        <span class="strong cut" dir="auto">
+          {jobTitle(job)}
         </span>
         <StateMark job={job} />
-        <span class="faint cut">{runs && percent !== null ? `${percent} %` : job.error ?? summary(job)}</span>
+        <span class="faint cut">{[job.settings.file_name ? jobName(job.kind) : '', runs && percent !== null ? `${percent} %` : (job.error ?? summary(job))].filter(Boolean).join(' · ')}</span>
         <Time at={job.created_at} />
       </a>
     </li>

@@ -63,6 +63,7 @@ export interface Settings extends Partial<Reading> {
   mode?: Mode;
   match?: string;
   dry_run?: boolean;
+  file_name?: string;
 }
 
 export interface Job {

@@ -17,6 +17,11 @@ export function jobName(kind: string): string {
   return KINDS[kind] ?? words(kind);
 }
 
+/** What a job is listed as: an import by the name of its file. */
+export function jobTitle(job: Job): string {
+  return job.settings.file_name || `${jobName(job.kind)} ${job.id}`;
+}
+
 export function stateName(job: Job): string {
   if (job.state === 'succeeded' && job.settings.dry_run) return 'Test run';
   return STATES[job.state] ?? job.state;

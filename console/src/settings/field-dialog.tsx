@@ -62,7 +62,7 @@ export function FieldDialog({ client, kind, all, what, of, onClose, onDone }: Pr
   }
 
   async function run() {
-    const sent = of ? await sendVersioned(of, () => getOf<FieldRow>(client, at), differencesTo, (version) => request({}, version)) : { result: await request() };
+    const sent = of ? await sendVersioned(of, () => getOf<FieldRow>(client, at), differencesTo, ({ version }) => request({}, version)) : { result: await request() };
     onDone();
     if (!sent) return;
     const made = sent.result;

@@ -98,7 +98,7 @@ export function Statuses({ client, declares, onChange }: Props) {
           danger
           onClose={close}
           run={async () => {
-            const sent = await sendChange(client, path, opened.of, '', (version) => sendOf(client, 'DELETE', `${path}/${encodeURIComponent(opened.of.name)}`, undefined, {}, version));
+            const sent = await sendChange(client, path, opened.of, '', (present) => sendOf(client, 'DELETE', addressOf(path, present), undefined, {}, present.version));
             if (sent) toast(`“${opened.of.name}” is removed from the set.`);
             reload();
           }}
@@ -114,8 +114,13 @@ export function Statuses({ client, declares, onChange }: Props) {
   );
 }
 
+/** The address of a status under its present name: its former ones refuse changes. */
+function addressOf(path: string, { name }: StatusRow): string {
+  return `${path}/${encodeURIComponent(name)}`;
+}
+
 /** Send a change of a status, which gives it another name or ends it. */
-function sendChange<R>(client: string, path: string, of: StatusRow, name: string, send: (version: string) => Promise<R>) {
+function sendChange<R>(client: string, path: string, of: StatusRow, name: string, send: (present: StatusRow) => Promise<R>) {
   const read = async () => (await getOf<Page<StatusRow>>(client, path, { limit: '200' })).data.find((each) => each.name === of.name || each.former_names.some((former) => former.name === of.name));
   const valuesOf = (row: StatusRow) => new Map([['Name', row.name], ['In the set', row.declared], ['May be followed by', row.next ?? 'any']] as [string, unknown][]);
   const mine = new Map<string, unknown>([['Name', name], ...(name ? [] : [['In the set', ''], ['May be followed by', '']] as [string, unknown][])]);
@@ -166,15 +171,17 @@ interface RenameProps {
 function Rename({ client, path, of, merge, all, onClose, onDone }: RenameProps) {
   const [name, setName] = useState('');
   const rested = useRested(name.trim(), 250);
-  const at = `${path}/${encodeURIComponent(of.name)}`;
-  const request = (text: string, query: Record<string, string> = {}, version?: string) =>
-    merge ? sendOf<Job & RenamePreview>(client, 'POST', `${at}/merge`, { into: text }, query, version) : sendOf<Job & RenamePreview>(client, 'PATCH', at, { name: text }, query, version);
-  const preview = useRead(`preview ${at} ${merge} ${rested}`, () => (rested && rested !== of.name ? request(rested, { dry_run: 'true' }) : Promise.resolve(null)), { gcTime: 0 });
+  const request = (present: StatusRow, text: string, query: Record<string, string> = {}, version?: string) =>
+    merge
+      ? sendOf<Job & RenamePreview>(client, 'POST', `${addressOf(path, present)}/merge`, { into: text }, query, version)
+      : sendOf<Job & RenamePreview>(client, 'PATCH', addressOf(path, present), { name: text }, query, version);
+  const preview = useRead(`preview ${addressOf(path, of)} ${merge} ${rested}`, () => (rested && rested !== of.name ? request(of, rested, { dry_run: 'true' }) : Promise.resolve(null)), { gcTime: 0 });
 
   async function run() {
-    const sent = await sendChange(client, path, of, name.trim(), (version) => request(name.trim(), {}, version));
+    // Somebody may have given it this very name meanwhile.
+    const sent = await sendChange(client, path, of, name.trim(), async (present) => (present.name === name.trim() ? null : request(present, name.trim(), {}, present.version)));
     onDone();
-    if (sent) void follow(client, sent.result, `“${of.name}” becomes “${name.trim()}”`, onDone);
+    if (sent?.result) void follow(client, sent.result, `“${of.name}” becomes “${name.trim()}”`, onDone);
   }
 
   return (

@@ -49,9 +49,9 @@ interface Versioned {
 }
 
 /** Send a change that names the version of what it changes. Where somebody changed that meanwhile the person chooses; undefined: they keep theirs. */
-export async function sendVersioned<T extends Versioned, R>(of: T, read: () => Promise<T | undefined>, differencesTo: (present: T) => Difference[], send: (version: string) => Promise<R>): Promise<{ result: R } | undefined> {
+export async function sendVersioned<T extends Versioned, R>(of: T, read: () => Promise<T | undefined>, differencesTo: (present: T) => Difference[], send: (present: T) => Promise<R>): Promise<{ result: R } | undefined> {
   try {
-    return { result: await send(of.version) };
+    return { result: await send(of) };
   } catch (error) {
     const present = error instanceof Problem && error.status === 412 ? await read() : undefined;
     if (!present) throw error;

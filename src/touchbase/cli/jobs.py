@@ -18,7 +18,7 @@ from touchbase.jobs.models import STATES
 if TYPE_CHECKING:
     from touchbase_client import Touchbase
 
-COLUMNS = ("id", "client", "kind", "state", "created", "rows", "done", Column("why", NOTE))
+COLUMNS = ("id", "client", "kind", Column("file", NOTE), "state", "created", "rows", "done", Column("why", NOTE))
 CLIENT_OPTION = click.option("--client", "client_id", help="With --url: the client's id, if the key is not of one client.")
 
 
@@ -103,4 +103,5 @@ def _with_owner(job: Any, owner: str | None) -> dict[str, Any]:
 def _row(job: dict[str, Any]) -> tuple[object, ...]:
     progress = job["progress"]
     done = None if progress.get("percent") is None else f"{progress['percent']} %"
-    return job["id"], job.get("client_id"), job["kind"], job["state"], job["created_at"], progress.get("rows"), done, job["error"]
+    file = job["settings"].get("file_name")
+    return job["id"], job.get("client_id"), job["kind"], file, job["state"], job["created_at"], progress.get("rows"), done, job["error"]

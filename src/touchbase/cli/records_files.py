@@ -151,7 +151,7 @@ def _import(tb: Touchbase, record: Record, options: Mapping[str, Any], as_json: 
     del mapping["record"]
     body: Any = {"mapping": mapping, "mode": settings.mode, "dry_run": settings.dry_run}
     body |= {name: options[name] for name in ("match", "save_as") if options[name]}
-    job = end_of(tb, tb.imports.start(upload(options["file"], **read)["id"], body))
+    job = end_of(tb, tb.imports.start(upload(options["file"], file_name=options["table"], **read)["id"], body))
     for name, call in (("bad_rows", tb.jobs.bad_rows), ("report", tb.jobs.report)):
         if options[name] is not None and name in job["files"]:
             with output_file(options[name], "wb") as out:

@@ -45,6 +45,8 @@ PREVIEWS: AppKey[Previews] = AppKey()
 RecordName = Literal["contact", "company"]
 MEMORY = 4 * 1024 * 1024
 """Bytes of an upload that stay in memory while it arrives; a longer one is on disk until the response."""
+LONGEST_FILE_NAME = 255
+"""Characters; file systems have no longer ones."""
 KINDS: dict[str, tuple[RecordName, str]] = {
     "contacts.import": ("contact", "contacts"),
     "companies.import": ("company", "companies"),
@@ -141,7 +143,10 @@ MATCH: Parameter[str | None] = query.text(
     "match", "The only field by which records are found: `email`, `linkedin_url`, `domain` or `external_id`."
 )
 MAPPING = query.text("mapping", "The name of a stored mapping, or a mapping as JSON; left out: guessed by the headers.")
-OPTIONS = (START, DRY_RUN, MODE, MATCH, MAPPING, DELIMITER, ENCODING, SHEET, HEADER_ROW)
+FILE_NAME = query.text(
+    "file_name", f"Name of the file, at most {LONGEST_FILE_NAME} characters: the import is listed under it. Folders before it are left out."
+)
+OPTIONS = (START, DRY_RUN, MODE, MATCH, MAPPING, DELIMITER, ENCODING, SHEET, HEADER_ROW, FILE_NAME)
 
 
 def upload(kind: str) -> Callable[[Call], Awaitable[Response]]:
@@ -161,6 +166,7 @@ def upload(kind: str) -> Callable[[Call], Awaitable[Response]]:
         settings = ImportSettings(
             chosen or Mapping(record), cast("Mode", query[MODE] or "upsert"), match, query[DRY_RUN],
             _delimiter(query[DELIMITER] or ""), query[ENCODING] or "", query[SHEET] or "", query[HEADER_ROW] or 0,
+            file_name=_file_name(query[FILE_NAME] or ""),
         )  # fmt: skip
         with call.api[PREVIEWS].uploading(client.number):
             at = parts.clock()
@@ -345,6 +351,13 @@ def _delimiter(text: str) -> str:
     if len(delimiter) > 1:
         raise Invalid([Fault("?delimiter", "choice", "must be one character, such as ';', or tab")])
     return delimiter
+
+
+def _file_name(text: str) -> str:
+    name = text.replace("\\", "/").rstrip("/").rpartition("/")[2].strip()
+    if len(name) > LONGEST_FILE_NAME:
+        raise Invalid([Fault("?file_name", "too_long", f"must have at most {LONGEST_FILE_NAME} characters")])
+    return name
 
 
 async def _mapping_of(call: Call, client: Client, record: RecordName, text: str, pointer: str) -> Mapping:

@@ -63,6 +63,8 @@ class ImportSettings(msgspec.Struct):
     encoding: str = ""
     sheet: str = ""
     header_row: int = 0
+    file_name: str = ""
+    """As the upload named it; blank: it did not."""
     spellings: list[str] = []
     """The statuses in use when the import began."""
 

@@ -58,7 +58,10 @@ class Request(Generic[T]):
             if text in ("", ".", ".."):
                 raise ValueError(f"{name} must not be {text!r}: give the {name} of what you mean")
             path = path.replace(f"{{{name}}}", quote(text, safe=""))
-        pairs = [pair for name, value in self.query.items() for pair in _pairs(name, value)]
+        query = self.query
+        if self.is_file and isinstance(self.body, os.PathLike) and query.get("file_name", "") is None:
+            query = {**query, "file_name": os.path.basename(self.body)}
+        pairs = [pair for name, value in query.items() for pair in _pairs(name, value)]
         return f"{path}?{urlencode(pairs, quote_via=quote)}" if pairs else path
 
     @property
