@@ -62,6 +62,11 @@ GROUPS: dict[str, dict[str, str]] = {
         for one in ("contact", "company")
         for method, operation in (("list", "list"), ("create", "create"), ("update", "change"), ("delete", "delete"))
     },
+    "tasks": {"list": "list_tasks"} | {
+        f"{method}_of_{one}": f"{operation}_{one}_task{'s' * (method == 'list')}"
+        for one in ("contact", "company")
+        for method, operation in (("list", "list"), ("create", "create"), ("update", "change"), ("delete", "delete"))
+    },
     "events": {"list": "list_events", "samples": "list_event_samples"},
     "suppressions": _suppressions(""),
     "contact_custom_fields": _of(FIELDS, "contact", "contacts"),
@@ -136,6 +141,7 @@ ABOUT = {
     "exports": "Records ▸ files.", "jobs": "Long work in the background: imports, exports, renames.",
     "messages": "Sent and received mails and LinkedIn messages.", "conversations": "Replies of all clients, to work through.",
     "attention": "What needs a person.", "notes": "What a team writes down about contacts and companies.",
+    "tasks": "What people have to do about contacts and companies.",
     "events": "The log of everything that changed.",
     "suppressions": "Who must not be contacted.", "contact_custom_fields": "Custom fields of contacts.",
     "company_custom_fields": "Custom fields of companies.", "contact_statuses": "Statuses of contacts.",

@@ -37,6 +37,7 @@ from touchbase.revyops.api import routes as revyops
 from touchbase.search.api import resource as search
 from touchbase.statuses import api as statuses
 from touchbase.statuses import looks
+from touchbase.tasks import api as tasks
 
 ROUTES: tuple[Route, ...] = (
     *lists.LIST_ROUTES,
@@ -52,6 +53,7 @@ ROUTES: tuple[Route, ...] = (
     *messages.ROUTES,
     *conversations.ROUTES,
     *notes.ROUTES,
+    *tasks.ROUTES,
     *attention.ROUTES,
     *notifying.ROUTES,
     *live.ROUTES,

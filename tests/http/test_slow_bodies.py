@@ -84,6 +84,8 @@ BODIES: dict[str, Any] = {
     "NewDraft": {"text": "Late"},
     "NewNote": {"text": "Late"},
     "NoteChange": {"text": "Late"},
+    "NewTask": {"text": "Late", "due_at": "2026-11-23T08:00:00Z"},
+    "TaskChange": {"done": True},
     "NewSnippet": {"name": "late", "text": "Late"},
     "SnippetChange": {"text": "Late"},
     "ChangeConversations": {"conversations": [{"client_id": "acme", "contact_id": 1}], "change": {"label": "later"}},

@@ -50,6 +50,7 @@ from touchbase.sql.operation import Command
 from touchbase.sql.rows import Columns
 from touchbase.sql.statement import Execute, Plan
 from touchbase.sql.store import Store
+from touchbase.tasks.plans import find_task
 
 # What tells a row from others is taken as A has it; everything else is changed, so that a write shows.
 KEYS = {
@@ -195,6 +196,7 @@ def client_queries(client: int, owned: Known) -> Iterator[Any]:
     yield from (is_on_list(client, endpoint, *address) for endpoint in owned.endpoints for address in owned.listed)
     yield from (list_pushes(client, url_of(w.PUSHED_TO), limit, state_is=state) for limit in (1, 100) for state in (None, *STATES))
     yield from (find_note(client, CONTACT, contact, note) for contact in owned.contacts for note in owned.notes)
+    yield from (find_task(client, CONTACT, contact, task) for contact in owned.contacts for task in owned.tasks)
     yield from (list_items([client], TIME_OF_B), list_all_messages([client], 100, None, {}, 10**6))
     yield get_erasure(client, LATER_IDS["erasure"])  # B's own, that it begins with
     yield find_response(RequestKey(client, IDEMPOTENCY_KEY, b"", NEVER - 1))

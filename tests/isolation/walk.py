@@ -46,6 +46,7 @@ class Known:
     keys: list[str] = field(default_factory=list)
     merges: list[int] = field(default_factory=list)
     notes: list[int] = field(default_factory=list)
+    tasks: list[int] = field(default_factory=list)
     endpoints: list[int] = field(default_factory=list)
     fields: list[int] = field(default_factory=list)
     listed: list[tuple[str, str]] = field(default_factory=list)
@@ -62,12 +63,13 @@ async def known_of(world: World, a: Side) -> Known:
     """Look at A through its own eyes."""
     rows = {name: [row[0] for row in await world.execute_sql(f"SELECT id FROM {name} WHERE client = ? ORDER BY id", a.number)]
             for name in ("contact", "company", "delivery", "erasure", "link", "custom_field",
-                         "record_merge", "suppression", "job", "webhook_endpoint", "webhook_attempt", "message", "note")}  # fmt: skip
+                         "record_merge", "suppression", "job", "webhook_endpoint", "webhook_attempt", "message", "note",
+                         "task")}  # fmt: skip
     others = rows["delivery"] + rows["erasure"] + rows["suppression"] + rows["job"] + rows["link"][:1] + rows["custom_field"][:1]
     created = Known(rows["contact"], rows["company"], others)
     created.others += rows["webhook_endpoint"] + rows["webhook_attempt"] + rows["message"]
     created.endpoints = rows["webhook_endpoint"]
-    created.merges, created.notes = rows["record_merge"], rows["note"]
+    created.merges, created.notes, created.tasks = rows["record_merge"], rows["note"], rows["task"]
     listed = await world.execute_sql("SELECT kind, value FROM suppression WHERE client = ? ORDER BY id", a.number)
     created.listed = [(kind, value) for kind, value in listed]
     announced = await world.execute_sql("SELECT endpoint_id, suppression_id FROM announced_suppression WHERE client = ?", a.number)
@@ -199,6 +201,7 @@ def bodies(owned: Known) -> dict[str, list[Any]]:
         "NewAnswer": [{"message_id": 1, "text": "of B"}],
         "TeamStatuses": [{"data": [{"name": w.STATUS}]}],
         "NewDraft": [{"text": "of B"}], "NewNote": [{"text": "of B"}], "NoteChange": [{"text": "of B"}],
+        "NewTask": [{"text": "of B", "due_at": "2026-11-23T08:00:00Z"}], "TaskChange": [{"text": "of B"}, {"done": True}],
         "NewSnippet": [{"name": "of B", "text": "of B"}],
         "SnippetChange": [{"text": "of B"}],
         "ChangeConversations": [
@@ -263,7 +266,7 @@ def _targets(path: str, parameters: list[Any], owned: Known) -> Iterator[str]:
         "id": owned.ids, "merge_id": owned.merges, "client_id": [w.CLIENT_A, w.FORMER_A], "key_id": owned.keys,
         "channel": ["crm", "email_campaign"], "tool": ["hubspot", "instantly"], "refused_id": [DIGEST],
         "name": [w.MAPPING, w.STATUS, w.NEXT_STATUS, w.OWN_FIELD],
-        "answer_id": [1], "note_id": [1], "snippet_id": ["zq5f3a9c01"],
+        "answer_id": [1], "note_id": [1], "task_id": [1], "snippet_id": ["zq5f3a9c01"],
         "field_id": owned.fields, "user_id": [w.USER.id], "invitation_id": [w.INVITED.id], "session_id": [w.SESSION.id_hash],
     }  # fmt: skip
     for name in names:

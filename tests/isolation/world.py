@@ -347,6 +347,9 @@ async def _of_people(store: Store, side: Side, contact: int) -> None:
     await store.write(mark_conversation(side.number, contact, person))
     await store.write(store_draft(side.number, contact, person, "zq100draftqz", side.call.clock()))
     await side.sure("POST", f"/team/v1/notes/{side.client_id}/contacts/{contact}", {"text": "zq103noteqz"})
+    await side.sure(
+        "POST", f"/team/v1/tasks/{side.client_id}/contacts/{contact}", {"text": "zq104taskqz", "due_at": "2026-11-23T08:00:00Z"}
+    )
     new_notification = NewNotification(person, "critical", "zq101toldqz", contact, "zq102aboutqz", mail_us=1)
     await store.write(store_notifications(side.number, [new_notification], side.call.clock(), 1))
 

@@ -19,9 +19,9 @@ from touchbase.mcp.tools import TOOLS
 from touchbase.sql.store import Store
 
 META = {"io.modelcontextprotocol/protocolVersion": STATELESS, "io.modelcontextprotocol/clientCapabilities": {}}
-READING = {"whoami", "describe", "find", "get", "match", "explain", "messages", "summary", "health", "list_conversations", "list_snippets",
-           "list_notifications"}  # fmt: skip
-WRITING = {"upsert", "change_status", "answer", "add_note"}
+READING = {"whoami", "describe", "find", "get", "match", "explain", "messages", "summary", "health", "list_conversations",
+           "list_tasks", "list_snippets", "list_notifications"}  # fmt: skip
+WRITING = {"upsert", "change_status", "answer", "add_note", "add_task"}
 ADMINISTRATION = {"list_deliveries", "replay_deliveries"}
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(st.characters()),

@@ -65,6 +65,15 @@ async def test_add_note__writes_what_get_shows_in_the_timeline(agent: Agent) -> 
     assert [event["note"]["text"] for event in events if "note" in event] == ["Call on Monday"]
 
 
+async def test_add_task__writes_what_list_tasks_lists(agent: Agent) -> None:
+    number = (await agent.value("upsert", match="email", record={"email": "jane@example.com"}, dry_run=False))["written"]["id"]
+
+    await agent.value("add_task", client="default", id=number, text="Call her", due_at="2026-11-23T08:00:00Z")
+
+    [task] = (await agent.value("list_tasks", assignee_id="none", due_before="2026-11-23T08:00:01Z"))["data"]
+    assert (task["contact_id"], task["text"], task["name"]) == (number, "Call her", "jane@example.com")
+
+
 async def test_get__says_what_to_do_if_nothing_is_found(agent: Agent) -> None:
     assert "Call `find`" in await agent.error("get", email="nobody@example.com")
     assert "Name it by id" in await agent.error("get")

@@ -199,9 +199,11 @@ async def test_address_that_may_get_no_mail__gets_none(team: Team) -> None:
 async def test_what_nobody_sends__is_refused(office: Office) -> None:
     mira = await office.join("mira@example.com", role="operator")
 
-    refused = await mira("PATCH", f"/team/v1/users/{mira.user['id']}", {"notifications": {"task_due": ["email"], "reply": ["slack"]}})
+    refused = await mira(
+        "PATCH", f"/team/v1/users/{mira.user['id']}", {"notifications": {"task_due": ["email", "slack"], "reply": ["slack"]}}
+    )
 
-    assert [each["pointer"] for each in refused.json()["errors"]] == ["/notifications/task_due", "/notifications/reply"]
+    assert [each["pointer"] for each in refused.json()["errors"]] == ["/notifications/reply", "/notifications/task_due"]
 
 
 async def test_deleted_contact__takes_its_notifications_along(team: Team, execute_sql: Callable[..., Any]) -> None:

@@ -14,6 +14,7 @@ from touchbase.records.models import Contact
 from touchbase.records.operations import create_contact, update_contact
 from touchbase.records.writes import Creation, RecordUpdate
 from touchbase.sql.store import Store
+from touchbase.tasks.plans import create_task
 
 
 async def move_an_address(store: Store, client: int) -> None:
@@ -29,6 +30,7 @@ async def move_an_address(store: Store, client: int) -> None:
     await store.write(store_notifications(client, [NewNotification("u1", "reply", "evt_1", contact)], 5, 1))
     await store.write(store_draft(client, contact, "u1", "Hello aga", 5))
     await store.write(create_note(client, CONTACT, contact, "Moved", ["u1"], 5, "api:moved", NO_AUTHOR))
+    await store.write(create_task(client, CONTACT, contact, "Move", 9, "u1", 5, "api:move", NO_AUTHOR))
     reply = Message(0, "received", "email", 5, "moved", None, 5, "smartlead", text="Hi", contact_id=contact)
     message = await store.write(create_message(client, reply))
     await store.write(queue_answer(client, contact, message.id, "Hello", 5))

@@ -77,6 +77,7 @@ from touchbase.search.api.bulk import change_page
 from touchbase.sql.operation import Command
 from touchbase.statuses.sql.renames import rewrite_statuses
 from touchbase.stores.postgres import PostgresStore
+from touchbase.tasks.plans import TaskUpdate, change_task, create_task, delete_task
 
 
 @dataclass(slots=True)
@@ -96,6 +97,7 @@ class World:
     message: int = 0
     answer: int = 0
     note: int = 0
+    task: int = 0
     """To the message, still queued."""
     claimed: ClaimedAnswer | None = None
     """Another one, which is being sent."""
@@ -289,6 +291,15 @@ CALLS: dict[str, tuple[type | None, Call]] = {
     "create_note": (create_note, lambda w, t: create_note(t.client, CONTACT, w.ann, f"{t.number}", ["u1"], t.at, t.key, NO_AUTHOR)),
     "change_note": (change_note, lambda w, t: change_note(t.client, CONTACT, w.ann, w.note, f"{t.number}", [], t.at, NO_AUTHOR)),
     "delete_note": (delete_note, lambda w, t: delete_note(t.client, CONTACT, w.ann, w.note, t.at, NO_AUTHOR)),
+    "create_task": (
+        create_task,
+        lambda w, t: create_task(t.client, CONTACT, w.ann, f"{t.number}", t.at, "u1", t.at, t.key, NO_AUTHOR),
+    ),
+    "change_task": (
+        change_task,
+        lambda w, t: change_task(t.client, CONTACT, w.ann, w.task, TaskUpdate(f"{t.number}", is_done=True), t.at, NO_AUTHOR),
+    ),
+    "delete_task": (delete_task, lambda w, t: delete_task(t.client, CONTACT, w.ann, w.task, t.at, NO_AUTHOR)),
     "queue_answer": (
         queue_answer,
         lambda w, t: queue_answer(t.client, w.ann, w.message, f"{t.number}", t.at, closes=True, confirmed=True),
@@ -441,6 +452,7 @@ async def furnish(stage: Stage) -> World:
         (await store.write(queue_answer(client, world.ann, world.message, text, NOON, confirmed=True))).id for text in ("Sent", "Queued")
     ]
     world.note = (await store.write(create_note(client, CONTACT, world.ann, "Hello", [], NOON, "api:note", NO_AUTHOR))).id
+    world.task = (await store.write(create_task(client, CONTACT, world.ann, "Hello", NOON, None, NOON, "api:task", NO_AUTHOR))).id
     world.claimed = await store.write(claim_answer(client, claimed, NOON + UNDO_US, LATER))
     world.merge = (await store.write(merge_records(client, CONTACT, world.ann, [cat], Policy("newest"), turn.at, "api:m1"))).id or 0
     merged = await store.write(merge_records(client, COMPANY, world.acme, [delta], Policy("newest"), turn.at, "api:m2"))

@@ -200,6 +200,7 @@ from touchbase.statuses.sql.renames import define_status, remove_status
 from touchbase.storage.batch import probe
 from touchbase.storage.sqlite.connection import read
 from touchbase.stores import open_store
+from touchbase.tasks.plans import TaskFilters, count_due_tasks, find_task, list_newly_due, list_tasks
 
 QUERIES = all_queries()
 SPANNING: dict[type, str] = {
@@ -211,6 +212,7 @@ SPANNING: dict[type, str] = {
     due_answers: "numbers of clients, ids of answers and their tools, for the worker, who then names each client",
     clients_to_prune: "numbers of clients with old notifications, for the worker, who then names each client",
     due_mails: "numbers of clients and ids of people with notifications to mail, for the worker, who then names each client",
+    list_newly_due: "tasks that became due, for the worker, who then tells their users",
     notification_positions: "numbers of clients and of events, for the worker, who then names each client",
     due_fetches: "numbers of clients and their tools, for the worker",
     expired_responses: "numbers of clients and idempotency keys whose time is over, for the housekeeper, who then names each client",
@@ -252,7 +254,7 @@ SPANNING: dict[type, str] = {
 SPANNING_UNLESS_NAMED = {
     store_key, list_keys, list_deliveries, group_deliveries, get_delivery, list_refusals, match_everywhere, get_job, list_jobs,
     find_owner, due_job_files, list_items, list_conversations, list_done_conversations, count_conversations,
-    count_day, list_notifications, list_endpoints, list_all_attempts, list_newest_places, list_all_messages,
+    count_day, count_due_tasks, list_tasks, list_notifications, list_endpoints, list_all_attempts, list_newest_places, list_all_messages,
 }  # fmt: skip
 """What is about all clients when it names none, which only an administrator of all of them can ask: reviewed."""
 ABOUT_CLIENTS = {
@@ -298,7 +300,7 @@ NEEDS_NO_EXCEPTION = {
     due_mails, clients_to_link, due_judgements, count_silent, endpoint_versions, lead_shards, list_mail_endpoints, list_troubles,
     due_counts, clients_with_erasures, count_copies, clients_above_limits, list_oldest,
     list_conversations, list_done_conversations, count_conversations, list_notifications, list_newest_places,
-    list_all_messages,
+    list_all_messages, list_newly_due, list_tasks, count_due_tasks,
 }  # fmt: skip
 """What spans clients with texts that name one in every table: client by client, or each table beside the row of the one before."""
 SEALER = AesGcmCipher(StaticKeys(ENCRYPTION_KEYS.read()))
@@ -496,6 +498,7 @@ def value(name: str, hint: object) -> Any:  # noqa: PLR0911 - one line a type
         RequestKey: RequestKey(1, "k", b"f", 5),
         Policy: Policy("newest"),
         Filters: Filters(("later",), "a", "a", "a", "a", "u"),
+        TaskFilters: TaskFilters("done", "u", 9),
     }
     usual = USUAL.get(name)
     return usual if isinstance(usual, kind) else others[kind]
@@ -551,6 +554,8 @@ ASKING: list[Any] = [
     follow_changes(1, 9, 5, 9), link_page(1, 1, 0, 9, 5, 9),
     prune_messages(1, 2**40, 5), prune_answers(1, 2**40, 5), find_draft(1, 1, "u"),
     find_note(1, 1, 1, 1), list_notes(1, 1, 1, 5, (9, 1), 100),
+    find_task(1, 1, 1, 1), list_tasks([1], 5, TaskFilters("done", "u", 9, (1, 1)), (9, 1, 1), 100), list_newly_due(1, 9, 5),
+    count_due_tasks([1], "u", 9),
     find_assignees(1, [1]), find_dedupes(1, ["a"]), list_notifications([1], "u", 5, (9, 1, 1), True), read_notifications(1, "u", 9),
     due_mails(2**40, 5),
     prune_notifications(1, 2**50, 5), notification_positions(), clients_to_prune(2**50, 5), clients_with_events([1], 5),

@@ -100,7 +100,7 @@ export const EVENT_TYPES: readonly string[] = [
   'contact.created', 'contact.updated', 'contact.status_changed', 'contact.replied', 'contact.meeting_booked',
   'contact.meeting_canceled', 'contact.meeting_rescheduled', 'contact.meeting_no_show', 'contact.merged', 'contact.deleted', 'contact.restored',
   'contact.erased', 'company.created', 'company.updated', 'company.status_changed', 'company.merged', 'company.deleted', 'company.restored',
-  'message.received', 'message.sent', 'conversation.done', 'conversation.reopened', 'conversation.assigned', 'conversation.updated', 'conversation.answered', 'note.created', 'note.updated', 'note.deleted', 'status.renamed', 'suppression.added', 'suppression.removed', 'installation_suppression.added',
+  'message.received', 'message.sent', 'conversation.done', 'conversation.reopened', 'conversation.assigned', 'conversation.updated', 'conversation.answered', 'note.created', 'note.updated', 'note.deleted', 'task.created', 'task.updated', 'task.done', 'task.deleted', 'status.renamed', 'suppression.added', 'suppression.removed', 'installation_suppression.added',
   'installation_suppression.removed', 'delivery.failed', 'delivery.unrecognised',
   'connection.silent', 'connection.resumed', 'client.storage_warning',
 ];

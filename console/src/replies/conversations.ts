@@ -24,7 +24,7 @@ export interface Tab {
   state: State;
   assignee?: 'me' | 'nobody';
   /** The number of its conversations; nobody counts what is done. */
-  counter?: Exclude<keyof Schemas['Counters'], 'clients'>;
+  counter?: Exclude<keyof Schemas['Counters'], 'clients' | 'tasks_due'>;
 }
 
 /** The lists of conversations; only people have ones of their own. */

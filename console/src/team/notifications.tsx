@@ -12,6 +12,7 @@ const KINDS = [
   ['assignment', 'A conversation is assigned to me'],
   ['reply', 'A reply in my conversations'],
   ['positive_reply', 'Somebody is interested or wants a meeting'],
+  ['task_due', 'A task of mine is due'],
   ['critical', 'Something critical needs somebody'],
   ['daily_summary', 'A summary of the day'],
 ] as const;
@@ -33,7 +34,7 @@ export function MyNotifications({ user, onSaved }: { user: User; onSaved: () => 
     setBusy(true);
     setProblem(null);
     try {
-      const body = { notifications: { ...wanted, task_due: [] } };
+      const body = { notifications: wanted };
       await call('PATCH', `/team/v1/users/${user.id}`, { body });
       setDraft(null);
       onSaved();

@@ -99,7 +99,7 @@ class Notifications(Struct, forbid_unknown_fields=True):
     reply: Annotated[Channels, Meta(max_length=3, description="A reply in one's own conversations.")] = []
     positive_reply: Annotated[Channels, Meta(max_length=3, description="A reply of somebody interested.")] = []
     critical: Annotated[Channels, Meta(max_length=3, description="Something that needs a person at once.")] = []
-    task_due: Annotated[Channels, Meta(max_length=3, description="Nothing is sent for this yet.")] = []
+    task_due: Annotated[Channels, Meta(max_length=3, description="A task of the person is due.")] = []
     daily_summary: Annotated[
         Channels,
         Meta(max_length=3, description="Once a day what came in, is open, needs somebody and returns from a snooze; not if nothing did."),
@@ -606,12 +606,7 @@ def _check_user(request: UserPatch, *, has_slack: bool) -> None:
 
 def _unsent(wanted: Notifications, has_slack: bool) -> list[Fault]:
     """Return what somebody would wait for in vain."""
-    faults = [
-        Fault(f"/notifications/{name}", "not_sent", "nothing is sent for this yet; send an empty list")
-        for name in ("task_due",)
-        if getattr(wanted, name)
-    ]
-    return faults + [
+    return [
         Fault(f"/notifications/{name}", "not_sent", "nobody is told in Slack until the operator sets TOUCHBASE_SLACK_TOKEN")
         for name in NOTIFIED
         if "slack" in getattr(wanted, name) and not has_slack

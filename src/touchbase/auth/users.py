@@ -7,16 +7,18 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
+from datetime import datetime, time, timedelta
 from hashlib import sha256
 from secrets import token_hex
 from typing import Any, Literal
+from zoneinfo import ZoneInfo
 
 import msgspec
 
 from touchbase.audit import audited
 from touchbase.auth.service import ADMIN, READ, WRITE
 from touchbase.auth.sql import LOCK_FIRST_KEY
-from touchbase.common.timestamps import DAY, SECOND, Micros
+from touchbase.common.timestamps import DAY, SECOND, Micros, is_zone
 from touchbase.errors import NotFound, PreconditionFailed, TouchbaseError, WrongState
 from touchbase.sql.filters import Where, among
 from touchbase.sql.operation import command, query
@@ -81,6 +83,16 @@ class User:
             return replace(self, role=role, grants={number: least(role) for number, role in self.grants.items()})
         roles = [role for role in (self.role, self.grants.get(client)) if role is not None]
         return replace(self, role=None, grants={client: least(max(roles, key=ROLES.index))} if roles else {})
+
+    @property
+    def zone(self) -> ZoneInfo:
+        """The time zone; UTC if there is none, or if this system does not have it."""
+        return ZoneInfo(self.time_zone if is_zone(self.time_zone) else "UTC")
+
+    def day_ends(self, now: Micros) -> Micros:
+        """Return when the person's present day ends."""
+        day = datetime.fromtimestamp(now / SECOND, self.zone).date() + timedelta(days=1)
+        return int(datetime.combine(day, time(), self.zone).timestamp()) * SECOND
 
     @property
     def is_admin(self) -> bool:

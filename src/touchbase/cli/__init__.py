@@ -42,6 +42,7 @@ COMMANDS = {
     "persons": "persons",
     "attention": "attention",
     "conversations": "conversations",
+    "tasks": "tasks",
     "messages": "messages",
     "suppressions": "suppressions",
     "statuses": "statuses",

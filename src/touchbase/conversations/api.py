@@ -8,8 +8,7 @@ from typing import Annotated, Literal
 from msgspec import UNSET, Meta, Struct, UnsetType
 
 from touchbase.auth.authentication import READ, WRITE, Principal
-from touchbase.auth.users import ACTIVE as USER_ACTIVE
-from touchbase.auth.users import User, find_user
+from touchbase.auth.users import User
 from touchbase.clients.models import Client
 from touchbase.common import field_limits as limits
 from touchbase.common.field_limits import why_no_name, why_not_storable
@@ -56,6 +55,7 @@ from touchbase.errors import Fault, Forbidden, Invalid, NotFound, TouchbaseError
 from touchbase.history.events import CONTACT
 from touchbase.http import query_parameters as query
 from touchbase.http.endpoint import Call, author_of
+from touchbase.http.people import ME, NO_PERSON, unseen, user_named
 from touchbase.http.query_parameters import LARGEST_PAGE, LIMIT, PAGE, cursor_text, parse_time, record_id
 from touchbase.http.responses import Response
 from touchbase.http.routing import Route, Success, Tag
@@ -66,13 +66,13 @@ from touchbase.messages.sql.plans import get_messages, list_messages
 from touchbase.notes.api import NoteOut, note_out
 from touchbase.notes.plans import list_notes
 from touchbase.sql.page_budget import page_of
+from touchbase.tasks.plans import count_due_tasks
 
 TAG = Tag("Conversations", "The messages with each contact, as a team works through its replies, over all clients that a key may see.")
 PATH = "/team/v1/conversations"
 MOST_BULK = 500
 """Conversations that one request changes."""
-ME, NOBODY = "me", "nobody"
-NO_PERSON = "a key calls and no person: name a user by the id; GET /team/v1/users lists all"
+NOBODY = "nobody"
 MOST_MESSAGES = 100
 """Messages that a conversation shows; earlier ones are in the list of messages."""
 _STATE = named_enum("ConversationState", "How far a conversation is.", STATES)
@@ -232,7 +232,7 @@ class OpenOfClient(Struct):
 
 
 class Counters(Struct):
-    """Numbers of conversations, each up to 999."""
+    """Numbers of conversations and due tasks, each up to 999."""
 
     open: Annotated[int, Meta(description="With a reply of a person that is not handled.")]
     snoozed: Annotated[int, Meta(description="The same, until a time or the next reply.")]
@@ -240,6 +240,9 @@ class Counters(Struct):
     unassigned: Annotated[int, Meta(description="Open ones on which nobody works.")]
     mine: Annotated[int, Meta(description="Open ones of the person who calls; 0 for a key.")]
     unread: Annotated[int, Meta(description="Open ones that the person who calls has not read; 0 for a key.")]
+    tasks_due: Annotated[
+        int, Meta(description="Open tasks of the person who calls that are due, or will be today; for a key of all that are due.")
+    ]
     clients: Annotated[list[OpenOfClient] | UnsetType, Meta(description="With `by_client`: the clients with open ones.")] = UNSET
 
 
@@ -264,7 +267,7 @@ example(
     {"conversations": [{"client_id": "acme", "contact_id": 1, "version": "12-1-0"}], "change": {"snoozed_until": "2026-11-23T08:00:00Z"}},
 )
 example(NewDraft, {"text": "Thursday at ten suits"})
-example(Counters, {"open": 46, "snoozed": 5, "automatic": 14, "unassigned": 31, "mine": 12, "unread": 4})
+example(Counters, {"open": 46, "snoozed": 5, "automatic": 14, "unassigned": 31, "mine": 12, "unread": 4, "tasks_due": 3})
 
 
 async def list_team_conversations(call: Call) -> Response:
@@ -337,8 +340,8 @@ async def change_team_conversation(call: Call) -> Response:
     client, contact_id = await call.visible_client(call.path("client_id"), caller), call.id("contact")
     call.parameters().done()
     body, parts = await call.body(ChangeConversation), call.api.dependencies
-    user = await _assignee(call, body, caller)
-    if (fault := _unseen(user, client)) is not None:
+    user = await user_named(call, body.assignee_id, caller, "/assignee_id")
+    if (fault := unseen(user, client, "/assignee_id")) is not None:
         raise Invalid([fault])
     change = _change(body, parts.clock(), user, caller)
     command = plans.change_conversation(client.number, contact_id, change, parts.clock(), author_of(call.scope), call.if_match())
@@ -387,13 +390,13 @@ async def change_team_conversations(call: Call) -> Response:
     caller = await call.principal(of_several=True)
     call.parameters().done()
     body = await call.body(ChangeConversations)
-    user = await _assignee(call, body.change, caller)
+    user = await user_named(call, body.change.assignee_id, caller, "/assignee_id")
     change = _change(body.change, call.api.dependencies.clock(), user, caller)
     clients: dict[str, Client | TouchbaseError] = {}
     for name in {conversation.client_id for conversation in body.conversations}:
         try:
             visible = await call.visible_client(name, caller)
-            fault = _unseen(user, visible)
+            fault = unseen(user, visible, "/assignee_id")
             clients[name] = visible if fault is None else Invalid([fault])
         except NotFound as error:
             clients[name] = error
@@ -478,34 +481,16 @@ async def get_counters(call: Call) -> Response:
     parameters.done()
     clients, user_id = await call.visible(caller, parameters[CLIENT]), "" if caller.user is None else caller.user.id
     counts = await call.api.dependencies.store.read(count_conversations(clients, call.api.dependencies.clock(), user_id))
+    now = call.api.dependencies.clock()
+    ends = now + 1 if caller.user is None else caller.user.day_ends(now)
+    tasks = await call.api.dependencies.store.read(count_due_tasks(clients, user_id or None, ends))
     numbers = asdict(counts)
     by_client = numbers.pop("by_client")
-    shown = Counters(**numbers)
+    shown = Counters(**numbers, tasks_due=min(sum(tasks.values()), plans.MOST_COUNTED))
     if parameters[BY_CLIENT]:
         named = await call.api.clients.of(by_client)
         shown.clients = [OpenOfClient(named[number].client_id, by_client[number]) for number in sorted(by_client.keys() & named.keys())]
     return Response(body=encode(shown))
-
-
-async def _assignee(call: Call, body: ChangeConversation, caller: Principal) -> User | None:
-    """Return the user that a change names; raise `Invalid` if there is none who may work."""
-    if body.assignee_id in (UNSET, None):
-        return None
-    if body.assignee_id == ME and caller.user is None:
-        raise Invalid([Fault("/assignee_id", "user", NO_PERSON)])
-    user_id = caller.user.id if body.assignee_id == ME and caller.user is not None else str(body.assignee_id)
-    user = await call.api.dependencies.store.read(find_user(user_id))
-    if user is None or user.state != USER_ACTIVE:
-        raise Invalid([Fault("/assignee_id", "user", f"there is no active user {user_id[:40]!r}; GET /team/v1/users lists all")])
-    return user
-
-
-def _unseen(user: User | None, client: Client) -> Fault | None:
-    """Return why a user cannot work for a client; None for one who can."""
-    if user is None or user.scopes(client.number):
-        return None
-    # No name or address: the caller may not see this person either.
-    return Fault("/assignee_id", "user", f"the user {user.id} may not see this client; give the user a role for it, or name another one")
 
 
 def _reason(error: TouchbaseError) -> str:
@@ -635,7 +620,7 @@ ROUTES = [
     ),
     Route(
         "GET", "/team/v1/counters", get_counters, scope=READ, operation_id="get_counters", tag=TAG, summary="Count conversations",
-        description="The numbers of conversations that are open, snoozed and automatic.", query=(CLIENT, BY_CLIENT),
+        description="The numbers of conversations that are open, snoozed and automatic, and of due tasks.", query=(CLIENT, BY_CLIENT),
         success=(Success(200, "The numbers.", Counters),), problems=(404,),
     ),
 ]  # fmt: skip

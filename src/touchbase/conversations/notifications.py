@@ -16,8 +16,10 @@ from touchbase.sql.scope import ALL_CLIENTS
 from touchbase.sql.statement import Execute, Plan, Row, Select, Statement
 
 MENTION, ASSIGNMENT, REPLY, POSITIVE_REPLY, CRITICAL = "mention", "assignment", "reply", "positive_reply", "critical"
-SUMMARY = "daily_summary"
-KINDS = (MENTION, ASSIGNMENT, REPLY, POSITIVE_REPLY, CRITICAL, SUMMARY)
+TASK_DUE, SUMMARY = "task_due", "daily_summary"
+KINDS = (MENTION, ASSIGNMENT, REPLY, POSITIVE_REPLY, CRITICAL, TASK_DUE, SUMMARY)
+ABOUT_COMPANIES = (MENTION, TASK_DUE)
+"""Kinds whose `about` is the id of a company if they are about no contact."""
 NOTHING = "nothing"
 """Kind of the row of a day on which a person gets no summary, since nothing happened; nobody is shown it."""
 NO_CLIENT = 0
@@ -40,7 +42,7 @@ class NewNotification:
     """What happened, such as `evt_17`: the same is told once."""
     contact_id: int | None = None
     about: str = ""
-    """Of a critical item: its kind, channel and tool; of a note on a company: the company's id; of a summary: its counts."""
+    """Of a critical item: its kind, channel and tool; of a note or task about a company: the company's id; of a summary: its counts."""
     browser: bool = False
     mail_us: Micros | None = None
     """When it is mailed; None: it is not."""

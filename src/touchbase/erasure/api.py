@@ -34,16 +34,15 @@ from touchbase.inbox.worker import translator
 from touchbase.merging.api.bin import CONTACT_BIN, DELETE_CONTACT
 from touchbase.messages.api.schemas import MessageOut, message_out
 from touchbase.messages.sql.plans import messages_of_contact
-from touchbase.notes.api import note_in_timeline
-from touchbase.notes.plans import NOTED, Note, notes_of_events
 from touchbase.records.api.if_match import if_updated_us
 from touchbase.records.api.resource import CONTACT_TAG
 from touchbase.records.api.resource_type import changes_out, contact_out
-from touchbase.records.api.schemas import ContactResponse, FieldChangeOut, NoteInTimeline
+from touchbase.records.api.schemas import ContactResponse, FieldChangeOut, NoteInTimeline, TaskInTimeline
 from touchbase.records.models import Contact
 from touchbase.records.timelines import MAX_HISTORY, TimelineEntry, timeline
 from touchbase.sql.page_budget import Cut
 from touchbase.sql.store import Store
+from touchbase.tasks.api import team_texts
 
 SEARCH_SECONDS: Micros = 5 * SECOND
 """How long a request searches the inbox; the rest is searched in the background."""
@@ -131,6 +130,7 @@ class ExportedEvent(Struct):
     detail: dict[str, Any]
     changed: list[FieldChangeOut]
     note: Annotated[NoteInTimeline | UnsetType, Meta(description="The note that somebody wrote; left out with other events.")] = UNSET
+    task: Annotated[TaskInTimeline | UnsetType, Meta(description="The task that somebody wrote; left out with other events.")] = UNSET
 
 
 class ExportedDelivery(Struct):
@@ -276,9 +276,8 @@ class PersonPages:
     async def _add_events(self, export: PersonExport, contact: Contact, before: EffectiveTime | None) -> Place:
         words = self.client.settings.words(CONTACT)
         entries, place, _ = await timeline(self.store, contact, MAX_HISTORY, before, words)
-        noted = [entry.event.key for entry in entries if entry.event.event in NOTED.values()]
-        notes = await self.store.read(notes_of_events(self.client.number, noted))
-        fit = self._fitting(_event(entry, notes.get(entry.event.key)) for entry in entries)
+        notes, tasks = await team_texts(self.store, self.client.number, CONTACT, contact.id, entries)
+        fit = self._fitting(_event(entry, notes.get(entry.event.key, UNSET), tasks.get(entry.event.key, UNSET)) for entry in entries)
         export.timeline = fit
         if len(fit) < len(entries):
             place = entries[len(fit) - 1].event.effective_time
@@ -317,12 +316,11 @@ def _with_person(export: PersonExport, exported: Exported, client: Client, now: 
     export.suppressions = [entry_out(suppression, now) for suppression in exported.suppressions]
 
 
-def _event(entry: TimelineEntry, note: Note | None) -> ExportedEvent:
+def _event(entry: TimelineEntry, note: NoteInTimeline | UnsetType, task: TaskInTimeline | UnsetType) -> ExportedEvent:
     event = entry.event
     return ExportedEvent(
         event.event, to_text(event.occurred_us), to_text(event.received_us), event.channel, event.tool, event.campaign, event.campaign_id,
-        event.status, event.delivery_id, event.detail, changes_out(entry),
-        UNSET if note is None else note_in_timeline(note),
+        event.status, event.delivery_id, event.detail, changes_out(entry), note, task,
     )  # fmt: skip
 
 

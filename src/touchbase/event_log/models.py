@@ -56,6 +56,10 @@ class EventType(StrEnum):
     NOTE_CREATED = "note.created"
     NOTE_UPDATED = "note.updated"
     NOTE_DELETED = "note.deleted"
+    TASK_CREATED = "task.created"
+    TASK_UPDATED = "task.updated"
+    TASK_DONE = "task.done"
+    TASK_DELETED = "task.deleted"
     STATUS_RENAMED = "status.renamed"
     SUPPRESSION_ADDED = "suppression.added"
     SUPPRESSION_REMOVED = "suppression.removed"
@@ -97,6 +101,10 @@ EVENT_TYPES: dict[EventType, str] = {
     EventType.NOTE_CREATED: "Somebody wrote a note on a contact or company: `note_id`, and in `mentions` the ids of users.",
     EventType.NOTE_UPDATED: "A note changed; `mentions` has the users who are named in it for the first time.",
     EventType.NOTE_DELETED: "Somebody deleted a note.",
+    EventType.TASK_CREATED: "Somebody wrote a task about a contact or company: `task_id`, and in `assignee_id` the user; null: nobody.",
+    EventType.TASK_UPDATED: "A task changed, or was opened again.",
+    EventType.TASK_DONE: "Somebody did a task.",
+    EventType.TASK_DELETED: "Somebody deleted a task.",
     EventType.STATUS_RENAMED: "A status got another name: `object` has `record`, `from`, `to`. Its records have no event of their own.",
     EventType.SUPPRESSION_ADDED: "An address or domain must not be contacted from now on, or its entry changed.",
     EventType.SUPPRESSION_REMOVED: "An address or domain may be contacted again, as far as this list goes.",

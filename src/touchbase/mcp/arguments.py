@@ -172,6 +172,24 @@ class NoteArguments(Struct, forbid_unknown_fields=True, kw_only=True):
     text: Annotated[str, Meta(min_length=1, max_length=10_000, description="Plain text, for the team.")]
 
 
+class Tasks(Struct, forbid_unknown_fields=True, kw_only=True):
+    """Which tasks to list, of all clients that the key may see."""
+
+    client_id: Annotated[str | None, Meta(description="Only of this client.")] = None
+    assignee_id: Annotated[str | None, Meta(description="Only of this user: an id, `me` with a personal key, or `none`.")] = None
+    state: Annotated[Literal["open", "done", "any"], Meta(description="Only in this state.")] = "open"
+    due_before: Annotated[str | None, Meta(description="Only what is due before this time, as `2026-11-23T08:00:00Z`.")] = None
+    limit: Limit = 20
+    cursor: Cursor = None
+
+
+class TaskArguments(NoteArguments, kw_only=True):
+    """A task about a record."""
+
+    due_at: Annotated[str, Meta(description="When it is due, as `2026-11-23T08:00:00Z`.")]
+    assignee_id: Annotated[str | None, Meta(description="The user who has to do it: an id, or `me`; left out: nobody.")] = None
+
+
 class Deliveries(OfClient, kw_only=True):
     """Which webhooks of tools to list."""
 

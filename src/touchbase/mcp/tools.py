@@ -178,6 +178,16 @@ async def _add_note(ask: Ask, args: arguments.NoteArguments) -> Json:
     return {"written": await value_of(ask, InnerRequest("POST", path, body={"text": args.text}))}
 
 
+async def _tasks(ask: Ask, args: arguments.Tasks) -> Any:
+    return await value_of(ask, InnerRequest("GET", "/team/v1/tasks", query=msgspec.structs.asdict(args)))
+
+
+async def _add_task(ask: Ask, args: arguments.TaskArguments) -> Json:
+    path = f"/team/v1/tasks/{quote(args.client, safe='')}/{args.kind}/{args.id}"
+    body = {"text": args.text, "due_at": args.due_at, "assignee_id": args.assignee_id}
+    return {"written": await value_of(ask, InnerRequest("POST", path, body=body))}
+
+
 async def _deliveries(ask: Ask, args: arguments.Deliveries) -> Any:
     query = msgspec.structs.asdict(args)
     query["client"] = query.pop("client_id")
@@ -236,6 +246,8 @@ _NOTIFICATIONS = """What the person of the key was told of, newest first; a key 
 _ANSWER = """Answers a reply through the tool that brought it: the contact gets the text. A dry run first shows tool, mailbox and
 recipient. It is queued for 10 seconds, and never sent twice."""
 _ADD_NOTE = """Writes a note on a contact or company for the team; the person never sees it. `get` with the timeline has the notes."""
+_TASKS = """What people have to do about contacts and companies, over all clients that the key may see, the first due first."""
+_ADD_TASK = """Writes a task about a contact or company: a text, when it is due, and whose it is. Its user is notified then."""
 _DELIVERIES = """The webhooks that tools sent, newest first, with their outcomes. For "why does a reply not show?" give the person's
 email."""
 _REPLAY = """Applies stored webhooks again after a cause was fixed; what is known changes nothing. A dry run first."""
@@ -256,6 +268,8 @@ _ALL = [
     AgentTool("list_notifications", "List notifications", _NOTIFICATIONS, READ, arguments.Notifications, _notifications),
     AgentTool("answer", "Answer a reply", _ANSWER, WRITE, arguments.AnswerArguments, _answer, writes=True),
     AgentTool("add_note", "Write a note", _ADD_NOTE, WRITE, arguments.NoteArguments, _add_note, writes=True),
+    AgentTool("list_tasks", "List tasks", _TASKS, READ, arguments.Tasks, _tasks),
+    AgentTool("add_task", "Write a task", _ADD_TASK, WRITE, arguments.TaskArguments, _add_task, writes=True),
     AgentTool("list_deliveries", "List webhooks", _DELIVERIES, ADMIN, arguments.Deliveries, _deliveries),
     AgentTool("replay_deliveries", "Apply webhooks again", _REPLAY, ADMIN, arguments.ReplayDeliveries, _replay, writes=True),
     AgentTool("health", "Look at the service", _HEALTH, "", arguments.Nothing, _health),

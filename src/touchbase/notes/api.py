@@ -14,7 +14,7 @@ from touchbase.clients.models import Client
 from touchbase.common.field_limits import clean, why_not_storable
 from touchbase.common.timestamps import Micros, to_text
 from touchbase.errors import Fault, Forbidden, Invalid, NotFound
-from touchbase.history.events import COMPANY, CONTACT
+from touchbase.history.events import COMPANY, CONTACT, Author
 from touchbase.http.actors import Actor
 from touchbase.http.endpoint import Call, author_of
 from touchbase.http.query_parameters import LARGEST_PAGE, LIMIT, PAGE, cursor_text, record_id
@@ -113,7 +113,7 @@ class NoteResource:
         _, client, number = await self._named(call)
         call.parameters().done()
         body, now, by = await call.body(NewNote), call.api.dependencies.clock(), author_of(call.scope)
-        text = _text(body.text)
+        text = plain_text(body.text)
         mentions = await _mentioned(call, client, body.mentions)
         await call.api.actors.load([by.key_id])
         author = call.api.actors.of(by)
@@ -121,7 +121,7 @@ class NoteResource:
         command = create_note(client.number, self._kind, number, text, mentions, now, new_write_key(), by)
 
         def respond(note: Note) -> Response:
-            response = Response(201, encode(note_out(note, author)), headers=[_etag(note)])
+            response = Response(201, encode(note_out(note, author)), headers=[etag_of(note.updated_us)])
             response.stored_body = encode(note_out(replace(note, text=""), author))  # a text in it would outlive an erasure
             return response
 
@@ -135,26 +135,26 @@ class NoteResource:
         if body.text is UNSET and body.mentions is UNSET:
             raise Invalid([Fault("", "required", "send text, mentions or both")])
         note = await self._find(call, client, number)
-        author = await _author(call, note)
-        if not _is_by(call, caller, author):
+        author = await author_of_text(call, note.by)
+        if not is_by(call, caller, author):
             raise Forbidden(f"only its author, {author.name or 'another one'}, may change a note: write one of your own")
-        text = note.text if body.text is UNSET else _text(body.text)
+        text = note.text if body.text is UNSET else plain_text(body.text)
         mentions = note.mentions if body.mentions is UNSET else await _mentioned(call, client, body.mentions, note.mentions)
         call.api.storing(client, 1, now)
-        command = change_note(client.number, self._kind, number, note.id, text, mentions, now, author_of(call.scope), _version(call))
+        command = change_note(client.number, self._kind, number, note.id, text, mentions, now, author_of(call.scope), version_of(call))
         note = await call.api.dependencies.store.write(command)
-        return Response(body=encode(note_out(note, author)), headers=[_etag(note)])
+        return Response(body=encode(note_out(note, author)), headers=[etag_of(note.updated_us)])
 
     async def delete(self, call: Call) -> Response:
         """Handle `DELETE` of a note."""
         caller, client, number = await self._named(call)
         call.parameters().done()
         note, now = await self._find(call, client, number), call.api.dependencies.clock()
-        author = await _author(call, note)
+        author = await author_of_text(call, note.by)
         is_admin = ADMIN in (caller.scopes if caller.user is None else caller.user.scopes(client.number))
-        if not is_admin and not _is_by(call, caller, author):
+        if not is_admin and not is_by(call, caller, author):
             raise Forbidden(f"only its author, {author.name or 'another one'}, or an administrator may delete a note")
-        command = delete_note(client.number, self._kind, number, note.id, now, author_of(call.scope), _version(call))
+        command = delete_note(client.number, self._kind, number, note.id, now, author_of(call.scope), version_of(call))
         await call.api.dependencies.store.write(command)
         return Response(204)
 
@@ -168,7 +168,8 @@ class NoteResource:
         return note
 
 
-def _text(text: str) -> str:
+def plain_text(text: str) -> str:
+    """Return the text of a note or task as it is stored; raises `Invalid`."""
     cleaned = (clean(text) or "").strip()
     if (why := why_not_storable(text)) is not None or not cleaned:
         raise Invalid([Fault("/text", "unusable_text", why or "must have a visible character")])
@@ -189,22 +190,24 @@ async def _mentioned(call: Call, client: Client, mentions: list[str], present: l
     return users
 
 
-async def _author(call: Call, note: Note) -> Actor:
-    await call.api.actors.load([note.by.key_id])
-    return call.api.actors.of(note.by)
+async def author_of_text(call: Call, by: Author) -> Actor:
+    """Return who wrote a note or task."""
+    await call.api.actors.load([by.key_id])
+    return call.api.actors.of(by)
 
 
-def _is_by(call: Call, caller: Principal, author: Actor) -> bool:
-    """Return whether the caller wrote a note; a personal key writes as its person."""
+def is_by(call: Call, caller: Principal, author: Actor) -> bool:
+    """Return whether the caller wrote a note or task; a personal key writes as its person."""
     return author.id == (call.scope.get(KEY_ID) if caller.user is None else caller.user.id)
 
 
-def _etag(note: Note) -> tuple[bytes, bytes]:
-    return b"etag", f'"{note.updated_us}"'.encode()
+def etag_of(updated_us: Micros) -> tuple[bytes, bytes]:
+    """Return the header with the version of a note or task."""
+    return b"etag", f'"{updated_us}"'.encode()
 
 
-def _version(call: Call) -> Micros | None:
-    """Return the version that the note must have; None for any, and one that no note has for an unreadable one."""
+def version_of(call: Call) -> Micros | None:
+    """Return the version that a note or task must have; None for any, and one that none has for an unreadable one."""
     tag = call.if_match()
     return None if tag is None else int(tag) if tag.isdecimal() and len(tag) < 20 else -1
 

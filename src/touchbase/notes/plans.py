@@ -15,10 +15,11 @@ from touchbase.errors import NotFound, PreconditionFailed, WrongState
 from touchbase.event_log.models import EventType, LoggedEvent, by_request
 from touchbase.event_log.sql.log import log_events
 from touchbase.history import sql as history_sql
-from touchbase.history.events import COMPANY, CONTACT, VIA_API, Author, Detail, StoredEvent
+from touchbase.history.events import COMPANY, CONTACT, Author
 from touchbase.history.sql import event_row
 from touchbase.records.record_type import RECORD_TYPES
 from touchbase.records.sql.statements import lock_existing
+from touchbase.records.writes import request_entry
 from touchbase.sql.builders import RECORD, ROW_KEY
 from touchbase.sql.ids import Ids
 from touchbase.sql.operation import command, query
@@ -100,11 +101,7 @@ def create_note(
     yield from lock_existing(client, kind, [record_id])
     if (yield Execute(COUNT_NOTES, [(client, kind, record_id)]))[0][0] >= MOST_NOTES:
         return WrongState(f"the {RECORD_TYPES[kind].name} has {MOST_NOTES} notes, the most that one can have; delete an old one first")
-    detail: Detail = {"by": by} if any(by) else {}
-    event = StoredEvent(
-        record_kind=kind, record_id=record_id, occurred_us=at, key=key, event=NOTED[kind], effect="", status=None, tool="api",
-        channel="api", campaign=None, delivery_id=None, received_us=at, via=VIA_API, detail=detail,
-    )  # fmt: skip
+    event = request_entry(kind, record_id, "noted", at, key, by)
     note = Note(ids.take("note"), key, by, text, list(mentions), at, at)
     yield Execute(history_sql.INSERT_EVENT, [event_row(client, event)])
     yield Execute(INSERT_NOTE, [(client, note.id, key, encode(by._asdict()), text, encode(note.mentions), at, at)])

@@ -10,8 +10,8 @@ from msgspec import Meta, Struct
 from touchbase.auth.authentication import READ
 from touchbase.common.timestamps import to_text
 from touchbase.conversations.notifications import (
+    ABOUT_COMPANIES,
     KINDS,
-    MENTION,
     NO_CLIENT,
     SUMMARY,
     Notification,
@@ -44,7 +44,7 @@ class NotificationOut(Struct):
     kind: Annotated[str, Meta(extra_json_schema=_KIND, description="What happened.")]
     text: Annotated[str, Meta(description="The same in a sentence; of a summary with a line for each client.")]
     contact_id: Annotated[int | None, Meta(description="The contact; null: it is about none.")]
-    company_id: Annotated[int | None, Meta(description="The company of the note that names the person; null: it is about none.")]
+    company_id: Annotated[int | None, Meta(description="The company of the note or task; null: it is about none.")]
     created_at: Time
     browser: Annotated[bool, Meta(description="Whether an open console shows it: the person wants that, and it came in no quiet hour.")]
     read: Annotated[bool, Meta(description="Whether the person has read it.")]
@@ -84,8 +84,8 @@ async def get_notifications(call: Call) -> Response:
         NotificationOut(
             notification.id, present[notification.client].client_id if notification.client else None, notification.kind,
             _text(notification, names), notification.contact_id,
-            int(notification.about) if notification.kind == MENTION and notification.about else None, to_text(notification.created_us),
-            notification.browser, notification.read_us is not None,
+            int(notification.about) if notification.kind in ABOUT_COMPANIES and notification.about else None,
+            to_text(notification.created_us), notification.browser, notification.read_us is not None,
         )
         for notification in page
         if notification.client in present or notification.kind == SUMMARY

@@ -1,4 +1,4 @@
-"""Daily summary of a person: what came in since the day before, what is open, what needs somebody and which snoozes end today.
+"""Daily summary of a person: what came in since the day before, what is open, what needs somebody, due tasks and ending snoozes.
 
 A row stores counts by the numbers of clients; names are looked up when it is shown, so that lost rights hide a client.
 """
@@ -10,17 +10,17 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import date, datetime, time, timedelta
 from typing import NamedTuple
-from zoneinfo import ZoneInfo
 
 import msgspec
 
 from touchbase.attention.plans import list_items
 from touchbase.auth.users import User
 from touchbase.clients.sql.clients import list_active_clients
-from touchbase.common.timestamps import SECOND, Micros, is_clock, is_zone
+from touchbase.common.timestamps import SECOND, Micros, is_clock
 from touchbase.conversations.plans import DayCounts, count_day
 from touchbase.sql.rows import encode
 from touchbase.sql.store import Store
+from touchbase.tasks.plans import count_due_tasks
 
 USUAL_HOUR = "08:00"
 """When the summary is sent, unless the person chose another time of day."""
@@ -38,6 +38,8 @@ class ClientDay(NamedTuple):
     """Items that need a person."""
     ending: int
     """Snoozes that end today."""
+    tasks: int = 0
+    """Tasks of the person that are due, or will be today."""
 
 
 _rows = msgspec.json.Decoder(list[ClientDay])
@@ -60,35 +62,31 @@ class SummaryTime:
         return f"summary {self.day}"
 
 
-def local_zone(user: User) -> ZoneInfo:
-    """Return the person's time zone; UTC if there is none, or if this system does not have it."""
-    return ZoneInfo(user.time_zone if is_zone(user.time_zone) else "UTC")
-
-
 def summary_time(user: User, now: Micros) -> SummaryTime | None:
     """Return today's summary of a person; None before its time of day."""
-    zone = local_zone(user)
+    zone = user.zone
     local = datetime.fromtimestamp(now / SECOND, zone)
     chosen = user.notifications.get("summary_at")
     clock = time.fromisoformat(chosen if isinstance(chosen, str) and is_clock(chosen) else USUAL_HOUR)
     at = datetime.combine(local.date(), clock, zone)
     if local < at:
         return None
-    times = (at - timedelta(days=1), at, datetime.combine(local.date() + timedelta(days=1), time(), zone))
-    return SummaryTime(local.date(), *(int(instant.timestamp()) * SECOND for instant in times))
+    since_us, at_us = (int(instant.timestamp()) * SECOND for instant in (at - timedelta(days=1), at))
+    return SummaryTime(local.date(), since_us, at_us, user.day_ends(now))
 
 
 async def summarize(store: Store, user: User, of: SummaryTime, now: Micros) -> str:
     """Return the stored form of a person's summary; blank if nothing happened. Raises `Overloaded` while a cell cannot be read."""
     clients = None if user.role is not None else sorted(user.grants.keys() & {*await store.read(list_active_clients())})
     counts = await store.read(count_day(clients, now, of.since_us, of.at_us, of.ends_us))
+    tasks = await store.read(count_due_tasks(clients, user.id, of.ends_us))
     needs = Counter(item.client for item in await store.read(list_items(clients, now)))
     days = [
-        ClientDay(client, day.replies, day.open, needs[client], day.ending)
-        for client in sorted({*counts, *needs})
+        ClientDay(client, day.replies, day.open, needs[client], day.ending, tasks.get(client, 0))
+        for client in sorted({*counts, *needs, *tasks})
         for day in [counts.get(client, DayCounts())]
     ]
-    return encode(days) if any(day.replies or day.needs or day.ending for day in days) else ""
+    return encode(days) if any(day.replies or day.needs or day.ending or day.tasks for day in days) else ""
 
 
 def clients_of(about: str) -> list[int]:
@@ -111,6 +109,6 @@ def summary_lines(about: str, names: Mapping[int, str]) -> list[str]:
 def _counts(day: ClientDay) -> str:
     parts = (
         (day.replies, "new reply", "new replies"), (day.open, "open", "open"), (day.needs, "thing needs somebody", "things need somebody"),
-        (day.ending, "snooze ends today", "snoozes end today"),
+        (day.tasks, "task due", "tasks due"), (day.ending, "snooze ends today", "snoozes end today"),
     )  # fmt: skip
     return ", ".join(f"{count} {single if count == 1 else many}" for count, single, many in parts if count) or "nothing new"

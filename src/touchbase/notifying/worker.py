@@ -27,6 +27,7 @@ from touchbase.auth.users import ACTIVE, User, list_users
 from touchbase.clients.sql.clients import find_client_by_number, find_clients, list_active_clients
 from touchbase.common.timestamps import DAY, SECOND, Clock, Micros, is_clock
 from touchbase.conversations.notifications import (
+    ABOUT_COMPANIES,
     ASSIGNMENT,
     CRITICAL,
     KINDS,
@@ -36,6 +37,7 @@ from touchbase.conversations.notifications import (
     POSITIVE_REPLY,
     REPLY,
     SUMMARY,
+    TASK_DUE,
     NewNotification,
     Notification,
     claim_mails,
@@ -53,7 +55,7 @@ from touchbase.event_log.sql.queries import clients_with_events, list_logged_eve
 from touchbase.history.events import CONTACT
 from touchbase.messages.models import Message
 from touchbase.messages.sql.plans import get_messages
-from touchbase.notifying.summary import clients_of, local_zone, summarize, summary_lines, summary_time
+from touchbase.notifying.summary import clients_of, summarize, summary_lines, summary_time
 from touchbase.outgoing.content import one_line
 from touchbase.outgoing.http_client import ReceiverAnswer
 from touchbase.outgoing.mail_client import ACCEPTED, mailto, why_not_mailed
@@ -62,6 +64,7 @@ from touchbase.outgoing.slack import escaped
 from touchbase.sql.outage import Outage
 from touchbase.sql.store import Store
 from touchbase.sql.worker import Worker
+from touchbase.tasks.plans import list_newly_due
 
 LOG = logging.getLogger("touchbase.notifications")
 PAGE = 500
@@ -97,7 +100,7 @@ def quiet_until(user: User, now: Micros) -> Micros | None:
     # Former servers stored any text, and the zones of this system may be others: one person's settings must not stop everybody's.
     if not begin or not end or begin == end or not is_clock(begin) or not is_clock(end):
         return None
-    local = datetime.fromtimestamp(now / SECOND, local_zone(user))
+    local = datetime.fromtimestamp(now / SECOND, user.zone)
     clock = local.strftime("%H:%M")
     is_quiet = begin <= clock < end if begin < end else clock >= begin or clock < end
     if not is_quiet:
@@ -210,6 +213,7 @@ class NotificationWorker(Worker):
             wanting = [client for client in await self._store.read(list_active_clients()) if self._wanting(client, CRITICAL)]
             for first in range(0, len(wanting), PAGE):
                 await self._look_at_items(wanting[first : first + PAGE], now)
+            await self._look_at_tasks(now)
             self._items_us = now
         self._pruned_us = now if prunes else self._pruned_us
 
@@ -263,6 +267,28 @@ class NotificationWorker(Worker):
                 new.setdefault(item.client, []).extend(critical)
         for client, notifications in new.items():
             await self._store.write(store_notifications(client, notifications, now))
+
+    async def _look_at_tasks(self, now: Micros) -> None:
+        """Notify of tasks that became due in the last day: a time that was changed is another one."""
+        if not any(user.notifications.get(TASK_DUE) for user in self._people):
+            return
+        due: dict[int, list[NewNotification]] = {}
+        for task in await self._store.read(list_newly_due(now - DAY, now, MOST_BEHIND)):
+            place = (task.record_id, "") if task.record_kind == CONTACT else (None, str(task.record_id))
+            new = [
+                _new(user, TASK_DUE, f"task_{task.id} {task.due_us}", now, *place)
+                for user in self._wanting(task.client, TASK_DUE)
+                if user.id == task.assignee_id
+            ]
+            due.setdefault(task.client, []).extend(filter(None, new))
+        for client, notifications in due.items():
+            names = sorted({notification.dedupe for notification in notifications})
+            for first in range(0, len(names), PAGE):
+                part = {*names[first : first + PAGE]}
+                present = await self._store.read(find_dedupes(client, part))
+                new_ones = [item for item in notifications if item.dedupe in part and (item.user_id, item.dedupe) not in present]
+                if new_ones:
+                    await self._store.write(store_notifications(client, new_ones, now))
 
     async def _mail(self, now: Micros) -> None:
         for client_number, user_id in await self._store.read(due_mails(now, PAGE)):
@@ -347,6 +373,7 @@ class NotificationWorker(Worker):
 _SAID: Mapping[str, Any] = {
     MENTION: "A note on {who} names you ({client})",
     ASSIGNMENT: "The conversation with {who} is yours ({client})",
+    TASK_DUE: "A task about {who} is due ({client})",
     REPLY: "{who} replied to you ({client})",
     POSITIVE_REPLY: "{who} is interested ({client})",
     CRITICAL: "{client} needs somebody: {about}",
@@ -356,7 +383,7 @@ _SAID: Mapping[str, Any] = {
 def line_of(notification: Notification, client: str) -> str:
     """Return a notification in one line; of a summary see `summary_lines`."""
     who = " ".join(filter(None, (notification.first_name, notification.last_name))) or notification.email
-    who = who or ("a company" if notification.kind == MENTION and notification.about else "a contact")
+    who = who or ("a company" if notification.kind in ABOUT_COMPANIES and notification.about else "a contact")
     about = notification.about.replace("_", " ")
     text = str(_SAID[notification.kind]).format(who=who, client=client, about=about)
     return one_line(text)

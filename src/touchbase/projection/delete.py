@@ -23,7 +23,7 @@ from touchbase.errors import TouchbaseError
 from touchbase.event_log.models import SERVICE, LoggedEvent, by_request, record_event
 from touchbase.event_log.sql.log import forget_changes, log_events
 from touchbase.history import sql as history_sql
-from touchbase.history.events import COMPANY, CONTACT, NO_AUTHOR, VIA_API, Author, Detail, StoredEvent
+from touchbase.history.events import COMPANY, CONTACT, NO_AUTHOR, Author, StoredEvent
 from touchbase.history.identity_links import Ref
 from touchbase.history.last_writer_wins import API_KEY, DERIVED
 from touchbase.history.sql import event_of, event_row
@@ -52,9 +52,10 @@ from touchbase.records.sql.rows import contact_of, move_row
 from touchbase.records.sql.search_pending import NOTE_FOR_SEARCH
 from touchbase.records.sql.statements import TABLES, lock_existing, lock_records, with_custom_fields
 from touchbase.records.value_sources import company_ref
-from touchbase.records.writes import changed_since, new_write_key
+from touchbase.records.writes import changed_since, new_write_key, request_entry
 from touchbase.sql.operation import command
 from touchbase.sql.statement import Execute, Plan, Row, Select
+from touchbase.tasks.plans import DELETE_TASKS
 
 HISTORIES = 200
 """Contacts of a deleted company whose histories are read at once."""
@@ -102,7 +103,7 @@ def _move_to_bin(
     place = (client, kind, number)
     contacts = (yield from _unlink_contacts(client, number, at, by)) if kind == COMPANY else []
     current_at = max(at, record.updated_us + 1)  # after the record's last change, also when our clock was put back
-    yield Execute(history_sql.INSERT_EVENT, [event_row(client, entry(kind, number, "deleted", current_at, key, by))])
+    yield Execute(history_sql.INSERT_EVENT, [event_row(client, request_entry(kind, number, "deleted", current_at, key, by))])
     links = yield Execute(history_sql.LINKS_OF, [place])
     yield Execute(INSERT_DELETED, [(*place, current_at, content_text(DeletedRecord(record, current_at, contacts)))])
     yield Execute(INSERT_DELETED_LINK, _identities(place, record, links, current_at))
@@ -132,15 +133,6 @@ def _share_opt_out(contact: Contact, links: Iterable[Row], at: Micros, by: Autho
     addresses = [*addresses_of(contact), *addresses_of_refs((row[1], row[2], row[3]) for row in links)]
     if len(addresses) > 1:
         yield from share_causes(contact.client, contact.id, addresses, at)
-
-
-def entry(kind: int, record_id: int, what: str, at: Micros, key: str, by: Author) -> StoredEvent:
-    """Return the entry of a deletion or a restoration in the record's history; it sets no value."""
-    detail: Detail = {"by": by} if any(by) else {}
-    return StoredEvent(
-        record_kind=kind, record_id=record_id, occurred_us=at, key=key, event=f"{RECORD_TYPES[kind].name}.{what}", effect="", status=None,
-        tool="api", channel="api", campaign=None, delivery_id=None, received_us=at, via=VIA_API, detail=detail,
-    )  # fmt: skip
 
 
 def _identities(place: tuple[int, int, int], record: Record, links: Iterable[Row], at: Micros) -> list[Row]:
@@ -220,6 +212,7 @@ def _remove(client: int, records: Sequence[tuple[int, int, int]], at: Micros) ->
     yield Execute(DELETE_OF_CONTACT, records)
     yield Execute(DELETE_OF_RECORD, records)
     yield Execute(DELETE_NOTES, records)
+    yield Execute(DELETE_TASKS, records)
     yield Execute(DELETE_DECISION, records)
     yield Execute(DELETE_READS, records)
     yield Execute(DELETE_DRAFTS, records)

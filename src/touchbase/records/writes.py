@@ -9,10 +9,11 @@ from touchbase.common.frames import packs_by_position
 from touchbase.common.timestamps import Micros
 from touchbase.common.unique_ids import UniqueIds
 from touchbase.errors import PreconditionFailed
-from touchbase.history.events import NO_AUTHOR, Author
+from touchbase.history.events import NO_AUTHOR, VIA_API, Author, Detail, StoredEvent
 from touchbase.history.last_writer_wins import API_KEY
 from touchbase.history.status_words import PLAIN, StatusWords
 from touchbase.records.models import Company, Contact, Record
+from touchbase.records.record_type import RECORD_TYPES
 from touchbase.sql.operation import T_co
 
 R = TypeVar("R", Contact, Company)
@@ -25,6 +26,15 @@ def new_write_key() -> str:
     """Return a key unique among all writes of all processes: it orders writes of equal time in a record's history."""
     process, number = _serials.next()
     return f"{API_KEY}{process}:{number:x}"
+
+
+def request_entry(kind: int, record_id: int, what: str, at: Micros, key: str, by: Author) -> StoredEvent:
+    """Return the entry of a request in a record's history that sets no value: `deleted`, `merged` and the like."""
+    detail: Detail = {"by": by} if any(by) else {}
+    return StoredEvent(
+        record_kind=kind, record_id=record_id, occurred_us=at, key=key, event=f"{RECORD_TYPES[kind].name}.{what}", effect="", status=None,
+        tool="api", channel="api", campaign=None, delivery_id=None, received_us=at, via=VIA_API, detail=detail,
+    )  # fmt: skip
 
 
 def changed_since(record: Record, updated_us: Micros | None) -> PreconditionFailed | None:

@@ -17,7 +17,7 @@ const TYPES = [
   'connection.resumed', 'connection.silent', 'contact.created', 'contact.deleted', 'contact.erased', 'contact.meeting_booked',
   'contact.meeting_canceled', 'contact.meeting_no_show', 'contact.meeting_rescheduled', 'contact.merged',
   'contact.replied', 'contact.restored', 'contact.status_changed', 'contact.updated', 'conversation.answered', 'conversation.assigned', 'conversation.done', 'conversation.reopened', 'conversation.updated', 'delivery.failed', 'delivery.unrecognised',
-  'installation_suppression.added', 'installation_suppression.removed', 'message.received', 'message.sent', 'note.created', 'note.deleted', 'note.updated', 'status.renamed', 'suppression.added', 'suppression.removed',
+  'installation_suppression.added', 'installation_suppression.removed', 'message.received', 'message.sent', 'note.created', 'note.deleted', 'note.updated', 'status.renamed', 'suppression.added', 'suppression.removed', 'task.created', 'task.deleted', 'task.done', 'task.updated',
 ];
 
 export class TouchbaseTrigger implements INodeType {

@@ -44,6 +44,7 @@ CLIENT_TABLES = (
     ClientTable("message", ("id",)),
     ClientTable("answer", ("id",)),
     ClientTable("note", ("id",)),
+    ClientTable("task", ("id",)),
     ClientTable("conversation", ("contact_id",)),
     ClientTable("conversation_read", ("contact_id", "user_id")),
     ClientTable("notification", ("id",)),

@@ -21,6 +21,7 @@ from touchbase.records.sql.statements import DELETE_CONTACT
 from touchbase.search.sql.index import forget_words
 from touchbase.sql.builders import RECORD, ROW_KEY
 from touchbase.sql.statement import Execute, Plan, Statement, delete
+from touchbase.tasks.plans import COUNT_TASKS, DELETE_TASKS
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,6 +75,7 @@ PII_TABLES = (
     PiiTable("answer", "", COUNT_OF_CONTACT, DELETE_OF_CONTACT),  # before the messages, by which its rows are found
     _MESSAGES,  # before the events, by which its rows are found
     PiiTable("note", "notes", COUNT_NOTES, DELETE_NOTES),  # likewise
+    PiiTable("task", "tasks", COUNT_TASKS, DELETE_TASKS),
     PiiTable("conversation", "", COUNT_DECISION, DELETE_DECISION),
     PiiTable("conversation_read", "", COUNT_READS, DELETE_READS),
     PiiTable("notification", "", COUNT_NOTIFICATIONS, DELETE_NOTIFICATIONS),

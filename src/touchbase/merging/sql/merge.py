@@ -19,7 +19,7 @@ from touchbase.do_not_contact.sql.opt_outs import StatusOptOut, addresses_of, li
 from touchbase.errors import Fault, Invalid, TouchbaseError
 from touchbase.event_log.models import by_request
 from touchbase.history import sql as history_sql
-from touchbase.history.events import COMPANY, NO_AUTHOR, VIA_API, Author, Detail, StoredEvent
+from touchbase.history.events import COMPANY, NO_AUTHOR, Author, StoredEvent
 from touchbase.history.identity_links import Ref
 from touchbase.history.last_writer_wins import DELIBERATE, Stamp
 from touchbase.history.sql import event_of
@@ -38,11 +38,11 @@ from touchbase.records.further_emails import all_emails
 from touchbase.records.models import Contact, Record
 from touchbase.records.primary_keys import former_key, former_key_of, owned_since, primary_key
 from touchbase.records.projection import Folded
-from touchbase.records.record_type import IDENTITY_FIELDS, RECORD_TYPES
+from touchbase.records.record_type import IDENTITY_FIELDS
 from touchbase.records.sql import statements as records_sql
 from touchbase.records.sql.address_book import word_of
 from touchbase.records.sql.statements import TABLES, lock_existing
-from touchbase.records.writes import changed_since
+from touchbase.records.writes import changed_since, request_entry
 from touchbase.sql.builders import RECORD, RECORD_MATCH, ROW_KEY, ROW_MATCH, find, update
 from touchbase.sql.ids import Ids
 from touchbase.sql.operation import command, query
@@ -118,7 +118,7 @@ def merge_records(
     yield from records_sql.load_custom_fields(kind, records)
     current_at = max([at, *(record.updated_us + 1 for record in records)])  # after their last changes, also when our clock was put back
     batch.now_us, batch.cause = current_at, by_request(by)
-    merge_event = entry(kind, id, current_at, key, by)
+    merge_event = request_entry(kind, id, "merged", current_at, key, by)
     histories = yield from _histories(client, kind, numbers)
     outcome = merged(records, histories, policy, merge_event, batch.settings.words(kind))
     if (count := sum(1 for custom_field in outcome.record.custom_fields if custom_field.value is not None)) > MAX_CUSTOM_FIELDS:
@@ -181,22 +181,13 @@ def preview_merge(client: int, kind: int, id: int, absorbed: list[int], policy: 
     records = [by_id[number] for number in numbers]
     yield from records_sql.load_custom_fields(kind, records)
     histories = yield from _histories(client, kind, numbers)
-    outcome = merged(records, histories, policy, entry(kind, id, at, "api:", NO_AUTHOR), settings.words(kind))
+    outcome = merged(records, histories, policy, request_entry(kind, id, "merged", at, "api:", NO_AUTHOR), settings.words(kind))
     return Merge(None, outcome.record, absorbed, outcome.fields, at)
 
 
 def _too_many(count: int, what: str, most: int) -> Invalid:
     detail = f"the merged record would have {count} {what}, and at most {most} are possible; remove some first"
     return Invalid([Fault("/with", "too_many", detail)])
-
-
-def entry(kind: int, record_id: int, at: Micros, key: str, by: Author) -> StoredEvent:
-    """Return the entry of a merge in the survivor's history, without values."""
-    detail: Detail = {"by": by} if any(by) else {}
-    return StoredEvent(
-        record_kind=kind, record_id=record_id, occurred_us=at, key=key, event=f"{RECORD_TYPES[kind].name}.merged", effect="", status=None,
-        tool="api", channel="api", campaign=None, delivery_id=None, received_us=at, via=VIA_API, detail=detail,
-    )  # fmt: skip
 
 
 def _write(written: StoredEvent, outcome: MergedRecord) -> None:

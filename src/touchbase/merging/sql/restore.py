@@ -27,7 +27,6 @@ from touchbase.projection.batch import ApplyBatch
 from touchbase.projection.bin import DeletedRecord, content_text, deleted_of, renew_stamps
 from touchbase.projection.bin_rows import DELETED_LINKS_OF, FIND_DELETED, REPLACE_DELETED, TAKE_DELETED, TAKE_DELETED_LINKS
 from touchbase.projection.companies import existing_company
-from touchbase.projection.delete import entry
 from touchbase.projection.deleted_records import INSERT_FORMER_OWNER, deleted_having
 from touchbase.projection.logged_changes import log_moved_contacts
 from touchbase.projection.separate import set_addresses
@@ -39,7 +38,7 @@ from touchbase.records.sql import statements as records_sql
 from touchbase.records.sql.address_book import BOOK, LOCKED_OWNER_OF
 from touchbase.records.sql.rows import contact_of, custom_field_row, move_row
 from touchbase.records.sql.statements import lock_records
-from touchbase.records.writes import changed_since
+from touchbase.records.writes import changed_since, request_entry
 from touchbase.sql.ids import Ids
 from touchbase.sql.operation import command
 from touchbase.sql.statement import Execute, Plan, Row, Statement
@@ -78,7 +77,7 @@ def restore_record(
     batch = new_batch(client, current_at, settings, ids)
     batch.cause = by_request(by)
     batch.renamed_since = yield from _renamed_in_bin(batch, kind, deleted)
-    written = entry(kind, id, "restored", current_at, key, by)
+    written = request_entry(kind, id, "restored", current_at, key, by)
     yield Execute(history_sql.INSERT_EVENT, [event_row(client, written)])
     renew_stamps(deleted.record, [event_of(row) for row in (yield Execute(history_sql.EVENTS_OF, [place]))])
     yield from _load(batch, kind, deleted)

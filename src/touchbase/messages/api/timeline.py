@@ -15,13 +15,12 @@ from touchbase.http.routing import Route, Success, Tag
 from touchbase.http.schemas import encode, fitting
 from touchbase.messages.models import MADE_EVENTS
 from touchbase.messages.sql.plans import messages_of_events, told_again
-from touchbase.notes.api import note_in_timeline
-from touchbase.notes.plans import NOTED, notes_of_events
 from touchbase.records.api.resource import COMPANY_TAG, CONTACT_TAG
 from touchbase.records.api.resource_type import COMPANIES, CONTACTS, ResourceType, timeline_event
 from touchbase.records.api.schemas import TimelinePage, since
 from touchbase.records.read_records import get_record
 from touchbase.records.timelines import timeline
+from touchbase.tasks.api import team_texts
 
 MADE = frozenset(MADE_EVENTS.values())
 """Events of messages that requests stored, such as sent answers: the tool's webhook about the message has a second entry."""
@@ -46,8 +45,7 @@ class TimelineResource:
         page, place, since_us = await timeline(store, record, parameters[LIMIT], before, client.settings.words(self._kind.type.kind))
         events = [(event.event.key, event.event.occurred_us) for event in page]
         messages = await store.read(messages_of_events(client.number, events)) if events and self._kind.type.kind == CONTACT else {}
-        noted = [entry.event.key for entry in page if entry.event.event in NOTED.values()]
-        notes = {key: note_in_timeline(note) for key, note in (await store.read(notes_of_events(client.number, noted))).items()}
+        notes, tasks = await team_texts(store, client.number, self._kind.type.kind, number, page)
         stored = [messages[key] for entry, key in zip(page, events, strict=True) if entry.event.event in MADE and key in messages]
         again = await store.read(told_again(client.number, stored)) if stored else set()
         entries = [
@@ -58,7 +56,11 @@ class TimelineResource:
         actors = call.api.actors
         await actors.load_events(entry.event for entry in page)
         data = fitting(
-            (timeline_event(entry, message, actors, notes.get(entry.event.key, UNSET)) for entry, message in entries), page_bytes
+            (
+                timeline_event(entry, message, actors, notes.get(entry.event.key, UNSET), tasks.get(entry.event.key, UNSET))
+                for entry, message in entries
+            ),
+            page_bytes,
         )
         place = place if len(data) == len(entries) else entries[len(data) - 1][0].event.effective_time
         cursor = place and cursor_text(listing, place)

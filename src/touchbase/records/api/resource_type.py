@@ -40,6 +40,7 @@ from touchbase.records.api.schemas import (
     FieldChangeOut,
     FlatCustomFields,
     NoteInTimeline,
+    TaskInTimeline,
     TimelineEvent,
     TimelineMerge,
 )
@@ -121,15 +122,19 @@ def changes_out(entry: TimelineEntry) -> list[FieldChangeOut]:
 
 
 def timeline_event(
-    entry: TimelineEntry, message_id: int | None, actors: ActorNames, note: NoteInTimeline | UnsetType = UNSET
+    entry: TimelineEntry,
+    message_id: int | None,
+    actors: ActorNames,
+    note: NoteInTimeline | UnsetType = UNSET,
+    task: TaskInTimeline | UnsetType = UNSET,
 ) -> TimelineEvent:
-    """Return an event of a record's history, with the id of its message, and its note."""
+    """Return an event of a record's history, with the id of its message, and its note or task."""
     event = entry.event
     key_id, request_id = event.detail.get("by", NO_AUTHOR)
     return TimelineEvent(
         event.event, to_text(event.occurred_us), to_text(event.received_us), event.tool, event.campaign, event.campaign_id,
         event.delivery_id, key_id, request_id, actors.of_event(event), changes_out(entry),
-        problems_out(event.detail.get("problems", {})), message_id, _merge_out(event.detail), note,
+        problems_out(event.detail.get("problems", {})), message_id, _merge_out(event.detail), note, task,
     )  # fmt: skip
 
 

@@ -240,6 +240,17 @@ class NoteInTimeline(Struct):
     version: Annotated[str, Meta(description="For `If-Match`.")]
 
 
+class TaskInTimeline(Struct):
+    """A task in a record's history; its author is the event's `actor`."""
+
+    id: RecordId
+    text: Annotated[str, Meta(description="Plain text.")]
+    due_at: Annotated[Time, Meta(description="When it is due.")]
+    assignee_id: Annotated[str | None, Meta(description="The user who has to do it; null: nobody in particular.")]
+    done_at: Annotated[str | None, Meta(description="When it was done; null: it is open.")]
+    version: Annotated[str, Meta(description="For `If-Match`.")]
+
+
 class TimelineEvent(Struct):
     """One event in a record's history."""
 
@@ -260,6 +271,7 @@ class TimelineEvent(Struct):
         TimelineMerge | UnsetType, Meta(description="If it made several records one: a merge, or a webhook that names the keys of two.")
     ] = UNSET
     note: Annotated[NoteInTimeline | UnsetType, Meta(description="The note that somebody wrote; left out with other events.")] = UNSET
+    task: Annotated[TaskInTimeline | UnsetType, Meta(description="The task that somebody wrote; left out with other events.")] = UNSET
 
 
 ComputedSince = Time | UnsetType

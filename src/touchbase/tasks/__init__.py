@@ -1,0 +1,1 @@
+"""Tasks of the team about contacts and companies."""
