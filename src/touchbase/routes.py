@@ -37,6 +37,7 @@ from touchbase.revyops.api import routes as revyops
 from touchbase.search.api import resource as search
 from touchbase.statuses import api as statuses
 from touchbase.statuses import looks
+from touchbase.views import api as views
 
 ROUTES: tuple[Route, ...] = (
     *lists.LIST_ROUTES,
@@ -80,6 +81,7 @@ ROUTES: tuple[Route, ...] = (
     *team.ROUTES,
     *personal_keys.ROUTES,
     *snippets.ROUTES,
+    *views.ROUTES,
     *audit_events.ROUTES,
     *status.ROUTES,
     *docs_page.ROUTES,

@@ -347,6 +347,8 @@ async def _of_people(store: Store, side: Side, contact: int) -> None:
     await store.write(mark_conversation(side.number, contact, person))
     await store.write(store_draft(side.number, contact, person, "zq100draftqz", side.call.clock()))
     await side.sure("POST", f"/team/v1/notes/{side.client_id}/contacts/{contact}", {"text": "zq103noteqz"})
+    view = {"name": "zq104viewqz", "kind": "contact", "where": {"first_name": "zq105filterqz"}, "visibility": "shared"}
+    await side.sure("POST", f"/team/v1/views/{side.client_id}", view)
     new_notification = NewNotification(person, "critical", "zq101toldqz", contact, "zq102aboutqz", mail_us=1)
     await store.write(store_notifications(side.number, [new_notification], side.call.clock(), 1))
 

@@ -73,6 +73,7 @@ MEASURED = (
     MeasuredTable("job_file", ("job_id", "name", "number"), ("body",)),
     MeasuredTable("answer", ("id",), ("text",)),
     MeasuredTable("note", ("id",), ("text",)),
+    MeasuredTable("saved_view", ("id",), ("content",)),
     MeasuredTable("answer_draft", ("contact_id", "user_id"), ("text",)),
 )
 """The tables that grow with a client's data; rows' overhead, indexes and short columns do not count."""
