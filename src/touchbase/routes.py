@@ -38,6 +38,7 @@ from touchbase.search.api import resource as search
 from touchbase.statuses import api as statuses
 from touchbase.statuses import looks
 from touchbase.tasks import api as tasks
+from touchbase.views import api as views
 
 ROUTES: tuple[Route, ...] = (
     *lists.LIST_ROUTES,
@@ -82,6 +83,7 @@ ROUTES: tuple[Route, ...] = (
     *team.ROUTES,
     *personal_keys.ROUTES,
     *snippets.ROUTES,
+    *views.ROUTES,
     *audit_events.ROUTES,
     *status.ROUTES,
     *docs_page.ROUTES,

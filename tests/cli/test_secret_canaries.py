@@ -75,6 +75,7 @@ def operations() -> Iterator[tuple[str, str]]:
             "answer_id": "1",
             "note_id": "1",
             "task_id": "1",
+            "view_id": "1",
             "snippet_id": "1",
         }
         if path.endswith(("/suspend", "/rotate-id")):

@@ -17,7 +17,10 @@ from touchbase.routes import description
 from touchbase.sql.store import Store
 
 DOCUMENT = description("1", keys_needed=True)
-NAMED = {"client_id": "acme", "channel": "crm", "tool": "hubspot", "id": "1", "field_id": "1", "snippet_id": "1", "name": "replied"}
+NAMED = {
+    "client_id": "acme", "channel": "crm", "tool": "hubspot", "id": "1", "field_id": "1", "snippet_id": "1", "view_id": "1",
+    "name": "replied",
+}  # fmt: skip
 Meanwhile = Callable[[], Awaitable[object]]
 
 
@@ -44,6 +47,8 @@ BODIES: dict[str, Any] = {
     "CompanyRequest": {"domain": "late.example"},
     "CompanyChange": {"name": "Late"},
     "MergeRequest": {"with": [2]},
+    "NewView": {"name": "Late", "kind": "contact"},
+    "ViewChange": {"name": "Late"},
     "SearchBody": {"where": {"email": "late@example.com"}},
     "ContactBatch": {"commands": [{"op": "create", "body": {}}]},
     "CompanyBatch": {"commands": [{"op": "upsert", "body": {"domain": "late.example"}}]},

@@ -266,7 +266,7 @@ def _targets(path: str, parameters: list[Any], owned: Known) -> Iterator[str]:
         "id": owned.ids, "merge_id": owned.merges, "client_id": [w.CLIENT_A, w.FORMER_A], "key_id": owned.keys,
         "channel": ["crm", "email_campaign"], "tool": ["hubspot", "instantly"], "refused_id": [DIGEST],
         "name": [w.MAPPING, w.STATUS, w.NEXT_STATUS, w.OWN_FIELD],
-        "answer_id": [1], "note_id": [1], "task_id": [1], "snippet_id": ["zq5f3a9c01"],
+        "answer_id": [1], "note_id": [1], "task_id": [1], "view_id": [1], "snippet_id": ["zq5f3a9c01"],
         "field_id": owned.fields, "user_id": [w.USER.id], "invitation_id": [w.INVITED.id], "session_id": [w.SESSION.id_hash],
     }  # fmt: skip
     for name in names:

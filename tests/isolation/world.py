@@ -350,6 +350,8 @@ async def _of_people(store: Store, side: Side, contact: int) -> None:
     await side.sure(
         "POST", f"/team/v1/tasks/{side.client_id}/contacts/{contact}", {"text": "zq104taskqz", "due_at": "2026-11-23T08:00:00Z"}
     )
+    view = {"name": "zq104viewqz", "kind": "contact", "where": {"first_name": "zq105filterqz"}, "visibility": "shared"}
+    await side.sure("POST", f"/team/v1/views/{side.client_id}", view)
     new_notification = NewNotification(person, "critical", "zq101toldqz", contact, "zq102aboutqz", mail_us=1)
     await store.write(store_notifications(side.number, [new_notification], side.call.clock(), 1))
 

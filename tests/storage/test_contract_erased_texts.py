@@ -63,6 +63,9 @@ ROWS: dict[str, dict[str, Any]] = {
     },
     "note": {"id": 900, "event_key": "api:900", "author": "{}", "text": TEXT, "mentions": "[]", "created_us": 1, "updated_us": 1},
     "task": {"id": 900, "event_key": "api:901", "author": "{}", "text": TEXT, "due_us": 1, "created_us": 1, "updated_us": 1},
+    "saved_view": {
+        "id": 900, "kind": 1, "author": "", "is_shared": 1, "name": TEXT, "content": IN_JSON, "position": 1, "version": 1, "updated_us": 1,
+    },
     "answer_draft": {"contact_id": 900, "user_id": "u900", "text": TEXT, "updated_us": 1},
     "fetch_state": {"tool": "hubspot", "next_us": 1, "failures": 1, "stopped": 0, "error": TEXT},
 }  # fmt: skip

@@ -389,6 +389,7 @@ NAME_NO_RECORD = {
     "statuses.sql.refused": "recheck_statuses",
     "statuses.sql.renames": "define_status remove_status rename_status",
     "storage.batch": "probe",
+    "views.plans": "add_view change_view remove_view set_default_view",
 }
 """Operations that write no record and nothing of one: reviewed."""
 LOCK_THE_CLIENT = {

@@ -69,6 +69,7 @@ from touchbase.sql.statement import Execute, Plan, Select, Statement, for_postgr
 from touchbase.sql.store import Store
 from touchbase.storage.postgres.connection import ReconnectingConnection
 from touchbase.stores import open_store
+from touchbase.views.plans import View, add_view, set_default_view
 
 OURS, THEIRS = 1, 11
 """Numbers of two clients, the one's in the other's digits."""
@@ -142,6 +143,8 @@ async def fill(store: Store, *clients: int) -> None:
         await store.write(
             create_message(n, Message(0, "sent", "email", 5, "made", None, 5, "api", text="x", contact_id=await ann(store, n)))
         )
+        view = await store.write(add_view(n, View(n, 0, CONTACT, "u1", True, "All", "{}", 0, 1, 5), True))
+        await store.write(set_default_view(n, view.id, "u1", True))
         job = await store.write(create_job(Job(n, 0, "contacts.import", UPLOADING, 5, 5)))
         await store.write(append_to_file(n, job.id, "input", b"email", 5))
         await store.write(save_mapping(n, StoredMapping("contact", "leads", {}, 5)))

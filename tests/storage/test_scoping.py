@@ -201,6 +201,7 @@ from touchbase.storage.batch import probe
 from touchbase.storage.sqlite.connection import read
 from touchbase.stores import open_store
 from touchbase.tasks.plans import TaskFilters, count_due_tasks, find_task, list_newly_due, list_tasks
+from touchbase.views.plans import View, add_view, change_view, find_view, list_views, remove_view, set_default_view
 
 QUERIES = all_queries()
 SPANNING: dict[type, str] = {
@@ -553,6 +554,9 @@ ASKING: list[Any] = [
     change_page(1, Listing(CONTACT_TYPE, 1, 5, status="a"), RecordUpdate(1, 0, {}, {}, 5, "k")),
     follow_changes(1, 9, 5, 9), link_page(1, 1, 0, 9, 5, 9),
     prune_messages(1, 2**40, 5), prune_answers(1, 2**40, 5), find_draft(1, 1, "u"),
+    list_views(1, "u"), find_view(1, 1, "u"), add_view(1, View(1, 0, 1, "u", True, "a", "{}", 1, 1, 5), True),
+    change_view(1, View(1, 1, 1, "u", True, "a", "{}", 1, 1, 5), "u"), remove_view(1, 1, "u"), remove_view(1, 1, "u", ["1"]),
+    set_default_view(1, 1, "u", True), set_default_view(1, 1, "u", False),
     find_note(1, 1, 1, 1), list_notes(1, 1, 1, 5, (9, 1), 100),
     find_task(1, 1, 1, 1), list_tasks([1], 5, TaskFilters("done", "u", 9, (1, 1)), (9, 1, 1), 100), list_newly_due(1, 9, 5),
     count_due_tasks([1], "u", 9),

@@ -194,10 +194,16 @@ def key_from_headers(headers: Headers) -> bytes | None:
     return headers.get(b"x-api-key") or headers.get(b"x-master-api-key")
 
 
+EVERY_CLIENT = "all"
+"""Stands for all clients in the paths of what belongs to one or all."""
+
+
 def _client_named(headers: Headers, scope: Scope) -> str | None:
     """Return the client that an administrator's request names: in its path, its query or `X-Client-Id`."""
     in_path = scope.get("path_params", {}).get("client_id")
-    return in_path or Parameters(scope["query_string"]).text("client") or _text(headers.get(CLIENT_ID))
+    return (
+        (in_path if in_path != EVERY_CLIENT else None) or Parameters(scope["query_string"]).text("client") or _text(headers.get(CLIENT_ID))
+    )
 
 
 def author_of(scope: Scope) -> Author:

@@ -45,6 +45,8 @@ CLIENT_TABLES = (
     ClientTable("answer", ("id",)),
     ClientTable("note", ("id",)),
     ClientTable("task", ("id",)),
+    ClientTable("saved_view", ("id",)),
+    ClientTable("default_view", ("person", "kind")),
     ClientTable("conversation", ("contact_id",)),
     ClientTable("conversation_read", ("contact_id", "user_id")),
     ClientTable("notification", ("id",)),

@@ -74,6 +74,7 @@ MEASURED = (
     MeasuredTable("answer", ("id",), ("text",)),
     MeasuredTable("note", ("id",), ("text",)),
     MeasuredTable("task", ("id",), ("text",)),
+    MeasuredTable("saved_view", ("id",), ("content",)),
     MeasuredTable("answer_draft", ("contact_id", "user_id"), ("text",)),
 )
 """The tables that grow with a client's data; rows' overhead, indexes and short columns do not count."""

@@ -58,6 +58,7 @@ TEXT_TABLES = {
         _table("answer", ["id"], ["text", "reason"], where="(text <> '' OR reason <> '')"),
         _table("note", ["id"], ["text"]),
         _table("task", ["id"], ["text"]),
+        _table("saved_view", ["id"], ["name"], ["content"]),
         _table("answer_draft", ["contact_id", "user_id"], ["text"]),
         _table("suppression", ["kind", "value"], ["note"], where="note <> ''"),
         _table("suppression_cause", ["kind", "value", "key"], ["note"], where="note <> ''"),

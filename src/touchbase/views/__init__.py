@@ -1,0 +1,1 @@
+"""Views: filters, order, columns and layout of a list of records under a name."""
