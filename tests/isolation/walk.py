@@ -201,6 +201,7 @@ def bodies(owned: Known) -> dict[str, list[Any]]:
         "NewDraft": [{"text": "of B"}], "NewNote": [{"text": "of B"}], "NoteChange": [{"text": "of B"}],
         "NewSnippet": [{"name": "of B", "text": "of B"}],
         "SnippetChange": [{"text": "of B"}],
+        "NewView": [{"name": "of B", "kind": "contact", "visibility": "shared"}], "ViewChange": [{"name": "of B"}],
         "ChangeConversations": [
             {"conversations": [{"client_id": w.CLIENT_A, "contact_id": owned.contacts[0]}], "change": {"state": "done"}},
         ],
