@@ -75,7 +75,7 @@ GROUPS: dict[str, dict[str, str]] = {
     "company_statuses": _of(STATUSES, "company", "companies"),
     "reports": {
         "contacts_by_status": "report_contacts_by_status", "companies_by_status": "report_companies_by_status",
-        "campaigns": "report_campaigns",
+        "contacts_funnel": "report_contacts_funnel", "companies_funnel": "report_companies_funnel", "campaigns": "report_campaigns",
     },
     "webhook_endpoints": {
         "list": "list_webhook_endpoints", "get": "get_webhook_endpoint", "add": "add_webhook_endpoint",
@@ -137,6 +137,7 @@ GROUPS: dict[str, dict[str, str]] = {
     "admin.reports": {
         "contacts_by_status": "report_contacts_by_status_of_all_clients",
         "companies_by_status": "report_companies_by_status_of_all_clients", "campaigns": "report_campaigns_of_all_clients",
+        "contacts_funnel": "report_contacts_funnel_of_all_clients", "companies_funnel": "report_companies_funnel_of_all_clients",
     },
 }  # fmt: skip
 """Group -> method -> function of requests; `complete` adds the first interface of RevyOps under its own names."""

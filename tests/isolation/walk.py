@@ -204,6 +204,7 @@ def bodies(owned: Known) -> dict[str, list[Any]]:
         "NewTask": [{"text": "of B", "due_at": "2026-11-23T08:00:00Z"}], "TaskChange": [{"text": "of B"}, {"done": True}],
         "NewSnippet": [{"name": "of B", "text": "of B"}],
         "SnippetChange": [{"text": "of B"}],
+        "NewView": [{"name": "of B", "kind": "contact", "visibility": "shared"}], "ViewChange": [{"name": "of B"}],
         "ChangeConversations": [
             {"conversations": [{"client_id": w.CLIENT_A, "contact_id": owned.contacts[0]}], "change": {"state": "done"}},
         ],

@@ -44,6 +44,7 @@ from touchbase.reports.parts import HOUR, CountedPart, ReportPart, packed
 from touchbase.reports.sql.parts import store_parts
 from touchbase.search.sql.index import index_records
 from touchbase.sql.store import Store
+from touchbase.views.plans import set_default_view
 from touchbase.web import Dependencies
 
 ADAPTERS = load_adapters()
@@ -351,7 +352,8 @@ async def _of_people(store: Store, side: Side, contact: int) -> None:
         "POST", f"/team/v1/tasks/{side.client_id}/contacts/{contact}", {"text": "zq104taskqz", "due_at": "2026-11-23T08:00:00Z"}
     )
     view = {"name": "zq104viewqz", "kind": "contact", "where": {"first_name": "zq105filterqz"}, "visibility": "shared"}
-    await side.sure("POST", f"/team/v1/views/{side.client_id}", view)
+    saved = await side.sure("POST", f"/team/v1/views/{side.client_id}", view)
+    await store.write(set_default_view(side.number, saved["id"], person, True))
     new_notification = NewNotification(person, "critical", "zq101toldqz", contact, "zq102aboutqz", mail_us=1)
     await store.write(store_notifications(side.number, [new_notification], side.call.clock(), 1))
 

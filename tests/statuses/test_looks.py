@@ -8,8 +8,9 @@ from tests.auth.test_people import Office, grants, office, quick_passwords
 
 __all__ = ["office", "quick_passwords"]
 PATH = "/team/v1/statuses"
-MEETING = {"name": "meeting_booked", "label": "Meeting", "color": "violet", "group": "won", "key": 2, "closes": True}
-REPLIED = {"name": "replied", "label": "", "color": "green", "group": "active", "key": 1, "closes": False}
+MEETING = {"name": "meeting_booked", "label": "Meeting", "color": "violet", "group": "won", "key": 2, "closes": True, "expected_days": 14}
+LOOK = ("label", "color", "group", "key", "closes", "expected_days")
+REPLIED = {"name": "replied", "label": "", "color": "green", "group": "active", "key": 1, "closes": False, "expected_days": None}
 
 
 async def look(office: Office, client_id: str, name: str, kind: str = "contacts") -> Any:
@@ -24,8 +25,8 @@ async def test_team_statuses__are_those_of_every_client_in_the_teams_order(offic
     listed = await office("GET", PATH)
 
     assert (put.status, listed.json()["data"]) == (200, [REPLIED, MEETING])
-    assert await look(office, "new", "meeting_booked") == {name: MEETING[name] for name in ("label", "color", "group", "key", "closes")}
-    assert await look(office, "new", "replied") == {name: REPLIED[name] for name in ("label", "color", "group", "key", "closes")}
+    assert await look(office, "new", "meeting_booked") == {name: MEETING[name] for name in LOOK}
+    assert await look(office, "new", "replied") == {name: REPLIED[name] for name in LOOK}
 
 
 async def test_renamed_status__keeps_the_look_of_touchbases_word(office: Office) -> None:

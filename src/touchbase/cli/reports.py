@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 CLIENT = {"client_id": Column("client", SHORT)}
 STATUS_COLUMNS = {"begins_at": "begins", "ends_at": Column("ends", SPARE), "status": Column("status", SHORT), "records": "records"}
 STATUS_COLUMNS |= {"entered": "entered"}
+FUNNEL_COLUMNS = {"status": Column("status", SHORT), "entered": "entered", "went_on": "went on", "share": "share", "median_days": "days"}
 CAMPAIGN_COLUMNS = {
     "begins_at": "begins", "ends_at": Column("ends", SPARE), "tool": Column("tool", SHORT), "campaign": Column("campaign", SHORT),
     "campaign_id": Column("campaign id", SPARE), "mailed": "emailed", "mails": Column("mails", SPARE), "replied": "replied",
@@ -56,6 +57,20 @@ def status(tb: Touchbase, record: str, **options: Any) -> None:
     touchbase reports status --client acme --since 12w --time-zone Europe/Berlin
     """
     _print(tb, STATUS_COLUMNS, f"{record}_by_status", **options)
+
+
+@reports.command()
+@click.option("--record", type=click.Choice(["contacts", "companies"]), default="contacts", show_default=True, help="What to count.")
+@report_options
+def funnel(tb: Touchbase, record: str, **options: Any) -> None:
+    """Count records that entered each status, how many went on from it, and their days in it.
+
+    Without --client for each client.
+
+    \b
+    touchbase reports funnel --client acme --since 30d
+    """
+    _print(tb, FUNNEL_COLUMNS, f"{record}_funnel", **options)
 
 
 @reports.command()

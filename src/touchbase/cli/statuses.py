@@ -176,5 +176,5 @@ def looks(tb: Touchbase, file: Path | None, as_json: bool) -> None:
             raise click.ClickException(f"{file} is no JSON: {error}") from None
         tb.team.statuses.replace({"data": rows})
     statuses = tb.team.statuses.list()["data"]
-    names = ("name", "label", "color", "group", "key", "closes")
+    names = ("name", "label", "color", "group", "key", "closes", "expected_days")
     print_list(statuses, names, names, as_json=as_json, empty="the team has decided nothing about its statuses")

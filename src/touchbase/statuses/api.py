@@ -118,7 +118,7 @@ example(
         "role": None, "opts_out": False, "next": None,
         "former_names": [{"name": "replied", "renamed_at": "2026-11-20T09:30:00Z", "merged": False, "by": "k_5f3a9c"}],
         "version": "5f0c1e2a9b7d4480",
-        "look": {"label": "", "color": "lime", "group": "active", "key": 1, "closes": False},
+        "look": {"label": "", "color": "lime", "group": "active", "key": 1, "closes": False, "expected_days": None},
     },
 )  # fmt: skip
 example(

@@ -52,6 +52,9 @@ class StatusLook(Struct, kw_only=True):
         Annotated[int, Meta(ge=1, le=9)] | None, Meta(description="The digit that sets it in the console's replies; null: none.")
     ] = None
     closes: Annotated[bool, Meta(description="Whether the conversation is done when its key sets it.")] = False
+    expected_days: Annotated[
+        Annotated[int, Meta(ge=1, le=3_650)] | None, Meta(description="Days after which a card of the board is marked; null: never.")
+    ] = None
 
 
 class TeamStatus(StatusLook, forbid_unknown_fields=True, kw_only=True):
@@ -66,7 +69,7 @@ class TeamStatuses(Struct, forbid_unknown_fields=True):
     data: Annotated[list[TeamStatus], Meta(max_length=MOST, description="In the order of the team.")]
 
 
-_EXAMPLE = {"name": "meeting_booked", "label": "Meeting", "color": "violet", "group": "won", "key": 2, "closes": True}
+_EXAMPLE = {"name": "meeting_booked", "label": "Meeting", "color": "violet", "group": "won", "key": 2, "closes": True, "expected_days": 14}
 example(TeamStatus, _EXAMPLE)
 example(TeamStatuses, {"data": [_EXAMPLE]})
 _COLUMNS: Columns = (("name", "text"), ("position", "bigint"), ("look", "text"))

@@ -50,6 +50,11 @@ def status_query(parameters: Parameters, now: Micros) -> ReportQuery:
     return _report_query(parameters, now, parameters[INTERVAL] or WEEK, WEEK, frozenset())
 
 
+def funnel_query(parameters: Parameters, now: Micros) -> ReportQuery:
+    """Read the parameters of a funnel; faults are added to `parameters`."""
+    return _report_query(parameters, now, None, WEEK, frozenset())
+
+
 def campaign_query(parameters: Parameters, now: Micros) -> ReportQuery:
     """Read the parameters of a report by campaign; faults are added to `parameters`."""
     names = [group.strip() for group in (parameters[GROUP_BY] or CAMPAIGN).split(",")]

@@ -11,23 +11,28 @@ from weakref import WeakValueDictionary
 from touchbase.auth.authentication import ADMIN, READ
 from touchbase.clients.models import Client
 from touchbase.clients.sql.clients import list_client_page
-from touchbase.common.timestamps import Micros
+from touchbase.common.timestamps import Micros, to_text
 from touchbase.errors import TouchbaseError
 from touchbase.history.events import COMPANY, CONTACT
+from touchbase.history.status_words import BOUNCED, DO_NOT_CONTACT, SERVICE_WORDS
 from touchbase.http.endpoint import Call
 from touchbase.http.query_parameters import LIMIT, PAGE, Parameters, cursor_text
 from touchbase.http.responses import Response
 from touchbase.http.routing import Route, Success, Tag
 from touchbase.http.schemas import encode
-from touchbase.reports.api.parameters import GROUP_BY, INTERVAL, TIMES, campaign_query, status_query
+from touchbase.reports.api.parameters import GROUP_BY, INTERVAL, TIMES, ReportQuery, campaign_query, funnel_query, status_query
 from touchbase.reports.api.schemas import (
     CampaignReport,
     CampaignRow,
     ClientCampaignReport,
+    ClientFunnelReport,
     ClientStatusReport,
+    FunnelReport,
+    FunnelRow,
     StatusReport,
     StatusRow,
     campaign_row,
+    funnel_row,
     groups_of,
     status_row,
 )
@@ -35,10 +40,12 @@ from touchbase.reports.models import CAMPAIGN, TOOL, CampaignCounts, StatusCount
 from touchbase.reports.parts import MOST_ROWS, CampaignGroups, CountedPart, Reported, ReportTooLarge, Stretch
 from touchbase.reports.sql import parts as plans
 from touchbase.reports.sql import statuses as sql_statuses
+from touchbase.reports.sql.funnel import FunnelCounts, report_funnel
 from touchbase.sql.operation import Query
 from touchbase.sql.store import Store
+from touchbase.statuses.looks import TeamStatus, list_team_statuses
 
-R = TypeVar("R", StatusRow, CampaignRow)
+R = TypeVar("R", StatusRow, CampaignRow, FunnelRow)
 
 
 async def report_statuses(store: Store, client: int, kind: int, edges: Sequence[Micros]) -> list[StatusCounts]:
@@ -128,6 +135,35 @@ class StatusReports:
         page = await _page(call, parameters, only, report)
         return Response(body=encode(ClientStatusReport(query.interval or "", query.time_zone, *page)))
 
+    async def funnel_of_client(self, call: Call) -> Response:
+        """`GET` of one client's funnel."""
+        client, parameters = await call.client(), call.parameters()
+        query = funnel_query(parameters, call.api.dependencies.clock())
+        parameters.done()
+        rows = [funnel_row(row) for row in await self._funnel(call, client, query, await _order(call))]
+        return Response(body=encode(FunnelReport(to_text(query.edges[0]), to_text(query.edges[-1]), rows)))
+
+    async def funnel_of_all(self, call: Call) -> Response:
+        """`GET` of the funnels of a page of clients."""
+        only, parameters = await call.administrator(), call.parameters()
+        query = funnel_query(parameters, call.api.dependencies.clock())
+        order = await _order(call)
+
+        async def report(client: Client) -> list[FunnelRow]:
+            return [funnel_row(row, client.client_id) for row in await self._funnel(call, client, query, order)]
+
+        page = await _page(call, parameters, only, report)
+        return Response(body=encode(ClientFunnelReport(to_text(query.edges[0]), to_text(query.edges[-1]), *page)))
+
+    async def _funnel(self, call: Call, client: Client, query: ReportQuery, order: Sequence[TeamStatus]) -> list[FunnelCounts]:
+        names = [status.name for status in order] or SERVICE_WORDS
+        ends = {status.name for status in order if status.group in ("lost", "blocked")} or {BOUNCED, DO_NOT_CONTACT}
+        return await call.api.dependencies.store.read(report_funnel(client.number, self._kind, query.edges, names, ends))
+
+
+async def _order(call: Call) -> Sequence[TeamStatus]:
+    return await call.api.dependencies.store.read(list_team_statuses())
+
 
 async def campaigns_of_client(call: Call) -> Response:
     """`GET` of one client's report by campaign."""
@@ -188,6 +224,10 @@ _CLIENTS = (
     f"A page has `limit` clients, or ends early with {MOST_ROWS:,} rows; each row has its `client_id`. "
     "A key of one client sees that client only."
 )
+_FUNNEL = (
+    "A row for each status that records entered in the period, in the order of the team's statuses, and what has become of them until now. "
+    "The median counts the days from the entry to the next status. "
+)
 
 
 def _status_routes(many: str, kind: int) -> list[Route]:
@@ -206,6 +246,22 @@ def _status_routes(many: str, kind: int) -> list[Route]:
     ]  # fmt: skip
 
 
+def _funnel_routes(many: str, kind: int) -> list[Route]:
+    handlers = StatusReports(kind)
+    return [
+        Route(
+            "GET", f"{PATH}/{many}/funnel", handlers.funnel_of_client, scope=READ, operation_id=f"report_{many}_funnel", tag=TAG,
+            summary=f"Report the way of {many} through the statuses", description=_FUNNEL.strip(), query=TIMES,
+            success=(Success(200, "The report.", FunnelReport),),
+        ),
+        Route(
+            "GET", f"{ADMIN_PATH}/{many}/funnel", handlers.funnel_of_all, scope=ADMIN, operation_id=f"report_{many}_funnel_of_all_clients",
+            tag=TAG, summary=f"Report the way of {many} through the statuses, for all clients", description=_FUNNEL + _CLIENTS,
+            query=(*TIMES, *PAGE), success=(Success(200, "A page of the report.", ClientFunnelReport),),
+        ),
+    ]  # fmt: skip
+
+
 def _in_order(routes: Sequence[Route]) -> list[Route]:
     """Return the routes of clients, then the routes of administrators."""
     return sorted(routes, key=lambda route: not route.of_client)
@@ -215,6 +271,8 @@ ROUTES = _in_order(
     [
         *_status_routes("contacts", CONTACT),
         *_status_routes("companies", COMPANY),
+        *_funnel_routes("contacts", CONTACT),
+        *_funnel_routes("companies", COMPANY),
         Route(
             "GET", f"{PATH}/campaigns", campaigns_of_client, scope=READ, operation_id="report_campaigns", tag=TAG,
             summary="Report mails, replies, bounces and unsubscriptions", description=_CAMPAIGN.strip(), query=(*TIMES, GROUP_BY),

@@ -11,6 +11,7 @@ from touchbase.http.schemas import Time, example
 from touchbase.reports.api.parameters import ReportQuery
 from touchbase.reports.models import CAMPAIGN, TOOL, CampaignCounts, StatusCounts
 from touchbase.reports.parts import MOST_ROWS
+from touchbase.reports.sql.funnel import FunnelCounts
 
 ClientId = Annotated[str, Meta(description="The client.")]
 _Rate = Annotated[float | None, Meta(description="`mailed_replied` / `mailed`, to four digits; null if `mailed` is 0.")]
@@ -33,6 +34,44 @@ class StatusReport(Struct):
     interval: str
     time_zone: str
     data: list[StatusRow]
+
+
+class FunnelRow(Struct, kw_only=True):
+    """Records that entered one status in the period, each counted once."""
+
+    client_id: ClientId | UnsetType = UNSET
+    status: Annotated[str, Meta(description="Its present name.")]
+    entered: Annotated[int, Meta(description="Records that got it in the period, their creation included.")]
+    went_on: Annotated[
+        int, Meta(description="Of these, how many have had a later status of the team's order until now, lost and blocked ones aside.")
+    ]
+    share: Annotated[float | None, Meta(description="`went_on` / `entered`, to four digits.")]
+    left: Annotated[int, Meta(description="How many have had any other status since.")]
+    median_days: Annotated[float | None, Meta(description="Days in the status, of those who left it; null: nobody has.")]
+
+
+class FunnelReport(Struct):
+    """The way of records through the statuses, in the team's order."""
+
+    begins_at: Time
+    ends_at: Time
+    data: list[FunnelRow]
+
+
+LeftOut = Annotated[
+    list[str],
+    Meta(
+        description=f"Clients of this page that have no rows here because they would have more than {MOST_ROWS:,}: read the report of "
+        "each alone, with a later time, longer intervals or fewer groups.",
+    ),
+]
+
+
+class ClientFunnelReport(FunnelReport):
+    """The same for a page of clients; `next_cursor` is null on the last one."""
+
+    left_out: LeftOut
+    next_cursor: str | None
 
 
 class CampaignRow(Struct, kw_only=True):
@@ -64,15 +103,6 @@ class CampaignReport(Struct):
     group_by: list[str]
     time_zone: str
     data: list[CampaignRow]
-
-
-LeftOut = Annotated[
-    list[str],
-    Meta(
-        description=f"Clients of this page that have no rows here because they would have more than {MOST_ROWS:,}: read the report of "
-        "each alone, with a later time, longer intervals or fewer groups.",
-    ),
-]
 
 
 class ClientStatusReport(Struct):
@@ -112,6 +142,17 @@ example(
     ClientCampaignReport,
     {"group_by": ["campaign", "week"], "time_zone": "UTC", "data": [{"client_id": "acme", **_COUNTS}], "left_out": [], "next_cursor": None},
 )
+_FUNNEL = {"status": "replied", "entered": 60, "went_on": 24, "share": 0.4, "left": 31, "median_days": 2.5}
+example(FunnelReport, {**_TIMES, "data": [_FUNNEL]})
+example(ClientFunnelReport, {**_TIMES, "data": [{"client_id": "acme", **_FUNNEL}], "left_out": [], "next_cursor": None})
+
+
+def funnel_row(row: FunnelCounts, client_id: str | UnsetType = UNSET) -> FunnelRow:
+    """Return a row of a funnel."""
+    return FunnelRow(
+        client_id=client_id, status=row.status, entered=row.entered, went_on=row.went_on, share=round(row.went_on / row.entered, 4),
+        left=row.left, median_days=row.median_days,
+    )  # fmt: skip
 
 
 def status_row(query: ReportQuery, row: StatusCounts, client_id: str | UnsetType = UNSET) -> StatusRow:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections import Counter, defaultdict
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from touchbase.clients.models import ClientSettings
 from touchbase.clients.sql.clients import settings_of
@@ -46,9 +46,15 @@ def report_statuses(client: int, kind: int, edges: Sequence[Micros]) -> Plan[lis
         total += number
     rows = yield Select(f"SELECT count(*) FROM {table} WHERE client = ?", (client,))
     counts.before[None] += rows[0][0] - total
+    yield from read_changed(table, client, edges[0], rows[0][0], counts.add)
+    return counts.rows()
+
+
+def read_changed(table: str, client: int, since: Micros, records: int, add: Callable[[Sequence[Row]], None]) -> Plan[None]:
+    """Pass pages of the records that changed since a time: updated_us, id, created_us, status, status_path. `records`: their number."""
     # A change of a record also changes its updated_us, which is not earlier than the change, but for a clock that was put back.
-    since = edges[0] - DAY
-    by_id = yield from _are_many_changed(table, client, since, rows[0][0])
+    since -= DAY
+    by_id = yield from _are_many_changed(table, client, since, records)
     where, order = (f"id > ? AND updated_us + 0 > {since:d}", "id") if by_id else ("(updated_us, id) > (?, ?)", "updated_us, id")
     after: Row = (0,) if by_id else (since, 0)
     while True:
@@ -56,11 +62,10 @@ def report_statuses(client: int, kind: int, edges: Sequence[Micros]) -> Plan[lis
             f"SELECT updated_us, id, created_us, status, status_path FROM {table} WHERE client = ? AND {where} ORDER BY {order} LIMIT ?",
             (client, *after, PAGE),
         )
-        counts.add(page)
+        add(page)
         if len(page) < PAGE:
-            break
+            return
         after = page[-1][1:2] if by_id else page[-1][:2]
-    return counts.rows()
 
 
 def _are_many_changed(table: str, client: int, since: Micros, records: int) -> Plan[bool]:
