@@ -29,6 +29,7 @@ PATH_PARAMETERS: dict[str, Json] = {
     "client_id": {"schema": _CLIENT_ID, "description": "The client's id, or a former one that is still valid.", "example": "acme"},
     "snippet_id": {"schema": {"type": "string"}, "description": "The id of the snippet.", "example": "5f3a9c01d2"},
     "note_id": {"schema": _ID, "description": "The id of the note.", "example": 4},
+    "change_id": {"schema": {"type": "string"}, "description": "The id of the change.", "example": "5f0c00000012"},
     "answer_id": {"schema": _ID, "description": "The id of the answer.", "example": 3},
     "channel": {"schema": {"enum": list(CHANNELS)}, "description": "The channel of the tool.", "example": "crm"},
     "refused_id": {
