@@ -65,6 +65,7 @@ ACTIONS: Mapping[str, str] = {
     "record.merged": "Records were merged.",
     "record.merge_undone": "A merge was undone.",
     "bulk.changed": "Many records or conversations were changed at once.",
+    "change.reverted": "The revert of a change was started.",
     "block.removed": "The block of a contact was taken back.",
     "suppression.removed": "An entry of a do-not-contact list was removed.",
     "person.erased": "A person was erased.",

@@ -320,6 +320,7 @@ def web_parts(shared: Shared, fleet: Fleet, *, auth: AuthMode, uses: KeyUsage, r
         webhook_allowed=settings.webhook_allowed,
         installation=shared.place,
         keep_job_files_us=job_files_us(settings),
+        keep_events_us=settings.keep_events_days * DAY,
         limiter=limiter(settings),
         failed_keys=KeyThrottle(settings.rate_limit_failed_keys),
         refused=refused,

@@ -14,6 +14,7 @@ from touchbase.clients.sql.clients import deleting_clients
 from touchbase.clients.storage_counter import StorageCounter
 from touchbase.common.timestamps import SECOND, Clock, Micros
 from touchbase.connections.silence import CallCounts, SilenceCheck
+from touchbase.event_log.sql.changes import forget_changes_before
 from touchbase.inbox.refused import RefusedWebhooks
 from touchbase.jobs.sql import due_job_files, remove_job_files
 from touchbase.outgoing.sql.dispatch import forget_attempts
@@ -107,7 +108,7 @@ class Maintenance(Worker):
                 removed = await self._store.write(remove_job_files(client, job_id, PIECES, self._clock()))
 
     async def _forget_old(self) -> None:
-        """Remove old attempts of outgoing webhooks and old entries of the audit log, once in a while."""
+        """Remove old attempts of outgoing webhooks and old entries of the audit log and the history, once in a while."""
         now = self._clock()
         if now - self._forgot_us < FORGET_INTERVAL:
             return
@@ -115,6 +116,7 @@ class Maintenance(Worker):
         removed = FORGOTTEN if self._audit_us else 0
         while removed == FORGOTTEN and not self._stopping.is_set():
             removed = await self._store.write(forget_acts(now - self._audit_us, FORGOTTEN))
+            removed = max(removed, await self._store.write(forget_changes_before(now - self._audit_us, FORGOTTEN)))
         removed = FORGOTTEN if self._attempts_us else 0
         while removed == FORGOTTEN and not self._stopping.is_set():
             removed = await self._store.write(forget_attempts(before, FORGOTTEN))

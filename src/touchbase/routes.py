@@ -5,6 +5,7 @@ from __future__ import annotations
 from touchbase.administration import audit_events, clients, connections, keys, personal_keys, pushes, snippets, status, team
 from touchbase.attention import api as attention
 from touchbase.blocking import api as blocking
+from touchbase.changes import api as changes
 from touchbase.console import api as console
 from touchbase.console import oidc_routes
 from touchbase.conversations import api as conversations
@@ -68,6 +69,7 @@ ROUTES: tuple[Route, ...] = (
     *statuses.ROUTES,
     *looks.ROUTES,
     *jobs.ROUTES,
+    *changes.ROUTES,
     *outgoing.ROUTES,
     *events.ROUTES,
     *revyops.ROUTES,

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 import touchbase
 from touchbase.answering.worker import AnswerWorker
+from touchbase.changes.job import KINDS as CHANGE_KINDS
 from touchbase.common.timestamps import DAY, SECOND, Clock, Micros
 from touchbase.company_links.job import KINDS as LINK_KINDS
 from touchbase.company_links.worker import CompanyLinker
@@ -53,7 +54,7 @@ def attempts_us(settings: Settings) -> Micros:
 def job_kinds(settings: Settings) -> tuple[JobKind, ...]:
     """Return every kind of job; a capability with a new one adds it here."""
     load = LoadKind(f"touchbase/{touchbase.__version__}", settings.fetch_allowed, settings.max_stored_bytes)
-    return (*IMPORT_KINDS, *export_kinds(settings.page_bytes), *STATUS_KINDS, *CUSTOM_FIELD_KINDS, *LINK_KINDS, load)
+    return (*IMPORT_KINDS, *export_kinds(settings.page_bytes), *STATUS_KINDS, *CUSTOM_FIELD_KINDS, *LINK_KINDS, *CHANGE_KINDS, load)
 
 
 def job_worker(settings: Settings, store: Store, clock: Clock, outage: Outage | None = None, sandbox: Sandbox | None = None) -> JobWorker:

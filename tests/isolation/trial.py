@@ -29,9 +29,10 @@ VOLATILE = ("x-request-id", "date")
 HANDLES = re.compile(rb"(\"handle\":\"|handle='|, \\*')[a-z2-7]{8}(?=\\*['\"])")
 """Random names of clients, in bodies and in rows."""
 REQUEST_IDS = re.compile(rb"""["'][0-9a-f]{24}["']""")
-AUDIT = "/team/v1/audit-events"
+AUDIT = ("/team/v1/audit-events", "/team/v1/changes")
 AUDIT_IDS = re.compile(rb'"next_cursor":"[^"]*"|[0-9a-f]{24}|[0-9]{16}-|[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9:.]*Z')
-"""Ids of entries of the audit log and of their requests, cursors with them, and times: what the world does itself has the machine's."""
+"""Ids of entries of the audit log and the history and of their requests, cursors with them, and times: the world's own acts have the
+machine's."""
 HUBSPOT = f"/admin/v1/clients/{w.CLIENT_B}/connections/crm/hubspot"
 FIRST = [
     Request("POST", "/public/v2/contacts", {"email": "b4@b.example", "first_name": "Gone"}),

@@ -47,6 +47,7 @@ class Known:
     merges: list[int] = field(default_factory=list)
     notes: list[int] = field(default_factory=list)
     tasks: list[int] = field(default_factory=list)
+    changes: list[str] = field(default_factory=list)
     endpoints: list[int] = field(default_factory=list)
     fields: list[int] = field(default_factory=list)
     listed: list[tuple[str, str]] = field(default_factory=list)
@@ -64,12 +65,13 @@ async def known_of(world: World, a: Side) -> Known:
     rows = {name: [row[0] for row in await world.execute_sql(f"SELECT id FROM {name} WHERE client = ? ORDER BY id", a.number)]
             for name in ("contact", "company", "delivery", "erasure", "link", "custom_field",
                          "record_merge", "suppression", "job", "webhook_endpoint", "webhook_attempt", "message", "note",
-                         "task")}  # fmt: skip
+                         "task", "change")}  # fmt: skip
     others = rows["delivery"] + rows["erasure"] + rows["suppression"] + rows["job"] + rows["link"][:1] + rows["custom_field"][:1]
     created = Known(rows["contact"], rows["company"], others)
     created.others += rows["webhook_endpoint"] + rows["webhook_attempt"] + rows["message"]
     created.endpoints = rows["webhook_endpoint"]
-    created.merges, created.notes, created.tasks = rows["record_merge"], rows["note"], rows["task"]
+    created.merges, created.notes = rows["record_merge"], rows["note"]
+    created.tasks, created.changes = rows["task"], rows["change"]
     listed = await world.execute_sql("SELECT kind, value FROM suppression WHERE client = ? ORDER BY id", a.number)
     created.listed = [(kind, value) for kind, value in listed]
     announced = await world.execute_sql("SELECT endpoint_id, suppression_id FROM announced_suppression WHERE client = ?", a.number)
@@ -111,7 +113,7 @@ def filters(owned: Known) -> dict[str, list[str]]:
         "since": ["2025-04-01"], "until": ["2026-11-21"], "time_zone": ["Europe/Berlin"], "group_by": ["campaign,week", "tool"],
         "endpoint": [str(endpoint) for endpoint in owned.endpoints], "outcome": ["refused"],
         "kind": ["contacts.import"], "mapping": [w.MAPPING], "delimiter": [","], "encoding": ["utf-8"], "sheet": ["A"],
-        "header_row": ["1"], "user_id": [w.USER.id], "waiting_hours": ["1"],
+        "header_row": ["1"], "job_id": [str(owned.others[-1])], "user_id": [w.USER.id], "waiting_hours": ["1"],
     }  # fmt: skip
 
 
@@ -267,7 +269,7 @@ def _targets(path: str, parameters: list[Any], owned: Known) -> Iterator[str]:
         "id": owned.ids, "merge_id": owned.merges, "client_id": [w.CLIENT_A, w.FORMER_A], "key_id": owned.keys,
         "channel": ["crm", "email_campaign"], "tool": ["hubspot", "instantly"], "refused_id": [DIGEST],
         "name": [w.MAPPING, w.STATUS, w.NEXT_STATUS, w.OWN_FIELD],
-        "answer_id": [1], "note_id": [1], "task_id": [1], "view_id": [1], "snippet_id": ["zq5f3a9c01"],
+        "answer_id": [1], "note_id": [1], "task_id": [1], "view_id": [1], "change_id": owned.changes[:2], "snippet_id": ["zq5f3a9c01"],
         "field_id": owned.fields, "user_id": [w.USER.id], "invitation_id": [w.INVITED.id], "session_id": [w.SESSION.id_hash],
     }  # fmt: skip
     for name in names:

@@ -372,6 +372,8 @@ NAME_NO_RECORD = {
     "do_not_contact.sql.copies": "copy_installation_list raise_list_revision",
     "encryption.encrypted_columns": "reencrypt_batch replace_lost retire_keys",
     "erasure.sql.erasures": "end_erasure",
+    "event_log.sql.changes": "begin_change forget_changes_before",
+    "changes.plans": "end_revert start_revert",
     "event_log.sql.queries": "trim_log",
     "idempotency.sql": "delete_responses",
     "imports.sql": "remove_mapping save_mapping",
@@ -397,6 +399,7 @@ LOCK_THE_CLIENT = {
     "company_links.plans": "follow_changes link_page start_linking",
     "erasure.sql.erasures": "add_erasures sweep_erasure",
     "erasure.sql.texts": "strike_texts",
+    "changes.plans": "revert_page",
     "jobs.runner": "execute_step",  # other operations
     "search.sql.index": "index_records",  # what it passes over it takes later
     "statuses.sql.refused": "apply_refused",

@@ -73,6 +73,7 @@ from touchbase.cells.sql import (
     set_cell_state,
     share_erasure_key,
 )
+from touchbase.changes.plans import end_revert, start_revert
 from touchbase.clients.models import ACTIVE, ClientSettings, FieldType
 from touchbase.clients.sql.clients import (
     begin_deletion,
@@ -138,9 +139,10 @@ from touchbase.erasure.sql.erasures import add_erasures, erase_person, sweep_era
 from touchbase.erasure.sql.persons import clients_with_erasures, open_erasures
 from touchbase.erasure.sql.texts import strike_texts
 from touchbase.errors import TouchbaseError
+from touchbase.event_log.sql.changes import begin_change, forget_changes_before, page_of_changes
 from touchbase.event_log.sql.log import with_log
 from touchbase.event_log.sql.queries import clients_with_events, list_newest_events, list_newest_places, trim_log
-from touchbase.history.events import Event, Translation
+from touchbase.history.events import Author, Event, Translation
 from touchbase.idempotency.execute_once import execute_once
 from touchbase.idempotency.models import RequestKey, StoredResponse
 from touchbase.idempotency.sql import expired_responses, find_response
@@ -248,6 +250,7 @@ SPANNING: dict[type, str] = {
     count_copies: "counts of these copies by their state, for administrators of all clients",
     list_mail_endpoints: "endpoints that send e-mail, for the operator",
     list_troubles: "endpoints that do not work, for the operator",
+    forget_changes_before: "removes old entries of the history by their time, for the housekeeper",
     forget_attempts: "removes old attempts by their time, for the housekeeper",
     next_to_index: "the number of a client with records to index, for the housekeeper, who then names the client",
 }
@@ -256,6 +259,7 @@ SPANNING_UNLESS_NAMED = {
     store_key, list_keys, list_deliveries, group_deliveries, get_delivery, list_refusals, match_everywhere, get_job, list_jobs,
     find_owner, due_job_files, list_items, list_conversations, list_done_conversations, count_conversations,
     count_day, count_due_tasks, list_tasks, list_notifications, list_endpoints, list_all_attempts, list_newest_places, list_all_messages,
+    page_of_changes,
 }  # fmt: skip
 """What is about all clients when it names none, which only an administrator of all of them can ask: reviewed."""
 ABOUT_CLIENTS = {
@@ -544,7 +548,9 @@ ASKING: list[Any] = [
     strike_texts(1, "job", [(StoredTexts((1,), {"error": "a"}), None), (StoredTexts((1,), {"error": "a"}), {"error": "b"})]),
     sign_in_identity(Identity("i", "s", "ann@a.example", True, role="viewer"), 5, None),
     store_link(LINK), use_link("d", (INVITATION,), 5, "stored"), change_user("u", UserChange(role="viewer")),
-    forget_acts(5, 1),
+    forget_acts(5, 1), forget_changes_before(5, 1), begin_change(1, "import", Author("k", "job:1"), 5, 1),
+    end_revert(1, "c", "reverted"),
+    start_revert(1, "c", False, 5, Author("k", "r")),
     revoke_invitation("i"), set_password("u", "stored", "h"), store_session(Session("h", "u", None, 5, 5)), end_sessions("u"),
     store_first_key(KEY), erase_person(1, 10, 1), sweep_erasure(1, 1, [], 5, False, 10),
     add_erasures(1, b"another", [], 10), prune_bodies(1, 2**40, 5, 10), drop_unrecognised(1, 10, 1, 5, 10), drop_refused(1, 10, 1),

@@ -8,6 +8,7 @@ are not handled. Done: all are handled. The table `conversation` has what follow
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, fields
 from typing import Any, NamedTuple
@@ -15,9 +16,10 @@ from typing import Any, NamedTuple
 from msgspec.structs import replace
 
 from touchbase.common.cache import FOREVER
-from touchbase.common.timestamps import Micros
+from touchbase.common.timestamps import Micros, to_text_or_none
 from touchbase.errors import Fault, Invalid, NotFound, PreconditionFailed, TouchbaseError, WrongState
 from touchbase.event_log.models import EventType, LoggedEvent, by_request
+from touchbase.event_log.sql.changes import BULK, note_change
 from touchbase.event_log.sql.log import log_events
 from touchbase.history.events import CONTACT, NO_AUTHOR, Author
 from touchbase.messages.sql.plans import event_of_copy
@@ -593,6 +595,21 @@ class ConversationChange:
 CHANGED = "the conversation changed since it was read: a reply came in, or somebody else changed it"
 
 
+def _logged(
+    what: EventType, before: Conversation, after: Conversation, states: tuple[str, str | None], at: Micros, cause: dict[str, Any]
+) -> LoggedEvent:
+    """Return an event of the change of a conversation, with the values that a revert of it needs."""
+    event = LoggedEvent(before.client, what, at, CONTACT, before.contact_id, cause=cause)
+    values: dict[str, tuple[Any, Any]] = {"state": states}
+    if what == EventType.CONVERSATION_ASSIGNED:
+        event.data, values = {"assignee_id": after.assignee_id}, {"assignee_id": (before.assignee_id, after.assignee_id)}
+    elif what == EventType.CONVERSATION_UPDATED:
+        until = to_text_or_none(before.snoozed_until_us), to_text_or_none(after.snoozed_until_us)
+        values = {"label": (before.label, after.label), "snoozed_until": until}
+    event.changed = {name: (old, new) for name, (old, new) in values.items() if old != new}
+    return event
+
+
 @command
 def change_conversation(
     client: int, contact_id: int, change: ConversationChange, at: Micros, by: Author = NO_AUTHOR, if_version: str | None = None
@@ -637,10 +654,8 @@ def change_conversation(
     updated = max(at, before.updated_us + 1)
     yield Execute(STORE, [(client, contact_id, *snoozed, label, assignee, updated, author)])
     cause = by_request(by)
-    logged = [LoggedEvent(client, event, at, CONTACT, contact_id, cause=cause) for event in events]
-    for event in logged:
-        if event.type == EventType.CONVERSATION_ASSIGNED:
-            event.data = {"assignee_id": assignee}
+    after = Conversation(client, contact_id, None, label=label, assignee_id=assignee, snoozed_until_us=snoozed[1])
+    logged = [_logged(event, before, after, (state, change.state), at, cause) for event in events]
     yield from log_events(logged)
     return (yield from _of_contact(client, contact_id, rows[0][2:], change.reader))
 
@@ -682,4 +697,7 @@ def change_conversations(
     outcomes: dict[tuple[int, int], Conversation | TouchbaseError] = {}
     for client, contact, version in sorted(conversations, key=lambda named: named[:2]):
         outcomes[client, contact] = yield from outcome_of(change_conversation.plan(client, contact, change, at, by, version))
+    changed = Counter(client for (client, _), outcome in outcomes.items() if not isinstance(outcome, TouchbaseError))
+    for client, count in sorted(changed.items()):
+        yield from note_change(client, BULK, by, at, count)
     return outcomes

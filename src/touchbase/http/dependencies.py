@@ -104,6 +104,8 @@ class HttpDependencies:
     """Called after an endpoint of outgoing webhooks has changed, to wake the dispatcher."""
     keep_job_files_us: Micros = _DEFAULTS.keep_job_files_days * DAY
     """How long the files of a job are stored."""
+    keep_events_us: Micros = _DEFAULTS.keep_events_days * DAY
+    """How long the log of events is stored; 0: for ever."""
     pages: PageTurns = field(default_factory=PageTurns)
     """Pages in the making."""
     limiter: RateLimiter = field(default_factory=RateLimiter)

@@ -31,6 +31,7 @@ PATH_PARAMETERS: dict[str, Json] = {
     "task_id": {"schema": _ID, "description": "The id of the task.", "example": 7},
     "view_id": {"schema": _ID, "description": "The id of the view.", "example": 7},
     "note_id": {"schema": _ID, "description": "The id of the note.", "example": 4},
+    "change_id": {"schema": {"type": "string"}, "description": "The id of the change.", "example": "5f0c00000012"},
     "answer_id": {"schema": _ID, "description": "The id of the answer.", "example": 3},
     "channel": {"schema": {"enum": list(CHANNELS)}, "description": "The channel of the tool.", "example": "crm"},
     "refused_id": {

@@ -17,6 +17,7 @@ from touchbase.clients.models import Client
 from touchbase.common.frames import packs_by_position
 from touchbase.common.timestamps import Micros
 from touchbase.errors import NotFound
+from touchbase.event_log.sql.changes import IMPORT, begin_change
 from touchbase.history.events import COMPANY, CONTACT, Author
 from touchbase.imports.columns import Mapping
 from touchbase.imports.preview import READING_SECONDS, ReadOptions, too_costly
@@ -121,6 +122,9 @@ class ImportKind:
         kind = CONTACT if self._record == "contact" else COMPANY
         settings.spellings = await run.store.read(used_statuses(run.job.client, kind)) if settings.mapping.join_statuses else []
         at, written = run.job.started_us or run.clock(), msgspec.convert(run.job.position, ImportPosition).rows
+        if not settings.dry_run:
+            by = Author(run.job.made_by, f"job:{run.job.id}")
+            await run.store.write(begin_change(run.job.client, IMPORT, by, run.clock(), run.job.id))
         file = await run.copy(INPUT)
         try:
             # The rows before the checkpoint are read again: later ones may be duplicates of them.

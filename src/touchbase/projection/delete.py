@@ -21,6 +21,7 @@ from touchbase.do_not_contact.sql.lookup import listed_kinds
 from touchbase.do_not_contact.sql.opt_outs import StatusOptOut, addresses_of, list_opt_outs, opted_out_at
 from touchbase.errors import TouchbaseError
 from touchbase.event_log.models import SERVICE, LoggedEvent, by_request, record_event
+from touchbase.event_log.sql.changes import DELETE, note_change
 from touchbase.event_log.sql.log import forget_changes, log_events
 from touchbase.history import sql as history_sql
 from touchbase.history.events import COMPANY, CONTACT, NO_AUTHOR, Author, StoredEvent
@@ -82,6 +83,7 @@ def delete_record(
     if (changed := changed_since(record, if_updated_us)) is not None:
         return changed
     yield from _move_to_bin(client, kind, record, at, key, by)
+    yield from note_change(client, DELETE, by, at, 1)
     return record
 
 

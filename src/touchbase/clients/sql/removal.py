@@ -81,6 +81,7 @@ CLIENT_TABLES = (
     ClientTable("idempotency_key", ("key",)),
     ClientTable("job_file", ("job_id", "name", "number"), weight="length(body)"),
     ClientTable("job", ("id",)),
+    ClientTable("change", ("id",)),
     ClientTable("import_mapping", ("record", "name")),
     ClientTable("erasure", ("id",)),
     ClientTable("erased", ("digest",)),

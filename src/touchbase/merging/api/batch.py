@@ -104,7 +104,7 @@ class BatchResource(Generic[A, C, R]):
         says = [f"{HANDLING}={STRICT}"] * sender.strict + [f"{RETURN}={REPRESENTATION}"] * records
         options = _Options(client, parameters[FLAT], records, parts.limits.page_bytes, applied(*says))
         commands = [item.command for item in prepared if item.command is not None]
-        command = write_batch(client.number, commands, batch.atomic, parameters[DRY_RUN])
+        command = write_batch(client.number, commands, batch.atomic, parameters[DRY_RUN], sender.by, sender.at)
         if parameters[DRY_RUN] and call.recorder is not None:
             call.recorder.skip()
         if not commands:

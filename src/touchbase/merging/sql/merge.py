@@ -18,6 +18,8 @@ from touchbase.do_not_contact.addresses import addresses_of_refs
 from touchbase.do_not_contact.sql.opt_outs import StatusOptOut, addresses_of, list_opt_outs, opted_out_at
 from touchbase.errors import Fault, Invalid, TouchbaseError
 from touchbase.event_log.models import by_request
+from touchbase.event_log.sql.changes import MERGE as MERGE_CHANGE
+from touchbase.event_log.sql.changes import note_change
 from touchbase.history import sql as history_sql
 from touchbase.history.events import COMPANY, NO_AUTHOR, Author, StoredEvent
 from touchbase.history.identity_links import Ref
@@ -143,6 +145,7 @@ def merge_records(
     yield Execute(INSERT_MERGE, [(client, number, kind, id, current_at, None, content_text(parts[0], parts[1:]))])
     if opted_out:
         yield from _list_opt_outs(opted_out, records[0], current_at)
+    yield from note_change(client, MERGE_CHANGE, by, current_at, len(numbers))
     records[0].custom_fields = []
     yield from records_sql.load_custom_fields(kind, [records[0]])
     return Merge(number, records[0], absorbed, outcome.fields, current_at)

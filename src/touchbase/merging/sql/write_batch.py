@@ -17,9 +17,11 @@ from typing import Any
 from touchbase.clients.sql.clients import CLIENT_BY_NUMBER
 from touchbase.common.cipher import Cipher
 from touchbase.common.field_limits import LARGEST_ID
+from touchbase.common.timestamps import Micros
 from touchbase.erasure_marks import LOCK_CLIENT
 from touchbase.errors import BatchFailed, Conflict, Fault, Invalid, TouchbaseError
-from touchbase.history.events import COMPANY, CONTACT
+from touchbase.event_log.sql.changes import BULK, note_change
+from touchbase.history.events import COMPANY, CONTACT, NO_AUTHOR, Author
 from touchbase.merging.sql.join import can_join, join_ids, join_of, joined
 from touchbase.projection.delete import delete_record
 from touchbase.records.models import Company, Contact, Record
@@ -107,12 +109,19 @@ def _needs(batches: Sequence[Any]) -> Mapping[str, int]:
 
 @command(ids=_needs, cipher=True, weight=lambda batch: weight_of_all(batch.commands))
 def write_batch(
-    ids: Ids, cipher: Cipher, client: int, commands: Commands, atomic: bool = False, dry_run: bool = False
+    ids: Ids,
+    cipher: Cipher,
+    client: int,
+    commands: Commands,
+    atomic: bool = False,
+    dry_run: bool = False,
+    by: Author = NO_AUTHOR,
+    at: Micros = 0,
 ) -> Plan[list[object] | BatchFailed]:
     """Execute creates, upserts, updates and deletions of one client in their order; return a result or an error for each.
 
     One that fails does not affect the others, unless the batch is `atomic`: then nothing is stored, and the result is `BatchFailed`.
-    In a dry run nothing is stored either, no id is used, and each result is a `CommandPreview`.
+    In a dry run nothing is stored either, no id is used, and each result is a `CommandPreview`. With `by` it is a change of this author.
     """
     # Before any record is locked, as inbox batches do; a deletion locks it exclusively, and a change that sets an address shares it.
     if any(inner.operation is delete_record.operation for inner in commands):
@@ -120,7 +129,9 @@ def write_batch(
     elif any(inner.operation not in _CREATIONS for inner in commands):
         yield Execute(LOCK_CLIENT, [(client,)])
     if not (atomic or dry_run):
-        return (yield from _in_order(commands, ids, cipher))
+        outcomes = yield from _in_order(commands, ids, cipher)
+        yield from _note(client, commands, outcomes, by, at)
+        return outcomes
     yield SAVE
     outcomes = yield from _in_order(commands, _unused_ids(commands) if dry_run else ids, cipher)
     failed = batch_failed(outcomes) if atomic else None
@@ -129,7 +140,17 @@ def write_batch(
     yield RELEASE
     if failed is not None:
         return failed
-    return (yield from _previews(client, commands, outcomes)) if dry_run else outcomes
+    if dry_run:
+        return (yield from _previews(client, commands, outcomes))
+    yield from _note(client, commands, outcomes, by, at)
+    return outcomes
+
+
+def _note(client: int, commands: Commands, outcomes: Sequence[object], by: Author, at: Micros) -> Plan[None]:
+    """Record the batch as a change; a deletion records itself."""
+    written = [inner.operation is not delete_record.operation for inner in commands]
+    if count := sum(is_write and not isinstance(outcome, TouchbaseError) for is_write, outcome in zip(written, outcomes, strict=True)):
+        yield from note_change(client, BULK, by, at, count)
 
 
 def _unused_ids(commands: Commands) -> Ids:

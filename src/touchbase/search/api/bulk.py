@@ -14,6 +14,7 @@ from touchbase.clients.models import Client
 from touchbase.common.cipher import Cipher
 from touchbase.common.timestamps import Micros
 from touchbase.errors import Fault, Invalid, NotFound, PreconditionFailed, TooManyAffected, TouchbaseError
+from touchbase.event_log.sql.changes import BULK, note_change
 from touchbase.http.endpoint import Call, author_of
 from touchbase.http.headers import HANDLING, PREFER_HEADER, STRICT, applied, described, is_strict, preferences
 from touchbase.http.query_parameters import DRY_RUN, Parameters
@@ -103,6 +104,8 @@ def change_page(ids: Ids, cipher: Cipher, client: int, listing: Matching, update
             step.changed += record.updated_us != updated
         elif isinstance(outcome, TouchbaseError):
             step.failed.append((number, outcome))
+    if step.changed:
+        yield from note_change(client, BULK, update.by, update.at, step.changed)
     if len(matches) == listing.limit:
         step.last = (matches[-1][1], matches[-1][0])
     return step

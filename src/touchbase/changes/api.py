@@ -1,0 +1,185 @@
+"""HTTP resource of changes: the history of what requests and jobs did to many records, and the revert of one."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from msgspec import Meta, Struct
+
+from touchbase.auth.authentication import READ, WRITE
+from touchbase.auth.sql import list_personal_keys
+from touchbase.changes.plans import OUTCOMES, no_such_change, start_revert
+from touchbase.clients.models import Client
+from touchbase.common.timestamps import DAY, Micros, to_text
+from touchbase.errors import WrongState
+from touchbase.event_log.sql.changes import (
+    KINDS,
+    OPEN,
+    PARTLY,
+    REVERTED,
+    STATES,
+    Change,
+    find_change,
+    oldest_event,
+    page_of_changes,
+)
+from touchbase.history.events import Author
+from touchbase.http import query_parameters as query
+from touchbase.http.actors import Actor
+from touchbase.http.endpoint import Call, author_of
+from touchbase.http.query_parameters import LARGEST_PAGE, LIMIT, PAGE, cursor_text
+from touchbase.http.responses import Response
+from touchbase.http.routing import Route, Success, Tag
+from touchbase.http.schemas import MaybeTime, PageOf, Time, encode, example, fitting, named_enum
+from touchbase.jobs.api import JobOut, job_response
+
+TAG = Tag("Changes", "What was done to many records at once, by whom, and its revert. Single edits are in the timeline of their record.")
+PATH = "/team/v1/changes"
+_STATE = named_enum("ChangeState", "; ".join(f"`{state}`: {meaning}" for state, meaning in STATES.items()) + ".", tuple(STATES))
+_KIND = named_enum("ChangeKind", "; ".join(f"`{kind}`: {meaning}" for kind, meaning in KINDS.items()) + ".", tuple(KINDS))
+CLIENT = query.text("client_id", "Changes of this client: its `client_id`, or its handle.")
+KIND = query.choice("kind", tuple(KINDS), "Changes of this kind.", member="kind")
+STATE = query.choice("state", tuple(STATES), "Changes in this state.", member="state")
+ACTOR = query.text("actor_id", "Changes by this person, whose personal keys are included, or by this key; `me`: whoever calls.")
+SINCE = query.time("since", "Changes from this time on.", member="since_us")
+UNTIL = query.time("until", "Changes before this time.", member="until_us")
+JOB = query.integer("job_id", 1, 2**53 - 1, "The change that this job made.", member="job_id")
+DRY_RUN = query.flag("dry_run", "Change nothing: the job counts what would go back, and lists what would stay and why.")
+
+
+class ChangeOut(Struct):
+    """A change of a client's data that can be reverted for some time."""
+
+    id: str
+    client_id: str
+    kind: Annotated[str, Meta(extra_json_schema=_KIND)]
+    at: Time
+    actor: Annotated[Actor, Meta(description="Who made it.")]
+    counts: Annotated[dict[str, int], Meta(description="Records that it changed, or what its job counted.")]
+    state: Annotated[str, Meta(extra_json_schema=_STATE)]
+    job_id: Annotated[int | None, Meta(description="The job that made it; null: a request did.")]
+    job_kind: Annotated[str | None, Meta(description="Such as `contacts.import`.")]
+    reverts: Annotated[str | None, Meta(description="Of a revert, the id of the change that it takes back.")]
+    revert_job_id: Annotated[int | None, Meta(description="The job of its last revert.")]
+    revert_counts: Annotated[dict[str, int], Meta(description="; ".join(f"`{name}`: {text}" for name, text in OUTCOMES.items()) + ".")]
+    revertible: Annotated[bool, Meta(description="Whether a revert can be started now.")]
+    revertible_until: Annotated[MaybeTime, Meta(description="The client's `keep_deleted_days`, or as long as its events are stored.")]
+
+
+class ChangePage(PageOf[ChangeOut]):
+    """A page of changes, newest first; `next_cursor` is null on the last one."""
+
+
+example(
+    ChangeOut,
+    {
+        "id": "5f0c00000012", "client_id": "acme", "kind": "import", "at": "2026-11-20T09:30:01Z",
+        "actor": {"type": "user", "id": "u3f9a1c27b0d", "name": "Mira Berg", "via": "console"},
+        "counts": {"rows": 10_000, "created": 9_200, "updated": 800}, "state": "partly", "job_id": 12, "job_kind": "contacts.import",
+        "reverts": None, "revert_job_id": 14, "revert_counts": {"deleted": 9_197, "changed": 800, "kept": 3}, "revertible": True,
+        "revertible_until": "2026-12-20T09:30:01Z",
+    },
+)  # fmt: skip
+
+
+def _until(call: Call, client: Client, change: Change) -> Micros:
+    """Return until when a change can be reverted."""
+    bin_us, log_us = client.settings.keep_deleted_days * DAY, call.api.dependencies.keep_events_us
+    return change.at_us + (min(bin_us, log_us) if log_us else bin_us)
+
+
+def _numbers(counts: dict[str, object]) -> dict[str, int]:
+    return {name: count for name, count in counts.items() if isinstance(count, int) and count and name != "percent"}
+
+
+def _out(call: Call, client: Client, change: Change) -> ChangeOut:
+    until = _until(call, client, change)
+    can_be = change.state in (OPEN, PARTLY) and not change.is_at_work and call.api.dependencies.clock() < until
+    return ChangeOut(
+        change.id, client.client_id, change.kind, to_text(change.at_us),
+        call.api.actors.of(Author(change.actor_id or None, change.request_id)),
+        _numbers(change.counts) if change.job_id is not None else {"records": change.records}, change.state, change.job_id, change.job_kind,
+        change.reverts, change.revert_job, _numbers(change.revert_counts), can_be, to_text(until),
+    )  # fmt: skip
+
+
+async def list_team_changes(call: Call) -> Response:
+    """Handle `GET` of a page of changes."""
+    caller, parameters = await call.principal(of_several=True), call.parameters()
+    before = parameters.cursor(PATH, tuple[int, int, str])
+    parameters.done()
+    clients = await call.visible(caller, parameters[CLIENT])
+    limit, parts = min(parameters[LIMIT], LARGEST_PAGE), call.api.dependencies
+    actors: set[str] | None = None
+    if (actor := parameters[ACTOR]) is not None:
+        if actor == "me":
+            actor = author_of(call.scope).key_id or "" if caller.user is None else caller.user.id
+        actors = {actor, *(key.key_id for key in await parts.store.read(list_personal_keys(actor)))}
+    changes: list[Change] = await parts.store.read(
+        page_of_changes(clients, limit + 1, before, actors=None if actors is None else sorted(actors), **parameters.filters)
+    )
+    page = changes[:limit]
+    shown = await call.api.clients.of(change.client for change in page)
+    await call.api.actors.load(change.actor_id or None for change in page)
+    data = fitting([_out(call, shown[change.client], change) for change in page if change.client in shown], await call.page_bytes())
+    last = page[-1] if len(changes) > limit else None
+    if len(data) < len(page) and data:
+        last = page[len(data) - 1]
+    cursor = None if last is None else cursor_text(PATH, (last.at_us, last.client, last.id))
+    return Response(body=encode({"data": data, "next_cursor": cursor}))
+
+
+async def _named(call: Call) -> tuple[Client, Change]:
+    caller = await call.principal(of_several=True)
+    client = await call.visible_client(call.path("client_id"), caller)
+    change = await call.api.dependencies.store.read(find_change(client.number, call.path("change_id")))
+    if change is None:
+        raise no_such_change(call.path("change_id"))
+    return client, change
+
+
+async def get_team_change(call: Call) -> Response:
+    """Handle `GET` of one change."""
+    client, change = await _named(call)
+    call.parameters().done()
+    await call.api.actors.load([change.actor_id or None])
+    return Response(body=encode(_out(call, client, change)))
+
+
+async def revert_team_change(call: Call) -> Response:
+    """Handle `POST` of a revert."""
+    client, change = await _named(call)
+    parameters, parts = call.parameters(), call.api.dependencies
+    parameters.done()
+    if parts.clock() >= (until := _until(call, client, change)):
+        raise WrongState(f"the change could be reverted until {to_text(until)}: so long its former values and the bin are kept")
+    if await parts.store.read(oldest_event(client.number)) > change.first_event:
+        raise WrongState("the events of the change are no longer stored, and its former values were in them: it cannot be reverted")
+    call.api.limiter.storing(client, max(1, change.records), parts.clock())
+    await call.starter()
+    command = start_revert(client.number, change.id, parameters[DRY_RUN], parts.clock(), author_of(call.scope))
+    response = await call.write_and_respond(lambda writes: writes.write(command), lambda job: job_response(call, job, {}, 202))
+    parts.on_job()
+    return response
+
+
+ROUTES = [
+    Route(
+        "GET", PATH, list_team_changes, scope=READ, operation_id="list_changes", tag=TAG, summary="List changes, newest first",
+        description="Imports, changes by a filter or in a batch, merges, deletions and reverts, of all clients that you may see.",
+        query=(CLIENT, KIND, STATE, ACTOR, SINCE, UNTIL, JOB, *PAGE), success=(Success(200, "A page.", ChangePage),), problems=(404,),
+    ),
+    Route(
+        "GET", f"{PATH}/{{client_id}}/{{change_id}}", get_team_change, scope=READ, operation_id="get_change", tag=TAG,
+        summary="Get one change", success=(Success(200, "The change.", ChangeOut),), problems=(404,),
+    ),
+    Route(
+        "POST", f"{PATH}/{{client_id}}/{{change_id}}/revert", revert_team_change, scope=WRITE, operation_id="revert_change", tag=TAG,
+        summary="Revert a change",
+        description="Responds with the job that does it. Former values are written now; what somebody changed since stays. Records that "
+        "the change created go to the bin if nobody touched them, deleted ones come back, and merged ones are divided. `progress` counts "
+        f"and has up to 100 records that stay (`listed`); the job's report has all. With `dry_run` the job only counts. `{REVERTED}` "
+        f"afterwards, or `{PARTLY}`: then it can be tried again. A revert is a change, too. Entries of do-not-contact lists stay.",
+        query=(DRY_RUN,), success=(Success(202, "The job.", JobOut, headers=("Location",)),), problems=(404, 409),
+    ),
+]  # fmt: skip

@@ -1,0 +1,284 @@
+"""Reverts of changes over HTTP: what goes back, what stays and why, and what a revert refuses."""
+
+from __future__ import annotations
+
+import csv
+import io
+from typing import Any
+
+from tests.asgi_client import ApiClient
+from tests.imports.jobs import upload, worker
+
+from touchbase.changes.job import KINDS as CHANGE_KINDS
+from touchbase.common.timestamps import DAY
+from touchbase.imports.job import KINDS as IMPORT_KINDS
+
+CONTACTS = "/public/v2/contacts"
+CHANGES = "/team/v1/changes"
+Json = dict[str, Any]
+
+
+async def drained(call: ApiClient) -> None:
+    await worker(call, (*IMPORT_KINDS, *CHANGE_KINDS)).drain()
+
+
+async def newest(call: ApiClient, query: str = "") -> Json:
+    """The newest change."""
+    reply = await call.get(f"{CHANGES}?limit=1{query}")
+    assert reply.status == 200, reply
+    change: Json = reply.json()["data"][0]
+    return change
+
+
+def path_of(change: Json) -> str:
+    return f"{CHANGES}/{change['client_id']}/{change['id']}"
+
+
+async def reverted(call: ApiClient, change: Json, query: str = "") -> Json:
+    """Revert a change; return the job at its end."""
+    reply = await call.post(f"{path_of(change)}/revert{query}")
+    assert reply.status == 202, reply
+    await drained(call)
+    job: Json = (await call.get(f"/public/v2/jobs/{reply.json()['id']}")).json()
+    assert job["state"] == "succeeded", job
+    return job
+
+
+def counts(job: Json) -> dict[str, int]:
+    return {name: count for name, count in job["progress"].items() if isinstance(count, int) and count and name != "percent"}
+
+
+async def state(call: ApiClient, change: Json) -> str:
+    return str((await call.get(path_of(change))).json()["state"])
+
+
+async def create(call: ApiClient, **members: object) -> int:
+    reply = await call.post(CONTACTS, members)
+    assert reply.status == 201, reply
+    return int(reply.json()["id"])
+
+
+async def get(call: ApiClient, number: int, path: str = CONTACTS) -> Json:
+    reply = await call.get(f"{path}/{number}?structure=FLAT")
+    contact: Json = reply.json() if reply.status == 200 else {"status": reply.status}
+    return contact
+
+
+async def import_file(call: ApiClient, data: bytes) -> Json:
+    await upload(call, data, start="true")
+    await drained(call)
+    return await newest(call)
+
+
+async def test_an_import__is_reverted_but_for_what_somebody_changed_since(call: ApiClient) -> None:
+    known = await create(call, email="known@example.com", first_name="Kim", last_name="Old")
+    other = await create(call, email="other@example.com", first_name="Lee", last_name="Old")
+    lines = "".join(f"p{n}@example.com,P{n},New\n" for n in range(60))
+    data = f"email,first_name,last_name\n{lines}known@example.com,Kim,New\nother@example.com,Li,New\n".encode()
+    change = await import_file(call, data)
+    assert (change["kind"], change["job_kind"], change["state"], change["revertible"]) == ("import", "contacts.import", "open", True)
+    assert (change["counts"]["created"], change["counts"]["updated"]) == (60, 2)
+    page = (await call.get(f"{CONTACTS}?structure=FLAT&email=p7@example.com")).json()["data"]
+    call.clock.move(3600)
+    await call.patch(f"{CONTACTS}/{page[0]['id']}", {"last_name": "Edited"})
+    await call.patch(f"{CONTACTS}/{other}", {"last_name": "Edited"})
+    call.clock.move(24 * 3600)
+
+    tried = await reverted(call, change, "?dry_run=true")
+
+    assert counts(tried) == {"changed": 1, "deleted": 59, "kept": 2}
+    assert await state(call, change) == "open"
+    assert (await get(call, known))["last_name"] == "New"
+
+    job = await reverted(call, change)
+
+    assert counts(job) == counts(tried)
+    assert {(line["id"], line["reason"].partition(" at ")[0]) for line in job["progress"]["listed"]} == {
+        (page[0]["id"], "it has changed since: contact.updated"),
+        (other, "changed since: last_name"),
+    }
+    assert (await get(call, known))["last_name"] == "Old"
+    assert [(await get(call, other))[name] for name in ("first_name", "last_name")] == ["Lee", "Edited"]
+    listed = (await call.get(f"{CONTACTS}?structure=FLAT")).json()["data"]
+    assert {contact["email"] for contact in listed} == {"known@example.com", "other@example.com", "p7@example.com"}
+    assert await state(call, change) == "partly"
+    report = await call.get(f"/public/v2/jobs/{job['id']}/report")
+    lines = list(csv.DictReader(io.StringIO(report.body.decode())))
+    assert len(lines) == 62
+    assert sum(line["outcome"] == "deleted" for line in lines) == 59
+
+
+async def test_a_company_of_an_import__stays_while_a_contact_of_it_stays(call: ApiClient) -> None:
+    data = b"email,company_domain\na@one.example,one.example\nb@one.example,one.example\nc@two.example,two.example\n"
+    change = await import_file(call, data)
+    contact = (await call.get(f"{CONTACTS}?structure=FLAT&email=a@one.example")).json()["data"][0]
+    call.clock.move(60)
+    await call.patch(f"{CONTACTS}/{contact['id']}", {"first_name": "Ann"})
+
+    tried = counts(await reverted(call, change, "?dry_run=true"))
+    job = await reverted(call, change)
+
+    assert tried == counts(job) == {"deleted": 3, "kept": 2}
+    domains = [company["domain"] for company in (await call.get("/public/v2/companies?structure=FLAT")).json()["data"]]
+    assert domains == ["one.example"]
+    assert [line["reason"] for line in job["progress"]["listed"]][1] == "contacts that stay belong to it: 1"
+
+
+async def test_a_revert__is_a_change_that_can_be_reverted(call: ApiClient) -> None:
+    known = await create(call, email="known@example.com", last_name="Old")
+    change = await import_file(call, b"email,last_name\nnew@example.com,Doe\nknown@example.com,New\n")
+    await reverted(call, change)
+    assert await state(call, change) == "reverted"
+    back = await newest(call)
+    assert (back["kind"], back["reverts"], back["counts"]) == ("revert", change["id"], {"deleted": 1, "changed": 1})
+    again = await call.post(f"{path_of(change)}/revert")
+    assert (again.status, "to have it again, revert that change" in again.problem["detail"]) == (409, True)
+    call.clock.move(60)
+
+    job = await reverted(call, back)
+
+    assert counts(job) == {"restored": 1, "changed": 1}
+    assert (await get(call, known))["last_name"] == "New"
+    assert len((await call.get(f"{CONTACTS}?email=new@example.com")).json()["data"]) == 1
+    assert await state(call, back) == "reverted"
+    assert await state(call, change) == "open"
+
+
+async def test_a_change_by_filter__gives_values_and_custom_fields_back(call: ApiClient) -> None:
+    ids = [await create(call, email=f"p{n}@example.com", contact_status=("new", "contacted")[n % 2]) for n in range(4)]
+    field = {"contact_custom_fields_input": [{"field_name": "Segment", "field_value": "A"}]}
+    await call.patch(f"{CONTACTS}/{ids[0]}", field)
+    body = {"contact_status": "replied", "contact_custom_fields_input": [{"field_name": "Segment", "field_value": "B"}]}
+    assert (await call.patch(f"{CONTACTS}?contact_status%5Bin%5D=new,contacted", body)).json()["changed"] == 4
+    change = await newest(call)
+    assert (change["kind"], change["counts"]) == ("bulk", {"records": 4})
+    call.clock.move(60)
+    await call.patch(f"{CONTACTS}/{ids[3]}", {"contact_status": "won"})
+
+    job = await reverted(call, change)
+
+    assert counts(job) == {"changed": 3, "kept": 1}
+    assert job["progress"]["listed"] == [{"record": "contact", "id": ids[3], "reason": "changed since: contact_status"}]
+    contacts = [await get(call, number) for number in ids]
+    assert [contact["contact_status"] for contact in contacts] == ["new", "contacted", "new", "won"]
+    assert [contact.get("contact_custom_fields", {}).get("Segment") for contact in contacts] == ["A", None, None, None]
+
+
+async def test_a_batch__is_one_change_whatever_its_commands(call: ApiClient) -> None:
+    first, second, third = [await create(call, email=f"p{n}@example.com", first_name="Old") for n in range(3)]
+    commands = [
+        {"op": "update", "id": first, "body": {"first_name": "New", "emails": ["p0@example.com", "more@example.com"]}},
+        {"op": "delete", "id": second},
+        {"op": "create", "body": {"email": "fresh@example.com"}},
+        {"op": "update", "id": third, "body": {"email": "moved@example.com"}},
+    ]
+    assert (await call.post(f"{CONTACTS}/batch", {"commands": commands})).json()["failed"] == 0
+    change = await newest(call)
+    assert change["counts"] == {"records": 4}
+    call.clock.move(60)
+
+    job = await reverted(call, change)
+
+    assert counts(job) == {"changed": 2, "deleted": 1, "restored": 1}
+    contact = await get(call, first)
+    assert (contact["first_name"], contact.get("emails", ["p0@example.com"])) == ("Old", ["p0@example.com"])
+    assert (await get(call, second))["email"] == "p1@example.com"
+    assert (await get(call, third))["email"] == "p2@example.com"
+    assert (await call.get(f"{CONTACTS}?email=fresh@example.com")).json()["data"] == []
+
+
+async def test_requests_with_one_request_id__are_one_change_for_a_while(call: ApiClient) -> None:
+    ids = [await create(call, email=f"p{n}@example.com", first_name="Old") for n in range(3)]
+    for number in ids[:2]:
+        command = {"op": "update", "id": number, "body": {"first_name": "New"}}
+        await call.post(f"{CONTACTS}/batch", {"commands": [command]}, x_request_id="parts-of-one")
+    call.clock.move(3600)
+    last = {"op": "update", "id": ids[2], "body": {"first_name": "New"}}
+    await call.post(f"{CONTACTS}/batch", {"commands": [last]}, x_request_id="parts-of-one")
+
+    later, earlier = (await call.get(CHANGES)).json()["data"]
+    assert [later["counts"], earlier["counts"]] == [{"records": 1}, {"records": 2}]
+    await reverted(call, earlier)
+
+    assert [(await get(call, number))["first_name"] for number in ids] == ["Old", "Old", "New"]
+
+
+async def test_a_deletion__is_reverted_unless_the_address_is_taken(call: ApiClient) -> None:
+    ids = [await create(call, email=f"p{n}@example.com") for n in range(2)]
+    await call("DELETE", f"{CONTACTS}/{ids[0]}")
+    change = await newest(call)
+    assert (change["kind"], change["counts"]) == ("delete", {"records": 1})
+    await reverted(call, change)
+    assert (await get(call, ids[0]))["email"] == "p0@example.com"
+    await call("DELETE", f"{CONTACTS}/{ids[1]}")
+    taken = await newest(call)
+    other = await create(call, email="p1@example.com")
+
+    job = await reverted(call, taken)
+
+    assert counts(job) == {"kept": 1}
+    assert f"id {other} has the email" in job["progress"]["listed"][0]["reason"]
+
+
+async def test_a_merge__is_divided_by_the_same_route(call: ApiClient) -> None:
+    first, second = await create(call, email="a@example.com"), await create(call, email="b@example.com", last_name="Bee")
+    assert (await call.post(f"{CONTACTS}/{first}/merge", {"with": [second]})).status == 200
+    change = await newest(call)
+    assert (change["kind"], change["counts"]) == ("merge", {"records": 2})
+    call.clock.move(60)
+
+    tried = await reverted(call, change, "?dry_run=true")
+    assert (await get(call, second))["status"] == 404
+    job = await reverted(call, change)
+
+    assert counts(tried) == counts(job) == {"divided": 1}
+    assert [(await get(call, number)).get("last_name") for number in (first, second)] == ["", "Bee"]
+    back = await newest(call)
+    job = await reverted(call, back)
+    assert set(counts(job)) == {"kept"}
+    assert (await get(call, second))["last_name"] == "Bee"
+
+
+async def test_an_old_change__is_refused_with_the_reason(call: ApiClient) -> None:
+    contact = await create(call, email="a@example.com")
+    await call("DELETE", f"{CONTACTS}/{contact}")
+    change = await newest(call)
+    call.clock.now += 30 * DAY
+
+    reply = await call.post(f"{path_of(change)}/revert")
+
+    assert (reply.status, reply.problem["detail"].partition(" until ")[0]) == (409, "the change could be reverted")
+    assert (await newest(call))["revertible"] is False
+
+
+async def test_a_revert_that_is_cancelled__can_be_started_again(call: ApiClient) -> None:
+    change = await import_file(call, b"email\n" + b"".join(b"p%d@example.com\n" % n for n in range(5)))
+    job = (await call.post(f"{path_of(change)}/revert")).json()
+    assert await state(call, change) == "reverting"
+    assert (await call.post(f"{path_of(change)}/revert")).status == 409
+    await call.post(f"/public/v2/jobs/{job['id']}/cancel")
+    assert await state(call, change) == "partly"
+
+    assert counts(await reverted(call, change)) == {"deleted": 5}
+    assert await state(call, change) == "reverted"
+
+
+async def test_list__is_filtered_and_paged(call: ApiClient) -> None:
+    ids = [await create(call, email=f"p{n}@example.com") for n in range(3)]
+    for number in ids:
+        await call("DELETE", f"{CONTACTS}/{number}")
+        call.clock.move(60)
+    await import_file(call, b"email\nx@example.com\n")
+
+    first = (await call.get(f"{CHANGES}?kind=delete&limit=2")).json()
+    second = (await call.get(f"{CHANGES}?kind=delete&limit=2&cursor={first['next_cursor']}")).json()
+
+    times = [change["at"] for change in first["data"] + second["data"]]
+    assert (len(times), times) == (3, sorted(times, reverse=True))
+    assert second["next_cursor"] is None
+    assert [change["kind"] for change in (await call.get(f"{CHANGES}?since={times[0]}")).json()["data"]] == ["import", "delete"]
+    assert (await call.get(f"{CHANGES}?state=reverted")).json()["data"] == []
+    assert (await call.get(f"{CHANGES}?client_id=nobody")).status == 404
+    assert (await call.get(f"{CHANGES}?kind=nonsense")).status == 422
+    assert (await call.get(f"{CHANGES}/{(await newest(call))['client_id']}/nothing")).status == 404
+    assert (await call.get(f"{CHANGES}?kind=delete&since=yesterday")).status == 422
