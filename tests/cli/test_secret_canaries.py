@@ -74,6 +74,7 @@ def operations() -> Iterator[tuple[str, str]]:
             "session_id": "1",
             "answer_id": "1",
             "note_id": "1",
+            "change_id": "1",
             "snippet_id": "1",
         }
         if path.endswith(("/suspend", "/rotate-id")):
