@@ -42,6 +42,7 @@ const Duplicates = later(() => import('./more').then((all) => all.Duplicates));
 const Endpoints = later(() => import('./more').then((all) => all.Endpoints));
 const Erasure = later(() => import('./more').then((all) => all.Erasure));
 const Help = later(() => import('./more').then((all) => all.Help));
+const History = later(() => import('./more').then((all) => all.History));
 const Imports = later(() => import('./more').then((all) => all.Imports));
 const Keys = later(() => import('./more').then((all) => all.Keys));
 const Profile = later(() => import('./more').then((all) => all.Profile));
@@ -66,6 +67,7 @@ function Screen() {
   if (first === 'help') return <Help key={place.value.query.get('page')} page={place.value.query.get('page') ?? ''} />;
   if (first === 'duplicates') return <Duplicates />;
   if (first === 'bin') return <Bin key={client.value} />;
+  if (first === 'history') return <History key={client.value} />;
   if (first === 'imports') return <Imports key={client.value} job={second ?? ''} />;
   if (first === 'suppressions') return <Suppressions key={client.value} />;
   if (first === 'replies') return <Replies key={client.value} />;

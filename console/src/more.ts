@@ -9,6 +9,8 @@ export { Duplicates } from './duplicates/screen';
 export { Endpoints } from './endpoints/screen';
 export { Erasure } from './erasure/screen';
 export { Help } from './help/screen';
+export { History } from './history/screen';
+export { revertMyLast, Reverting } from './history/revert';
 export { Imports } from './imports/screen';
 export { Profile } from './team/profile';
 export { Settings } from './settings/screen';

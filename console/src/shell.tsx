@@ -1,6 +1,6 @@
 /** What is around every screen: navigation, the client, the theme, the palette and the list of shortcuts. */
 import { computed, signal } from '@preact/signals';
-import type { ComponentChildren } from 'preact';
+import type { ComponentChildren, ComponentType } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
 import { reachable } from './api';
 import { isMac, shortcuts, shownKeys, useShortcuts } from './keys';
@@ -8,6 +8,7 @@ import { narrow } from './narrow';
 import { Palette } from './palette';
 import { chooseClient, client, go, href, place } from './route';
 import { helpOf } from './help/pages';
+import { reverting } from './history/open';
 import { canRead, canWrite, choosesClient, clients, isAdmin, session, signOut } from './session';
 import { makeNew, NewRecord } from './record/new';
 import { SettingsTabs } from './settings/tabs';
@@ -44,6 +45,7 @@ export const SECTIONS: readonly Section[] = [
   { path: '/companies', first: 'companies', name: 'Companies', icon: 'company', keys: 'g f' },
   { path: '/imports', first: 'imports', name: 'Imports', icon: 'upload', keys: 'g m' },
   { path: '/suppressions', first: 'suppressions', name: 'Do not contact', icon: 'ban', keys: 'g d' },
+  { path: '/history', first: 'history', name: 'History', icon: 'replay', keys: 'g h' },
   { path: '/bin', first: 'bin', name: 'Bin', icon: 'undo', keys: 'g b' },
   { path: '/webhooks', first: 'webhooks', name: 'Webhooks', icon: 'inbox', keys: 'g i', needsAdmin: true, begins: true },
   { path: '/clients', first: 'clients', name: 'Clients', icon: 'link', keys: 'g l', needsAdmin: true },
@@ -67,7 +69,7 @@ export function Shell({ children }: { children: ComponentChildren }) {
     { keys: 'g a', does: 'Choose a client, or all', group: 'Everywhere', run: () => document.querySelector<HTMLElement>('.side button.client')?.click() },
     ...sections.value.map((each) => ({ keys: each.keys, does: `Go to ${each.name}`, group: 'Everywhere', run: () => go(each.path) })),
     { keys: 'c', does: 'New contact', group: 'Everywhere', run: () => makeNew('contact') },
-    { keys: 'u', does: 'Undo the last change, while its message is shown', group: 'Everywhere', run: () => void undoLast() },
+    { keys: 'u', does: 'Undo your last change', group: 'Everywhere', run: () => undoLast() || void import('./more').then((all) => all.revertMyLast(), toastProblem) },
     { keys: 'F1', does: 'Help for this screen', group: 'Everywhere', run: () => document.querySelector<HTMLElement>('.foot a[aria-label^=Help]')?.click() },
     { keys: 't', does: 'Change between light and dark', group: 'Everywhere', run: nextTheme },
   ]);
@@ -101,9 +103,20 @@ export function Shell({ children }: { children: ComponentChildren }) {
       {paletteOpen.value && <Palette screens={sections.value} onClose={() => (paletteOpen.value = false)} />}
       {helpOpen.value && <Help />}
       <NewRecord />
+      <Revert />
       <Conflict />
     </div>
   );
+}
+
+/** The revert of a change, loaded when it is first wanted. */
+function Revert() {
+  const [Loaded, set] = useState<ComponentType | null>(null);
+  const isWanted = reverting.value !== null;
+  useEffect(() => {
+    if (isWanted && !Loaded) void import('./more').then((all) => set(() => all.Reverting), toastProblem);
+  }, [isWanted]);
+  return isWanted && Loaded ? <Loaded /> : null;
 }
 
 /** Sections that stay in sight on a narrow page, the most needed first. */

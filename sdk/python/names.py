@@ -127,6 +127,7 @@ GROUPS: dict[str, dict[str, str]] = {
     "admin.companies": {"list": "list_companies_of_all_clients", "match": "match_companies_of_all_clients"},
     "admin.suppressions": _suppressions("installation_"),
     "team.events": {"list": "list_all_events"},
+    "team.changes": {"list": "list_changes", "get": "get_change", "revert": "revert_change"},
     "team.messages": {"list": "list_all_messages"},
     "team.webhook_endpoints": {
         "list": "list_all_webhook_endpoints", "add": "add_shared_webhook_endpoint", "get": "get_shared_webhook_endpoint",
@@ -164,6 +165,7 @@ ABOUT = {
     "audit_events": "Who did what.",
     "admin.contacts": "Contacts of all clients.", "admin.companies": "Companies of all clients.",
     "admin.suppressions": "Who no client may contact.", "admin.reports": "Reports of each client.",
+    "team.changes": "What was done to many records, and its revert.",
     "team.events": "Events of all clients, newest first.", "team.messages": "Messages of all clients, newest first.",
     "team.webhook_endpoints": "Endpoints of all clients, and those of each.",
 }  # fmt: skip

@@ -76,6 +76,7 @@ def operations() -> Iterator[tuple[str, str]]:
             "note_id": "1",
             "task_id": "1",
             "view_id": "1",
+            "change_id": "1",
             "snippet_id": "1",
         }
         if path.endswith(("/suspend", "/rotate-id")):

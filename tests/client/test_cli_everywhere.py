@@ -133,6 +133,23 @@ def same_file(text: str) -> list[dict[str, str]]:
     return [*csv.DictReader(io.StringIO(text))]
 
 
+def test_changes__are_listed_shown_and_reverted(run: Run, same: Callable[..., str], tb: Touchbase, client_id: str) -> None:
+    commands = [{"op": "create", "body": {"email": f"p{number}@example.com"}} for number in range(3)]
+    results = tb.contacts.batch({"commands": commands})["results"]
+    tb.contacts.update(results[0]["id"], {"first_name": "Edited"})
+    number = json.loads(run("changes", "list", "--client", client_id, "--json").stdout)[0]["id"]
+
+    assert "3 records" in same("changes", "list", "--client", client_id)
+    assert "revertible_until" in same("changes", "show", number, "--client", client_id)
+    tried = json.loads(run("changes", "revert", number, "--client", client_id, "--dry-run", "--json").stdout)
+    text = run("changes", "revert", number, "--client", client_id).stdout
+
+    assert (tried["progress"]["deleted"], tried["progress"]["kept"]) == (2, 1)
+    assert "it has changed since: contact.updated" in text
+    assert [contact["id"] for contact in tb.contacts.list()["data"]] == [results[0]["id"]]
+    assert "partly" in run("changes", "list", "--client", client_id, "--kind", "bulk").stdout
+
+
 def test_statuses_and_custom_fields__are_changed_by_jobs(
     run: Run, same: Callable[..., str], client_id: str, tb: Touchbase, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -82,6 +82,8 @@ SCREENS = {
     "a client to choose": "/all/contacts",
     "team": "/team",
     "bin": f"/bin{OF}",
+    "history": f"/history{OF}",
+    "history of all clients": "/all/history",
     "help": "/all/help?page=how-to/import-a-list",
     "pages of the help": "/all/help?q=restore",
     "audit log": "/audit",

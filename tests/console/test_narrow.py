@@ -27,6 +27,7 @@ def test_narrow_page__has_four_sections_in_sight_and_the_others_under_more(conso
         "Companies",
         "Imports",
         "Do not contact",
+        "History",
         "Bin",
         "Clients",
         "Endpoints",

@@ -11,6 +11,7 @@ const OF_SCREEN: Readonly<Record<string, string>> = {
   companies: `${USE}#find-and-change-contacts-and-companies`,
   duplicates: 'how-to/merge-two-people',
   bin: 'how-to/delete-and-restore#restore',
+  history: 'how-to/take-back-a-change',
   imports: 'how-to/import-a-list',
   suppressions: 'how-to/do-not-contact',
   webhooks: `${USE}#see-what-tools-send`,

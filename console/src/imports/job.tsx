@@ -3,8 +3,10 @@ import { useEffect, useState } from 'preact/hooks';
 import { asProblem, post, send, type Problem } from '../api';
 import { save } from '../csv';
 import { readAgain, useGet } from '../data';
-import { href, place } from '../route';
-import { canWrite } from '../session';
+import { reverting, type Change } from '../history/open';
+import { client, href, place } from '../route';
+import { canWrite, session } from '../session';
+import type { Page } from '../types';
 import { Button, Empty, Icon, ProblemNote, Skeleton, Time } from '../ui/basic';
 import { Mark } from '../ui/status';
 import { toastProblem } from '../ui/toast';
@@ -213,6 +215,7 @@ function After({ job, path }: { job: Job; path: string }) {
             Fetch the report
           </Button>
         )}
+        {wrote && canWrite.value && <UndoImport id={job.id} />}
         {wrote && (
           <a class="button" href={href(`/${many}`, during)}>
             {many === 'contacts' ? 'Contacts' : 'Companies'} created while it ran
@@ -224,6 +227,19 @@ function After({ job, path }: { job: Job; path: string }) {
       {(!list || list === 'invalid') && job.files.bad_rows && <BadRows path={`${path}/bad-rows`} total={counted(job, 'invalid') ?? 0} />}
       {job.files_until && (job.files.bad_rows || job.files.result || job.files.report) && <p class="faint">Its files are removed on {longTime(job.files_until)}.</p>}
     </>
+  );
+}
+
+/** Opens the revert of what an import changed, as long as there is one. */
+function UndoImport({ id }: { id: number }) {
+  const of = client.value || session.value?.client_id || 'default';
+  const { data } = useGet<Page<Change>>('/team/v1/changes', { client_id: of, job_id: `${id}` });
+  const change = data?.data[0];
+  if (!change || (!change.revertible && change.state === 'open')) return null;
+  return (
+    <Button icon="undo" disabled={!change.revertible} onClick={() => (reverting.value = change)}>
+      {change.state === 'reverted' ? 'Import undone' : change.state === 'reverting' ? 'Import is being undone' : 'Undo import'}
+    </Button>
   );
 }
 

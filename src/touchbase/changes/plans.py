@@ -252,7 +252,7 @@ class _Page:
         name = RECORD_TYPES[kind].name
         touch = next((event for event in later if not self._is_own(event)), None)
         if touch is not None:
-            return Outcome(KEPT, name, number, f"it has changed since: {touch.type} at {to_text(touch.at)}")
+            return Outcome(KEPT, name, number, f"it has changed since: {touch.type} at {to_text(touch.at)[:16]}Z")
         if kind == COMPANY:
             rows = yield Execute(CONTACT_IDS_OF_COMPANY, [(self._client, number)])
             staying = len(rows) - ((yield from self._going([row[0] for row in rows])) if self._dry_run and rows else 0)

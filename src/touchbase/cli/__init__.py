@@ -36,6 +36,7 @@ COMMANDS = {
     "custom-fields": "custom_fields",
     "reports": "reports",
     "jobs": "jobs",
+    "changes": "changes",
     "events": "events",
     "relay": "relay",
     "mcp": "mcp",

@@ -9,9 +9,9 @@ import click
 KEY = "TOUCHBASE_KEY"
 CLIENT = "The client's id or handle; with --url only if the key is not of one client. Without --url required."
 GROUPS = (
-    "contacts", "companies", "custom-fields", "statuses", "messages", "suppressions", "persons", "reports", "jobs", "events", "inbox",
-    "refusals", "clients", "connections", "conversations", "tasks", "attention", "endpoints", "keys", "users", "snippets", "notifications",
-    "audit", "databases",
+    "contacts", "companies", "custom-fields", "statuses", "messages", "suppressions", "persons", "reports", "jobs", "events", "changes",
+    "inbox", "refusals", "clients", "connections", "conversations", "tasks", "attention", "endpoints", "keys", "users", "snippets",
+    "notifications",    "audit", "databases",
 )  # fmt: skip
 """Commands that can work through the API."""
 URL_OPTION = click.option(
