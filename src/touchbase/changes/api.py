@@ -140,17 +140,17 @@ async def _named(call: Call) -> tuple[Client, Change]:
 
 async def get_team_change(call: Call) -> Response:
     """Handle `GET` of one change."""
-    client, change = await _named(call)
     call.parameters().done()
+    client, change = await _named(call)
     await call.api.actors.load([change.actor_id or None])
     return Response(body=encode(_out(call, client, change)))
 
 
 async def revert_team_change(call: Call) -> Response:
     """Handle `POST` of a revert."""
-    client, change = await _named(call)
     parameters, parts = call.parameters(), call.api.dependencies
     parameters.done()
+    client, change = await _named(call)
     if parts.clock() >= (until := _until(call, client, change)):
         raise WrongState(f"the change could be reverted until {to_text(until)}: so long its former values and the bin are kept")
     if await parts.store.read(oldest_event(client.number)) > change.first_event:

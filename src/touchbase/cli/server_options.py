@@ -11,7 +11,7 @@ CLIENT = "The client's id or handle; with --url only if the key is not of one cl
 GROUPS = (
     "contacts", "companies", "custom-fields", "statuses", "messages", "suppressions", "persons", "reports", "jobs", "events", "changes",
     "inbox", "refusals", "clients", "connections", "conversations", "tasks", "attention", "endpoints", "keys", "users", "snippets",
-    "notifications",    "audit", "databases",
+    "notifications", "audit", "databases",
 )  # fmt: skip
 """Commands that can work through the API."""
 URL_OPTION = click.option(
