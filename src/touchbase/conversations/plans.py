@@ -119,10 +119,11 @@ DETAILS = Statement(
     _WITH_TIME,
     body="SELECT p.client, p.record_id, c.email, c.first_name, c.last_name, c.status, k.name, m.id, m.tool, m.channel, m.campaign_id, "
     f"m.campaign_name, m.mailbox, m.subject, substr(m.text, 1, {SNIPPET}), m.automatic, m.label, m.category "
-    "FROM p CROSS JOIN message m CROSS JOIN event e CROSS JOIN contact c "
+    "FROM p CROSS JOIN event x CROSS JOIN message m CROSS JOIN contact c "
     "LEFT JOIN company k ON k.client = c.client AND k.id = c.company_id "
-    "WHERE m.client = p.client AND m.occurred_us = p.occurred_us AND m.direction = 'received' AND m.deleted = 0 "
-    f"AND {event_of_copy('e', 'm')} AND e.record_id = p.record_id AND c.client = p.client AND c.id = p.record_id",
+    # By the contact's events: very many messages of a client may have one time.
+    "WHERE x.client = p.client AND x.record_kind = 1 AND x.record_id = p.record_id AND x.occurred_us = p.occurred_us "
+    f"AND {_MESSAGE_OF} AND m.direction = 'received' AND m.deleted = 0 AND c.client = p.client AND c.id = p.record_id",
 )
 CONTACTS = Statement(
     "contacts_of_conversations",
@@ -259,7 +260,8 @@ class Filters:
             matches = " OR ".join([f"{{0}} {like} ? ESCAPE '\\'"] * len(patterns))
             where.add(
                 f"(EXISTS (SELECT 1 FROM contact s WHERE {_CONTACT_OF} AND ({matches.format(_NAMES)})) "
-                f"OR EXISTS (SELECT 1 FROM event f CROSS JOIN message o WHERE {_RECEIVED_OF} AND ({matches.format(_TEXTS)})))",
+                f"OR EXISTS (SELECT 1 FROM event f CROSS JOIN message o WHERE {_EVENTS_OF} AND {_RECEIVED_OF} "
+                f"AND ({matches.format(_TEXTS)})))",
                 *patterns,
                 *patterns,
             )
@@ -271,9 +273,9 @@ MOST_WORDS = 8
 _CONTACT_OF = "s.client = m.client AND s.id = x.record_id"
 _NAMES = "(COALESCE(s.first_name, '') || ' ' || COALESCE(s.last_name, '') || ' ' || COALESCE(s.email, ''))"
 _TEXTS = "(COALESCE(o.subject, '') || ' ' || COALESCE(o.text, ''))"
+_EVENTS_OF = "f.client = m.client AND f.record_kind = 1 AND f.record_id = x.record_id"
 _RECEIVED_OF = (
-    "f.client = m.client AND f.record_kind = 1 AND f.record_id = x.record_id "
-    "AND o.client = f.client AND o.event_key = f.key AND o.occurred_us = f.occurred_us AND o.direction = 'received' AND o.deleted = 0"
+    "o.client = f.client AND o.event_key = f.key AND o.occurred_us = f.occurred_us AND o.direction = 'received' AND o.deleted = 0"
 )
 
 
@@ -372,9 +374,18 @@ def list_conversations(
     return (yield from _with_details([_conversation(row) for row in rows]))
 
 
-_LATER = (
-    f"SELECT 1 FROM event f CROSS JOIN message o WHERE {_RECEIVED_OF} "
-    "AND (o.handled_us IS NULL OR (o.occurred_us, o.id) > (m.occurred_us, m.id))"
+def _is_last(other: str) -> str:
+    """Return the condition that a handled message is the last of its contact, of which all are handled.
+
+    Only the last message reads all that the contact wrote, which may be very many. An engine may not change the order of a CASE.
+    """
+    later = "f.occurred_us >= m.occurred_us AND (o.occurred_us, o.id) > (m.occurred_us, m.id)"
+    return f"CASE WHEN EXISTS ({other} AND {later}) THEN 1 = 0 ELSE NOT EXISTS ({other} AND o.handled_us IS NULL) END"
+
+
+_LAST_ON_SQLITE = _is_last(f"SELECT 1 FROM event f CROSS JOIN message o WHERE {_EVENTS_OF} AND {_RECEIVED_OF}")
+_LAST_ON_POSTGRES = _is_last(
+    f"SELECT 1 FROM event f CROSS JOIN LATERAL (SELECT o.* FROM message o WHERE {_RECEIVED_OF} OFFSET 0) o WHERE {_EVENTS_OF}"
 )
 
 
@@ -425,11 +436,11 @@ def _done(client: int, limit: int, filters: Filters, after: Place | None) -> Pla
     filters.add_to(in_postgres, is_postgres=True)
     columns = "SELECT m.client, x.record_id, m.occurred_us, 0, NULL, NULL, 0, 0, v.snoozed_us, v.snoozed_until_us, v.label, v.assignee_id, "
     columns += "COALESCE(v.updated_us, 0), 0"
-    ends = f"NOT EXISTS ({_LATER}) ORDER BY m.occurred_us DESC, x.record_id DESC LIMIT ?"
+    ends = "ORDER BY m.occurred_us DESC, x.record_id DESC LIMIT ?"
     rows = yield Select(
-        f"{columns} {_SQLITE} {_DECIDED} WHERE {where} AND {_SAME} AND {ends}",
+        f"{columns} {_SQLITE} {_DECIDED} WHERE {where} AND {_SAME} AND {_LAST_ON_SQLITE} {ends}",
         (*where.params, limit),
-        f"{columns} {_POSTGRES} {_DECIDED} WHERE {in_postgres} AND {ends}",
+        f"{columns} {_POSTGRES} {_DECIDED} WHERE {in_postgres} AND {_LAST_ON_POSTGRES} {ends}",
     )
     return [_conversation(row) for row in rows]
 
