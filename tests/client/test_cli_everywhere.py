@@ -239,6 +239,24 @@ def test_connections_messages_and_reports__are_read(run: Run, same: Callable[...
     assert "no longer connected" in run("connections", "remove", "--tool", "pipedrive", *of).stdout
 
 
+def test_notes__are_added_and_listed(run: Run, same: Callable[..., str], client_id: str, tb: Touchbase) -> None:
+    contact = tb.contacts.create({"email": "ann@example.com"})["id"]
+    company = tb.companies.create({"domain": "a.example"})["id"]
+    on_contact = ("--client", client_id, "--contact", str(contact))
+
+    first = json.loads(run("notes", "add", *on_contact, "Prefers\nGerman", "--json").stdout)
+    second = run("notes", "add", *on_contact, "Call on Monday").stdout
+    run("notes", "add", "--client", client_id, "--company", str(company), "Moves in May")
+
+    assert second == f"note {first['id'] + 1} is added\n"
+    assert "Prefers German" in same("notes", "list", *on_contact)
+    assert "Moves in May" in same("notes", "list", "--client", client_id, "--company", str(company))
+    page = run("notes", "list", *on_contact, "--limit", "1")
+    assert "Prefers" not in page.stdout
+    assert "Prefers" in run("notes", "list", *on_contact, "--after", str(first["id"] + 1)).stdout
+    assert "give either --contact or --company" in run("notes", "list", "--client", client_id, status=2).stderr
+
+
 def test_persons__are_exported_and_erased(run: Run, client_id: str, tb: Touchbase, tmp_path: Path) -> None:
     of = ("--client", client_id, "--email", "ann@example.com")
     tb.contacts.create({"email": "ann@example.com"})

@@ -114,7 +114,13 @@ def open_ada(replies: Console, **more: Any) -> Any:
 
 def test_answer__is_sent_and_shown_once(replies: Console, smartlead: Smartlead) -> None:
     page = open_ada(replies)
-    page.keyboard.press("r")
+    page.context.route("https://app.smartlead.ai/**", lambda route: route.fulfill(body="The tool"))
+    with page.expect_popup() as tool:
+        press(page, "w")
+    assert tool.value.url.startswith("https://app.smartlead.ai/")
+    tool.value.close()
+    page.get_by_text("Answered there?").wait_for()
+    press(page, "r")
     field = page.get_by_label("Your answer, as plain text")
     field.wait_for()
     page.locator(".composer .goes", has_text="Through Smartlead from sam@agency.example to ada@people.example").wait_for()

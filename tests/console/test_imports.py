@@ -190,5 +190,5 @@ def test_read_only_key__sees_the_imports_of_others_and_no_way_to_start_one(start
 
     assert page.locator("input[type=file]").count() == 0
     console.go(page, "/suppressions")
-    assert page.get_by_role("button", name="Add…").count() == 0
-    page.get_by_role("button", name="Check…").wait_for()
+    assert page.get_by_role("button", name="Block addresses").count() == 0
+    page.get_by_role("button", name="Check addresses").wait_for()

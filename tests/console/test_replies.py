@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 from playwright.sync_api import Error, expect
-from tests.console.conftest import CLIENT, NARROW, Console, axe_faults, first_key, look_faults, press, settle
+from tests.console.conftest import CLIENT, NARROW, Console, axe_faults, escape, first_key, look_faults, press, settle
 
 pytestmark = pytest.mark.slow
 OF = f"?client={CLIENT}"
@@ -257,6 +257,29 @@ def test_long_text__is_folded_until_it_is_asked_for(replies: Console) -> None:
     press(page, "f")
     page.get_by_role("button", name="Show less").wait_for()
     expect(page.locator(".pane")).to_contain_text("line 199")
+
+
+def test_pane__is_entered_and_left_by_keys_and_has_the_next_conversation_and_links_that_say_where_they_lead(replies: Console) -> None:
+    text = f"Book: https://cal.example/ada.\nOr https://bank.example@evil.example/ or <https://track.example/{'x' * 60}>"
+    replies.send("POST", "/public/v2/messages", {"direction": "received", "contact_id": 3, "subject": "Links", "text": text})
+    page = replies.open(f"/replies{OF}")
+    page.locator(".reply button", has_text="Ada").click()
+    links = page.locator(".pane .letter a")
+    expect(links).to_have_text(["https://cal.example/ada", "evil.example/…", "track.example/…"])
+    expect(links.first).to_have_attribute("rel", "noopener noreferrer")
+
+    press(page, "Enter")
+    expect(page.get_by_role("region", name="Messages")).to_be_focused()
+    escape(page)
+    expect(page.locator(".reply[aria-current] > button")).to_be_focused()
+    page.get_by_role("button", name="Next conversation").click()
+    page.locator(".pane h2", has_text="Bo").wait_for()
+    press(page, "l")
+    page.locator(":popover-open").get_by_role("button", name="Referral").click()
+    page.get_by_text("Bo: labelled “Referral”.").wait_for()
+    page.get_by_role("button", name="Previous conversation").click()
+    page.locator(".pane h2", has_text="Ada").wait_for()
+    expect(page.get_by_role("button", name="Previous conversation")).to_be_disabled()
 
 
 def test_replies__are_filtered_by_campaign_in_the_address_of_the_page(replies: Console) -> None:

@@ -29,7 +29,7 @@ def values(console: Console, path: str = "/public/v2/suppressions") -> list[Any]
 
 def test_pasted_lines__are_put_on_the_list_wrong_ones_are_named_and_an_entry_is_removed(console: Console) -> None:
     page = console.open(f"/suppressions{OF}")
-    page.get_by_role("button", name="Add…").click()
+    page.get_by_role("button", name="Block addresses").click()
     page.get_by_label("Addresses, one a line").fill("Jane Doe <jane.doe@example.com>, example.org\nno address\nlinkedin.com/in/john-doe")
     page.get_by_role("dialog").get_by_label("Reason").select_option("Competitor")
     page.get_by_label("Note, for people").fill("by phone")
@@ -83,7 +83,7 @@ def test_addresses__are_checked_before_a_mail_with_both_lists(console: Console) 
     page.get_by_role("button", name="All clients").click()
     page.wait_for_url("**list=all**")
     page.get_by_text("The list of all clients is empty").wait_for()
-    page.get_by_role("button", name="Add…").click()
+    page.get_by_role("button", name="Block addresses").click()
     page.get_by_label("Addresses, one a line").fill("rival.example")
     page.get_by_role("button", name="Block", exact=True).click()
     page.locator(".listed", has_text="rival.example").wait_for()
@@ -91,7 +91,7 @@ def test_addresses__are_checked_before_a_mail_with_both_lists(console: Console) 
 
     page.get_by_role("button", name="This client").click()
     page.locator(".listed", has_text="example.org").wait_for()
-    page.get_by_role("button", name="Check…").click()
+    page.get_by_role("button", name="Check addresses").click()
     page.get_by_label("Addresses, one a line").fill("a@example.org\nb@rival.example\nsub.rival.example\nc@free.example\nx y")
     page.get_by_role("button", name="Check 5").click()
     page.get_by_text("1 address may be contacted, 4 not.").wait_for()
@@ -114,7 +114,7 @@ def test_suppression_screens__are_sound_and_hostile_notes_are_text(console: Cons
             assert look_faults(page) == []
             assert page.evaluate("window.pwned") is None
     console.go(page, f"/suppressions{OF}")
-    page.get_by_role("button", name="Add…").click()
+    page.get_by_role("button", name="Block addresses").click()
     page.get_by_role("dialog").wait_for()
     assert axe_faults(page) == []
     escape(page)

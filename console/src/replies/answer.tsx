@@ -21,7 +21,7 @@ const MOST = 20_000;
 const composing = signal<string | null>(null);
 
 /** What can be answered, how, and what was answered and is not a message yet. */
-export function Answering({ conversation, found }: { conversation: Conversation; found: WithMessages }) {
+export function Answering({ conversation, found, finish }: { conversation: Conversation; found: WithMessages; finish: () => void }) {
   const { reply_capability: capability, answers } = found;
   const isOpen = composing.value === keyOf(conversation) && capability.how === 'api';
   useShortcuts(() => [{ keys: 'r', does: 'Answer', group: 'Replies', run: () => document.querySelector<HTMLElement>('.pane .answer-open')?.click() }]);
@@ -29,7 +29,7 @@ export function Answering({ conversation, found }: { conversation: Conversation;
   return (
     <footer class="answering">
       {answers.filter(({ state }) => state !== 'sent').map((answer) => <OneAnswer key={answer.id} answer={answer} conversation={conversation} capability={capability} />)}
-      {isOpen ? <Composer conversation={conversation} version={found.version} capability={capability} draft={found.draft?.text ?? ''} /> : <How conversation={conversation} capability={capability} />}
+      {isOpen ? <Composer conversation={conversation} version={found.version} capability={capability} draft={found.draft?.text ?? ''} /> : <How conversation={conversation} capability={capability} finish={finish} />}
     </footer>
   );
 }
@@ -47,31 +47,45 @@ function useAgain(answers: readonly Answer[]): void {
 }
 
 /** The button that opens the composer, or where to answer. */
-function How({ conversation, capability }: { conversation: Conversation; capability: Capability }) {
+function How({ conversation, capability, finish }: { conversation: Conversation; capability: Capability; finish: () => void }) {
+  const [left, setLeft] = useState(false);
   const { how, tool, url, reason, advice, recipient } = capability;
+  const toTool = (text: string, key: string, more: string) =>
+    url && (
+      <a class={`button tool-open ${more}`} href={url} target="_blank" rel="noopener noreferrer" onClick={() => setLeft(true)}>
+        <Icon name="open" />
+        <span>{text} <Keys of={key} /></span>
+      </a>
+    );
+  const asks = left && conversation.state !== 'done' && (
+    <p role="status">
+      Answered there?{' '}
+      <Button icon="check" onClick={finish}>
+        Done <Keys of="e" />
+      </Button>
+    </p>
+  );
   if (how === 'api')
     return (
       <div class="how">
         <Button class="answer-open" icon="reply" onClick={() => (composing.value = keyOf(conversation))}>
           Answer <Keys of="r" />
         </Button>
+        {toTool(`Open in ${toolName(tool)}`, 'w', '')}
         <Fact capability={capability} />
+        {asks}
       </div>
     );
   if (!capability.message_id) return null;
   return (
     <div class="how">
-      {url && (
-        <a class="button answer-open" href={url} target="_blank" rel="noopener noreferrer">
-          <Icon name="open" />
-          <span>{`Answer in ${toolName(tool)}`} <Keys of="r" /></span>
-        </a>
-      )}
+      {toTool(`Answer in ${toolName(tool)}`, 'r', 'answer-open')}
       <p class="faint">
         {url ? `${new URL(url).host} · ` : recipient ? `${recipient} · ` : ''}
         {`${reason}. ${advice} `}
         {isAdmin.value && reason?.includes('token') && <a href={href(`/clients/${conversation.client_id}`, { connection: `email_campaign/${tool}`, field: 'token' }, conversation.client_id)}>Open its connection</a>}
       </p>
+      {asks}
     </div>
   );
 }

@@ -1,4 +1,5 @@
 /** The text of a message, as text: what it quotes, and a long one, is folded. */
+import type { ComponentChildren } from 'preact';
 import { useMemo, useState } from 'preact/hooks';
 import { Button } from '../ui/basic';
 import { count } from '../words';
@@ -15,6 +16,22 @@ function beginning(text: string): string | null {
   return text.length - cut.length > 80 ? `${cut.trimEnd()} …` : null;
 }
 
+/** A longer address, or one with a name before its host, is shown by its host alone: that is where it leads. */
+const LONG_LINK = 60;
+
+/** The text with its web addresses as links. */
+function linked(text: string): ComponentChildren[] {
+  return text.split(/(https?:\/\/[^\s<>"')\]]*[^\s<>"')\].,;:!?])/).map((part, n) => {
+    if (n % 2 === 0 || !URL.canParse(part)) return part;
+    const { host, username } = new URL(part);
+    return (
+      <a key={n} href={part} title={part} target="_blank" rel="noopener noreferrer">
+        {part.length > LONG_LINK || username ? `${host}/…` : part}
+      </a>
+    );
+  });
+}
+
 export function Letter({ text }: { text: string }) {
   const [open, setOpen] = useState(false);
   const quoted = useMemo(() => quotedFrom(text), [text]);
@@ -24,7 +41,7 @@ export function Letter({ text }: { text: string }) {
   return (
     <div class="letter">
       <p class="text-of" dir="auto">
-        {open ? text : (folded ?? text)}
+        {linked(open ? text : (folded ?? text))}
       </p>
       {folded !== null && (
         <Button kind="quiet" class="fold" aria-expanded={open} onClick={() => setOpen(!open)}>

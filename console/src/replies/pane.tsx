@@ -76,7 +76,13 @@ export async function assign(conversation: Conversation, to: string | null, name
   await change(conversation, { assignee_id: to }, `${nameOf(conversation)}: assigned to ${name}.`, { assignee_id: back });
 }
 
-export function Pane({ conversation, statuses, people, place, back }: { conversation: Conversation; statuses: readonly Status[]; people: ReadonlyMap<string, string>; place: string; back: () => void }) {
+/** The steps to the conversations before and behind one; null: it is at that end of the list. */
+interface Turn {
+  previous: (() => void) | null;
+  next: (() => void) | null;
+}
+
+export function Pane({ conversation, statuses, people, place, turn, back }: { conversation: Conversation; statuses: readonly Status[]; people: ReadonlyMap<string, string>; place: string; turn: Turn; back: () => void }) {
   const found = useConversation(conversation);
   const name = nameOf(conversation);
   const { contact, newest } = conversation;
@@ -98,7 +104,11 @@ export function Pane({ conversation, statuses, people, place, back }: { conversa
           <p class="faint cut">{[contact.email !== name && contact.email, contact.company_name].filter(Boolean).join(' · ') || '\u00a0'}</p>
         </div>
         <StatusMark status={contact.contact_status} />
-        <span class="faint place">{place}</span>
+        <span class="turn">
+          <Button kind="quiet" icon="left" label="Previous conversation" disabled={!turn.previous} onClick={() => turn.previous?.()} />
+          <span class="faint place">{place}</span>
+          <Button kind="quiet" icon="right" label="Next conversation" disabled={!turn.next} onClick={() => turn.next?.()} />
+        </span>
       </header>
       {canWrite.value && !narrow.value && <Acts conversation={conversation} statuses={statuses} people={people} />}
       <div class="messages" id="conversation" data-scrolls tabIndex={0} role="region" aria-label="Messages">
@@ -121,7 +131,7 @@ export function Pane({ conversation, statuses, people, place, back }: { conversa
         {newest && !newest.text && !messages?.length && <p class="faint">No text is stored: the tool sent none, or the client’s setting store_message_bodies is off.</p>}
       </div>
       <NewNote on={on} />
-      {canWrite.value && found.data && <Answering conversation={conversation} found={found.data} />}
+      {canWrite.value && found.data && <Answering conversation={conversation} found={found.data} finish={() => toggleDone(conversation)} />}
       {canWrite.value && narrow.value && <PhoneBar conversation={conversation} statuses={statuses} people={people} canAnswer={found.data?.reply_capability.how === 'api' || Boolean(found.data?.reply_capability.url)} />}
     </section>
   );
@@ -159,6 +169,7 @@ function Acts({ conversation, statuses, people }: ActsProps) {
             <StatusMark status={status.name} />
           </button>
         ))}
+        <BlockButton conversation={conversation} />
       </div>
       <div class="marks">
         <StatusMenu conversation={conversation} statuses={statuses} />
@@ -184,6 +195,7 @@ function PhoneBar({ conversation, statuses, people, canAnswer }: ActsProps & { c
         {(close) => (
           <div class="marks">
             <MoreActs conversation={conversation} people={people} done={close} />
+            <BlockButton conversation={conversation} />
           </div>
         )}
       </Popover>
@@ -228,7 +240,7 @@ function MoreActs({ conversation, people, done }: Pick<ActsProps, 'conversation'
   const { state, label } = conversation;
   return (
     <>
-      <Popover text={label ? words(label) : 'Label'}>
+      <Popover text={label ? words(label) : 'Label'} class="pick-label">
         {(close) => (
           <div class="entries">
             {LABELS.map((each) => (
@@ -265,9 +277,14 @@ function MoreActs({ conversation, people, done }: Pick<ActsProps, 'conversation'
         </Button>
       )}
       <NoteButton on={{ kind: 'contacts', id: conversation.contact.id, of: conversation.client_id }} done={done} quiet />
-      <Button kind="quiet" icon="ban" onClick={() => (blocking.value = conversation)}>
-        Block <Keys of="b" />
-      </Button>
     </>
+  );
+}
+
+function BlockButton({ conversation }: { conversation: Conversation }) {
+  return (
+    <Button kind="quiet" class="block" icon="ban" onClick={() => (blocking.value = conversation)}>
+      Block <Keys of="b" />
+    </Button>
   );
 }

@@ -10,7 +10,7 @@ import { copy } from '../ui/overlay';
 import { digitOf, MOST_KEYS, StatusMark, withDigits } from '../ui/status';
 import { useVirtual } from '../ui/virtual';
 import { toast, toastProblem } from '../ui/toast';
-import { atMost, plural, words } from '../words';
+import { atMost, plural, shortTime, words } from '../words';
 import { acts, changeMany, keyOf, leave, MOST_AT_ONCE, nameOf, readConversationsAgain, refused, reading, tabs, useArrivals, useConversations, useCounters, usePeople, type Conversation, type Filter, type State } from './conversations';
 import { BlockDialog, blocking } from './block';
 import { act, assignTo, clear, finished, select, selected, SelectionBar, toggle } from './selection';
@@ -125,7 +125,7 @@ export function Replies() {
         <div class={`split ${chosen ? 'chosen' : ''}`}>
           <List conversations={conversations} hasMore={list.hasMore} more={list.more} chosen={chosen} people={people} isAll={isAll} isSearch={isSearch} choose={choose} />
           {chosen ? (
-            <Pane key={keyOf(chosen)} conversation={chosen} statuses={statuses} people={people} place={`${present + 1} of ${conversations.length}${list.hasMore ? '+' : ''}`} back={() => setChosenKey(null)} />
+            <Pane key={keyOf(chosen)} conversation={chosen} statuses={statuses} people={people} place={`${present + 1} of ${conversations.length}${list.hasMore ? '+' : ''}`} turn={{ previous: present > 0 ? () => choose(present - 1) : null, next: present + 1 < conversations.length ? () => choose(present + 1) : null }} back={() => setChosenKey(null)} />
           ) : (
             <div class="pane none">
               <p class="faint">Choose a conversation, or press <kbd>j</kbd>.</p>
@@ -151,6 +151,11 @@ interface ListProps {
   choose: (at: number) => void;
 }
 
+/** Move the focus from the row to the text of the chosen conversation. */
+function readText(): void {
+  document.getElementById('conversation')?.focus();
+}
+
 /** The rows in sight; the next page is read before its rows are. The list is one stop of the Tab key: the chosen row, else the first. */
 function List({ conversations, hasMore, more, chosen, choose, ...shown }: ListProps) {
   const list = useRef<HTMLDivElement>(null);
@@ -172,7 +177,7 @@ function List({ conversations, hasMore, more, chosen, choose, ...shown }: ListPr
         {drawn.map(({ index, start }) => {
           const conversation = conversations[index];
           if (!conversation) return null;
-          return <Row key={keyOf(conversation)} conversation={conversation} index={index} of={hasMore ? -1 : conversations.length} top={start} chosen={index === at} isStop={index === Math.max(0, at)} choose={() => choose(index)} {...shown} />;
+          return <Row key={keyOf(conversation)} conversation={conversation} index={index} of={hasMore ? -1 : conversations.length} top={start} chosen={index === at} isStop={index === Math.max(0, at)} choose={() => (index === at ? readText() : choose(index))} {...shown} />;
         })}
       </ol>
       <SelectionBar all={conversations} people={shown.people} />
@@ -234,6 +239,9 @@ function useReplyKeys(): void {
       { keys: 'ArrowDown', does: 'Next conversation', group, run: by(1) },
       { keys: 'k', does: 'Previous conversation', group, run: by(-1) },
       { keys: 'ArrowUp', does: 'Previous conversation', group, run: by(-1) },
+      { keys: 'Enter', does: 'Into the text', group, run: readText },
+      { keys: 'Escape', does: 'Back to the list', group, run: () => document.querySelector<HTMLElement>('.reply[aria-current] > button')?.focus() },
+      { keys: 'w', does: 'Open in the tool', group, run: press('.pane .tool-open') },
       { keys: 'o', does: 'Open the contact', group, run: press('.pane h2 a') },
       { keys: '.', does: 'Load new replies', group, run: () => latest.load() },
       { keys: '/', does: 'Search in all states', group, run: () => document.querySelector<HTMLElement>('.replies-search')?.focus() },
@@ -265,6 +273,7 @@ function useReplyKeys(): void {
       { keys: 'h', does: 'Snooze', group, run: onAll(press('.selection .snooze'), press('.pane .snooze')) },
       { keys: 'm', does: 'Move between Open and Automatic', group, run: on((each) => (each.state === 'open' || each.state === 'automatic') && toggleKind(each)) },
       { keys: 's', does: 'Set the status', group, run: press('.pane .pick-status') },
+      { keys: 'l', does: 'Label', group, run: onAll(press('.selection .pick-label'), press('.pane .pick-label')) },
       { keys: 'b', does: 'Block the contact', group, run: on((each) => (blocking.value = each)) },
       ...(session.value?.user ? [{ keys: 'i', does: 'Assign to me', group, run: onAll(() => assignTo(latest.all, 'me', 'you'), on((each) => assign(each, 'me', 'you'))) }, { keys: 'a', does: 'Assign', group, run: onAll(press('.selection .assign'), press('.pane .assign')) }] : []),
       ...numbers,
@@ -276,6 +285,9 @@ const NONE: Record<State, string> = { open: 'All done', snoozed: 'Nothing is sno
 
 function NoReply({ state, of, isFiltered, snoozed }: { state: State; of: string; isFiltered: boolean; snoozed: number }) {
   const done = useConversations({ state: 'done' }, of).data;
+  const sleeping = useConversations({ state: 'snoozed' }, of);
+  // Of more than a page the first to end is not known.
+  const next = sleeping.hasMore ? undefined : sleeping.data?.map((each) => each.snoozed_until ?? '').filter(Boolean).sort()[0];
   if (isFiltered)
     return (
       <Empty icon="search" title="No reply like this">
@@ -289,7 +301,7 @@ function NoReply({ state, of, isFiltered, snoozed }: { state: State; of: string;
   const address = `${location.origin}${root}/public/emailcampaign-webhook/${client.value || 'default'}`;
   return (
     <Empty icon="reply" title={isNew ? 'No reply yet' : NONE[state]}>
-      {snoozed > 0 && state === 'open' && <p>{plural(snoozed, 'conversation')} snoozed.</p>}
+      {snoozed > 0 && state === 'open' && <p>{`${plural(snoozed, 'conversation')} snoozed${next ? `, the next until ${shortTime(next)}` : ''}.`}</p>}
       {isNew && (
         <>
           <p>Paste this address into your campaign tool as its webhook for replies. They appear here with their text, unless the client’s setting store_message_bodies is off.</p>

@@ -60,7 +60,7 @@ export function SelectionBar({ all, people }: { all: readonly Conversation[]; pe
           )}
         </Popover>
       )}
-      <Popover text="Label">
+      <Popover text="Label" class="pick-label">
         {(close) => (
           <div class="entries">
             {LABELS.map((label) => (

@@ -72,14 +72,14 @@ export function Suppressions() {
         )}
         <span class="push" />
         <Button icon="search" onClick={() => setAsks('check')}>
-          Check…
+          Check addresses
         </Button>
         <Button icon="download" onClick={() => void fetchFile()}>
-          CSV
+          Export CSV
         </Button>
         {may && (
           <Button kind="main" icon="plus" onClick={() => setAsks('add')}>
-            Add…
+            Block addresses
           </Button>
         )}
       </header>

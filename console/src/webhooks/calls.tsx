@@ -3,6 +3,7 @@ import { useEffect, useRef, useState } from 'preact/hooks';
 import { usePages } from '../data';
 import { useShortcuts } from '../keys';
 import { go, href, place, root, client } from '../route';
+import { clients, showsAll } from '../session';
 import type { ListedDelivery, Page } from '../types';
 import { Button, Empty, ProblemNote, Skeleton, Time } from '../ui/basic';
 import { copy } from '../ui/overlay';
@@ -83,7 +84,10 @@ function CallRow({ call, chosen, query }: { call: ListedDelivery; chosen: boolea
         <span class="cut">{what}</span>
         <StatusMark status={call.state} />
       </span>
-      <span class="faint cut">{person ? (person.email ?? person.linkedin_url ?? `Contact ${person.contact_id}`) : '\u00a0'}</span>
+      <span class="line">
+        <span class="faint cut">{person ? (person.email ?? person.linkedin_url ?? `Contact ${person.contact_id}`) : '\u00a0'}</span>
+        {showsAll.value && <span class="chip">{clients.value.find((each) => each.client_id === call.client_id)?.name || call.client_id}</span>}
+      </span>
     </a>
   );
 }

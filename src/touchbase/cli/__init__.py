@@ -54,6 +54,7 @@ COMMANDS = {
     "endpoints": "endpoints",
     "keys": "keys",
     "users": "users",
+    "notes": "notes",
     "snippets": "snippets",
     "notifications": "notifications",
     "audit": "audit",

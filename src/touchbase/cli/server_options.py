@@ -10,8 +10,8 @@ KEY = "TOUCHBASE_KEY"
 CLIENT = "The client's id or handle; with --url only if the key is not of one client. Without --url required."
 GROUPS = (
     "contacts", "companies", "custom-fields", "statuses", "messages", "suppressions", "persons", "reports", "jobs", "events", "changes",
-    "inbox", "refusals", "clients", "connections", "conversations", "tasks", "attention", "endpoints", "keys", "users", "snippets",
-    "notifications", "audit", "databases",
+    "inbox", "refusals", "clients", "connections", "conversations", "tasks", "attention", "endpoints", "keys", "users", "notes",
+    "snippets", "notifications", "audit", "databases",
 )  # fmt: skip
 """Commands that can work through the API."""
 URL_OPTION = click.option(
