@@ -21,9 +21,11 @@ from touchbase.event_log.sql.changes import (
     SET_STATE,
     Change,
     find_change,
+    find_edit,
     is_made_by,
     later_events,
     note_change,
+    store_edit,
 )
 from touchbase.event_log.sql.log import with_cause
 from touchbase.history.events import COMPANY, CONTACT, Author
@@ -81,7 +83,11 @@ def start_revert(ids: Ids, client: int, id: str, dry_run: bool, at: Micros, by: 
     yield Execute(CLIENT_BY_NUMBER, [(client,)])
     change: Change | None = yield from find_change.plan(client, id)
     if change is None:
-        return no_such_change(id)
+        edit: Change | None = yield from find_edit.plan(client, id)
+        if edit is None:
+            return no_such_change(id)
+        yield from store_edit(edit)
+        change = edit
     if change.is_at_work:
         return WrongState(f"the change {id} is at work: wait for job {change.job_id}, or cancel it, then revert what it has done")
     if change.state == REVERTING:
