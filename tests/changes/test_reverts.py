@@ -238,6 +238,26 @@ async def test_a_deletion__is_reverted_unless_the_address_is_taken(call: ApiClie
     assert f"id {other} has the email" in job["progress"]["listed"][0]["reason"]
 
 
+async def test_a_deleted_company__comes_back_with_its_contacts(call: ApiClient) -> None:
+    company = (await call.post("/public/v2/companies", {"domain": "one.example"})).json()["id"]
+    ids = [await create(call, email=f"p{n}@one.example", company_id=company) for n in range(3)]
+    await call("DELETE", f"/public/v2/companies/{company}")
+
+    change = await newest(call)
+    assert counts(await reverted(call, change, "?dry_run=true")) == {"restored": 1, "unchanged": 3}
+    assert counts(await reverted(call, change)) == {"restored": 1, "unchanged": 3}
+    assert [(await get(call, number))["company_id"] for number in ids] == [company] * 3
+
+
+async def test_a_batch_that_creates_and_deletes__leaves_nothing_to_revert(call: ApiClient) -> None:
+    first = await create(call, email="a@example.com")
+    commands = [{"op": "create", "body": {"email": "b@example.com"}}, {"op": "delete", "id": first + 1}]
+    assert (await call.post(f"{CONTACTS}/batch", {"commands": commands})).json()["failed"] == 0
+
+    assert counts(await reverted(call, await newest(call))) == {"unchanged": 1}
+    assert [contact["id"] for contact in (await call.get(CONTACTS)).json()["data"]] == [first]
+
+
 async def test_a_merge__is_divided_by_the_same_route(call: ApiClient) -> None:
     first, second = await create(call, email="a@example.com"), await create(call, email="b@example.com", last_name="Bee")
     assert (await call.post(f"{CONTACTS}/{first}/merge", {"with": [second]})).status == 200
