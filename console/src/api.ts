@@ -45,6 +45,32 @@ export const onSessionEnd: { call: (reason: string) => void } = { call: () => un
 /** How often somebody signed in on this page: a late response to a request of the session before does not end this one. */
 export const sessions = { count: 0 };
 
+/** Paths whose change is an edit of one record or conversation. */
+const EDITED = /^\/(public\/v2\/(contacts|companies)\/\d+|team\/v1\/conversations\/([^/]+)\/\d+)$/;
+const EDIT = 'touchbase-edit';
+
+/** The person's last edit in this tab: the request that made it, of which client, and when. */
+export interface Edit {
+  client: string;
+  request: string;
+  at: number;
+}
+
+function noteEdit(path: string, request: string | null): void {
+  const named = EDITED.exec(path)?.[3];
+  const edit = { client: named === undefined ? client.value : decodeURIComponent(named), request, at: Date.now() };
+  if (request) sessionStorage.setItem(EDIT, JSON.stringify(edit));
+}
+
+/** Return the last edit, also after a reload; null: there is none, or it was undone. */
+export function lastEdit(): Edit | null {
+  return JSON.parse(sessionStorage.getItem(EDIT) ?? 'null') as Edit | null;
+}
+
+export function forgetEdit(): void {
+  sessionStorage.removeItem(EDIT);
+}
+
 /** Return the address of a request. */
 export function address(path: string, query: Query = {}): string {
   const text = new URLSearchParams(Symbol.iterator in query ? [...query].map(([name, value]) => [name, value]) : query).toString();
@@ -55,6 +81,7 @@ export function address(path: string, query: Query = {}): string {
 export async function call<T>(method: string, path: string, asked: Asked = {}): Promise<Answer<T>> {
   const response = await send(method, path, asked);
   const text = await response.text();
+  if (method === 'PATCH' && EDITED.test(path)) noteEdit(path, response.headers.get('x-request-id'));
   return { data: (text ? JSON.parse(text) : undefined) as T, headers: response.headers };
 }
 

@@ -6,6 +6,7 @@ import csv
 import io
 from typing import Any
 
+import pytest
 from tests.asgi_client import ApiClient
 from tests.imports.jobs import upload, worker
 
@@ -203,6 +204,23 @@ async def test_requests_with_one_request_id__are_one_change_for_a_while(call: Ap
     assert [(await get(call, number))["first_name"] for number in ids] == ["Old", "Old", "New"]
 
 
+async def test_a_single_edit__is_reverted_by_its_request(call: ApiClient) -> None:
+    contact = await create(call, email="a@example.com", first_name="Old", last_name="Old")
+    edit = await call.patch(f"{CONTACTS}/{contact}", {"first_name": "New", "last_name": "New"})
+    assert (await call.get(CHANGES)).json()["data"] == []
+    change = (await call.get(f"{CHANGES}/default/{edit.headers['x-request-id']}")).json()
+    assert (change["kind"], change["counts"], change["state"]) == ("edit", {"records": 1}, "open")
+    await call.patch(f"{CONTACTS}/{contact}", {"last_name": "Newer"})
+
+    job = await reverted(call, change)
+
+    assert job["progress"]["listed"] == [{"record": "contact", "id": contact, "reason": "changed since: last_name"}]
+    assert [(await get(call, contact))[name] for name in ("first_name", "last_name")] == ["Old", "Newer"]
+    assert await state(call, change) == "partly"
+    for unknown in ("unknown-request", "%00", "%25", "%F0%9F%98%80", "a%22b", "%ED%A0%80"):
+        assert (await call.get(f"{CHANGES}/default/{unknown}")).status == 404
+
+
 async def test_a_deletion__is_reverted_unless_the_address_is_taken(call: ApiClient) -> None:
     ids = [await create(call, email=f"p{n}@example.com") for n in range(2)]
     await call("DELETE", f"{CONTACTS}/{ids[0]}")
@@ -218,6 +236,26 @@ async def test_a_deletion__is_reverted_unless_the_address_is_taken(call: ApiClie
 
     assert counts(job) == {"kept": 1}
     assert f"id {other} has the email" in job["progress"]["listed"][0]["reason"]
+
+
+async def test_a_deleted_company__comes_back_with_its_contacts(call: ApiClient) -> None:
+    company = (await call.post("/public/v2/companies", {"domain": "one.example"})).json()["id"]
+    ids = [await create(call, email=f"p{n}@one.example", company_id=company) for n in range(3)]
+    await call("DELETE", f"/public/v2/companies/{company}")
+
+    change = await newest(call)
+    assert counts(await reverted(call, change, "?dry_run=true")) == {"restored": 1, "unchanged": 3}
+    assert counts(await reverted(call, change)) == {"restored": 1, "unchanged": 3}
+    assert [(await get(call, number))["company_id"] for number in ids] == [company] * 3
+
+
+async def test_a_batch_that_creates_and_deletes__leaves_nothing_to_revert(call: ApiClient) -> None:
+    first = await create(call, email="a@example.com")
+    commands = [{"op": "create", "body": {"email": "b@example.com"}}, {"op": "delete", "id": first + 1}]
+    assert (await call.post(f"{CONTACTS}/batch", {"commands": commands})).json()["failed"] == 0
+
+    assert counts(await reverted(call, await newest(call))) == {"unchanged": 1}
+    assert [contact["id"] for contact in (await call.get(CONTACTS)).json()["data"]] == [first]
 
 
 async def test_a_merge__is_divided_by_the_same_route(call: ApiClient) -> None:
@@ -282,3 +320,18 @@ async def test_list__is_filtered_and_paged(call: ApiClient) -> None:
     assert (await call.get(f"{CHANGES}?kind=nonsense")).status == 422
     assert (await call.get(f"{CHANGES}/{(await newest(call))['client_id']}/nothing")).status == 404
     assert (await call.get(f"{CHANGES}?kind=delete&since=yesterday")).status == 422
+
+
+@pytest.mark.slow
+async def test_an_import_of_10000_rows__is_reverted_the_next_day_but_for_three(call: ApiClient) -> None:
+    change = await import_file(call, b"email\n" + b"".join(b"p%d@example.com\n" % n for n in range(10_000)))
+    edited = [contact["id"] for contact in (await call.get(f"{CONTACTS}?limit=3")).json()["data"]]
+    for number in edited:
+        await call.patch(f"{CONTACTS}/{number}", {"first_name": "Edited"})
+    call.clock.now += DAY
+
+    job = await reverted(call, change)
+
+    assert counts(job) == {"deleted": 9_997, "kept": 3}
+    assert sorted(line["id"] for line in job["progress"]["listed"]) == sorted(edited)
+    assert [contact["id"] for contact in (await call.get(f"{CONTACTS}?limit=5")).json()["data"]] == edited

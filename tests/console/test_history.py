@@ -110,3 +110,22 @@ def test_selected_conversations__are_reverted_after_a_reload_but_for_one_that_a_
     rows = console.send("GET", "/team/v1/conversations?limit=100")["data"]
     assert {row["contact"]["id"]: row["label"] for row in rows if row["label"]} == {7: "meeting"}
     assert len(rows) == 50
+
+
+@on_sqlite
+def test_an_edit__is_reverted_by_a_key_after_a_reload(console: Console) -> None:
+    contact = console.send("POST", "/public/v2/contacts", {"email": "one@edit.example", "contact_status": "new"})["id"]
+    page = console.open(f"/contacts/{contact}{OF}")
+    press(page, "s")
+    page.locator(":popover-open .entry", has_text="Replied").click()
+    page.locator(".toast").get_by_role("button", name="Undo").wait_for()
+    page.reload()
+    settle(page)
+
+    press(page, "u")
+    dialog = page.get_by_role("dialog", name="Revert: Edit")
+    expect(dialog.locator("ul")).to_have_text("1 get their former values")
+    dialog.get_by_role("button", name="Revert", exact=True).click()
+    dialog.get_by_text("Reverted.").wait_for()
+
+    assert console.send("GET", f"/public/v2/contacts/{contact}")["contact_status"] == "new"

@@ -17,10 +17,10 @@ from touchbase.maintenance import Maintenance
 __all__ = ["office", "quick_passwords"]
 
 
-async def reply_to(office: Office, client_id: str) -> int:
+async def reply_to(office: Office, client_id: str, name: str = "ann") -> int:
     """A contact of a client with one reply."""
     headers = {"x_client_id": client_id}
-    contact: Any = (await office("POST", "/public/v2/contacts", {"email": f"ann@{client_id}.example"}, **headers)).json()
+    contact: Any = (await office("POST", "/public/v2/contacts", {"email": f"{name}@{client_id}.example"}, **headers)).json()
     message = {"direction": "received", "contact_id": contact["id"], "text": "Yes"}
     assert (await office("POST", "/public/v2/messages", message, **headers)).status == 201
     return int(contact["id"])

@@ -1,6 +1,6 @@
 /** The revert of a change: first counted, then done, with what stays and why. */
 import { useEffect, useState } from 'preact/hooks';
-import { asProblem, get, post, send, type Problem } from '../api';
+import { asProblem, get, lastEdit, post, send, type Problem } from '../api';
 import { getOf } from '../clients/requests';
 import { save } from '../csv';
 import { readAgain, useRead } from '../data';
@@ -32,21 +32,32 @@ export function summary(counts: Record<string, number>): string {
   return said.filter(([name]) => counts[name]).map(([name, text]) => (name === 'records' ? plural(counts[name] ?? 0, 'record') : `${count(counts[name] ?? 0)} ${text}`)).join(', ');
 }
 
-/** Open the revert of the person's last change that can be reverted; reverts are not among them. */
+/** Open the revert of the person's last change that can be reverted: an edit in this tab, or a change of the history but for reverts. */
 export async function revertMyLast(): Promise<void> {
   const query: Query = { actor_id: 'me', limit: '10', ...(client.value && { client_id: client.value }) };
   try {
     const { data } = await get<Page<Change>>(CHANGES, query);
-    const last = data.find((each) => each.revertible && each.kind !== 'revert' && each.state === 'open');
-    if (last) reverting.value = last;
-    else toast('You have changed nothing that can be reverted. A single edit is undone from its message, or in the timeline.');
+    const isOpen = (each: Change) => each.revertible && each.kind !== 'revert' && each.state === 'open';
+    const last = data.find(isOpen);
+    const edit = await readEdit(last);
+    const found = edit && isOpen(edit) ? edit : last;
+    if (found) reverting.value = found;
+    else toast('You have changed nothing that can be reverted.');
   } catch (error) {
     toastProblem(error);
   }
 }
 
+/** Read the last edit of this tab, if it is later than another change. */
+async function readEdit(than: Change | undefined): Promise<Change | null> {
+  const edit = lastEdit();
+  if (!edit || (than && Date.parse(than.at) > edit.at)) return null;
+  const of = edit.client || session.value?.client_id || 'default';
+  return get<Change>(`${CHANGES}/${encodeURIComponent(of)}/${encodeURIComponent(edit.request)}`).catch(() => null);
+}
+
 function pathOf(change: Change): string {
-  return `${CHANGES}/${encodeURIComponent(change.client_id)}/${change.id}`;
+  return `${CHANGES}/${encodeURIComponent(change.client_id)}/${encodeURIComponent(change.id)}`;
 }
 
 /** Start the job and follow it to its end. */

@@ -9,7 +9,7 @@ import { Mark, type Group, type Hue } from '../ui/status';
 import { reverting, type Change } from './open';
 import { CHANGES, changeName, summary } from './revert';
 
-const KINDS: readonly (readonly [string, string])[] = [['import', 'Imports'], ['bulk', 'Changes of many'], ['merge', 'Merges'], ['delete', 'Deletions'], ['revert', 'Reverts']];
+const KINDS: readonly (readonly [string, string])[] = [['import', 'Imports'], ['bulk', 'Changes of many'], ['merge', 'Merges'], ['delete', 'Deletions'], ['edit', 'Edits'], ['revert', 'Reverts']];
 const STATES: Record<string, readonly [string, Hue, Group]> = {
   reverting: ['Reverting', 'blue', 'active'], reverted: ['Reverted', 'grey', 'lost'], partly: ['Partly reverted', 'amber', 'active'],
 };

@@ -1,6 +1,6 @@
 /** Short messages after an action, each with the way back where there is one. */
 import { signal } from '@preact/signals';
-import { asProblem } from '../api';
+import { asProblem, forgetEdit } from '../api';
 import { Button } from './basic';
 
 interface Toast {
@@ -49,6 +49,7 @@ async function undo(one: Toast): Promise<void> {
   dismiss(one.id);
   try {
     await one.undo?.();
+    forgetEdit();
     toast('Undone.');
   } catch (error) {
     toastProblem(error);

@@ -10,6 +10,7 @@ from touchbase.auth.authentication import READ, WRITE
 from touchbase.auth.sql import list_personal_keys
 from touchbase.changes.plans import OUTCOMES, no_such_change, start_revert
 from touchbase.clients.models import Client
+from touchbase.common.asgi import is_valid_request_id
 from touchbase.common.timestamps import DAY, Micros, to_text
 from touchbase.errors import WrongState
 from touchbase.event_log.sql.changes import (
@@ -20,6 +21,7 @@ from touchbase.event_log.sql.changes import (
     STATES,
     Change,
     find_change,
+    find_edit,
     oldest_event,
     page_of_changes,
 )
@@ -132,9 +134,12 @@ async def list_team_changes(call: Call) -> Response:
 async def _named(call: Call) -> tuple[Client, Change]:
     caller = await call.principal(of_several=True)
     client = await call.visible_client(call.path("client_id"), caller)
-    change = await call.api.dependencies.store.read(find_change(client.number, call.path("change_id")))
+    store, id = call.api.dependencies.store, call.path("change_id")
+    change = None
+    if is_valid_request_id(id.encode("utf-8", "surrogateescape")):
+        change = await store.read(find_change(client.number, id)) or await store.read(find_edit(client.number, id))
     if change is None:
-        raise no_such_change(call.path("change_id"))
+        raise no_such_change(id)
     return client, change
 
 
@@ -171,7 +176,9 @@ ROUTES = [
     ),
     Route(
         "GET", f"{PATH}/{{client_id}}/{{change_id}}", get_team_change, scope=READ, operation_id="get_change", tag=TAG,
-        summary="Get one change", success=(Success(200, "The change.", ChangeOut),), problems=(404,),
+        summary="Get one change",
+        description="Also a recent edit of one record or conversation, by the `X-Request-Id` of the request that made it.",
+        success=(Success(200, "The change.", ChangeOut),), problems=(404,),
     ),
     Route(
         "POST", f"{PATH}/{{client_id}}/{{change_id}}/revert", revert_team_change, scope=WRITE, operation_id="revert_change", tag=TAG,

@@ -21,9 +21,11 @@ from touchbase.event_log.sql.changes import (
     SET_STATE,
     Change,
     find_change,
+    find_edit,
     is_made_by,
     later_events,
     note_change,
+    store_edit,
 )
 from touchbase.event_log.sql.log import with_cause
 from touchbase.history.events import COMPANY, CONTACT, Author
@@ -81,7 +83,11 @@ def start_revert(ids: Ids, client: int, id: str, dry_run: bool, at: Micros, by: 
     yield Execute(CLIENT_BY_NUMBER, [(client,)])
     change: Change | None = yield from find_change.plan(client, id)
     if change is None:
-        return no_such_change(id)
+        edit: Change | None = yield from find_edit.plan(client, id)
+        if edit is None:
+            return no_such_change(id)
+        yield from store_edit(edit)
+        change = edit
     if change.is_at_work:
         return WrongState(f"the change {id} is at work: wait for job {change.job_id}, or cancel it, then revert what it has done")
     if change.state == REVERTING:
@@ -141,19 +147,12 @@ def revert_page(
     """
     yield Execute(CLIENT_BY_NUMBER, [(client,)])  # before any record is locked
     page = _Page(ids, change, reverts, owner, at, by, dry_run)
-    groups: dict[Key, list[LoggedEvent]] = {}
-    for event in events:
-        groups.setdefault((event.type.partition(".")[0], event.record_kind, event.record_id), []).append(event)
-    outcomes: list[Outcome] = []
-    for kind in (CONTACT, COMPANY):  # contacts first: a company with contacts stays
-        own = {key: group for key, group in groups.items() if key[0] == RECORD_TYPES[kind].name}
-        outcomes += yield from page.revert_records(kind, {number: group for (_, _, number), group in own.items() if number is not None})
-    for (subject, _, number), group in groups.items():
-        if subject == "conversation" and number is not None:
-            outcomes.append((yield from page.revert_conversation(number, group)))
-        elif subject not in ("contact", "company"):
-            reason = f"{group[0].type} is not taken back by a revert"
-            outcomes.append(Outcome(KEPT, subject, number or group[0].data.get(f"{subject}_id"), reason))
+    if not dry_run:
+        return (yield from page.revert(events))
+    yield SAVE
+    outcomes = yield from page.revert(events)
+    yield ROLL_BACK
+    yield RELEASE
     return outcomes
 
 
@@ -178,6 +177,25 @@ class _Page:
         self._ids, self._change, self._reverts, self._owner = ids, change, reverts, owner
         self._client, self._at, self._by, self._dry_run = change.client, at, by, dry_run
 
+    def revert(self, events: Sequence[LoggedEvent]) -> Plan[list[Outcome]]:
+        """Undo events, newest first; return the outcome of each record."""
+        groups: dict[Key, list[LoggedEvent]] = {}
+        for event in events:
+            groups.setdefault((event.type.partition(".")[0], event.record_kind, event.record_id), []).append(event)
+        outcomes: list[Outcome] = []
+        # A company comes back before the contacts that its deletion unlinked, and goes after the contacts that belong to it.
+        deleted = {key for key, group in groups.items() if any(event.type.endswith(".deleted") for event in group)}
+        for kind, keys in ((COMPANY, deleted), (CONTACT, groups.keys()), (COMPANY, groups.keys() - deleted)):
+            own = {number: groups[name, of, number] for name, of, number in keys if name == RECORD_TYPES[kind].name and number is not None}
+            outcomes += yield from self.revert_records(kind, own)
+        for (subject, _, number), group in groups.items():
+            if subject == "conversation" and number is not None:
+                outcomes.append((yield from self.revert_conversation(number, group)))
+            elif subject not in ("contact", "company"):
+                reason = f"{group[0].type} is not taken back by a revert"
+                outcomes.append(Outcome(KEPT, subject, number or group[0].data.get(f"{subject}_id"), reason))
+        return outcomes
+
     def revert_records(self, kind: int, groups: Mapping[int, list[LoggedEvent]]) -> Plan[list[Outcome]]:
         """Undo the events of records of one kind."""
         if not groups:
@@ -196,6 +214,8 @@ class _Page:
                 outcomes[number] = Outcome(KEPT, name, number, "a merge that was undone is not made again: merge them")
             elif "merged" in whats:
                 outcomes[number] = yield from self._divide(kind, number, whats["merged"])
+            elif "created" in whats and record is None and "deleted" in whats:
+                outcomes[number] = Outcome(UNCHANGED, name, number)
             elif "deleted" in whats and record is None:
                 outcomes[number] = yield from self._restore(kind, number, whats["deleted"])
             elif record is None:
@@ -217,13 +237,13 @@ class _Page:
         return is_consequence or is_made_by(event, self._change.request_id, self._change.actor_id)
 
     def _try(self, plan: Plan[Any]) -> Plan[Any]:
-        """Execute a plan; return its result, or its error, which changes nothing. In a dry run nothing is stored."""
+        """Execute a plan; return its result, or its error, which changes nothing."""
         yield SAVE
         try:
             result: Any = yield from plan
         except TouchbaseError as error:
             result = error
-        if self._dry_run or isinstance(result, TouchbaseError):
+        if isinstance(result, TouchbaseError):
             yield ROLL_BACK
         yield RELEASE
         return result
@@ -304,11 +324,7 @@ class _Page:
             return {}
         name = RECORD_TYPES[kind].name
         run = update_contacts if kind == CONTACT else update_companies
-        yield SAVE
         results = yield from run([update for update, _ in updates.values()], self._ids)
-        if self._dry_run:
-            yield ROLL_BACK
-        yield RELEASE
         outcomes: dict[int, Outcome] = {}
         for (number, (_, changed)), result in zip(updates.items(), results, strict=True):
             if result is NEEDS_TRANSACTION:

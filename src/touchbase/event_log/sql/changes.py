@@ -14,8 +14,8 @@ import msgspec
 from touchbase.audit import JOB_REQUEST
 from touchbase.common.timestamps import SECOND, Micros
 from touchbase.common.unique_ids import UniqueIds
-from touchbase.event_log.models import LoggedEvent
-from touchbase.event_log.sql.log import LOGGED_EVENT, event_of
+from touchbase.event_log.models import API, LOOKED_AT, LoggedEvent
+from touchbase.event_log.sql.log import LOGGED_EVENT, NEWEST_OF, event_of
 from touchbase.history.events import Author
 from touchbase.sql.cell_answers import Division, divide_clients, named_clients, sorted_page
 from touchbase.sql.filters import ACTIVE_CLIENTS, Where, among
@@ -24,13 +24,14 @@ from touchbase.sql.rows import Columns, names
 from touchbase.sql.scope import ALL_CLIENTS
 from touchbase.sql.statement import Execute, Plan, Row, Select, Statement
 
-BULK, IMPORT, MERGE, DELETE, REVERT = "bulk", "import", "merge", "delete", "revert"
+BULK, IMPORT, MERGE, DELETE, REVERT, EDIT = "bulk", "import", "merge", "delete", "revert", "edit"
 KINDS = {
     BULK: "many records or conversations were changed by one request",
     IMPORT: "a file was imported",
     MERGE: "records were merged",
     DELETE: "records were moved into the bin",
     REVERT: "another change was reverted",
+    EDIT: "one request changed one record or conversation: listed once it is reverted, and named by its `X-Request-Id`",
 }
 """Kinds of changes with their meanings."""
 OPEN, REVERTING, REVERTED, PARTLY = "open", "reverting", "reverted", "partly"
@@ -48,13 +49,13 @@ LATE: Micros = 60 * SECOND
 _serials = UniqueIds()
 _NEW: Columns = (
     ("client", "bigint"), ("id", "text"), ("kind", "text"), ("at_us", "bigint"), ("until_us", "bigint"), ("actor_id", "text"),
-    ("request_id", "text"), ("job_id", "bigint"), ("reverts", "text"), ("records", "bigint"), ("state", "text"),
+    ("request_id", "text"), ("job_id", "bigint"), ("reverts", "text"), ("records", "bigint"), ("state", "text"), ("first_event", "bigint"),
 )  # fmt: skip
 INSERT_CHANGE = Statement(
     "insert_change",
     _NEW,
-    body=f"INSERT INTO change ({names(_NEW)}, first_event) SELECT {names(_NEW, 'p.')}, "
-    "COALESCE((SELECT t.next FROM event_counter t WHERE t.client = p.client), 1) FROM p WHERE true",
+    body=f"INSERT INTO change ({names(_NEW)}) SELECT {names(_NEW[:-1], 'p.')}, "
+    "COALESCE(p.first_event, (SELECT t.next FROM event_counter t WHERE t.client = p.client), 1) FROM p WHERE true",
 )
 EXTEND_CHANGE = Statement(
     "extend_change",
@@ -135,7 +136,8 @@ def note_change(
     if (yield Execute(EXTEND_CHANGE, [(client, by.request_id, actor, at, since, records)])):
         return
     process, number = _serials.next()
-    yield Execute(INSERT_CHANGE, [(client, f"{process}{number:08x}", kind, at, at, actor, by.request_id, job_id, reverts, records, OPEN)])
+    id = f"{process}{number:08x}"
+    yield Execute(INSERT_CHANGE, [(client, id, kind, at, at, actor, by.request_id, job_id, reverts, records, OPEN, None)])
 
 
 @command(background=True)
@@ -151,6 +153,34 @@ def find_change(client: int, id: str) -> Plan[Change | None]:
     """One change; None if there is none with this id."""
     rows = yield Select(f"SELECT {_CHANGE} WHERE c.client = ? AND c.id = ?", (client, id))
     return change_of(rows[0]) if rows else None
+
+
+@query
+def find_edit(client: int, request_id: str) -> Plan[Change | None]:
+    """The change that a request made which no entry stands for; None if none of the client's last events is of it."""
+    rows = yield Execute(NEWEST_OF, [(client,)])
+    since = rows[0][1] - LOOKED_AT if rows else 0
+    sql = f"SELECT {names(LOGGED_EVENT)} FROM logged_event WHERE client = ? AND sequence > ? AND cause LIKE ?"
+    rows = yield Select(f"{sql} ORDER BY sequence DESC LIMIT ?", (client, since, _naming(request_id), LOOKED_AT))
+    events = [event for event in map(event_of, rows) if event.cause.get("request_id") == request_id and event.cause["origin"] == API]
+    if not events:
+        return None
+    actor, first = events[-1].cause.get("key_id") or "", events[-1]
+    records = len({(event.record_kind, event.record_id) for event in events})
+    return _build_change(
+        client, request_id, EDIT, first.at, events[0].at, actor, request_id, None, None, records, first.sequence, OPEN, None, None, None
+    )
+
+
+def store_edit(edit: Change) -> Plan[None]:
+    """Store the entry of a change that `find_edit` has found."""
+    row = (edit.client, edit.id, EDIT, edit.at_us, edit.until_us, edit.actor_id, edit.request_id, None, None, edit.records, OPEN)
+    yield Execute(INSERT_CHANGE, [(*row, edit.first_event)])
+
+
+def _naming(request_id: str) -> str:
+    """Return a pattern of causes that name a request; a `_` in its id stands for any character there."""
+    return f'%"request_id":"{request_id}"%'
 
 
 def _place(change: Change) -> tuple[Micros, int, str]:
@@ -229,8 +259,7 @@ def page_of_change(client: int, request_id: str, actor_id: str, first: int, belo
     """The last events of a change from `first` to below a sequence, newest first, and the sequence below which to go on."""
     start = max(first, below - LOOKED_THROUGH)
     sql = f"SELECT {names(LOGGED_EVENT)} FROM logged_event WHERE client = ? AND sequence >= ? AND sequence < ? AND cause LIKE ?"
-    # The pattern leaves most others out; a `_` in an id stands for any character there.
-    params = (client, start, below, f'%"request_id":"{request_id}"%', limit)
+    params = (client, start, below, _naming(request_id), limit)
     events = [event_of(row) for row in (yield Select(f"{sql} ORDER BY sequence DESC LIMIT ?", params))]
     own = [event for event in events if is_made_by(event, request_id, actor_id)]
     return own, events[-1].sequence if len(events) == limit else start
