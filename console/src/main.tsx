@@ -48,6 +48,7 @@ const Keys = later(() => import('./more').then((all) => all.Keys));
 const Profile = later(() => import('./more').then((all) => all.Profile));
 const Settings = later(() => import('./more').then((all) => all.Settings));
 const Suppressions = later(() => import('./more').then((all) => all.Suppressions));
+const Tasks = later(() => import('./more').then((all) => all.Tasks));
 const Team = later(() => import('./more').then((all) => all.Team));
 const Webhooks = later(() => import('./more').then((all) => all.Webhooks));
 const Words = later(() => import('./more').then((all) => all.Words));
@@ -71,6 +72,7 @@ function Screen() {
   if (first === 'imports') return <Imports key={client.value} job={second ?? ''} />;
   if (first === 'suppressions') return <Suppressions key={client.value} />;
   if (first === 'replies') return <Replies key={client.value} />;
+  if (first === 'tasks') return <Tasks key={client.value} />;
   if (first === 'webhooks') return <Webhooks key={client.value} delivery={second ?? ''} />;
   if (first === 'erasure') return <Erasure key={client.value} />;
   if (first === 'endpoints') return <Endpoints key={client.value} endpoint={second ?? ''} />;

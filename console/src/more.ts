@@ -15,5 +15,6 @@ export { Imports } from './imports/screen';
 export { Profile } from './team/profile';
 export { Settings } from './settings/screen';
 export { Suppressions } from './suppressions/screen';
+export { Tasks } from './tasks/screen';
 export { Team } from './team/screen';
 export { Webhooks } from './webhooks/screen';

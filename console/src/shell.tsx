@@ -41,6 +41,7 @@ interface Section {
 export const SECTIONS: readonly Section[] = [
   { path: '/', first: undefined, name: 'Overview', icon: 'overview', keys: 'g o' },
   { path: '/replies', first: 'replies', name: 'Replies', icon: 'reply', keys: 'g r' },
+  { path: '/tasks', first: 'tasks', name: 'Tasks', icon: 'check', keys: 'g t' },
   { path: '/contacts', first: 'contacts', name: 'Contacts', icon: 'contacts', keys: 'g c' },
   { path: '/companies', first: 'companies', name: 'Companies', icon: 'company', keys: 'g f' },
   { path: '/imports', first: 'imports', name: 'Imports', icon: 'upload', keys: 'g m' },
@@ -71,7 +72,7 @@ export function Shell({ children }: { children: ComponentChildren }) {
     { keys: 'c', does: 'New contact', group: 'Everywhere', run: () => makeNew('contact') },
     { keys: 'u', does: 'Undo your last change', group: 'Everywhere', run: () => undoLast() || void import('./more').then((all) => all.revertMyLast(), toastProblem) },
     { keys: 'F1', does: 'Help for this screen', group: 'Everywhere', run: () => document.querySelector<HTMLElement>('.foot a[aria-label^=Help]')?.click() },
-    { keys: 't', does: 'Change between light and dark', group: 'Everywhere', run: nextTheme },
+    { keys: 'T', does: 'Change between light and dark', group: 'Everywhere', run: nextTheme },
   ]);
   useEffect(() => (canRead.value ? (void readLooks(), follow()) : undefined), [canRead.value]);
   useSnoozeEnds();

@@ -27,10 +27,10 @@ async function patch<R extends AnyRecord>(kind: Kind<R>, query: Filters, body: o
   return call<BulkChange>('PATCH', kind.api, { query, body, headers: { prefer: `max-affected=${most}` }, signal });
 }
 
-/** Try a change of the status of all that match, of which nothing is stored; returns how many they are. */
-export async function tryStatus<R extends AnyRecord>(kind: Kind<R>, view: View, status: string, signal: AbortSignal): Promise<number> {
+/** Try a change of all that match, of which nothing is stored; returns how many they are. */
+export async function tryAll<R extends AnyRecord>(kind: Kind<R>, view: View, body: object, signal: AbortSignal): Promise<number> {
   try {
-    return (await patch(kind, [...matchQuery(view), ['dry_run', 'true']], { [kind.status]: status }, MOST, signal)).data.matched;
+    return (await patch(kind, [...matchQuery(view), ['dry_run', 'true']], body, MOST, signal)).data.matched;
   } catch (error) {
     if (error instanceof Problem && error.body.affected !== undefined) return error.body.affected;
     throw error;
@@ -77,6 +77,22 @@ export async function setStatusOfAll<R extends AnyRecord>(rows: Rows<R>, view: V
     toastProblem(error);
   } finally {
     stop();
+    dismiss(id);
+  }
+}
+
+/** Give all that match an owner, null for nobody, at most as many as were counted. */
+export async function setOwnerOfAll<R extends AnyRecord>(rows: Rows<R>, view: View, owner: string | null, name: string, most: number, after: () => void): Promise<void> {
+  const { kind } = rows;
+  const id = toast('Setting the owner…', { stays: true });
+  try {
+    const { data } = await patch(kind, matchQuery(view), { owner_id: owner }, most);
+    toast(data.changed ? `${plural(data.changed, kind.one, kind.many)} set to “${name}”.` : 'They have this owner already.');
+    if (data.failed) toast(`${plural(data.failed, kind.one, kind.many)} not changed: ${data.failures[0]?.detail ?? 'the server refused it'}`, { bad: true });
+    await renewRows(rows, after);
+  } catch (error) {
+    toastProblem(error);
+  } finally {
     dismiss(id);
   }
 }

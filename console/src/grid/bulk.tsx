@@ -7,15 +7,17 @@ import { Button, ProblemNote, Skeleton } from '../ui/basic';
 import { Dialog, Entry, Popover } from '../ui/overlay';
 import { StatusMark } from '../ui/status';
 import { count, plural, words } from '../words';
-import { countAll, MOST, renewAll, setStatusOfAll, suppressAll, tryStatus } from './all';
-import { setStatus, suppress, type StatusChange } from './changes';
+import { notedHere } from '../record/notes';
+import { usePeople } from '../replies/conversations';
+import { countAll, MOST, renewAll, setOwnerOfAll, setStatusOfAll, suppressAll, tryAll } from './all';
+import { setMember, suppress, type MemberChange } from './changes';
 import { Reasons } from './reasons';
 import type { Rows } from './rows';
 import { renew, select, type Selection } from './selection';
 import type { View } from './view';
 
 /** What is to be done with the records. */
-type Action = { what: 'status'; status: string } | { what: 'suppress'; reason: string };
+type Action = { what: 'status'; status: string } | { what: 'owner'; owner: string | null; name: string } | { what: 'suppress'; reason: string };
 
 interface Props<R extends AnyRecord> {
   rows: Rows<R>;
@@ -32,10 +34,12 @@ export function Bulk<R extends AnyRecord>({ rows, view, selection }: Props<R>) {
   if (!records.size) return null;
   const total = rows.total;
   const more = total !== null && (total.count > records.size || !total.exact);
-  const tell = (changes: readonly StatusChange[]) => renew(selection, new Map(changes.map((each) => [each.id, { [kind.status]: each.status ?? undefined }])));
+  const people = usePeople(notedHere(kind.many, 0).of);
+  const tell = (member: string) => (changes: readonly MemberChange[]) => renew(selection, new Map(changes.map((each) => [each.id, { [member]: each.value ?? undefined }])));
   function start(action: Action) {
     if (all) setAsked(action);
-    else if (action.what === 'status') void setStatus(rows, [...records.values()], action.status, tell);
+    else if (action.what === 'status') void setMember(rows, [...records.values()], kind.status, action.status, words(action.status), tell(kind.status));
+    else if (action.what === 'owner') void setMember(rows, [...records.values()], 'owner_id', action.owner, action.name, tell('owner_id'));
     else void suppress(kind, [...records.values()], action.reason);
   }
   return (
@@ -58,6 +62,25 @@ export function Bulk<R extends AnyRecord>({ rows, view, selection }: Props<R>) {
           </div>
         )}
       </Popover>
+      {people.size > 0 && (
+        <Popover text="Set owner" class="pick-owner">
+          {(close) => (
+            <div class="entries">
+              {[...people, ['', 'Nobody'] as const].map(([id, name]) => (
+                <Entry
+                  key={id}
+                  onPick={() => {
+                    close();
+                    start({ what: 'owner', owner: id || null, name });
+                  }}
+                >
+                  {name}
+                </Entry>
+              ))}
+            </div>
+          )}
+        </Popover>
+      )}
       <Popover text="Block" icon="ban">
         {(close) => (
           <div class="entries">
@@ -94,15 +117,16 @@ interface ForAllProps<R extends AnyRecord> extends Props<R> {
 /** Asks before all records that match are changed: how many they are, counted now. */
 function ForAll<R extends AnyRecord>({ rows, view, selection, action, known, onClose }: ForAllProps<R>) {
   const { kind } = rows;
-  const tried = useRead('a change of all', (signal) => (action.what === 'status' ? tryStatus(kind, view, action.status, signal) : countAll(kind, view, signal)), { gcTime: 0 });
+  const tried = useRead('a change of all', (signal) => (action.what === 'suppress' ? countAll(kind, view, signal) : tryAll(kind, view, action.what === 'status' ? { [kind.status]: action.status } : { owner_id: action.owner }, signal)), { gcTime: 0 });
   const total = tried.data;
   function run(most: number) {
     onClose();
     if (action.what === 'status') void setStatusOfAll(rows, view, action.status, most, known, () => renewAll(rows, selection));
+    else if (action.what === 'owner') void setOwnerOfAll(rows, view, action.owner, action.name, most, () => renewAll(rows, selection));
     else void suppressAll(kind, view, action.reason, most);
   }
   const isTooMany = total !== undefined && total > MOST;
-  const says = action.what === 'status' ? `Set the status “${words(action.status)}”` : `Block the ${kind.listedAs[1]}`;
+  const says = action.what === 'status' ? `Set the status “${words(action.status)}”` : action.what === 'owner' ? `Set the owner “${action.name}”` : `Block the ${kind.listedAs[1]}`;
   return (
     <Dialog title={says} onClose={onClose}>
       {tried.error && <ProblemNote problem={tried.error} retry={() => void tried.refetch()} />}
@@ -114,7 +138,7 @@ function ForAll<R extends AnyRecord>({ rows, view, selection, action, known, onC
       )}
       {total !== undefined && !isTooMany && (
         <p>
-          This reaches {plural(total, kind.one, kind.many)}: all that match the view now. If more match by then, nothing is changed. It can be undone from its message for some seconds.
+          This reaches {plural(total, kind.one, kind.many)}: all that match the view now. If more match by then, nothing is changed. {action.what === 'owner' ? 'It cannot be undone.' : 'It can be undone from its message for some seconds.'}
         </p>
       )}
       <footer>

@@ -1,8 +1,8 @@
 /** Changes of many records: in parts, with progress, a way to stop and a way back. */
 import { call, post, Problem } from '../api';
-import type { AnyRecord, Kind } from '../kinds/kind';
+import { memberName, valueOf, type AnyRecord, type Kind } from '../kinds/kind';
 import { changeToast, dismiss, toast, toastProblem } from '../ui/toast';
-import { count, plural, words } from '../words';
+import { count, plural } from '../words';
 import { readRows, type Rows } from './rows';
 
 interface BatchResult {
@@ -16,9 +16,10 @@ interface Suppressed {
 const PART = 500;
 const ENTRIES = 1000;
 
-export interface StatusChange {
+/** The value that a member of a record gets; null unsets it. */
+export interface MemberChange {
   id: number;
-  status: string | null;
+  value: string | null;
 }
 
 /** What became of a change: how many it reached, what refused it, and whether it was stopped. */
@@ -51,19 +52,20 @@ async function inParts<T>(all: readonly T[], size: number, doing: string, run: (
   return done;
 }
 
-/** Set a status; undoing gives each record the one that it had. `tell` gets what was sent, both times. */
-export async function setStatus<R extends AnyRecord>(rows: Rows<R>, records: readonly R[], status: string, tell: (changes: readonly StatusChange[]) => void): Promise<void> {
+/** Set a member, `name` being the value for people; undoing gives each record the value that it had. `tell` gets what was sent, both times. */
+export async function setMember<R extends AnyRecord>(rows: Rows<R>, records: readonly R[], member: string, value: string | null, name: string, tell: (changes: readonly MemberChange[]) => void): Promise<void> {
   const { kind } = rows;
-  const changed = records.filter((each) => kind.statusOf(each) !== status);
+  const before = (of: R) => valueOf(kind, of, member) || null;
+  const changed = records.filter((each) => before(each) !== value);
   if (!changed.length) {
-    toast('They have this status already.');
+    toast(`They have this ${memberName(member).toLowerCase()} already.`);
     return;
   }
   try {
-    const done = await update(rows, changed.map((each) => ({ id: each.id, status })), tell);
+    const done = await update(rows, member, changed.map((each) => ({ id: each.id, value })), tell);
     const reached = changed.slice(0, done.tried);
-    toast(`${plural(done.tried - done.failed.length, kind.one, kind.many)} set to “${words(status)}”.`, {
-      undo: () => update(rows, reached.map((each) => ({ id: each.id, status: kind.statusOf(each) ?? null })), tell).then(mustBeWhole),
+    toast(`${plural(done.tried - done.failed.length, kind.one, kind.many)} set to “${name}”.`, {
+      undo: () => update(rows, member, reached.map((each) => ({ id: each.id, value: before(each) })), tell).then(mustBeWhole),
     });
     if (done.ended) toastProblem(done.ended);
     if (done.failed.length) toast(`${plural(done.failed.length, kind.one, kind.many)} not changed: ${done.failed[0]}`, { bad: true });
@@ -72,10 +74,10 @@ export async function setStatus<R extends AnyRecord>(rows: Rows<R>, records: rea
   }
 }
 
-async function update<R extends AnyRecord>(rows: Rows<R>, changes: readonly StatusChange[], tell: (changes: readonly StatusChange[]) => void): Promise<Done> {
+async function update<R extends AnyRecord>(rows: Rows<R>, member: string, changes: readonly MemberChange[], tell: (changes: readonly MemberChange[]) => void): Promise<Done> {
   const { kind } = rows;
-  const done = await inParts(changes, PART, 'Setting the status', async (part) => {
-    const commands = part.map((each) => ({ op: 'update', id: each.id, body: { [kind.status]: each.status ?? '' } }));
+  const done = await inParts(changes, PART, `Setting the ${memberName(member).toLowerCase()}`, async (part) => {
+    const commands = part.map((each) => ({ op: 'update', id: each.id, body: { [member]: each.value ?? '' } }));
     const made = await post<BatchResult>(`${kind.api}/batch`, { commands });
     return made.results.filter((each) => each.status >= 400).map((each) => each.problem?.detail ?? 'the server refused it');
   });

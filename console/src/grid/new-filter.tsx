@@ -3,9 +3,12 @@ import { useState } from 'preact/hooks';
 import { Button } from '../ui/basic';
 import { Popover } from '../ui/overlay';
 import { memberName, type AnyRecord, type Kind } from '../kinds/kind';
+import { notedHere } from '../record/notes';
+import { usePeople } from '../replies/conversations';
 import { current, OPERATORS, show, TIME_OPERATORS } from './view';
 
 const TEXT_OPERATORS = ['contains', 'eq', 'ne', 'starts_with', 'in', 'is_set'];
+const OWNER = 'owner_id';
 const CUSTOM_OPERATORS = ['contains', 'eq', 'ne', 'gte', 'lte', 'is_set'];
 
 interface Props<R extends AnyRecord> {
@@ -26,12 +29,14 @@ function Form<R extends AnyRecord>({ kind, custom, close }: Props<R> & { close: 
   const [operator, setOperator] = useState('gte');
   const [value, setValue] = useState('');
   const [unit, setUnit] = useState('d');
+  const people = usePeople(notedHere(kind.many, 0).of);
   const isTime = kind.times.includes(field);
-  const operators = isTime ? Object.keys(TIME_OPERATORS) : field.startsWith('cf.') ? CUSTOM_OPERATORS : TEXT_OPERATORS;
+  const operators = isTime ? Object.keys(TIME_OPERATORS) : field === OWNER ? ['eq', 'ne', 'is_set'] : field.startsWith('cf.') ? CUSTOM_OPERATORS : TEXT_OPERATORS;
 
   function choose(next: string) {
     setField(next);
-    setOperator(kind.times.includes(next) ? 'gte' : 'contains');
+    setOperator(kind.times.includes(next) ? 'gte' : next === OWNER ? 'eq' : 'contains');
+    setValue(next === OWNER ? 'me' : '');
   }
 
   function add(event: Event) {
@@ -51,6 +56,7 @@ function Form<R extends AnyRecord>({ kind, custom, close }: Props<R> & { close: 
         Field
         <select value={field} onChange={(event) => choose(event.currentTarget.value)}>
           <optgroup label="Times">{kind.times.map((each) => <option key={each} value={each}>{memberName(each)}</option>)}</optgroup>
+          {people.size > 0 && <optgroup label="People"><option value={OWNER}>{memberName(OWNER)}</option></optgroup>}
           <optgroup label="Fields">{kind.texts.map((each) => <option key={each} value={each}>{memberName(each)}</option>)}</optgroup>
           {custom.length > 0 && <optgroup label="Custom fields">{custom.map((each) => <option key={each} value={`cf.${each}`}>{each}</option>)}</optgroup>}
         </select>
@@ -67,6 +73,14 @@ function Form<R extends AnyRecord>({ kind, custom, close }: Props<R> & { close: 
           <select value={value || 'true'} onChange={(event) => setValue(event.currentTarget.value)}>
             <option value="true">yes</option>
             <option value="false">no</option>
+          </select>
+        </label>
+      ) : field === OWNER ? (
+        <label>
+          Value
+          <select value={value} onChange={(event) => setValue(event.currentTarget.value)}>
+            <option value="me">me</option>
+            {[...people].map(([id, name]) => <option key={id} value={id}>{name}</option>)}
           </select>
         </label>
       ) : (

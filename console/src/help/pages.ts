@@ -7,6 +7,7 @@ const USE = 'how-to/use-the-console';
 const OF_SCREEN: Readonly<Record<string, string>> = {
   '': `${USE}#begin-the-day`,
   replies: `${USE}#work-through-replies`,
+  tasks: `${USE}#write-and-do-tasks`,
   contacts: `${USE}#find-and-change-contacts-and-companies`,
   companies: `${USE}#find-and-change-contacts-and-companies`,
   duplicates: 'how-to/merge-two-people',

@@ -13,6 +13,7 @@ import { useShortcuts } from '../keys';
 import { go, href } from '../route';
 import { canWrite, isAdmin } from '../session';
 import type { Company, Contact, Page, Schemas, Status, Suppression } from '../types';
+import { NewTask, TaskButton, TasksOf } from '../tasks/tasks';
 import { Button, Empty, Icon, ProblemNote, Skeleton, Time } from '../ui/basic';
 import { copy, Entry, Popover } from '../ui/overlay';
 import { digitOf, MOST_KEYS, StatusMark, withDigits } from '../ui/status';
@@ -25,6 +26,7 @@ import { NewNote, NoteButton, notedHere } from './notes';
 import { People, usePeopleOf } from './people';
 import { StatusBar } from './status-bar';
 import { Story } from './story';
+import { OwnerPick } from './owner';
 import { listOf, Walk } from './walk';
 
 async function read<R extends AnyRecord>(kind: Kind<R>, id: string, signal: AbortSignal): Promise<Known<R>> {
@@ -71,14 +73,17 @@ function RecordPage<R extends AnyRecord>({ kind, id, facts }: PageProps<R>) {
       <div class="record-body">
         <div class="record-main">
           {known ? <StatusBar kind={kind} record={known.record} explained={known.explained.find((each) => each.field === kind.status)} /> : <div class="status-bar" />}
+          <TasksOf on={on} />
           {kind.one === 'company' && <People id={id} />}
           {(kind.one === 'contact' || people.data || people.error) && (
             <section aria-labelledby="story">
               <div class="row story-head">
                 <h2 id="story">What happened</h2>
                 <span class="push" />
+                <TaskButton on={on} />
                 <NoteButton on={on} />
               </div>
+              <NewTask on={on} />
               <NewNote on={on} />
               <Story api={kind.api} id={id} on={on} />
             </section>
@@ -172,6 +177,7 @@ function Head<R extends AnyRecord>({ kind, known, facts, reload }: { kind: Kind<
           )}
         </Popover>
       )}
+      <OwnerPick kind={kind} record={record} of={notedHere(kind.many, record.id).of} />
       <StatusPick kind={kind} record={record} />
       <More kind={kind} record={record} />
       {suppression.suppressed && (

@@ -28,6 +28,8 @@ const SENTENCES: Record<string, string> = {
   'contact.merged': 'Contacts merged',
   'contact.noted': 'Note',
   'company.noted': 'Note',
+  'contact.tasked': 'Task',
+  'company.tasked': 'Task',
 };
 
 export function sentence(event: string): string {

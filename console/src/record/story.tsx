@@ -6,7 +6,7 @@ import { readAgain, useGet, usePages, useRead } from '../data';
 import { Letter } from '../replies/letter';
 import { canWrite } from '../session';
 import type { Change, Message, Moment, Page } from '../types';
-import { Button, ProblemNote, Skeleton } from '../ui/basic';
+import { Button, ProblemNote, Skeleton, Time } from '../ui/basic';
 import { StatusMark } from '../ui/status';
 import { toast } from '../ui/toast';
 import { fullTime, shortTime, words } from '../words';
@@ -81,6 +81,11 @@ function Chapter({ moment, path, on, reply }: { moment: Moment; path: string; on
         <Source by={moment} timed={false} />
         {moment.merged && <Merged of={moment.merged} path={path} isByTool={moment.delivery_id !== null} />}
         {moment.note && <Note on={on} note={moment.note} by={moment.actor} />}
+        {moment.task && (
+          <p class="text-of" dir="auto">
+            {moment.task.text} <span class="faint">{moment.task.done_at ? 'done' : 'due'} <Time at={moment.task.done_at ?? moment.task.due_at} /></span>
+          </p>
+        )}
         {reply && moment.event !== 'email_auto_replied' ? <MessageText message={reply} /> : moment.message_id && <Said id={moment.message_id} />}
         {others.length > 0 && <Changes of={others} />}
         {moment.problems.map((each) => (

@@ -7,6 +7,7 @@ import { NewNote, Note, NoteButton, type Noted } from '../record/notes';
 import { narrow } from '../narrow';
 import { href } from '../route';
 import { canWrite, showsAll } from '../session';
+import { NewTask, TaskButton } from '../tasks/tasks';
 import type { Contact, Message, Page, Status } from '../types';
 import { Button, Keys, ProblemNote, Skeleton, Time } from '../ui/basic';
 import { choosesMine } from '../ui/conflict';
@@ -130,6 +131,7 @@ export function Pane({ conversation, statuses, people, place, turn, back }: { co
         {messages?.length === 0 && <p class="faint">No message is stored.</p>}
         {newest && !newest.text && !messages?.length && <p class="faint">No text is stored: the tool sent none, or the client’s setting store_message_bodies is off.</p>}
       </div>
+      <NewTask on={on} />
       <NewNote on={on} />
       {canWrite.value && found.data && <Answering conversation={conversation} found={found.data} finish={() => toggleDone(conversation)} />}
       {canWrite.value && narrow.value && <PhoneBar conversation={conversation} statuses={statuses} people={people} canAnswer={found.data?.reply_capability.how === 'api' || Boolean(found.data?.reply_capability.url)} />}
@@ -276,6 +278,7 @@ function MoreActs({ conversation, people, done }: Pick<ActsProps, 'conversation'
           {state === 'automatic' ? 'A person wrote it' : 'Automatic'} <Keys of="m" />
         </Button>
       )}
+      <TaskButton on={{ kind: 'contacts', id: conversation.contact.id, of: conversation.client_id }} done={done} quiet />
       <NoteButton on={{ kind: 'contacts', id: conversation.contact.id, of: conversation.client_id }} done={done} quiet />
     </>
   );

@@ -20,12 +20,25 @@ function usualTimes(now = new Date()): readonly (readonly [string, Date])[] {
   return tomorrow.getTime() === monday.getTime() ? usual : [...usual, ['Monday 8:00', monday]];
 }
 
-/** A button with times; what is typed goes first. */
 export function SnoozeMenu({ pick }: { pick: (until: Date) => void }) {
+  return <TimeMenu text="Snooze" label="Snooze until" class="snooze" pick={pick} />;
+}
+
+interface TimeMenuProps {
+  text: string;
+  /** The name of the field for a typed time. */
+  label: string;
+  class: string;
+  pick: (at: Date) => void;
+}
+
+/** A button with times; what is typed goes first. */
+export function TimeMenu({ text, label, class: name, pick }: TimeMenuProps) {
   const [typed, setTyped] = useState('');
   const until = timeOf(typed);
+  const hint = `${name}-until`;
   return (
-    <Popover text="Snooze" class="snooze">
+    <Popover text={text} class={name}>
       {(close) => {
         const choose = (at: Date) => {
           close();
@@ -37,8 +50,8 @@ export function SnoozeMenu({ pick }: { pick: (until: Date) => void }) {
             <input
               type="text"
               autofocus
-              aria-label="Snooze until"
-              aria-describedby="snooze-until"
+              aria-label={label}
+              aria-describedby={hint}
               placeholder="thu 9, in 3 days, 2026-12-01 14:00"
               value={typed}
               spellcheck={false}
@@ -46,8 +59,8 @@ export function SnoozeMenu({ pick }: { pick: (until: Date) => void }) {
               onInput={(event) => setTyped(event.currentTarget.value)}
               onKeyDown={(event) => event.key === 'Enter' && until && (event.preventDefault(), choose(until))}
             />
-            <p class="faint" id="snooze-until" role="status">
-              {until ? `Enter: until ${longTime(until.toISOString())}` : typed.trim() ? 'A time ahead, such as “thu 9”, “in 3 days” or “2026-12-01 14:00”.' : 'Type a time, or choose one.'}
+            <p class="faint" id={hint} role="status">
+              {until ? `Enter: ${label === 'Snooze until' ? 'until ' : ''}${longTime(until.toISOString())}` : typed.trim() ? 'A time ahead, such as “thu 9”, “in 3 days” or “2026-12-01 14:00”.' : 'Type a time, or choose one.'}
             </p>
             {usualTimes().map(([text, at]) => (
               <Entry key={text} note={shortTime(at.toISOString())} onPick={() => choose(at)}>

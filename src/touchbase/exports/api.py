@@ -32,7 +32,7 @@ from touchbase.jobs.sql import create_job
 from touchbase.records.api.parameters import UPDATED_SINCE
 from touchbase.records.api.resource import COMPANY_TAG, CONTACT_TAG
 from touchbase.records.api.resource_type import COMPANIES, CONTACTS, ResourceType
-from touchbase.search.api.parameters import FILTERS, Q, filters_of, search_for
+from touchbase.search.api.parameters import FILTERS, Q, filters_of, query_of, search_for
 
 named_enum("ExportFormat", "How an export is written.", FORMATS)
 FORMAT = query.choice("format", FORMATS, "The form of the file. Default: `ndjson`. `parquet` needs the extra `touchbase[parquet]`.")
@@ -59,9 +59,9 @@ OPTIONS: tuple[Parameter[Any], ...] = (FORMAT, FORMULAS, BOM, FIELDS, SUPPRESSED
 """The parameters of an export that are not filters of the list."""
 
 
-def _settings(call: Call, record: str, client: Client) -> ExportSettings:
+async def _settings(call: Call, record: str, client: Client) -> ExportSettings:
     kind: ResourceType[Any, Any, Any] = CONTACTS if record == "contact" else COMPANIES
-    parameters, now = Parameters(call.query, (*OPTIONS, *kind.filters)), call.api.dependencies.clock()
+    parameters, now = Parameters(await query_of(call), (*OPTIONS, *kind.filters)), call.api.dependencies.clock()
     fields = _fields(parameters, record)
     form = ExportFormat(parameters[FORMAT] or NDJSON, parameters[FORMULAS], fields, parameters[BOM])
     settings = ExportSettings(form, {}, MEDIA[form.format], parameters[SUPPRESSED_FILTER], now)
@@ -101,7 +101,7 @@ def stream(record: str, many: str) -> Callable[[Call], Awaitable[Response]]:
 
     async def handle(call: Call) -> Response:
         client = await call.client()
-        settings = _settings(call, record, client)
+        settings = await _settings(call, record, client)
         disposition = f'attachment; filename="{many}.{settings.format.format}"'.encode()
         position = ExportPosition(custom_fields=await custom_columns(call.api.dependencies.store, record, client, settings.format))
         with _parquet_place(client, settings.format):  # refused here, while a problem can still be sent; `_bodies` takes the place
@@ -145,7 +145,7 @@ def start(record: str, kind: str) -> Callable[[Call], Awaitable[Response]]:
 
     async def handle(call: Call) -> Response:
         client = await call.client()
-        parts, settings, at = call.api.dependencies, _settings(call, record, client), call.api.dependencies.clock()
+        parts, settings, at = call.api.dependencies, await _settings(call, record, client), call.api.dependencies.clock()
         await custom_columns(parts.store, record, client, settings.format)  # raises here what would fail the job
         job = Job(client.number, 0, kind, QUEUED, at, at, msgspec.to_builtins(settings), made_by=await call.starter())
         response = await call.write_and_respond(

@@ -35,7 +35,9 @@ from touchbase.jobs.api import JobOut, find_job, job_response
 from touchbase.jobs.models import FAILED, INPUT, PREVIEW, QUEUED, UPLOADING, Job
 from touchbase.jobs.runner import PIECE, pieces_of
 from touchbase.jobs.sql import append_to_file, change_job, create_job
+from touchbase.records.api.bodies import find_owners
 from touchbase.records.api.resource import COMPANY_TAG, CONTACT_TAG
+from touchbase.records.fields import OWNER_ID
 from touchbase.records.record_type import COMPANY_TYPE, CONTACT_TYPE
 from touchbase.records.sql.lookup import used_statuses
 
@@ -178,6 +180,7 @@ def upload(kind: str) -> Callable[[Call], Awaitable[Response]]:
                 settings.mapping = preview.mapping
                 if chosen is not None or query[START]:
                     resolve(settings.mapping, preview.header)
+                settings.owners = await _owners(call, client, settings.mapping)
             except Exception as error:
                 detail = error.detail if isinstance(error, TouchbaseError) else "the upload was interrupted"
                 at = parts.clock()
@@ -213,7 +216,8 @@ async def _preview(
     kind, parts = CONTACT_TYPE if record == "contact" else COMPANY_TYPE, call.api.dependencies
     declared = client.settings.declared(kind.kind)
     spellings = [*(declared.statuses if declared else ()), *await parts.store.read(used_statuses(client.number, kind.kind))]
-    request = PreviewRequest(record, settings.reading, mapping, spellings, client, parts.clock())
+    owners = await find_owners(parts.store, client.number)
+    request = PreviewRequest(record, settings.reading, mapping, spellings, owners, client, parts.clock())
     return await call.api[PREVIEWS].read(client.number, file, request)
 
 
@@ -311,6 +315,7 @@ async def start(call: Call) -> Response:
     settings.dry_run = settings.dry_run if request.dry_run is UNSET else request.dry_run
     _check_match(record, settings.match, "/match")
     _resolve(settings.mapping, job.progress["preview"]["header"])
+    settings.owners = await _owners(call, client, settings.mapping)
     at = parts.clock()
     if request.save_as.strip():
         stored = StoredMapping(record, _name(request.save_as), _without_record(settings.mapping), at)
@@ -319,6 +324,11 @@ async def start(call: Call) -> Response:
     response = await call.write_and_respond(lambda writes: writes.write(change), lambda changed: job_response(call, changed, {}, 200))
     parts.on_job()
     return response
+
+
+async def _owners(call: Call, client: Client, mapping: Mapping) -> dict[str, str]:
+    is_named = OWNER_ID.name in mapping.columns.values()
+    return await find_owners(call.api.dependencies.store, client.number) if is_named else {}
 
 
 def _resolve(mapping: Mapping, header: list[str]) -> None:

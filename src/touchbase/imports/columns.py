@@ -27,7 +27,11 @@ FIRST_SENT, LAST_SENT, LAST_REPLY = DATES = tuple(field.name for field in fields
 COMPANY_FIELDS = (*COMPANY_TYPE.names, COMPANY_TYPE.status)
 CONTACT_FIELDS = (*CONTACT_TYPE.names, "emails", CONTACT_TYPE.status)
 COMPANY_TARGETS = COMPANY_FIELDS
-CONTACT_TARGETS = (*CONTACT_FIELDS, FULL_NAME, *DATES, *(f"{COMPANY}{name}" for name in COMPANY_FIELDS if name != "external_id"))
+_NOT_OF_COMPANIES = ("external_id", "owner_id")
+"""Fields of a contact's company that no column of the contact's file fills."""
+CONTACT_TARGETS = (
+    *CONTACT_FIELDS, FULL_NAME, *DATES, *(f"{COMPANY}{name}" for name in COMPANY_FIELDS if name not in _NOT_OF_COMPANIES),
+)  # fmt: skip
 MATCHES = {record_type.name: tuple(field.name for field in record_type.keys) for record_type in (CONTACT_TYPE, COMPANY_TYPE)}
 """The fields by which records are found, by type of record."""
 MOST_LISTED = 5

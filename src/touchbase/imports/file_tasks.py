@@ -132,7 +132,7 @@ def preview_file(file: BinaryIO, request: PreviewRequest) -> FilePreview:
 
 def _check(file: BinaryIO, mapping: Mapping, request: PreviewRequest, client: Client) -> CheckedRows | None:
     """Check the first rows of a file; return None if the mapping has faults."""
-    settings = ImportSettings(mapping, **msgspec.structs.asdict(request.reading), spellings=[*request.spellings])
+    settings = ImportSettings(mapping, **msgspec.structs.asdict(request.reading), spellings=[*request.spellings], owners={**request.owners})
     try:
         source = RowSource(file, settings, client, request.at)
     except Invalid:
@@ -181,7 +181,7 @@ class RowSource:
         self._most_characters = max(self._limits.characters, self._size * self._limits.unfolding)
         self._table = _table(file, settings.reading, self._limits)
         self.header = self._table.header
-        self._checker = RowChecker(settings.mapping, self.header, client, settings.spellings)
+        self._checker = RowChecker(settings.mapping, self.header, client, settings.spellings, settings.owners)
         self._repeats = Repeats(self._checker.names, keeps_first=settings.mapping.repeated == "first")
         self._columns = {name: self.header[index] for index, names in self._checker.names.items() for name in names}
         self._rows = self._characters = 0

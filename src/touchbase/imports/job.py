@@ -68,6 +68,8 @@ class ImportSettings(msgspec.Struct):
     """As the upload named it; blank: it did not."""
     spellings: list[str] = []
     """The statuses in use when the import began."""
+    owners: dict[str, str] = {}
+    """Ids of the users who may see the client, by ids and e-mail addresses; empty unless a column has owners."""
 
     @property
     def reading(self) -> ReadOptions:

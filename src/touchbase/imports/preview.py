@@ -153,6 +153,8 @@ class PreviewRequest(msgspec.Struct, frozen=True):
     """None: guessed."""
     spellings: Sequence[str] = ()
     """The statuses in use."""
+    owners: dict[str, str] = {}
+    """As in `ImportSettings`."""
     client: Client | None = None
     """None: rows are not checked."""
     at: Micros = 0

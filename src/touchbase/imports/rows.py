@@ -35,7 +35,7 @@ from touchbase.imports.duplicates import keys_of
 from touchbase.imports.guessing import MORE_ADDRESSES, STATES, words_of
 from touchbase.imports.table import Row, is_encodable
 from touchbase.records.create import creation_of
-from touchbase.records.fields import NUMBER, TEXT
+from touchbase.records.fields import NUMBER, OWNER_ID, TEXT
 from touchbase.records.models import Company
 from touchbase.records.record_type import COMPANY_TYPE, CONTACT_TYPE, RecordType
 from touchbase.records.writes import Creation
@@ -180,10 +180,12 @@ class _Checked:
 class RowChecker:
     """Checks rows of one file by its mapping and the client's settings; raises `Invalid` at once if the mapping has faults.
 
-    `spellings` are statuses in use: a status that differs from one of them only in case is that one.
+    `spellings` are statuses in use: a status that differs from one of them only in case is that one. `owners`: as in `ImportSettings`.
     """
 
-    def __init__(self, mapping: Mapping, header: Sequence[str], client: Client, spellings: Sequence[str] = ()) -> None:
+    def __init__(
+        self, mapping: Mapping, header: Sequence[str], client: Client, spellings: Sequence[str] = (), owners: dict[str, str] | None = None
+    ) -> None:
         targets = resolve(mapping, header)
         self._mapping, self._client, self._header = mapping, client, list(header)
         self._zone = ZoneInfo(mapping.time_zone)
@@ -202,6 +204,7 @@ class RowChecker:
         self._least = min((most for _, most in self._limits), default=0)
         kind = CONTACT_TYPE if mapping.record == "contact" else COMPANY_TYPE
         self._status = self._own.fields.get(kind.status)
+        self._owner, self._owners = self._own.fields.get(OWNER_ID.name), owners or {}
         self._statuses = _spellings(client, kind.kind, spellings) if mapping.join_statuses else None
         self._opt_outs = opt_out_columns(mapping, header) if mapping.record == "contact" else []
         self._more_addresses = [
@@ -301,6 +304,7 @@ class RowChecker:
         if (index := own.get("email")) is not None and self._more_addresses and find_email_key(cells[index]) is None:
             self._take_other_address(checked, index)
         self._join_status(checked)
+        self._name_owner(checked)
         dates = self._read_dates(checked, at) if self._dates else {}
         notice = ""
 
@@ -349,6 +353,14 @@ class RowChecker:
         if self._status is not None and self._statuses is not None and (text := checked.cells[self._status]):
             checked.cells[self._status] = self._statuses.setdefault(fold_status(text), text)
 
+    def _name_owner(self, checked: _Checked) -> None:
+        """Put the id of a user in place of the owner's e-mail address."""
+        if self._owner is not None and (text := checked.cells[self._owner]):
+            if (owner := self._owners.get(text.lower())) is None:
+                checked.leave_out(self._owner, "user", f"there is no user {text[:60]!r} who may see the client")
+            else:
+                checked.cells[self._owner] = owner
+
     def _opt_out(self, cells: Sequence[str]) -> str:
         """Return why the person must not be contacted, as the columns of opt-outs and the status say; blank: they do not."""
         for index, is_flag in self._opt_outs:
@@ -376,6 +388,7 @@ class RowChecker:
 
     def _own_company(self, checked: _Checked, at: Micros) -> ValidRow | None:
         self._join_status(checked)
+        self._name_owner(checked)
         command = self._company_command(self._own, checked, at, "update")
         if command is None:
             if not checked.faults:

@@ -30,7 +30,7 @@ from touchbase.identity.event_subject import EventSubject
 from touchbase.identity.lookup import fill_resolvers
 from touchbase.identity.resolution import Resolver
 from touchbase.messages.models import MOST_SUBJECT, OUT_OF_OFFICE, Message, channel_of, direction_of, label_of
-from touchbase.messages.sql.plans import ID, complete_copies, first_copies, insert_copies, log_messages
+from touchbase.messages.sql.plans import ID, assign_to_owners, complete_copies, first_copies, insert_copies, log_messages
 from touchbase.projection.address_book import settle_further_emails
 from touchbase.projection.batch import ApplyBatch, EventKey, Target, target_of
 from touchbase.projection.companies import link_companies, relink_companies
@@ -528,6 +528,7 @@ def store_messages(batch: ApplyBatch, named: Named, new: Sequence[StoredEvent], 
     copies = yield from insert_copies(batch.client, list(first.values()), ids)
     yield from complete_copies(batch.client, repeats)
     yield from log_messages(batch.client, copies, batch.now_us, batch.cause)
+    yield from assign_to_owners(batch.client, copies, batch.resolvers[CONTACT].by_id, batch.now_us, batch.cause)
 
 
 def _message(subject: EventSubject, delivery: Delivery, settings: ClientSettings) -> Message:

@@ -62,6 +62,15 @@ ExternalId = Annotated[
         examples=["crm-4711"],
     ),
 ]
+OwnerId = Annotated[
+    str,
+    Meta(
+        max_length=limits.EMAIL,
+        description="The user who looks after the record: an id, or the e-mail address of a user who may see the client. Responses have "
+        "the id. Blank means unset.",
+        examples=["mira@example.com"],
+    ),
+]
 Status = Annotated[str, Meta(max_length=limits.STATUS, description="Any text, unless the client has defined its set. Blank means unset.")]
 
 TEXT, NUMBER, TIME, EMAILS, CUSTOM = "text", "number", "time", "emails", "custom"
@@ -129,6 +138,10 @@ UPDATED = Field("updated_time", meaning="When it changed last.", kind=TIME, colu
 EXTERNAL_ID = Field(
     "external_id", ExternalId, "Your own id of the record; absent: none.", key="external_id",
     headers=("external id", "external key", "external reference"),
+)  # fmt: skip
+OWNER_ID = Field(
+    "owner_id", OwnerId, "The user who looks after the record; absent: nobody.",
+    headers=("owner id", "owner email", "contact owner email", "lead owner email", "account owner email", "company owner email"),
 )  # fmt: skip
 DATES = (
     Field(
@@ -237,6 +250,7 @@ CONTACT = (
         ),
     ),
     EXTERNAL_ID,
+    OWNER_ID,
     *DATES,
     *PREVIOUS_STATUS,
 )  # fmt: skip
@@ -271,6 +285,7 @@ COMPANY = (
         ("company status", "account status", "account stage", "status", "stage", "lifecycle stage"),
     ),
     EXTERNAL_ID,
+    OWNER_ID,
     Field("company_custom_fields", kind=CUSTOM),
     *PREVIOUS_STATUS,
 )  # fmt: skip

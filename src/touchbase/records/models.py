@@ -63,6 +63,8 @@ class Contact:
     origin: str | None = None
     external_id: str | None = None
     """The caller's own id, unique within the client; other text than an address, it identifies no person to webhooks."""
+    owner_id: str | None = None
+    """The user who looks after it; requests may name one by an e-mail address, until the edge has found the id."""
     from_api: bool = True
     """Created through the API or an import, not by an event: never merged into another record."""
     initial_status: str | None = None
@@ -98,6 +100,8 @@ class Company:
     domain: str
     name: str | None = None
     external_id: str | None = None
+    """As in `Contact`."""
+    owner_id: str | None = None
     """As in `Contact`."""
     from_api: bool = True
     initial_status: str | None = None

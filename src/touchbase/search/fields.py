@@ -15,7 +15,7 @@ from touchbase.common.field_limits import NAME
 from touchbase.common.misspelt import LONGEST_COMPARED, suggest
 from touchbase.do_not_contact.sql import conditions
 from touchbase.history.events import COMPANY, CONTACT
-from touchbase.records.fields import ID, NUMBER, TEXT, TIME, UPDATED, Field
+from touchbase.records.fields import ID, NUMBER, OWNER_ID, TEXT, TIME, UPDATED, Field
 from touchbase.records.record_type import COMPANY_TYPE, RECORD_TYPES, RecordType
 
 CUSTOM = "cf."
@@ -83,7 +83,8 @@ def _own_fields(kind: RecordType[Any]) -> dict[str, SearchField]:
 
 def _own_field(kind: int, field: Field) -> SearchField:
     is_set = field in (ID, UPDATED) or field.required
-    compared, column = (FieldKind.KEY, field.key) if field.key else (_KINDS[field.kind], field.column)
+    is_key = bool(field.key) or field is OWNER_ID  # ids are compared as they are
+    compared, column = (FieldKind.KEY, field.key or field.column) if is_key else (_KINDS[field.kind], field.column)
     return SearchField(field.name, compared, column, nullable=not is_set, record_kind=kind)
 
 

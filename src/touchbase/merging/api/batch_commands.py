@@ -18,10 +18,10 @@ from touchbase.http.request_body import read_struct
 from touchbase.http.schemas import RecordId
 from touchbase.merging.sql.write_batch import MOST_FIELDS
 from touchbase.projection.delete import delete_record
-from touchbase.records.api.bodies import COMPANY, Read, RecordBodies, company_of, find_companies, names_company
+from touchbase.records.api.bodies import Read, RecordBodies, find_references, names_reference
 from touchbase.records.api.resource_type import ResourceType
 from touchbase.records.api.schemas import CompanyRequest, ContactRequest
-from touchbase.records.api.upsert import Upserts, match_fields, set_company
+from touchbase.records.api.upsert import Upserts, match_fields
 from touchbase.records.create import creation_of, in_one_step
 from touchbase.records.models import Company, Contact
 from touchbase.records.operations import WRITES
@@ -107,14 +107,18 @@ class BatchCommands(Generic[A, C, R]):
                 fields += command.count(b'"field_name"')
             if fields > MOST_FIELDS:
                 raise Invalid([Fault("/commands", "too_many", TOO_MANY_FIELDS)])
-        named = [(item, item.read.request) for item in prepared if item.read is not None and names_company(item.read.request)]
-        if named:
-            companies = await find_companies(store, sender.client.number, [request for _, request in named])
-            for item, request in named:
-                try:
-                    _link(item.write, company_of(request, companies))
-                except NotFound as error:
-                    item.command, item.error = None, error
+        naming = [(item, item.read.request) for item in prepared if item.read is not None and names_reference(item.read.request)]
+        references = await find_references(store, sender.client.number, [request for _, request in naming]) if naming else None
+        for item, request in naming:
+            assert references is not None
+            assert item.write is not None
+            try:
+                references.set_in(item.write, request)
+            except NotFound as error:
+                item.command, item.error = None, error
+            except Invalid as invalid:
+                faults = [Fault(f"/body{fault.pointer}", fault.code, fault.detail) for fault in invalid.faults]
+                item.command, item.error = None, Invalid(faults)
         return prepared
 
     def _prepare(self, raw: bytes, sender: BatchSender) -> PreparedCommand:
@@ -180,13 +184,3 @@ def _misplaced(item: BatchItem) -> list[Fault]:
         if value is not UNSET and not fits:
             faults.append(Fault(f"/{name}", "unexpected", f"is no member of a command with op={item.op}; leave it out"))
     return faults
-
-
-def _link(write: Creation[Any] | RecordUpdate[Any] | RecordUpsert[Any] | None, number: int | None) -> None:
-    """Set the company that a body names by its domain."""
-    if isinstance(write, RecordUpsert):
-        set_company(write, number)
-    elif isinstance(write, RecordUpdate):
-        write.changes[COMPANY] = number
-    elif write is not None:
-        write.record.company_id = number

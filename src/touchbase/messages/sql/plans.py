@@ -36,7 +36,9 @@ from touchbase.messages.models import (
     tells_of,
     united,
 )
+from touchbase.records.models import Record
 from touchbase.records.sql.address_book import add_filters
+from touchbase.records.sql.rows import contact_of
 from touchbase.records.sql.statements import lock_existing
 from touchbase.sql.builders import RECORD, ROW_KEY, ROW_MATCH, find
 from touchbase.sql.cell_answers import AnswerMerge, Answers, Division, divide_clients, named_clients
@@ -311,6 +313,35 @@ def insert_copies(client: int, copies: Sequence[Message], ids: Ids) -> Plan[list
     return (yield from _without_joined(client, [by_id[number] for number, _ in sorted(owners)]))
 
 
+ASSIGN_FIRST = Statement(
+    "assign_first_conversation",
+    (("client", "bigint"), ("contact_id", "bigint"), ("assignee_id", "text"), ("updated_us", "bigint")),
+    body="INSERT INTO conversation (client, contact_id, assignee_id, updated_us, updated_by) "
+    "SELECT p.client, p.contact_id, p.assignee_id, p.updated_us, '{}' FROM p WHERE true ON CONFLICT (client, contact_id) DO NOTHING "
+    "RETURNING contact_id",
+)
+
+
+def assign_to_owners(
+    client: int, new: Iterable[Message], contacts: Mapping[int, Record], at: Micros, cause: Mapping[str, Any] | None
+) -> Plan[None]:
+    """Give the conversations of new replies of people to the contacts' owners, unless somebody has changed them before."""
+    replies = [copy for copy in new if copy.direction == RECEIVED and not copy.automatic and copy.occurred_us > at - HANDLED_AGE]
+    owners = {
+        number: owner for copy in replies if (number := copy.contact_id) in contacts and (owner := contacts[number].owner_id) is not None
+    }
+    if not owners:
+        return
+    rows = yield Execute(ASSIGN_FIRST, [(client, contact, owner, at) for contact, owner in sorted(owners.items())])
+    assigned = EventType.CONVERSATION_ASSIGNED
+    yield from log_events(
+        [
+            LoggedEvent(client, assigned, at, CONTACT, contact, cause=cause or {}, data={"assignee_id": owners[contact]})
+            for contact in sorted(row[0] for row in rows)
+        ]
+    )
+
+
 def complete_copies(client: int, repeats: Sequence[Message]) -> Plan[None]:
     """Add what repeats say to the stored copies of their events, where these leave it out."""
     columns = [name for name, _ in MESSAGE]
@@ -387,7 +418,7 @@ def create_message(ids: Ids, client: int, message: Message, by: Author = NO_AUTH
     `message`: Its `id` is set when it is stored.
     """
     # The lock blocks merges, deletions and erasures of the contact until the message is stored: they move or remove all its messages.
-    yield from lock_existing(client, CONTACT, [message.contact_id])
+    [contact] = map(contact_of, (yield from lock_existing(client, CONTACT, [message.contact_id])))
     copies = (yield Execute(COPIES_OF, [(client, *_group(message))])) if message.copy_key is not None else []
     if any(row[-1] for row in copies):
         return _deleted(message)
@@ -400,6 +431,7 @@ def create_message(ids: Ids, client: int, message: Message, by: Author = NO_AUTH
     yield Execute(history_sql.INSERT_EVENT, [event_row(client, event)])
     new = yield from insert_copies(client, [message], ids)
     yield from log_messages(client, new, message.received_us, by_request(by))
+    yield from assign_to_owners(client, new, {contact.id: contact}, message.received_us, by_request(by))
     return (yield from _by_ids(client, [message.id])).get(message.id) or _deleted(message)
 
 

@@ -9,7 +9,7 @@ ignored without a word, so that a response can be sent back.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, lru_cache
 from itertools import islice
@@ -20,6 +20,7 @@ import msgspec
 from msgspec import UNSET
 from msgspec.structs import astuple
 
+from touchbase.auth.users import list_users
 from touchbase.clients.models import Client
 from touchbase.common import normalize
 from touchbase.common.misspelt import LONGEST_COMPARED, nearest, squashed
@@ -33,9 +34,11 @@ from touchbase.http.request_body import NUL, Rules, read_struct
 from touchbase.records.api.resource_type import ResourceType
 from touchbase.records.api.schemas import SECOND_NAMES, CompanyRequest, ContactRequest, CustomFieldInput, CustomFieldOut, sent_fields
 from touchbase.records.create import creation_of
+from touchbase.records.fields import OWNER_ID
 from touchbase.records.models import Company, Contact
 from touchbase.records.sql import lookup as sql_lookup
 from touchbase.records.update import RecordChange, update_of
+from touchbase.records.writes import Creation, RecordUpdate, RecordUpsert
 from touchbase.sql.store import Store
 
 S = TypeVar("S", bound=msgspec.Struct)
@@ -188,6 +191,8 @@ R = TypeVar("R", Contact, Company)
 Body = TypeVar("Body", bound=msgspec.Struct)
 
 COMPANY = "company_id"
+MOST_USERS = 10_000
+"""Users among whom owners are looked up."""
 NO_PERSON = (
     "names no person: send at least one of email, linkedin_url, first_name, last_name and external_id as members of the body, such as "
     '{"email": "jane@example.com"}; members inside of others, such as HubSpot\'s `properties`, are not read'
@@ -255,24 +260,76 @@ def _members(kind: ResourceType[Any, Any, Any]) -> Members:
     return Members(kind.type.name, writable, read_only, name, {name: custom, SECOND_NAMES[name]: custom})
 
 
-async def find_companies(store: Store, client: int, bodies: Iterable[msgspec.Struct]) -> Mapping[str, int]:
-    """Return the ids of the companies that these bodies name by a domain, by the text of the body; unknown ones are left out."""
+@dataclass(frozen=True, slots=True)
+class References:
+    """What bodies name by something else than an id, by the text of the body; what is unknown is left out."""
+
+    companies: Mapping[str, int]
+    """Ids of companies by domains."""
+    owners: Mapping[str, str]
+    """Ids of users by their ids and e-mail addresses."""
+
+    def set_in(self, write: Creation[Any] | RecordUpdate[Any] | RecordUpsert[Any], body: msgspec.Struct) -> None:
+        """Put the ids in place of what the body names. Raises `NotFound` for an unknown company, `Invalid` for an unknown owner."""
+        values: dict[str, int | str | None] = {}
+        if isinstance(getattr(body, COMPANY, None), str):
+            values[COMPANY] = self._company(str(getattr(body, COMPANY)))
+        if (owner := _owner_of(body)) is not None:
+            if owner not in self.owners:
+                raise Invalid([Fault(f"/{OWNER_ID.name}", "user", f"there is no user {owner[:60]!r} who may see the client; {OF_USERS}")])
+            values[OWNER_ID.name] = self.owners[owner]
+        for part in (write.create, write.update) if isinstance(write, RecordUpsert) else (write,):
+            if isinstance(part, RecordUpdate):
+                part.changes |= values
+            else:
+                for name, value in values.items():
+                    setattr(part.record, name, value)
+
+    def _company(self, text: str) -> int | None:
+        if not text.strip():
+            return None
+        if text not in self.companies:
+            domain = normalize.company_domain(text)
+            raise NotFound(f"there is no company with the domain {domain}; create it first, or leave company_id out")
+        return self.companies[text]
+
+
+OF_USERS = "GET /team/v1/users lists all, by id and e-mail address"
+
+
+def names_reference(body: msgspec.Struct) -> bool:
+    """Return whether a body names a company by a domain, or an owner."""
+    return isinstance(getattr(body, COMPANY, None), str) or _owner_of(body) is not None
+
+
+def _owner_of(body: msgspec.Struct) -> str | None:
+    owner = getattr(body, OWNER_ID.name, None)
+    return owner.strip() or None if isinstance(owner, str) else None
+
+
+async def find_references(store: Store, client: int, bodies: Sequence[msgspec.Struct]) -> References:
+    """Return the ids of the companies and owners that these bodies name."""
+    owners = {owner for body in bodies if (owner := _owner_of(body)) is not None}
+    return References(await _companies(store, client, bodies), await find_owners(store, client, owners) if owners else {})
+
+
+async def find_owners(store: Store, client: int, names: Collection[str] | None = None) -> dict[str, str]:
+    """Return the ids of users who may see a client, suspended ones too, by ids and e-mail addresses: of these, or of all in lower case."""
+    users = await store.read(list_users(MOST_USERS, sharing=[client]))
+    ids = {name: user.id for user in users for name in (user.id, user.email.lower())}
+    return ids if names is None else {name: ids[name.lower()] for name in names if name.lower() in ids}
+
+
+async def put_references(
+    store: Store, client: int, write: Creation[Any] | RecordUpdate[Any] | RecordUpsert[Any], body: msgspec.Struct
+) -> None:
+    """Put ids in place of the company and owner that a body names. Raises as `References.set_in`."""
+    if names_reference(body):
+        (await find_references(store, client, [body])).set_in(write, body)
+
+
+async def _companies(store: Store, client: int, bodies: Iterable[msgspec.Struct]) -> Mapping[str, int]:
     texts = {text for body in bodies if isinstance(text := getattr(body, COMPANY, None), str) and text.strip()}
     domains = {text: normalize.company_domain(text) async for text in in_slices(texts)}
     numbers = await store.read(sql_lookup.find_companies(client, sorted({*domains.values()}))) if domains else {}
     return {text: numbers[domain] for text, domain in domains.items() if domain in numbers}
-
-
-def company_of(body: msgspec.Struct, companies: Mapping[str, int]) -> int | None:
-    """Return the id of the company that a body names by a domain; None for a blank one. Raises `NotFound` for an unknown one."""
-    text = str(getattr(body, COMPANY))
-    if not text.strip():
-        return None
-    if text not in companies:
-        raise NotFound(f"there is no company with the domain {normalize.company_domain(text)}; create it first, or leave company_id out")
-    return companies[text]
-
-
-def names_company(body: msgspec.Struct) -> bool:
-    """Return whether a body names a company by a domain."""
-    return isinstance(getattr(body, COMPANY, None), str)

@@ -19,7 +19,7 @@ from touchbase.http.responses import Response
 from touchbase.http.routing import Route, Success, Tag
 from touchbase.http.schemas import encode, fitting
 from touchbase.records.api import parameters
-from touchbase.records.api.bodies import COMPANY, Read, RecordBodies, company_of, find_companies, names_company
+from touchbase.records.api.bodies import Read, RecordBodies, put_references
 from touchbase.records.api.if_match import IF_MATCH, if_updated_us
 from touchbase.records.api.match import match_routes
 from touchbase.records.api.parameters import (
@@ -83,8 +83,7 @@ class RecordResource(Generic[A, C, R]):
             return reply
 
         creation, by = creation_of(kind.type, request, client, at, options.on_duplicate), author_of(call.scope)
-        if isinstance(creation.record, Contact) and names_company(request):
-            creation.record.company_id = company_of(request, await find_companies(parts.store, client.number, [request]))
+        await put_references(parts.store, client.number, creation, request)
         if options.dry_run:
             prepare_creation(creation, by, restore=options.restore_erased)
             return await dry_run(call, kind, WRITES[kind.type.model].command(in_one_step(creation, client)), client, read.headers)
@@ -119,8 +118,7 @@ class RecordResource(Generic[A, C, R]):
         call.api.storing(client, 1 + len(change.custom or ()), at)
         update = update_of(kind.type, client, number, change, at)
         update.by = author_of(call.scope)
-        if names_company(read.request):
-            update.changes[COMPANY] = company_of(read.request, await find_companies(parts.store, client.number, [read.request]))
+        await put_references(parts.store, client.number, update, read.request)
         command: Command[R] = WRITES[kind.type.model].update(update)
         try:
             if options.dry_run:

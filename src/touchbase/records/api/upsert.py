@@ -19,7 +19,7 @@ from touchbase.http.headers import is_strict
 from touchbase.http.query_parameters import DRY_RUN, Parameter
 from touchbase.http.responses import Response
 from touchbase.http.routing import Route, Success, Tag
-from touchbase.records.api.bodies import COMPANY, Read, RecordBodies, company_of, find_companies, names_company
+from touchbase.records.api.bodies import Read, RecordBodies, put_references
 from touchbase.records.api.parameters import FLAT, IGNORED_HEADERS, MATCHES, PREFER
 from touchbase.records.api.previews import DryRunResponse, dry_run
 from touchbase.records.api.resource_type import ResourceType
@@ -84,13 +84,6 @@ class Upserts(Generic[A, C, R]):
         return self._kind.request(**values)
 
 
-def set_company(upsert: RecordUpsert[Any], number: int | None) -> None:
-    """Set the company that the body names by its domain."""
-    upsert.update.changes[COMPANY] = number
-    if isinstance(upsert.create.record, Contact):
-        upsert.create.record.company_id = number
-
-
 def _missing(record: str, field: Field, value: object) -> Fault:
     if isinstance(value, str) and value.strip():
         return Fault(f"/{field.name}", "no_identity", f"identifies no {record}: send the address of a profile, or match by another member")
@@ -133,8 +126,7 @@ class UpsertResource(Generic[A, C, R]):
         read: Read[C] = self._bodies.change(body, client, at, strict=is_strict(call.scope), rules=of)
         upsert = of(read.request)
         call.api.storing(client, 1 + len(upsert.update.custom), at)
-        if names_company(read.request):
-            set_company(upsert, company_of(read.request, await find_companies(parts.store, client.number, [read.request])))
+        await put_references(parts.store, client.number, upsert, read.request)
 
         def response(result: Created[R]) -> Response:
             reply = kind.respond(result.record, flat, client.settings)

@@ -21,7 +21,7 @@ from touchbase.http.query_parameters import DRY_RUN, Parameters
 from touchbase.http.responses import Response
 from touchbase.http.routing import Route, Success, Tag
 from touchbase.http.schemas import encode, example
-from touchbase.records.api.bodies import COMPANY, Read, RecordBodies, company_of, find_companies, ignored_header, names_company
+from touchbase.records.api.bodies import Read, RecordBodies, ignored_header, put_references
 from touchbase.records.api.parameters import UPDATED_SINCE
 from touchbase.records.api.resource_type import ResourceType
 from touchbase.records.api.schemas import CompanyRequest, ContactRequest
@@ -30,7 +30,7 @@ from touchbase.records.operations import WRITES
 from touchbase.records.sql.reads import Listing, count_matching, matching
 from touchbase.records.update import update_of
 from touchbase.records.writes import RecordUpdate, new_write_key, record_of
-from touchbase.search.api.parameters import FILTERS, Q, search_for
+from touchbase.search.api.parameters import FILTERS, Q, query_of, search_for
 from touchbase.search.queries import RecordSearch
 from touchbase.search.service import index_all
 from touchbase.search.sql.plans import count_matches, search_page
@@ -177,7 +177,7 @@ class BulkResource(Generic[A, C, R]):
     async def patch(self, call: Call) -> Response:
         """`PATCH` of all records that match."""
         client, parts, kind = await call.client(), call.api.dependencies, self._kind
-        parameters = Parameters(call.query, (*self.filters, Q, DRY_RUN))
+        parameters = Parameters(await query_of(call), (*self.filters, Q, DRY_RUN))
         most: int = _max_affected(call, parameters.faults)
         listing = self._matching(parameters, client, parts.clock())
         body, at = await call.json(), parts.clock()
@@ -186,8 +186,7 @@ class BulkResource(Generic[A, C, R]):
         _refuse(kind, change.fields, change.custom)
         update = update_of(kind.type, client, 0, change, at)
         update.by = author_of(call.scope)
-        if names_company(read.request):
-            update.changes[COMPANY] = company_of(read.request, await find_companies(parts.store, client.number, [read.request]))
+        await put_references(parts.store, client.number, update, read.request)
         if isinstance(listing, RecordSearch) and listing.words:
             await index_all(parts.store, client.number)  # a change must not miss what is not indexed yet
         count = await parts.store.read(count_matches(listing) if isinstance(listing, RecordSearch) else count_matching(listing))

@@ -5,17 +5,24 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Annotated, Any, TypeVar
+from urllib.parse import parse_qsl, urlencode
 
 from msgspec import UNSET, Meta, Struct, UnsetType
 
 from touchbase.clients.models import Client
 from touchbase.common.asgi import Scope
 from touchbase.common.timestamps import Micros
+from touchbase.errors import Fault, Invalid
+from touchbase.http.actors import USER
+from touchbase.http.endpoint import Call, author_of
 from touchbase.http.headers import described, preferences
+from touchbase.http.people import ME, NO_PERSON
 from touchbase.http.query_parameters import DEFAULT_PAGE, LARGEST_PAGE, Parameter, Parameters, text
 from touchbase.http.schemas import example
+from touchbase.records.fields import OWNER_ID
 from touchbase.records.models import Company, Contact
 from touchbase.records.record_type import RecordType
+from touchbase.search.fields import OF_COMPANY
 from touchbase.search.parse import LONGEST_VALUE
 from touchbase.search.queries import ESTIMATED, EXACT, RecordSearch
 from touchbase.search.service import SearchRequest, prepare
@@ -31,8 +38,8 @@ FILTERS: Parameter[None] = Parameter(
     {"type": "object", "additionalProperties": {"type": "string"}},
     "Any number of filters, each a parameter: `name=value`, or `name[operator]=value` with one of the operators eq, ne, in, nin, contains, "
     "starts_with, gt, gte, lt, lte, is_set. Names are the members of a record, `cf.NAME` for a custom field, and for contacts "
-    "`company.FIELD`. A time may be a span until now such as `30d`. All must hold: `last_reply_received[gte]=7d` and "
-    "`contact_status[ne]=interested` find who replied in the last week and is not interested.",
+    "`company.FIELD`. A time may be a span until now such as `30d`; `owner_id=me` is the person who calls. All must hold: "
+    "`last_reply_received[gte]=7d` and `contact_status[ne]=interested` find who replied in the last week and is not interested.",
     more={"style": "form", "explode": True, "example": {}},
 )
 SEARCH: tuple[Parameter[Any], ...] = (SORT, Q, FIELDS)
@@ -62,6 +69,37 @@ class SearchBody(Struct):
 
 
 example(SearchBody, {"where": _WHERE_EXAMPLE, "sort": "-last_reply_received", "limit": 50})
+
+
+async def query_of(call: Call) -> bytes:
+    """Return the query with the id of the person who calls in place of `me` in filters of owners; raises `Invalid` for a key."""
+    if OWNER_ID.name.encode() not in call.query:
+        return call.query
+    pairs = parse_qsl(call.query.decode("latin-1"), keep_blank_values=True, encoding="latin-1")
+    filters = [(name, (await with_person(call, {name: value}, "?"))[name]) for name, value in pairs]
+    return urlencode(filters, encoding="latin-1").encode()
+
+
+async def with_person(call: Call, tree: Any, place: str) -> Any:
+    """Return filters with the id of the person who calls in place of `me` in those of owners; raises `Invalid` for a key."""
+    if isinstance(tree, list):
+        return [await with_person(call, part, place) for part in tree]
+    if not isinstance(tree, dict):
+        return tree
+    filters: dict[str, Any] = {}
+    for name, value in tree.items():
+        is_own = value == ME and name.partition("[")[0].removeprefix(OF_COMPANY) == OWNER_ID.name
+        filters[name] = await _person(call, f"{place}{name}") if is_own else await with_person(call, value, place)
+    return filters
+
+
+async def _person(call: Call, pointer: str) -> str:
+    by = author_of(call.scope)
+    await call.api.actors.load([by.key_id])
+    actor = call.api.actors.of(by)
+    if actor.type != USER or actor.id is None:
+        raise Invalid([Fault(pointer, "user", NO_PERSON)])
+    return actor.id
 
 
 def joined(names: str | list[str] | None) -> str | None:

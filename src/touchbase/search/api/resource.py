@@ -40,6 +40,8 @@ from touchbase.search.api.parameters import (
     count_of,
     filters_of,
     joined,
+    query_of,
+    with_person,
 )
 from touchbase.search.fields import SearchFields, status_spellings
 from touchbase.search.queries import ESTIMATED, EXACT, Count
@@ -56,7 +58,7 @@ _decoder = msgspec.json.Decoder(SearchBody)
 
 async def filtered_list(call: Call, kind: ResourceType[Any, Any, Any], client: Client) -> Response:
     """Respond to the `GET` of a list with a parameter that only searches have, or with a wanted count."""
-    parameters = Parameters(call.query, DECLARED)
+    parameters = Parameters(await query_of(call), DECLARED)
     filters = filters_of(parameters, DECLARED)
     if (since := parameters[UPDATED_SINCE]) is not None:
         filters.insert(0, ("updated_time[gte]", to_text(since)))
@@ -132,8 +134,18 @@ class SearchResource:
 
         fields = SearchFields(kind.type, client.settings)
         body = read_struct(raw, _decoder, SearchBody, lambda partly: raise_if_any(_unknown_members(raw, fields)))
+        where = await with_person(call, body.where, "/where/")
         request = SearchRequest(
-            (), body.where, body.q, joined(body.sort), joined(body.fields), body.cursor or None, body.limit, count, "/", _MEMBERS
+            (),
+            where,
+            body.q,
+            joined(body.sort),
+            joined(body.fields),
+            body.cursor or None,
+            body.limit,
+            count,
+            "/",
+            _MEMBERS,
         )
         prepared = prepare(kind.type, client, request, now, _unknown_members(raw, fields))
         return await _page(call, kind, client, prepared, flat)

@@ -157,7 +157,8 @@ class Candidates:
         if condition.op in (Op.EQ, Op.IN) and field.kind in (FieldKind.KEY, FieldKind.NUMBER):
             marks = ", ".join("?" for _ in values)
             candidates = yield from self._ids(f"{field.column} IN ({marks})", values)
-            return candidates if field.kind is FieldKind.NUMBER else _union(candidates, (yield from self._having(field.column, values)))
+            has_further = field.column in BOOK[self.kind]
+            return _union(candidates, (yield from self._having(field.column, values))) if has_further else candidates
         if field.column == "status" and condition.op in (Op.EQ, Op.IN):
             return (yield from self._of_status(condition))
         if field.kind is FieldKind.KEY and field.column in SORTED_KEYS and condition.op is Op.STARTS_WITH:

@@ -133,10 +133,10 @@ class Sql:
 
     def _further(self, condition: Condition, row: str, is_one_of: str) -> str:
         """Return the alternative that a record has a key as a further one; blank for a field that is no key."""
-        if condition.field.kind is not FieldKind.KEY:
+        word = BOOK[condition.field.record_kind].get(condition.field.column)
+        if condition.field.kind is not FieldKind.KEY or word is None:
             return ""
         self.params += condition.values
-        word = BOOK[condition.field.record_kind][condition.field.column]
         further = f"l.client = {row}.client AND l.tool = '' AND l.object_type = '{word}' AND l.object_id {is_one_of} AND l.until_us IS NULL"
         return f" OR EXISTS (SELECT 1 FROM link l WHERE {further} AND l.record_id = {row}.id)"
 

@@ -1,4 +1,4 @@
--- Tasks of the team. As with notes, the entry in the history says whose task it is, so that merges and their undo move both.
+-- Tasks of the team, and the users who look after records. As with notes, the entry in the history says whose task it is, so that merges and their undo move both.
 CREATE TABLE task (
   client INTEGER NOT NULL,
   id INTEGER NOT NULL,
@@ -20,6 +20,10 @@ CREATE INDEX task_due ON task (due_us) WHERE done_us IS NULL AND assignee_id IS 
 -- From a task to its record.
 CREATE INDEX event_task ON event (client, key) WHERE event IN ('contact.tasked', 'company.tasked');
 INSERT INTO id_block (name, next) VALUES ('task', 1);
+ALTER TABLE contact ADD COLUMN owner_id TEXT COLLATE "C";    -- user_account.id
+ALTER TABLE company ADD COLUMN owner_id TEXT COLLATE "C";
+CREATE INDEX contact_owner ON contact (client, owner_id, created_us, id) WHERE owner_id IS NOT NULL;
+CREATE INDEX company_owner ON company (client, owner_id, created_us, id) WHERE owner_id IS NOT NULL;
 --:sqlite
 INSERT INTO sqlite_stat1 (tbl, idx, stat) VALUES
   ('task', 'task', '1000000 10000 1'),
@@ -27,6 +31,8 @@ INSERT INTO sqlite_stat1 (tbl, idx, stat) VALUES
   ('task', 'task_open', '100000 1000 2 1'),
   ('task', 'task_done', '900000 9000 2 1'),
   ('task', 'task_due', '100000 2'),
-  ('event', 'event_task', '1000000 10000 1');
+  ('event', 'event_task', '1000000 10000 1'),
+  ('contact', 'contact_owner', '1000000 10000 200 1 1'),
+  ('company', 'company_owner', '100000 1000 50 1 1');
 ANALYZE sqlite_schema;
 --:both
