@@ -74,8 +74,9 @@ ROWS: dict[str, dict[str, Any]] = {
 
 @pytest.fixture
 async def planted(house: House, execute_sql: ExecuteSql) -> House:
-    for table, row in ROWS.items():
-        values = {"client": house.client, **row}
+    rows = [{"table": table, "client": house.client, **row} for table, row in ROWS.items()]
+    for values in (*rows, {"table": "saved_view", "client": 0, **ROWS["saved_view"]}):
+        table = values.pop("table")
         await execute_sql(f"INSERT INTO {table} ({', '.join(values)}) VALUES ({', '.join('?' * len(values))})", *values.values())
     return house
 

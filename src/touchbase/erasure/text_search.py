@@ -24,6 +24,10 @@ from touchbase.identity.scan import scan_deliveries
 from touchbase.sql.store import Store
 
 PAGE = 100
+SHARED = 0
+"""In place of a client: its `saved_view` has the views of all clients, whose filters can name a person, too."""
+SEARCHED = [*((False, table) for table in TEXT_TABLES.values()), (True, TEXT_TABLES["saved_view"])]
+"""The tables, and whether the rows are those of all clients."""
 STRUCK = "[erased]"
 """Replacement of an address, or of a text in which it cannot be replaced alone."""
 Changes = dict[str, str | bytes]
@@ -43,20 +47,21 @@ class TextSearch:
     async def page(self, client: int, erasure: int, translate: Translate) -> bool:
         """Search the next page; return whether all tables have been searched."""
         number, after = self._position.get((client, erasure), (0, None))
-        table = [*TEXT_TABLES.values()][number]
-        rows = await self._store.read(read_texts(client, table.table, PAGE, after))
-        if not await self._strike(client, table, rows, translate):
+        is_shared, table = SEARCHED[number]
+        owner = SHARED if is_shared else client
+        rows = await self._store.read(read_texts(owner, table.table, PAGE, after))
+        if not await self._strike(client, owner, table, rows, translate):
             return False  # the next call reads these rows again
         if len(rows) == PAGE:
             self._position[client, erasure] = number, [*rows[-1].key]
-        elif number + 1 < len(TEXT_TABLES):
+        elif number + 1 < len(SEARCHED):
             self._position[client, erasure] = number + 1, None
         else:
             self._position.pop((client, erasure), None)
             return True
         return False
 
-    async def _strike(self, client: int, table: TextTable, rows: list[StoredTexts], translate: Translate) -> bool:
+    async def _strike(self, client: int, owner: int, table: TextTable, rows: list[StoredTexts], translate: Translate) -> bool:
         """Strike erased people from these rows; return False if a row has changed since it was read."""
         named = await scan_deliveries([_as_delivery(client, number, row) for number, row in enumerate(rows)], translate)
         erased = await self._find_erased(client, set[Ref]().union(*(identities.refs for identities in named.values())))
@@ -65,7 +70,7 @@ class TextSearch:
             return True
         struck = await on_thread("translate", _struck_rows, table, naming, erased)
         changes = [(row, values) for row, values in struck if values != {}]
-        return not changes or await self._store.write(strike_texts(client, table.table, changes)) == len(changes)
+        return not changes or await self._store.write(strike_texts(owner, table.table, changes)) == len(changes)
 
 
 def _as_delivery(client: int, number: int, row: StoredTexts) -> Delivery:
