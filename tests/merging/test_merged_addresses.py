@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from tests.asgi_client import ApiClient
 from tests.house import House, house
+from tests.projection.test_crm_merges import event
 
 __all__ = ["house"]
 CONTACTS = "/public/v2/contacts"
@@ -119,6 +120,45 @@ async def test_merge__spells_each_address_as_it_was_written(house: House, surviv
     await house.undo(ann, merge["merge_id"])
     assert [(await house.get(number))["email"] for number in (ann, lee)] == ["Ann@Example.com", "Lee@Example.COM"]
     assert await house.differences() == []
+
+
+async def test_undo__returns_addresses_that_a_list_brought_since_the_merge(house: House) -> None:
+    ann = await house.contact(emails=[ANN, "a1@example.com"])
+    await house.hook("espocrm", event("created", "1", -90, email=LEE, emails=[LEE]))
+    [lee] = [contact["id"] for contact in await house.listed() if contact["id"] != ann]
+    merge = await house.merge(ann, lee)
+    await house.hook("espocrm", event("updated", "1", -70, email=LEE, emails=[LEE, "b1@example.com", "b2@example.com"]))
+
+    await house.undo(ann, merge["merge_id"])
+
+    assert [(await house.get(number))["emails"] for number in (ann, lee)] == [
+        [ANN, "a1@example.com"],
+        [LEE, "b1@example.com", "b2@example.com"],
+    ]
+    assert await house.differences() == []
+
+
+async def test_restore__brings_back_all_addresses_and_leaves_the_limit_to_later_webhooks(
+    house: House, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("touchbase.projection.address_book.MAX_EMAILS", 3)
+    lists = {"espocrm": [ANN, "a1@example.com", "a2@example.com"], "hubspot": [ANN, "b1@example.com", "b2@example.com"]}
+    for tool in lists:
+        await house.hook(tool, event("created", "1", -90, email=ANN, emails=[ANN]))
+    [contact] = await house.listed()
+    await house.delete(contact["id"])
+    for tool, emails in lists.items():
+        await house.hook(tool, event("updated", "1", -70, email=ANN, emails=emails))
+
+    await house.restore(contact["id"])
+
+    assert (await house.get(contact["id"]))["emails"] == sorted(
+        {*lists["espocrm"], *lists["hubspot"]}, key=lambda email: (email != ANN, email)
+    )
+    await house.hook("hubspot", event("updated", "1", -60, email=ANN, emails=[*lists["hubspot"], "b3@example.com"]))
+    await house.hook("hubspot", event("updated", "1", -50, email=ANN, emails=[ANN], fields={"first_name": "Ann"}))
+    assert await house.states() == ["applied", "applied", "applied", "applied", "failed", "applied"]
+    assert ((await house.get(contact["id"]))["emails"], await house.differences()) == (lists["espocrm"], [])
 
 
 async def test_contact_of_very_many_addresses__is_merged_no_further(call: ApiClient, monkeypatch: pytest.MonkeyPatch) -> None:

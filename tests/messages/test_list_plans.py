@@ -114,6 +114,14 @@ async def test_messages__are_found_by_their_ids_in_tables_that_grew(postgres: as
             )
 
 
+async def test_page__of_one_contact_who_wrote_everything_reads_no_message_twice(postgres: asyncpg.Connection[Any]) -> None:
+    of_one = REPLIES.replace("1 + n / 2 % 100", "1").replace("'copy' || n / 2", "'copy' || n")
+    await postgres.execute(f"TRUNCATE event, message; ANALYZE event, message; {of_one}")
+
+    for query in (IN_ORDER[0], list_messages(1, LIMIT, contact_id=1)):
+        assert await rows_read(postgres, query) <= 5_000  # a thousand messages, and the first 50 of them with their copies
+
+
 def test_page__starts_at_its_first_message_or_at_the_contact_on_sqlite(tmp_path: Path, subtests: pytest.Subtests) -> None:
     path = str(tmp_path / "store.db")
     connection = open_writer(path, durable=False)

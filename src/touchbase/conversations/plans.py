@@ -113,17 +113,20 @@ CONVERSATION_OF = Statement(
     "AND v.contact_id = p.record_id LEFT JOIN conversation_read r ON r.client = p.client AND r.contact_id = p.record_id "
     f"AND r.user_id = p.user_id WHERE {_OF_CONTACT} AND {_MESSAGE_OF} GROUP BY p.client, p.record_id",
 )
-_WITH_TIME: Columns = (("client", "bigint"), ("record_id", "bigint"), ("occurred_us", "bigint"))
+_DETAILS = (
+    "SELECT p.client, p.record_id, c.email, c.first_name, c.last_name, c.status, k.name, m.id, m.tool, m.channel, m.campaign_id, "
+    f"m.campaign_name, m.mailbox, m.subject, substr(m.text, 1, {SNIPPET}), m.automatic, m.label, m.category "
+    # By the contact's events: very many messages of a client may have one time.
+    f"FROM p CROSS JOIN event x CROSS JOIN {{message}} CROSS JOIN contact c LEFT JOIN company k ON k.client = c.client "
+    f"AND k.id = c.company_id WHERE {_OF_CONTACT} AND x.occurred_us = p.occurred_us AND {_MESSAGE_OF} AND m.direction = 'received' "
+    "AND m.deleted = 0 AND c.client = p.client AND c.id = p.record_id"
+)
 DETAILS = Statement(
     "conversation_details",
-    _WITH_TIME,
-    body="SELECT p.client, p.record_id, c.email, c.first_name, c.last_name, c.status, k.name, m.id, m.tool, m.channel, m.campaign_id, "
-    f"m.campaign_name, m.mailbox, m.subject, substr(m.text, 1, {SNIPPET}), m.automatic, m.label, m.category "
-    "FROM p CROSS JOIN event x CROSS JOIN message m CROSS JOIN contact c "
-    "LEFT JOIN company k ON k.client = c.client AND k.id = c.company_id "
-    # By the contact's events: very many messages of a client may have one time.
-    "WHERE x.client = p.client AND x.record_kind = 1 AND x.record_id = p.record_id AND x.occurred_us = p.occurred_us "
-    f"AND {_MESSAGE_OF} AND m.direction = 'received' AND m.deleted = 0 AND c.client = p.client AND c.id = p.record_id",
+    (*RECORD, ("occurred_us", "bigint")),
+    sqlite_set=_DETAILS.format(message="message m"),
+    # PostgreSQL would look for the time alone; it does not move a part with OFFSET into the rest.
+    body=_DETAILS.format(message=f"LATERAL (SELECT m.* FROM message m WHERE {_MESSAGE_OF} OFFSET 0) m"),
 )
 CONTACTS = Statement(
     "contacts_of_conversations",
@@ -451,7 +454,7 @@ def _conversation(row: Row) -> Conversation:
 
 def _with_details(conversations: list[Conversation]) -> Plan[list[Conversation]]:
     wanted = [
-        (conversation.client, conversation.contact_id, conversation.newest_us)
+        (conversation.client, CONTACT, conversation.contact_id, conversation.newest_us)
         for conversation in conversations
         if conversation.newest_us is not None
     ]

@@ -35,9 +35,9 @@ from touchbase.projection.logged_changes import log_moved_contacts
 from touchbase.projection.separate import set_addresses
 from touchbase.projection.suppressions import cause_of, is_wanted, lists_contact, reason_of
 from touchbase.records.field_projection import MERGE, MERGED_FROM, UNDONE
-from touchbase.records.further_emails import demote
+from touchbase.records.further_emails import by_key, demote
 from touchbase.records.models import Contact, Record
-from touchbase.records.primary_keys import former_key_of, keys_of, of_own_creation, own_creation
+from touchbase.records.primary_keys import former_key, former_key_of, keys_of, of_own_creation, own_creation
 from touchbase.records.projection import Folded, current_stamp, object_of
 from touchbase.records.record_type import RECORD_TYPES
 from touchbase.records.sql import statements as records_sql
@@ -256,6 +256,8 @@ def _divide(
     late = set[int]()
     times = batch.removed_times.setdefault(target, set())
     renamed = RECORD_TYPES[kind].field_names(batch.settings)
+    own = (event for event in history if MERGE not in event.detail and _home(kind, event, ids, identities) is None)
+    left = set[str]().union(*map(_listed, own))
     for event in history:
         key = (batch.client, *target, event.occurred_us, event.key)
         is_merge = event.detail.get(MERGE, {}).get("id") == merge
@@ -279,7 +281,7 @@ def _divide(
             _give_back(event, home)
             if (earlier := _merge_id(event)) is not None:
                 merges.append((batch.client, earlier, home))
-            yield from _move_links(batch, kind, event, target[1], home)
+            yield from _move_links(batch, kind, event, target[1], home, left)
         batch.moved.append(event)
     if removed:
         yield Execute(REMOVE_EVENT, removed)
@@ -288,17 +290,25 @@ def _divide(
     return late
 
 
-def _move_links(batch: ApplyBatch, kind: int, event: StoredEvent, survivor: int, home: int) -> Plan[None]:
-    """Link the object and the addresses of an event to the event's new record."""
+def _listed(event: StoredEvent) -> set[str]:
+    """Return the keys of the e-mail addresses in an event's list."""
+    return {*by_key(event.detail.get("emails", ()))}
+
+
+def _move_links(batch: ApplyBatch, kind: int, event: StoredEvent, survivor: int, home: int, left: Container[str]) -> Plan[None]:
+    """Link the object and the addresses of an event to the event's new record.
+
+    `left`: Addresses in lists of the survivor's own events, which stay there.
+    """
     links = batch.resolvers[kind].links
     if (ref := object_of(event)) is not None and links.record_id(ref) is None:
         yield from _load_link(batch, kind, ref)
     if ref is not None:
         links.set_record(ref, home)
-    for name in RECORD_TYPES[kind].identities:
-        if (key := _key(name, event.detail.get("named", {}).get(name))) is None:
-            continue
-        ref = former_key_of(name, key)
+    named = event.detail.get("named", {})
+    refs = [former_key_of(name, key) for name in RECORD_TYPES[kind].identities if (key := _key(name, named.get(name))) is not None]
+    refs += [former_key(CONTACT, key) for key in sorted(_listed(event)) if key not in left]
+    for ref in dict.fromkeys(refs):
         if ref not in links.by_ref:
             yield from _load_link(batch, kind, ref)
         if links.record_id(ref) == survivor:

@@ -251,15 +251,23 @@ PRUNE_MESSAGE = Statement(
 )
 LIST_FROM = f"SELECT {names(_SHOWN, 'm.')}, e.record_id, c.email FROM message m JOIN event e ON {event_of_copy('e', 'm')} "
 LIST_FROM += "JOIN contact c ON c.client = e.client AND c.id = e.record_id"
+_COPY_BEFORE = (
+    "o.client = m.client AND o.copy_key = m.copy_key AND o.direction = m.direction "
+    "AND (o.deleted = 1 OR (o.occurred_us, o.event_key) < (m.occurred_us, m.event_key))"
+)
 IS_FIRST = (
-    "m.deleted = 0 AND NOT EXISTS (SELECT 1 FROM message o JOIN event f ON "
-    f"{event_of_copy('f', 'o')} WHERE o.client = m.client AND o.copy_key = m.copy_key AND o.direction = m.direction "
-    "AND f.record_id = e.record_id AND (o.deleted = 1 OR (o.occurred_us, o.event_key) < (m.occurred_us, m.event_key)))"
+    f"m.deleted = 0 AND NOT EXISTS (SELECT 1 FROM message o JOIN event f ON {event_of_copy('f', 'o')} "
+    f"WHERE {_COPY_BEFORE} AND f.record_id = e.record_id)"
 )
 """The condition by which a copy is the earliest one of its message, and the message is not deleted."""
+_FIRST_ON_POSTGRES = (
+    "m.deleted = 0 AND NOT EXISTS (SELECT 1 FROM message o CROSS JOIN LATERAL (SELECT f.record_id FROM event f "
+    f"WHERE {event_of_copy('f', 'o')} OFFSET 0) y WHERE {_COPY_BEFORE} AND y.record_id = e.record_id OFFSET 0)"
+)
+"""As above: PostgreSQL would read all events of the contact for each of its messages."""
 LIST_IN_ORDER = (
     f"SELECT {names(_SHOWN, 'm.')}, x.record_id, x.email FROM message m CROSS JOIN LATERAL (SELECT e.record_id, c.email FROM event e "
-    f"JOIN contact c ON c.client = e.client AND c.id = e.record_id WHERE {event_of_copy('e', 'm')} AND {IS_FIRST} OFFSET 0) x"
+    f"JOIN contact c ON c.client = e.client AND c.id = e.record_id WHERE {event_of_copy('e', 'm')} AND {_FIRST_ON_POSTGRES} OFFSET 0) x"
 )
 """For PostgreSQL, where no contact is given: from the newest message on, each with its contact, until the page is full. PostgreSQL
 takes it that hardly any message has an event, so it would join all messages of the client before it sorts them; it does not move
@@ -589,7 +597,8 @@ def list_messages(
     page = "ORDER BY m.occurred_us DESC, m.id DESC LIMIT ? OFFSET ?"
     sql = f"{LIST_FROM} WHERE {where} AND {IS_FIRST} {page}"
     by_contact = contact_id is not None or contact_key is not None
-    postgres = "" if by_contact else f"{LIST_IN_ORDER} WHERE {where} AND m.deleted = 0 {page}"
+    in_order = f"{LIST_FROM} WHERE {where} AND {_FIRST_ON_POSTGRES} {page}"
+    postgres = in_order if by_contact else f"{LIST_IN_ORDER} WHERE {where} AND m.deleted = 0 {page}"
     budget = ByteBudget(page_bytes, LONG_COLUMNS) if page_bytes else None
     copies = [message_of(row) for row in (yield Select(sql, (*where.params, limit, skip), postgres, budget))]
     messages = list((yield from _complete(client, copies)).values())
