@@ -165,6 +165,22 @@ async def test_a_change_by_filter__gives_values_and_custom_fields_back(call: Api
     assert [contact.get("contact_custom_fields", {}).get("Segment") for contact in contacts] == ["A", None, None, None]
 
 
+async def test_a_status__goes_back_although_no_transition_leads_there(call: ApiClient) -> None:
+    await call.settings(contact_statuses={"statuses": ["new", "won", "lost"], "transitions": {"won": [], "lost": []}})
+    ids = [await create(call, email=f"p{n}@example.com", contact_status="new") for n in range(2)]
+    assert (await call.patch(f"{CONTACTS}?contact_status=new", {"contact_status": "won"})).json()["changed"] == 2
+    change = await newest(call)
+    await call.settings(contact_statuses={"statuses": ["new", "won"], "transitions": {"won": []}})
+
+    assert counts(await reverted(call, change)) == {"changed": 2}
+    assert [(await get(call, number))["contact_status"] for number in ids] == ["new", "new"]
+    back = await newest(call)
+    await call.settings(contact_statuses={"statuses": ["new"]})
+    job = await reverted(call, back)
+    assert counts(job) == {"kept": 2}
+    assert "contact_status" in job["progress"]["listed"][0]["reason"]
+
+
 async def test_a_batch__is_one_change_whatever_its_commands(call: ApiClient) -> None:
     first, second, third = [await create(call, email=f"p{n}@example.com", first_name="Old") for n in range(3)]
     commands = [

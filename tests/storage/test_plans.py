@@ -124,7 +124,7 @@ MAY_WALK = {
     "search.sql.index.TAKE_PENDING",
     "event_log.sql.log.LOG_EVENTS",  # one counter for each client
     "event_log.sql.log.NEWEST_OF",
-    "event_log.sql.changes.INSERT_CHANGE",  # as above
+    "event_log.sql.changes.INSERT_CHANGE",  # one counter for each client
     "company_links.plans.STATE_OF",  # one row for each client
     "company_links.plans.DELETE_STATE",
     "clients.sql.clients.COUNT_AGAIN",

@@ -30,6 +30,16 @@ export function History() {
       <header class="screen-head">
         <h1>History</h1>
         <span class="push" />
+        {!showsAll.value && (
+          <>
+            <a class="button" href={href('/imports')}>
+              All jobs
+            </a>
+            <a class="button" href={href('/bin')}>
+              Bin
+            </a>
+          </>
+        )}
         {session.value?.user && (
           <div class="switch" role="group" aria-label="Whose changes">
             <button type="button" aria-pressed={!who} onClick={() => show({ who: '' })}>
