@@ -108,12 +108,14 @@ export function upload<T>(path: string, query: Query, file: File, sent: (share: 
 /** `of`: the session of the request. */
 async function problemOf(response: Response, of: number): Promise<Problem> {
   let body: ProblemBody = {};
+  let said = `The server answered ${response.status}.`;
   try {
     body = (await response.json()) as ProblemBody;
   } catch {
-    // A proxy may answer with a page of its own.
+    // A proxy answers with a page of its own.
+    said = `The server in front of Touchbase answered ${response.status}. Try again in a moment.`;
   }
-  const problem = new Problem(response.status, body.code ?? 'error', body.detail ?? `The server answered ${response.status}.`, body);
+  const problem = new Problem(response.status, body.code ?? 'error', body.detail ?? said, body);
   if (problem.status === 401 && of === sessions.count && !response.url.endsWith('/console/session')) onSessionEnd.call(problem.message);
   return problem;
 }
