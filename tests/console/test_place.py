@@ -119,6 +119,7 @@ def test_session_that_ends__is_begun_again_over_the_page_and_typed_text_stays(st
 
     dialog = page.get_by_role("dialog")
     dialog.get_by_label("API key").wait_for()
+    expect(dialog).to_contain_text("Your session has ended.")
     page.keyboard.press("Escape")
     settle(page)
     expect(dialog).to_be_visible()
