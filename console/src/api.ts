@@ -135,12 +135,16 @@ export function upload<T>(path: string, query: Query, file: File, sent: (share: 
 /** `of`: the session of the request. */
 async function problemOf(response: Response, of: number): Promise<Problem> {
   let body: ProblemBody = {};
+  let said = `The server answered ${response.status}.`;
   try {
     body = (await response.json()) as ProblemBody;
   } catch {
-    // A proxy may answer with a page of its own.
+    // A proxy answers with a page of its own.
+    said = `The server in front of Touchbase answered ${response.status}. Try again in a moment.`;
   }
-  const problem = new Problem(response.status, body.code ?? 'error', body.detail ?? `The server answered ${response.status}.`, body);
+  // A browser whose session is over sends no key: its person has never had one.
+  if (response.status === 401 && body.detail?.startsWith('this request needs a key')) body.detail = 'Your session has ended. Sign in to go on; what you typed is still there.';
+  const problem = new Problem(response.status, body.code ?? 'error', body.detail ?? said, body);
   if (problem.status === 401 && of === sessions.count && !response.url.endsWith('/console/session')) onSessionEnd.call(problem.message);
   return problem;
 }

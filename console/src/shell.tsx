@@ -192,7 +192,15 @@ function ClientSwitch() {
 /** More entries than this are searched, not scrolled. */
 const SHOWN = 50;
 
-export function ClientList({ close, hasAll, pick: choose = chooseClient }: { close: () => void; hasAll: boolean; pick?: (id: string) => void }) {
+interface ClientListProps {
+  close: () => void;
+  hasAll: boolean;
+  /** Whether it leaves the focus where it is. */
+  waits?: boolean;
+  pick?: (id: string) => void;
+}
+
+export function ClientList({ close, hasAll, waits, pick: choose = chooseClient }: ClientListProps) {
   const [text, setText] = useState('');
   const asked = text.trim().toLowerCase();
   const found = asked ? clients.value.filter((each) => each.name.toLowerCase().includes(asked) || each.client_id.toLowerCase().includes(asked)) : clients.value;
@@ -206,7 +214,7 @@ export function ClientList({ close, hasAll, pick: choose = chooseClient }: { clo
       {clients.value.length > 8 && (
         <input
           type="search"
-          autofocus
+          autofocus={!waits}
           aria-label="Part of a client’s name or id"
           placeholder={`Search ${count(clients.value.length)} clients`}
           value={text}
@@ -230,7 +238,7 @@ export function ClientList({ close, hasAll, pick: choose = chooseClient }: { clo
   );
 }
 
-/** In place of a screen that belongs to one client, while all are shown. */
+/** In place of a screen that belongs to one client, while all are shown; `children`: its part that belongs to all. */
 export function ChooseClient({ children }: { children?: ComponentChildren }) {
   const section = SECTIONS.find((each) => each.first === sectionOf(place.value.path[0], place.value.query));
   const name = section?.name ?? 'This screen';
@@ -244,10 +252,11 @@ export function ChooseClient({ children }: { children?: ComponentChildren }) {
         <h1>{name}</h1>
       </header>
       {isInSettings && <SettingsTabs />}
+      {children}
       {clients.value.length > 0 ? (
         <section class="choose" aria-label="Choose a client">
-          <p>These belong to one client. Which one?</p>
-          <ClientList close={() => undefined} hasAll={false} />
+          <p>{children ? 'The other settings belong to one client. Which one?' : 'These belong to one client. Which one?'}</p>
+          <ClientList close={() => undefined} hasAll={false} waits={Boolean(children)} />
         </section>
       ) : (
         <Empty icon="link" title="No client yet">
@@ -260,7 +269,6 @@ export function ChooseClient({ children }: { children?: ComponentChildren }) {
           )}
         </Empty>
       )}
-      {children && <div class="below-choice">{children}</div>}
     </main>
   );
 }

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 from playwright.sync_api import expect
-from tests.console.conftest import CLIENT, TIMEOUT, Console, axe_faults, first_key, look_faults, press, settle
+from tests.console.conftest import CLIENT, NARROW, TIMEOUT, Console, axe_faults, first_key, look_faults, press, settle
 from tests.console.seed import sender
 
 pytestmark = pytest.mark.slow
@@ -85,7 +85,9 @@ def test_two_who_edit_a_name__the_second_sees_both_and_chooses(many: Console) ->
 
     many.send("PATCH", "/public/v2/contacts/3", {"first_name": "P003"})
     page.reload()
+    page.set_viewport_size({"width": NARROW[0], "height": NARROW[1]})
     type_mine()
+    expect(dialog.get_by_role("cell", name="Mine", exact=True)).to_be_in_viewport(ratio=1)
     dialog.get_by_role("button", name="Use mine").click()
     page.get_by_text("First name changed.").wait_for()
     assert many.send("GET", "/public/v2/contacts/3")["first_name"] == "Mine"
@@ -117,6 +119,7 @@ def test_session_that_ends__is_begun_again_over_the_page_and_typed_text_stays(st
 
     dialog = page.get_by_role("dialog")
     dialog.get_by_label("API key").wait_for()
+    expect(dialog).to_contain_text("Your session has ended.")
     page.keyboard.press("Escape")
     settle(page)
     expect(dialog).to_be_visible()

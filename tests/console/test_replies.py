@@ -215,6 +215,20 @@ def test_all_clients__are_one_list(replies: Console) -> None:
 
     page.locator(".reply button", has_text="Zoe").click()
     page.locator(".pane").get_by_text("Tuesday?").wait_for()
+
+    for number in range(3):
+        address = f"b{number}@people.example"
+        replies.server.post("/public/v2/contacts", {"email": address}, **other)
+        replies.server.post("/public/v2/messages", {"direction": "received", "contact_email": address, "text": "Hi"}, **other)
+    replies.go(page, "/all/overview")
+    clients = page.get_by_role("region", name="Clients").locator("tbody th")
+    expect(clients).to_have_text([CLIENT, "Beta"])
+    page.get_by_role("columnheader", name="Open").get_by_role("button").click()
+    expect(clients).to_have_text(["Beta", CLIENT])
+    assert look_faults(page) == []
+
+    page.go_back()
+    page.locator(".reply[aria-current]", has_text="Zoe").wait_for()
     press(page, "e")
     page.get_by_text("Zoe: done.").wait_for()
 

@@ -95,7 +95,7 @@ function Progress({ job }: { job: Job }) {
         {ended ? ending(job) : text}
       </p>
       {job.error && <p class="stop">{job.error}</p>}
-      {isImport(job) ? (
+      {isImport(job) ? job.started_at && (
         <>
           <Counts job={job} ofRows />
           {rows !== null && <p class="faint">{`Together ${plural(rows, 'row')} of the file. Of these:`}</p>}

@@ -2,9 +2,9 @@
 import { useEffect } from 'preact/hooks';
 import { get } from '../api';
 import { useRead } from '../data';
-import { href, place } from '../route';
+import { go, href, place } from '../route';
 import { clients } from '../session';
-import { Empty, ProblemNote, Skeleton } from '../ui/basic';
+import { Empty, Icon, ProblemNote, Skeleton } from '../ui/basic';
 import { useCounters } from '../replies/conversations';
 import { atMost, count, percent } from '../words';
 import { Attention, useAttention, type Item } from './attention';
@@ -44,8 +44,8 @@ async function read(since: string, signal: AbortSignal) {
   return { tools, days: [...byDay.values()] };
 }
 
-/** The sums of each client with emails or open replies, the one with the most people emailed first. */
-function linesOf(rows: readonly ClientRow[], open: ReadonlyMap<string, number>) {
+/** The numbers of each client with emails or open replies. */
+function linesOf(rows: readonly ClientRow[], open: ReadonlyMap<string, number>, needs: ReadonlyMap<string, number>) {
   const none = { mailed: 0, replied: 0, mailed_replied: 0, bounced: 0 };
   const sums = new Map([...open.keys()].map((id) => [id, { id, ...none }]));
   for (const each of rows) {
@@ -53,7 +53,7 @@ function linesOf(rows: readonly ClientRow[], open: ReadonlyMap<string, number>) 
     for (const key of ['mailed', 'replied', 'mailed_replied', 'bounced'] as const) sum[key] += each[key];
     sums.set(each.client_id, sum);
   }
-  return [...sums.values()].sort((a, b) => b.mailed - a.mailed);
+  return [...sums.values()].map((sum) => ({ ...sum, open: open.get(sum.id) ?? 0, needs: needs.get(sum.id) ?? 0, rate: sum.mailed ? sum.mailed_replied / sum.mailed : 0 }));
 }
 
 export function AllClients() {
@@ -83,11 +83,15 @@ export function AllClients() {
   );
 }
 
+/** The columns of numbers; the list is sorted by one, the highest number first. */
+const COLUMNS = [['open', 'Open'], ['needs', 'Needs you'], ['mailed', 'Emailed'], ['replied', 'Replied'], ['rate', 'Rate'], ['bounced', 'Bounced']] as const;
+
 function Lines({ rows, items, since }: { rows: readonly ClientRow[]; items: readonly Item[]; since: string }) {
   const open = new Map(useCounters('', true).data?.clients?.map((each) => [each.client_id, each.open]));
   const needs = new Map<string, number>();
   for (const { client_id: id } of items) if (id) needs.set(id, (needs.get(id) ?? 0) + 1);
-  const lines = linesOf(rows, open);
+  const by = COLUMNS.find(([key]) => key === place.value.query.get('by'))?.[0] ?? 'mailed';
+  const lines = linesOf(rows, open, needs).sort((a, b) => b[by] - a[by]);
   const named = new Map(clients.value.map((each) => [each.client_id, each.name]));
   if (!lines.length) {
     return (
@@ -97,17 +101,19 @@ function Lines({ rows, items, since }: { rows: readonly ClientRow[]; items: read
     );
   }
   return (
-    <div class="scroll" tabIndex={0} role="region" aria-label="Clients, by people emailed">
+    <div class="scroll" tabIndex={0} role="region" aria-label="Clients">
       <table class="table">
         <thead>
           <tr>
             <th scope="col">Client</th>
-            <th scope="col" class="number">Open</th>
-            <th scope="col" class="number">Needs you</th>
-            <th scope="col" class="number">Emailed</th>
-            <th scope="col" class="number">Replied</th>
-            <th scope="col" class="number">Rate</th>
-            <th scope="col" class="number">Bounced</th>
+            {COLUMNS.map(([key, name]) => (
+              <th key={key} scope="col" class="number" aria-sort={key === by ? 'descending' : undefined}>
+                <button type="button" class="sorts" onClick={() => go('/', { since: since === '30d' ? '' : since, by: key === 'mailed' ? '' : key }, true)}>
+                  {name}
+                  {key === by && <Icon name="down" />}
+                </button>
+              </th>
+            ))}
           </tr>
         </thead>
         <tbody>
@@ -116,11 +122,11 @@ function Lines({ rows, items, since }: { rows: readonly ClientRow[]; items: read
               <th scope="row">
                 <a href={href('/', { since: since === '30d' ? '' : since }, each.id)}>{named.get(each.id) || each.id}</a>
               </th>
-              <td class="number">{open.has(each.id) && <a href={href('/replies', {}, each.id)}>{atMost(open.get(each.id) ?? 0)}</a>}</td>
-              <td class="number">{needs.has(each.id) && <a href={href('/', {}, each.id)}>{count(needs.get(each.id) ?? 0)}</a>}</td>
+              <td class="number">{open.has(each.id) && <a href={href('/replies', {}, each.id)}>{atMost(each.open)}</a>}</td>
+              <td class="number">{needs.has(each.id) && <a href={href('/', {}, each.id)}>{count(each.needs)}</a>}</td>
               <td class="number">{count(each.mailed)}</td>
               <td class="number">{count(each.replied)}</td>
-              <td class="number">{percent(each.mailed ? each.mailed_replied / each.mailed : null)}</td>
+              <td class="number">{percent(each.mailed ? each.rate : null)}</td>
               <td class="number">{count(each.bounced)}</td>
             </tr>
           ))}

@@ -1,5 +1,5 @@
 /** The period of a report, and its sums. */
-import { go } from '../route';
+import { go, place } from '../route';
 import { count, percent } from '../words';
 import type { Day } from './days';
 
@@ -23,7 +23,7 @@ export function Periods({ since }: { since: string }) {
   return (
     <div class="switch" role="group" aria-label="Period">
       {PERIODS.map(([key, text]) => (
-        <button key={key} type="button" aria-pressed={since === key} onClick={() => go('/', { since: key === '30d' ? '' : key }, true)}>
+        <button key={key} type="button" aria-pressed={since === key} onClick={() => go('/', { ...Object.fromEntries(place.value.query), since: key === '30d' ? '' : key }, true)}>
           {text}
         </button>
       ))}

@@ -220,7 +220,7 @@ function Row({ conversation, index, of: length, top, isAll, isSearch, people, ch
         <span class="line faint">
           {act ? <span class="cut act">{act}</span> : <StatusMark status={contact.contact_status} />}
           {isSearch && <span class="cut">{words(conversation.state)}</span>}
-          {label && <span class="cut">{words(label)}</span>}
+          {label && <span class="cut" title={newest?.category ? `The tool’s word: ${newest.category}` : undefined}>{words(label)}</span>}
           {conversation.assignee_id && <span class="cut">{conversation.assignee_id === session.value?.user?.id ? 'me' : (people.get(conversation.assignee_id) ?? 'somebody')}</span>}
         </span>
       </button>

@@ -28,9 +28,7 @@ export function Settings() {
   }, []);
   if (showsAll.value && !place.value.query.has('of')) {
     return (
-      <ChooseClient>
-        <OfTheTeam />
-      </ChooseClient>
+      <ChooseClient>{tab !== 'fields' && <OfTheTeam />}</ChooseClient>
     );
   }
   if (!id || isMissing) {

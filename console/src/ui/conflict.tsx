@@ -72,7 +72,7 @@ export function Conflict() {
   return (
     <Dialog title="Changed meanwhile" onClose={() => end(false)}>
       <p>{asked.by} while you were here. Nothing of yours is saved yet.</p>
-      <div class="scroll" tabIndex={0} role="region" aria-label="Both values">
+      <div class="scroll differences" tabIndex={0} role="region" aria-label="Both values">
         <table class="table">
           <thead>
             <tr>
