@@ -13,6 +13,7 @@ import { makeNew, NewRecord } from './record/new';
 import { SettingsTabs } from './settings/tabs';
 import { useSnoozeEnds } from './replies/snooze';
 import { nextTheme, theme } from './theme';
+import { addressOf, beginningOf, keyOf, readViews, savedViews } from './grid/saved';
 import { readLooks } from './looks';
 import { follow } from './stream';
 import { Button, Empty, Icon, Keys, type IconName } from './ui/basic';
@@ -65,13 +66,14 @@ export function Shell({ children }: { children: ComponentChildren }) {
     { keys: 'mod+k', does: 'Find a record or a page', group: 'Everywhere', run: () => (paletteOpen.value = !paletteOpen.value) },
     { keys: '?', does: 'List the shortcuts', group: 'Everywhere', run: () => (helpOpen.value = true) },
     { keys: 'g a', does: 'Choose a client, or all', group: 'Everywhere', run: () => document.querySelector<HTMLElement>('.side button.client')?.click() },
-    ...sections.value.map((each) => ({ keys: each.keys, does: `Go to ${each.name}`, group: 'Everywhere', run: () => go(each.path) })),
+    ...sections.value.map((each) => ({ keys: each.keys, does: `Go to ${each.name}`, group: 'Everywhere', run: () => go(each.path, beginning(each)) })),
     { keys: 'c', does: 'New contact', group: 'Everywhere', run: () => makeNew('contact') },
     { keys: 'u', does: 'Undo the last change, while its message is shown', group: 'Everywhere', run: () => void undoLast() },
     { keys: 'F1', does: 'Help for this screen', group: 'Everywhere', run: () => document.querySelector<HTMLElement>('.foot a[aria-label^=Help]')?.click() },
     { keys: 't', does: 'Change between light and dark', group: 'Everywhere', run: nextTheme },
   ]);
   useEffect(() => (canRead.value ? (void readLooks(), follow()) : undefined), [canRead.value]);
+  useEffect(() => (canRead.value ? void readViews() : undefined), [canRead.value, client.value]);
   useSnoozeEnds();
   const first = sectionOf(place.value.path[0], place.value.query);
   return (
@@ -119,10 +121,13 @@ function Navigation({ first }: { first: string | undefined }) {
   return (
     <nav aria-label="Screens">
       {front.map((each) => (
-        <a key={each.path} href={href(each.path)} class={each.begins ? 'begins' : undefined} aria-current={current(each)}>
-          <Icon name={each.icon} />
-          <span>{each.name}</span>
-        </a>
+        <>
+          <a key={each.path} href={href(each.path, beginning(each))} class={each.begins ? 'begins' : undefined} aria-current={current(each)}>
+            <Icon name={each.icon} />
+            <span>{each.name}</span>
+          </a>
+          {!narrow.value && <SavedLinks section={each} />}
+        </>
       ))}
       {behind.length > 0 && (
         <Popover text="More" icon="more" kind="quiet" class={behind.some(current) ? 'more here' : 'more'}>
@@ -156,6 +161,30 @@ function Navigation({ first }: { first: string | undefined }) {
         </Popover>
       )}
     </nav>
+  );
+}
+
+/** With which query a section begins: that of the person's default view. */
+function beginning(section: Section) {
+  return section.first === 'contacts' ? beginningOf('contact') : section.first === 'companies' ? beginningOf('company') : [];
+}
+
+/** Saved views in the sidebar; the list of views has all. */
+const LISTED = 8;
+
+function SavedLinks({ section }: { section: Section }) {
+  const views = savedViews.value.filter((each) => section.first === (each.kind === 'contact' ? 'contacts' : 'companies')).slice(0, LISTED);
+  return (
+    <>
+      {views.map((each) => {
+        const query = addressOf(each);
+        return query && (
+          <a key={keyOf(each)} href={href(section.path, query)} class="saved-view" aria-current={place.value.query.get('view') === keyOf(each) ? 'true' : undefined}>
+            <span class="cut">{each.name}</span>
+          </a>
+        );
+      })}
+    </>
   );
 }
 
