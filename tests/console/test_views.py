@@ -149,3 +149,18 @@ def test_board__marks_cards_that_stay_too_long_and_keeps_to_the_filters(firms: C
     expect(column(page, "new").locator(".board-card")).to_have_count(0)
     page.get_by_label("Show as a table").click()
     page.locator(".total", has_text="1 contact").wait_for()
+
+
+@on_sqlite
+def test_funnel__stands_on_the_overview_and_its_statuses_lead_to_their_contacts(firms: Console) -> None:
+    firms.send("PUT", "/team/v1/statuses", {"data": STATUSES})
+    for number in (1, 2):
+        firms.send("PATCH", f"/public/v2/contacts/{number}", {"contact_status": "new"})
+    firms.send("PATCH", "/public/v2/contacts/1", {"contact_status": "won"})
+    page = firms.open(OF)
+    funnel = page.get_by_role("region", name="Funnel, by status")
+    expect(funnel.locator("tbody tr").nth(0).locator("td")).to_have_text(["2 (0)", "1 (0)", "50.0 % (–)", "0 (–)"])
+
+    assert look_faults(page) == []
+    funnel.get_by_role("link", name="New").click()
+    page.locator(".total", has_text="1 contact").wait_for()
