@@ -159,7 +159,7 @@ def test_funnel__stands_on_the_overview_and_its_statuses_lead_to_their_contacts(
     firms.send("PATCH", "/public/v2/contacts/1", {"contact_status": "won"})
     page = firms.open(OF)
     funnel = page.get_by_role("region", name="Funnel, by status")
-    expect(funnel.locator("tbody tr").nth(0).locator("td")).to_have_text(["2 (0)", "1 (0)", "50.0 % (–)", "0 (–)"])
+    expect(funnel.locator("tbody tr").nth(0).locator("td")).to_have_text(["2 (0)", "1 (0)", "50.0 % (\u2013)", "0 (\u2013)"])
 
     assert look_faults(page) == []
     funnel.get_by_role("link", name="New").click()

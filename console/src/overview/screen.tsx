@@ -70,10 +70,10 @@ function OneClient() {
           <Days days={reports.data?.days ?? []} since={since} />
           <CallFigures days={Number.parseInt(since, 10)} />
           <OverTime since={since} />
-          <Funnel since={since} />
           <div class="pairs">
             {reports.data ? <Campaigns rows={reports.data.campaigns} /> : reports.isFetching && <Skeleton lines={6} wide={100} />}
             {statuses.data ? <Statuses statuses={statuses.data.data} /> : statuses.isFetching && <Skeleton lines={6} wide={100} />}
+            <Funnel since={since} />
           </div>
         </>
       )}
