@@ -14,6 +14,7 @@ import { makeNew, NewRecord } from './record/new';
 import { SettingsTabs } from './settings/tabs';
 import { useSnoozeEnds } from './replies/snooze';
 import { nextTheme, theme } from './theme';
+import { addressOf, beginningOf, keyOf, readViews, savedViews } from './grid/saved';
 import { readLooks } from './looks';
 import { follow } from './stream';
 import { Button, Empty, Icon, Keys, type IconName } from './ui/basic';
@@ -68,13 +69,14 @@ export function Shell({ children }: { children: ComponentChildren }) {
     { keys: 'mod+k', does: 'Find a record or a page', group: 'Everywhere', run: () => (paletteOpen.value = !paletteOpen.value) },
     { keys: '?', does: 'List the shortcuts', group: 'Everywhere', run: () => (helpOpen.value = true) },
     { keys: 'g a', does: 'Choose a client, or all', group: 'Everywhere', run: () => document.querySelector<HTMLElement>('.side button.client')?.click() },
-    ...sections.value.map((each) => ({ keys: each.keys, does: `Go to ${each.name}`, group: 'Everywhere', run: () => go(each.path) })),
+    ...sections.value.map((each) => ({ keys: each.keys, does: `Go to ${each.name}`, group: 'Everywhere', run: () => go(each.path, beginning(each)) })),
     { keys: 'c', does: 'New contact', group: 'Everywhere', run: () => makeNew('contact') },
     { keys: 'u', does: 'Undo your last change', group: 'Everywhere', run: () => undoLast() || void import('./more').then((all) => all.revertMyLast(), toastProblem) },
     { keys: 'F1', does: 'Help for this screen', group: 'Everywhere', run: () => document.querySelector<HTMLElement>('.foot a[aria-label^=Help]')?.click() },
     { keys: 'T', does: 'Change between light and dark', group: 'Everywhere', run: nextTheme },
   ]);
   useEffect(() => (canRead.value ? (void readLooks(), follow()) : undefined), [canRead.value]);
+  useEffect(() => (canRead.value ? void readViews() : undefined), [canRead.value, client.value]);
   useSnoozeEnds();
   const first = sectionOf(place.value.path[0], place.value.query);
   return (
@@ -133,10 +135,13 @@ function Navigation({ first }: { first: string | undefined }) {
   return (
     <nav aria-label="Screens">
       {front.map((each) => (
-        <a key={each.path} href={href(each.path)} class={each.begins ? 'begins' : undefined} aria-current={current(each)}>
-          <Icon name={each.icon} />
-          <span>{each.name}</span>
-        </a>
+        <>
+          <a key={each.path} href={href(each.path, beginning(each))} class={each.begins ? 'begins' : undefined} aria-current={current(each)}>
+            <Icon name={each.icon} />
+            <span>{each.name}</span>
+          </a>
+          {!narrow.value && <SavedLinks section={each} />}
+        </>
       ))}
       {behind.length > 0 && (
         <Popover text="More" icon="more" kind="quiet" class={behind.some(current) ? 'more here' : 'more'}>
@@ -170,6 +175,30 @@ function Navigation({ first }: { first: string | undefined }) {
         </Popover>
       )}
     </nav>
+  );
+}
+
+/** With which query a section begins: that of the person's default view. */
+function beginning(section: Section) {
+  return section.first === 'contacts' ? beginningOf('contact') : section.first === 'companies' ? beginningOf('company') : [];
+}
+
+/** Saved views in the sidebar; the list of views has all. */
+const LISTED = 8;
+
+function SavedLinks({ section }: { section: Section }) {
+  const views = savedViews.value.filter((each) => section.first === (each.kind === 'contact' ? 'contacts' : 'companies')).slice(0, LISTED);
+  return (
+    <>
+      {views.map((each) => {
+        const query = addressOf(each);
+        return query && (
+          <a key={keyOf(each)} href={href(section.path, query)} class="saved-view" aria-current={place.value.query.get('view') === keyOf(each) ? 'true' : undefined}>
+            <span class="cut">{each.name}</span>
+          </a>
+        );
+      })}
+    </>
   );
 }
 

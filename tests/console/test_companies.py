@@ -1,4 +1,4 @@
-"""Companies, kept views, changes of all that match, and explanations, in a real Chromium."""
+"""Companies, changes of all that match, and explanations, in a real Chromium."""
 
 from __future__ import annotations
 
@@ -145,64 +145,6 @@ def test_company__has_its_people_is_edited_and_merged_with_undo(firms: Console) 
     expect(page.locator(".people li .strong")).to_have_text(["Ada"])
     page.locator(".people").get_by_role("link", name="Ada").click()
     page.locator("h1", has_text="Ada").wait_for()
-
-
-@on_sqlite
-def test_view__is_kept_opened_renamed_and_removed_in_this_browser(firms: Console) -> None:
-    page = firms.open(f"/companies{OF}&company_status[in]=customer&cols=name,cf.Industry")
-    page.get_by_label("Views").click()
-    page.get_by_role("button", name="Save view…").click()
-    page.get_by_role("dialog").get_by_label("Name").fill("Our customers")
-    expect(page.get_by_role("dialog")).to_contain_text("kept in this browser")
-    assert axe_faults(page) == []
-    page.keyboard.press("Enter")
-    page.get_by_text("The view “Our customers” is kept.", exact=False).wait_for()
-
-    firms.go(page, f"/companies{OF}")
-    page.locator(".total", has_text="3 companies").wait_for()
-    page.get_by_label("Views").click()
-    page.get_by_role("link", name="Our customers").click()
-    page.wait_for_url("**company_status[in]=customer**")
-    page.locator(".total", has_text="1 company").wait_for()
-    page.get_by_label("Views").click()
-    page.get_by_role("button", name="Rename or remove views…").click()
-    page.get_by_label("Name of Our customers").fill("Customers")
-    page.keyboard.press("Enter")
-    page.get_by_text("is called “Customers” now").wait_for()
-
-    page.get_by_label("Views").click()
-    page.get_by_role("button", name="Rename or remove views…").click()
-    page.get_by_label("Remove Customers").click()
-    page.get_by_text("The view “Customers” is removed.").wait_for()
-    assert "Customers" not in page.evaluate("localStorage.getItem('touchbase-views')")
-    firms.go(page, f"/contacts{OF}")
-    page.evaluate('localStorage.setItem(\'touchbase-views\', \'{"x": 1, "northlight/contacts": [{"name": 3}]}\')')
-    firms.go(page, f"/contacts{OF}")
-    page.get_by_label("Views").click()
-    page.get_by_role("link", name="All contacts").wait_for()
-
-
-@on_sqlite
-def test_view__without_a_visible_name_or_beside_a_hundred_others_is_refused_and_none_is_lost(firms: Console) -> None:
-    page = firms.open(f"/companies{OF}")
-    page.locator(".total", has_text="3 companies").wait_for()
-    page.evaluate(
-        "localStorage.setItem('touchbase-views', JSON.stringify({'northlight/companies': "
-        "Array.from({length: 100}, (_, n) => ({name: `View ${n}`, query: []}))}))"
-    )
-    firms.go(page, f"/companies{OF}")
-    page.get_by_label("Views").click()
-    page.get_by_role("button", name="Save view…").click()
-    dialog = page.get_by_role("dialog")
-
-    for name, why in (("\u200b\u3164", "A name must have a visible character."), ("A new one", "100 views are kept")):
-        dialog.get_by_label("Name").fill(name)
-        dialog.get_by_role("button", name="Keep", exact=True).click()
-        expect(dialog.get_by_role("alert")).to_contain_text(why)
-    dialog.get_by_label("Name").fill("View 7")
-    dialog.get_by_role("button", name="Replace").click()
-    page.get_by_text("The view “View 7” is kept.", exact=False).wait_for()
-    assert len(page.evaluate("JSON.parse(localStorage.getItem('touchbase-views'))['northlight/companies']")) == 100
 
 
 def test_all_that_match__get_a_status_after_they_were_counted_and_undo_gives_each_its_own(firms: Console) -> None:

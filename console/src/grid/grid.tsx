@@ -1,6 +1,6 @@
 /** The grid: only the rows in sight are on the page. */
 import type { RefObject } from 'preact';
-import { useEffect, useLayoutEffect, useRef } from 'preact/hooks';
+import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
 import { keep, kept } from '../kept';
 import { useShortcuts } from '../keys';
 import type { AnyRecord, Column, Kind } from '../kinds/kind';
@@ -25,7 +25,30 @@ interface Props<R extends AnyRecord> {
   selectable: boolean;
 }
 
-export function Grid<R extends AnyRecord>({ rows, view, columns, selection, selectable }: Props<R>) {
+/** Columns with the widths that somebody chose, and the places of pinned ones; `dragged`: of the one that is being changed. */
+function sized<R extends AnyRecord>(columns: readonly Column<R>[], view: View, start: number, dragged: Dragged | null): Sized<R>[] {
+  let left = start;
+  return columns.map((column) => {
+    const width = dragged?.key === column.key ? dragged.width : (view.widths[column.key] ?? column.width);
+    const isPinned = view.pinned.includes(column.key) && !narrow.value;
+    const at = { ...column, width, left: isPinned ? left : null };
+    if (isPinned) left += width;
+    return at;
+  });
+}
+
+interface Dragged {
+  key: string;
+  width: number;
+}
+
+type Sized<R> = Column<R> & { left: number | null };
+const NARROWEST = 60;
+const WIDEST = 1200;
+
+export function Grid<R extends AnyRecord>({ rows, view, columns: chosen, selection, selectable }: Props<R>) {
+  const [dragged, setDragged] = useState<Dragged | null>(null);
+  const columns = sized(chosen, view, selectable ? 40 : 16, dragged);
   const list = useRef<HTMLDivElement>(null);
   const height = narrow.value ? ROW_NARROW : ROW;
   const head = narrow.value ? 0 : HEAD;
@@ -58,7 +81,7 @@ export function Grid<R extends AnyRecord>({ rows, view, columns, selection, sele
       aria-activedescendant={selection.at.value >= 0 ? `row-${selection.at.value}` : undefined}
     >
       <div class="grid-width" role="presentation" style={{ minWidth: narrow.value ? '0' : `${width}px` }}>
-        <Head view={view} rows={rows} {...shape} />
+        <Head view={view} rows={rows} onSize={setDragged} {...shape} />
         <div class="grid-rows" role="rowgroup" style={{ height: `${virtual.getTotalSize()}px` }}>
           {drawn.map(({ index, start }) => (
             <Row key={index} index={index} record={rows.data[index]} top={start - head} height={height} {...shape} />
@@ -72,12 +95,12 @@ export function Grid<R extends AnyRecord>({ rows, view, columns, selection, sele
 interface Shape<R extends AnyRecord> {
   kind: Kind<R>;
   tracks: string;
-  columns: readonly Column<R>[];
+  columns: readonly Sized<R>[];
   selection: Selection<R>;
   selectable: boolean;
 }
 
-function Head<R extends AnyRecord>({ kind, view, rows, tracks, columns, selection, selectable }: Shape<R> & { view: View; rows: Rows<R> }) {
+function Head<R extends AnyRecord>({ kind, view, rows, tracks, columns, selection, selectable, onSize }: Shape<R> & { view: View; rows: Rows<R>; onSize: (dragged: Dragged | null) => void }) {
   const field = view.sort.replace(/^-/, '');
   const down = view.sort.startsWith('-');
   const loaded = rows.loaded();
@@ -102,7 +125,7 @@ function Head<R extends AnyRecord>({ kind, view, rows, tracks, columns, selectio
           )}
         </div>
         {columns.map((each) => (
-          <div key={each.key} role="columnheader" class={`cell ${each.number ? 'number' : ''}`} aria-sort={each.sort && field === each.sort ? (down ? 'descending' : 'ascending') : undefined}>
+          <div key={each.key} role="columnheader" class={classOf(each)} style={placeOf(each)} aria-sort={each.sort && field === each.sort ? (down ? 'descending' : 'ascending') : undefined}>
             {each.sort ? (
               <button type="button" class="sort" onClick={() => sort(each)}>
                 <span class="cut">{each.name}</span>
@@ -111,10 +134,59 @@ function Head<R extends AnyRecord>({ kind, view, rows, tracks, columns, selectio
             ) : (
               <span class="cut">{each.name}</span>
             )}
+            <Sizer kind={kind} column={each} onSize={onSize} />
           </div>
         ))}
       </div>
     </div>
+  );
+}
+
+function classOf<R>({ number, left }: Sized<R>): string {
+  return `cell ${number ? 'number' : ''} ${left === null ? '' : 'pinned'}`;
+}
+
+function placeOf<R>({ left }: Sized<R>): { left: string } | undefined {
+  return left === null ? undefined : { left: `${left}px` };
+}
+
+/** The right edge of a column's head: dragged, or moved by the arrow keys. */
+function Sizer<R extends AnyRecord>({ kind, column, onSize }: { kind: Kind<R>; column: Sized<R>; onSize: (dragged: Dragged | null) => void }) {
+  const from = useRef<{ x: number; width: number } | null>(null);
+  const fits = (width: number) => Math.round(Math.max(NARROWEST, Math.min(WIDEST, width)));
+  function keep(width: number) {
+    const now = current(kind);
+    onSize(null);
+    show(kind, { ...now, widths: { ...now.widths, [column.key]: fits(width) } }, true);
+  }
+  return (
+    <span
+      class="sizer"
+      role="separator"
+      aria-orientation="vertical"
+      aria-label={`Width of ${column.name}`}
+      aria-valuenow={column.width}
+      aria-valuemin={NARROWEST}
+      aria-valuemax={WIDEST}
+      tabIndex={0}
+      onPointerDown={(event) => {
+        event.currentTarget.setPointerCapture(event.pointerId);
+        from.current = { x: event.clientX, width: column.width };
+      }}
+      onPointerMove={(event) => from.current && onSize({ key: column.key, width: fits(from.current.width + event.clientX - from.current.x) })}
+      onPointerUp={(event) => {
+        if (from.current && event.clientX !== from.current.x) keep(from.current.width + event.clientX - from.current.x);
+        from.current = null;
+      }}
+      onPointerCancel={() => (onSize(null), (from.current = null))}
+      onKeyDown={(event) => {
+        const step = event.key === 'ArrowRight' ? 16 : event.key === 'ArrowLeft' ? -16 : 0;
+        if (!step) return;
+        event.preventDefault();
+        event.stopPropagation();
+        keep(column.width + step);
+      }}
+    />
   );
 }
 
@@ -168,7 +240,7 @@ function Row<R extends AnyRecord>({ kind, index, record, top, height, tracks, co
         </div>
       ) : (
         columns.map((each) => (
-          <div key={each.key} role="gridcell" class={`cell ${each.number ? 'number' : ''}`}>
+          <div key={each.key} role="gridcell" class={classOf(each)} style={placeOf(each)}>
             {each.show(record)}
           </div>
         ))

@@ -1,75 +1,118 @@
-/** Views that were kept under a name, in this browser, for a client and a kind of record. */
+/** Views that are saved on the server: of the client that is shown, and of all clients. */
 import { signal } from '@preact/signals';
+import { call, get, post } from '../api';
 import { client } from '../route';
-import { session } from '../session';
+import { isAdmin, session, showsAll } from '../session';
+import type { Schemas } from '../types';
+import { columnText, USUAL_SORT, type View } from './view';
 
-export interface SavedView {
-  name: string;
-  /** The query of its address, without the client. */
-  query: [string, string][];
+export type SavedView = Schemas['ViewOut'];
+type Content = Required<Pick<SavedView, 'where' | 'q' | 'sort' | 'columns' | 'layout'>>;
+export const LONGEST = 60;
+/** In their order; both kinds of record. */
+export const savedViews = signal<readonly SavedView[]>([]);
+
+function owner(): string {
+  return client.value || session.value?.client_id || 'default';
 }
 
-const STORED = 'touchbase-views';
-const MOST = 100;
-export const LONGEST = 60;
+function pathOf(of: string | null, id?: number): string {
+  return `/team/v1/views/${encodeURIComponent(of ?? 'all')}${id === undefined ? '' : `/${id}`}`;
+}
 
-type All = Record<string, SavedView[]>;
+export async function readViews(): Promise<void> {
+  const of = owner();
+  const found = showsAll.value ? null : await get<Schemas['ViewList']>(pathOf(of)).catch(() => null);
+  if (of === owner()) savedViews.value = found?.data ?? [];
+}
 
-function read(): All {
+/** Save a new view; `forAll`: for all clients. */
+export async function saveView(body: Schemas['NewView'], forAll = false): Promise<SavedView> {
+  const saved = await post<SavedView>(pathOf(forAll ? null : owner()), body);
+  await readViews();
+  return saved;
+}
+
+export async function changeView(view: SavedView, body: Schemas['ViewChange']): Promise<void> {
   try {
-    const found: unknown = JSON.parse(localStorage.getItem(STORED) ?? '{}');
-    if (typeof found !== 'object' || found === null) return {};
-    return Object.fromEntries(Object.entries(found).filter(([, views]) => Array.isArray(views) && views.every(isView))) as All;
-  } catch {
-    return {}; // what another version or a person wrote there is not worth a broken page
+    await call('PATCH', pathOf(view.client_id, view.id), { body, headers: { 'if-match': `"${view.version}"` } });
+  } finally {
+    await readViews();
   }
 }
 
-function isView(one: unknown): one is SavedView {
-  return typeof one === 'object' && one !== null && 'name' in one && typeof one.name === 'string' && 'query' in one && Array.isArray(one.query)
-    && one.query.every((each: unknown) => Array.isArray(each) && each.length === 2 && each.every((part) => typeof part === 'string'));
+export async function removeView(view: SavedView): Promise<void> {
+  await call('DELETE', pathOf(view.client_id, view.id));
+  await readViews();
 }
 
-const all = signal(read());
-// Another tab may have kept or removed one.
-addEventListener('storage', (event) => event.key === STORED && (all.value = read()));
-
-function place(many: string): string {
-  return `${client.value || session.value?.client_id || ''}/${many}`;
+/** Begin one's own list with a view, or no longer. */
+export async function setDefault(view: SavedView, isDefault: boolean): Promise<void> {
+  await call(isDefault ? 'PUT' : 'DELETE', `${pathOf(view.client_id, view.id)}/default`);
+  await readViews();
 }
 
-export function savedViews(many: string): readonly SavedView[] {
-  return all.value[place(many)] ?? [];
+/** Whether the person may change a view. */
+export function mayChange(view: SavedView): boolean {
+  return view.visibility === 'private' || isAdmin.value || (view.author.id ?? null) === (session.value?.user?.id ?? null);
 }
 
-function write(many: string, views: SavedView[]): void {
-  all.value = { ...read(), [place(many)]: views };
-  localStorage.setItem(STORED, JSON.stringify(all.value));
+/** How addresses name a view: those of all clients have ids of their own. */
+export function keyOf(view: SavedView): string {
+  return `${view.client_id === null ? 'a' : ''}${view.id}`;
 }
 
-/** Fillers and characters without width, as the server's `is_blank` has them. */
-const BLANK = /^[\p{Cc}\p{Cf}\p{Z}\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180d\u2800\u3164\uffa0\ufe00-\ufe0f]*$/u;
-
-/** Why no further view can be kept under a name, or no view renamed to it; blank if it can. */
-export function whyNotKept(many: string, name: string, from?: string): string {
-  if (BLANK.test(name)) return 'A name must have a visible character.';
-  const others = savedViews(many).filter((each) => each.name !== name && each.name !== from);
-  return others.length < MOST ? '' : `${MOST} views are kept, the most of a client; remove one first.`;
+/** The view that an address names. */
+export function savedOf(key: string): SavedView | undefined {
+  return savedViews.value.find((each) => keyOf(each) === key);
 }
 
-/** Keep a view; a name that is known leads to this view from now on. */
-export function saveView(many: string, view: SavedView): void {
-  const others = savedViews(many).filter((each) => each.name !== view.name);
-  write(many, [...others, view].sort((a, b) => a.name.localeCompare(b.name)));
+/** What is saved of a view; columns in their usual state are saved as none. */
+export function contentOf({ q, sort, columns, filters, widths, pinned, layout }: View, usual: readonly string[]): Content {
+  const isUsual = columns.join() === usual.join() && !Object.keys(widths).length && !pinned.length;
+  return {
+    where: (filters.length ? { all: filters.map(([name, value]) => ({ [name]: /\[n?in\]$/.test(name) ? value.split(',') : value })) } : {}) as Content['where'],
+    q,
+    sort,
+    columns: isUsual ? [] : columns.map((field) => ({ field, width: widths[field] ?? null, pinned: pinned.includes(field) })),
+    layout,
+  };
 }
 
-export function removeView(many: string, name: string): void {
-  write(many, savedViews(many).filter((each) => each.name !== name));
+/** The filters of a view as those of an address; null if it has some that an address cannot have. */
+function filtersOf(where: Record<string, unknown>): [string, string][] | null {
+  const found: [string, string][] = [];
+  for (const [name, value] of Object.entries(where)) {
+    if (name === 'any' || name === 'not') return null;
+    if (name !== 'all') {
+      const parts = Array.isArray(value) ? value.map(String) : [];
+      if (parts.some((part) => part.includes(','))) return null;
+      found.push([name, Array.isArray(value) ? parts.join(',') : String(value)]);
+      continue;
+    }
+    for (const part of value as Record<string, unknown>[]) {
+      const inner = filtersOf(part);
+      if (!inner) return null;
+      found.push(...inner);
+    }
+  }
+  return found;
 }
 
-export function renameView(many: string, from: string, to: string): void {
-  const found = savedViews(many).find((each) => each.name === from);
-  if (!found || from === to) return;
-  removeView(many, from);
-  saveView(many, { ...found, name: to });
+/** The query of a view's address; null for filters with "any" or "not", which only requests have. */
+export function addressOf(view: SavedView): [string, string][] | null {
+  const all = filtersOf(view.where ?? {});
+  if (!all) return null;
+  if (view.q) all.push(['q', view.q]);
+  if (view.sort && view.sort !== USUAL_SORT) all.push(['sort', view.sort]);
+  if (view.columns?.length) all.push(['cols', view.columns.map(({ field, width, pinned }) => columnText(field, width ?? undefined, pinned)).join(',')]);
+  if (view.layout === 'board') all.push(['layout', 'board']);
+  return [...all, ['view', keyOf(view)]];
+}
+
+/** The query with which a list begins: the person's default view, one of the client before one of all. */
+export function beginningOf(kind: 'contact' | 'company'): [string, string][] {
+  const defaults = savedViews.value.filter((each) => each.is_default && each.kind === kind);
+  const found = defaults.find((each) => each.client_id !== null) ?? defaults[0];
+  return (found && addressOf(found)) ?? [];
 }

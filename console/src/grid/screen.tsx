@@ -6,6 +6,7 @@ import type { AnyRecord, Kind } from '../kinds/kind';
 import { href } from '../route';
 import { canWrite } from '../session';
 import { Empty, ProblemNote } from '../ui/basic';
+import { Board } from './board';
 import { Bulk } from './bulk';
 import { Grid } from './grid';
 import { useRows } from './rows';
@@ -34,8 +35,8 @@ export function Records<R extends AnyRecord>({ kind, none }: Props<R>) {
       <h1 class="hidden">{kind.title}</h1>
       <Toolbar kind={kind} view={view} rows={rows} />
       {rows.error && <ProblemNote problem={rows.error} retry={rows.refetch} />}
-      {isEmpty ? all : <Grid rows={rows} view={view} columns={columnsOf(kind, view.columns)} selection={selection} selectable={canWrite.value} />}
-      {canWrite.value && <Bulk rows={rows} view={view} selection={selection} />}
+      {view.layout === 'board' ? <Board kind={kind} view={view} /> : isEmpty ? all : <Grid rows={rows} view={view} columns={columnsOf(kind, view.columns, view.pinned)} selection={selection} selectable={canWrite.value} />}
+      {canWrite.value && view.layout === 'table' && <Bulk rows={rows} view={view} selection={selection} />}
     </main>
   );
 }

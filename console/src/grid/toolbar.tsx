@@ -1,7 +1,7 @@
 /** Above the grid: search, filters, columns, views, export, and the call of the API. */
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { useShortcuts } from '../keys';
-import { allColumns } from '../kinds/columns';
+import { allColumns, columnsOf } from '../kinds/columns';
 import { memberName, type AnyRecord, type Kind } from '../kinds/kind';
 import { useGet } from '../data';
 import { href } from '../route';
@@ -17,7 +17,7 @@ import { Export } from './export';
 import { NewFilter } from './new-filter';
 import type { Rows } from './rows';
 import { curlOf, current, inWords, show, type View } from './view';
-import { Views } from './views';
+import { ViewBar, Views } from './views';
 
 interface Props<R extends AnyRecord> {
   kind: Kind<R>;
@@ -38,6 +38,9 @@ export function Toolbar<R extends AnyRecord>({ kind, view, rows }: Props<R> & { 
       <div class="tools">
         {canWrite.value && <Button kind="quiet" icon="plus" label={`New ${kind.one}`} onClick={() => makeNew(kind.one)}>New</Button>}
         <Views kind={kind} view={view} />
+        <Button kind="quiet" icon="board" label={view.layout === 'board' ? 'Show as a table' : 'Show as a board'} onClick={() => show(kind, { ...current(kind), layout: view.layout === 'board' ? 'table' : 'board' })}>
+          {view.layout === 'board' ? 'Table' : 'Board'}
+        </Button>
         <Columns kind={kind} view={view} custom={custom} />
         <a class="button quiet" href={href('/duplicates', kind.many === 'companies' ? { of: 'companies' } : {})} aria-label={`Duplicates of ${kind.many}`} title={`Duplicates of ${kind.many}`}>
           <Icon name="merge" />
@@ -49,6 +52,7 @@ export function Toolbar<R extends AnyRecord>({ kind, view, rows }: Props<R> & { 
       {exports && <Export kind={kind} view={view} total={rows.total?.count ?? null} onClose={() => setExports(false)} />}
       {curl && <Curl kind={kind} view={view} onClose={() => setCurl(false)} />}
       <Chips kind={kind} view={view} rows={rows} />
+      <ViewBar kind={kind} view={view} />
     </div>
   );
 }
@@ -120,6 +124,10 @@ function Columns<R extends AnyRecord>({ kind, view, custom }: Props<R> & { custo
     const now = current(kind);
     show(kind, { ...now, columns: now.columns.includes(key) ? now.columns.filter((each) => each !== key) : [...now.columns, key] }, true);
   }
+  function pin(key: string) {
+    const now = current(kind);
+    show(kind, { ...now, columns: now.columns.includes(key) ? now.columns : [key, ...now.columns], pinned: now.pinned.includes(key) ? now.pinned.filter((each) => each !== key) : [...now.pinned, key] }, true);
+  }
   return (
     <Popover text="Columns" label="Columns" icon="columns" kind="quiet">
       {() => (
@@ -131,6 +139,12 @@ function Columns<R extends AnyRecord>({ kind, view, custom }: Props<R> & { custo
                 {each.name}
               </Entry>
             ))}
+          <p class="note heading">Stay in sight</p>
+          {columnsOf(kind, view.columns, []).map((each) => (
+            <Entry key={`pin ${each.key}`} chosen={view.pinned.includes(each.key)} onPick={() => pin(each.key)}>
+              {each.name}
+            </Entry>
+          ))}
         </div>
       )}
     </Popover>

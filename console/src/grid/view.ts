@@ -2,7 +2,9 @@
 import type { AnyRecord, Kind } from '../kinds/kind';
 import { client, go, place } from '../route';
 
-const OWN = new Set(['client', 'q', 'sort', 'cols']);
+const OWN = new Set(['client', 'q', 'sort', 'cols', 'layout', 'view']);
+/** A column in an address: its key, its width, and whether it is pinned. */
+const COLUMN = /^(.+?)(?:~(\d{2,4}))?(!)?$/;
 /** The order of a view that names none: what happened last comes first. */
 export const USUAL_SORT = '-updated_time';
 
@@ -12,16 +14,28 @@ export interface View {
   columns: readonly string[];
   /** Names as the API has them, such as `contact_status[in]`, with their values. */
   filters: readonly (readonly [string, string])[];
+  /** Pixels, of columns whose width somebody chose. */
+  widths: Readonly<Record<string, number>>;
+  /** Columns that stay in sight while the others scroll. */
+  pinned: readonly string[];
+  layout: 'table' | 'board';
+  /** The saved view that this began as. */
+  saved: string;
 }
 
 export type AnyKind = Pick<Kind<AnyRecord>, 'path' | 'api' | 'usual'>;
 
 export function viewOf(kind: AnyKind, query: URLSearchParams): View {
+  const columns = query.get('cols')?.split(',').map((text) => COLUMN.exec(text)).filter((match) => match !== null) ?? null;
   return {
     q: query.get('q') ?? '',
     sort: query.get('sort') ?? USUAL_SORT,
-    columns: query.get('cols')?.split(',').filter(Boolean) ?? kind.usual,
+    columns: columns?.map(([, key = '']) => key) ?? kind.usual,
     filters: [...query].filter(([name]) => !OWN.has(name)),
+    widths: Object.fromEntries((columns ?? []).flatMap(([, key = '', width]) => (width ? [[key, Number(width)]] : []))),
+    pinned: (columns ?? []).flatMap(([, key = '', , pin]) => (pin ? [key] : [])),
+    layout: query.get('layout') === 'board' ? 'board' : 'table',
+    saved: query.get('view') ?? '',
   };
 }
 
@@ -40,8 +54,16 @@ export function pairs(kind: AnyKind, view: View): [string, string][] {
   const all: [string, string][] = view.filters.map(([name, value]) => [name, value]);
   if (view.q) all.push(['q', view.q]);
   if (view.sort !== USUAL_SORT) all.push(['sort', view.sort]);
-  if (view.columns.join() !== kind.usual.join()) all.push(['cols', view.columns.join(',')]);
+  const columns = view.columns.map((key) => columnText(key, view.widths[key], view.pinned.includes(key))).join();
+  if (columns !== kind.usual.join()) all.push(['cols', columns]);
+  if (view.layout === 'board') all.push(['layout', 'board']);
+  if (view.saved) all.push(['view', view.saved]);
   return all;
+}
+
+/** A column in an address: `email`, `email~240` with its width, and `!` behind it if it is pinned. */
+export function columnText(field: string, width: number | undefined, pinned = false): string {
+  return `${field}${width ? `~${width}` : ''}${pinned ? '!' : ''}`;
 }
 
 /** The query of the API for a page of this view. */

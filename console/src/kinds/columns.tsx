@@ -66,10 +66,10 @@ export function allColumns<R extends AnyRecord>(kind: Kind<R>, custom: readonly 
   return [...kind.columns, ...custom.map((name) => customColumn(kind, name))];
 }
 
-/** The chosen columns by their keys; the name is always the first. */
-export function columnsOf<R extends AnyRecord>(kind: Kind<R>, keys: readonly string[]): Column<R>[] {
+/** The chosen columns by their keys; the name is always the first, before pinned ones. */
+export function columnsOf<R extends AnyRecord>(kind: Kind<R>, keys: readonly string[], pinned: readonly string[]): Column<R>[] {
   const [name] = kind.columns;
-  const found = keys
+  const found = [...keys.filter((key) => pinned.includes(key)), ...keys.filter((key) => !pinned.includes(key))]
     .filter((key) => key !== name.key)
     .map((key) => kind.columns.find((each) => each.key === key) ?? (key.startsWith('cf.') ? customColumn(kind, key.slice(3)) : undefined));
   return [name, ...found.filter((each) => each !== undefined)];

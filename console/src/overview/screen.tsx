@@ -13,6 +13,7 @@ import { Attention, useAttention } from './attention';
 import { CallFigures } from './calls';
 import { Days } from './days';
 import { Figures, Periods, type Row } from './figures';
+import { Funnel } from './funnel';
 import { OverTime } from './over-time';
 import { Start } from './start';
 import { Work } from './work';
@@ -72,6 +73,7 @@ function OneClient() {
           <div class="pairs">
             {reports.data ? <Campaigns rows={reports.data.campaigns} /> : reports.isFetching && <Skeleton lines={6} wide={100} />}
             {statuses.data ? <Statuses statuses={statuses.data.data} /> : statuses.isFetching && <Skeleton lines={6} wide={100} />}
+            <Funnel since={since} />
           </div>
         </>
       )}

@@ -54,11 +54,11 @@ export function TeamStatuses() {
       <header class="row">
         <h2 id="team-statuses">Statuses of all clients</h2>
         <span class="push" />
-        <Button icon="plus" onClick={() => setDraft([...rows, { name: '', label: '', color: 'grey', group: 'active', key: null, closes: false }])}>
+        <Button icon="plus" onClick={() => setDraft([...rows, { name: '', label: '', color: 'grey', group: 'active', key: null, closes: false, expected_days: null }])}>
           Add to the list
         </Button>
       </header>
-      <p class="faint">How statuses look, and the digits that set them in Replies. A client has them if it declares or uses them.</p>
+      <p class="faint">How statuses look, the digits that set them in Replies, and after how many days the board marks a card. A client has them if it declares or uses them.</p>
       {loaded.error && <ProblemNote problem={loaded.error} retry={() => void loaded.refetch()} />}
       {!loaded.data && !loaded.error && <Skeleton lines={4} wide={100} />}
       <ul class="lines" aria-label="Statuses of all clients">
@@ -79,6 +79,15 @@ export function TeamStatuses() {
                 <option value="">No key</option>
                 {[1, 2, 3, 4, 5, 6, 7, 8, 9].map((key) => <option key={key} value={String(key)}>{key}</option>)}
               </select>
+              <input
+                type="number"
+                min={1}
+                max={3650}
+                aria-label={`Days that are usual in ${of}`}
+                placeholder="Days"
+                value={row.expected_days ?? ''}
+                onInput={(event) => put(index, { expected_days: event.currentTarget.value ? Number(event.currentTarget.value) : null })}
+              />
               <label class="check">
                 <input type="checkbox" checked={row.closes ?? false} onChange={(event) => put(index, { closes: event.currentTarget.checked })} />
                 <span>Done with it</span>

@@ -4,7 +4,7 @@ import type { Problem } from '../api';
 import { ago, fullTime, shortTime } from '../words';
 
 export type IconName =
-  | 'asc' | 'ban' | 'book' | 'check' | 'close' | 'code' | 'columns' | 'company' | 'contacts' | 'copy' | 'desc' | 'dot' | 'down' | 'download'
+  | 'asc' | 'ban' | 'board' | 'book' | 'check' | 'close' | 'code' | 'columns' | 'company' | 'contacts' | 'copy' | 'desc' | 'dot' | 'down' | 'download'
   | 'edit' | 'filter' | 'inbox' | 'key' | 'keyboard' | 'leave' | 'left' | 'link' | 'mail' | 'menu' | 'merge' | 'moon' | 'more' | 'open' | 'overview' | 'plus'
   | 'replay' | 'reply' | 'right' | 'search' | 'settings' | 'sun' | 'system' | 'undo' | 'views' | 'warning'
   | 'erase' | 'outgoing' | 'upload' | 'new' | 'active' | 'lost';
