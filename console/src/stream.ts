@@ -49,6 +49,7 @@ function apply(): void {
     heard.value += 1;
     readAgain('/team/v1/counters', '/team/v1/conversations new');
   }
+  if (events.some(is('task', 'many', 'contact.merged', 'contact.deleted', 'contact.restored'))) readAgain('/team/v1/counters', '/team/v1/tasks');
   if (events.some(is('attention', 'access', 'delivery', 'connection', 'many'))) readAgain('/team/v1/attention');
   // After a gap everything that is shown is read again, but for the lists of replies, which say that there is more.
   if (events.some(is('access')) || (wasReady && events.some(is('ready'))))

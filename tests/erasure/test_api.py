@@ -69,6 +69,7 @@ async def test_erase_contact__reports_the_removed_data_and_leaves_none(caller: A
             "custom_fields": 1,
             "messages": 0,
             "notes": 0,
+            "tasks": 0,
             "events": 3,
             "wanted_records": 0,
             "links": 0,

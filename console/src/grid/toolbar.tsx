@@ -13,6 +13,8 @@ import { copy, Dialog, Entry, Popover } from '../ui/overlay';
 import { StatusMark } from '../ui/status';
 import { toast } from '../ui/toast';
 import { count } from '../words';
+import { notedHere } from '../record/notes';
+import { usePeople } from '../replies/conversations';
 import { Export } from './export';
 import { NewFilter } from './new-filter';
 import type { Rows } from './rows';
@@ -155,6 +157,7 @@ function Columns<R extends AnyRecord>({ kind, view, custom }: Props<R> & { custo
 function Chips<R extends AnyRecord>({ kind, view, rows }: Props<R> & { rows: Rows<R> }) {
   const shown = rows.total;
   const keep = (filters: View['filters']) => show(kind, { ...current(kind), filters });
+  const people = usePeople(notedHere(kind.many, 0).of);
   return (
     <div class="chips">
       <span class="total" aria-live="polite">
@@ -163,7 +166,7 @@ function Chips<R extends AnyRecord>({ kind, view, rows }: Props<R> & { rows: Row
       {view.filters.map(([name, value]) => (
         <span key={name + value} class="chip">
           <span class="cut">
-            {memberName(name)} <b>{inWords(name, value)}</b>
+            {memberName(name)} <b>{inWords(name, name.startsWith('owner_id') ? (people.get(value) ?? value) : value)}</b>
           </span>
           <Button
             kind="quiet"

@@ -1,4 +1,5 @@
 /** Columns that several kinds of record have. */
+import { OwnerName } from '../record/owner';
 import { href } from '../route';
 import { Time } from '../ui/basic';
 import { StatusMark } from '../ui/status';
@@ -42,6 +43,10 @@ export function textColumns<R extends AnyRecord>(keys: readonly string[]): Colum
 export function statusColumn<R extends AnyRecord>(key: string, statusOf: (of: R) => MaybeText): Column<R> {
   const mark = (of: R) => (statusOf(of) ? <StatusMark status={statusOf(of)} /> : null);
   return { key, name: memberName(key), width: 148, sort: key, show: mark };
+}
+
+export function ownerColumn<R extends AnyRecord>(): Column<R> {
+  return { key: 'owner_id', name: memberName('owner_id'), width: 140, show: (of) => <OwnerName id={of.owner_id} /> };
 }
 
 export function idColumn<R extends AnyRecord>(): Column<R> {

@@ -1,6 +1,6 @@
 /** Companies. */
 import type { Company } from '../types';
-import { idColumn, nameColumn, statusColumn, textColumn, textColumns, timeColumn } from './columns';
+import { idColumn, nameColumn, ownerColumn, statusColumn, textColumn, textColumns, timeColumn } from './columns';
 import { companyName, nameCompanies, NO_DOMAIN } from './companies';
 import type { Kind } from './kind';
 import { textsBut } from './texts';
@@ -30,6 +30,7 @@ export const COMPANIES: Kind<Company> = {
     timeColumn<Company>('status_changed_at'),
     statusColumn<Company>('previous_status', (of) => of.previous_status),
     ...textColumns<Company>(TEXTS),
+    ownerColumn<Company>(),
     timeColumn<Company>('updated_time'),
     idColumn<Company>(),
   ],

@@ -3,7 +3,7 @@ import { href } from '../route';
 import type { Contact } from '../types';
 import { Time } from '../ui/basic';
 import { personName } from '../words';
-import { idColumn, nameColumn, statusColumn, textColumn, textColumns, timeColumn } from './columns';
+import { idColumn, nameColumn, ownerColumn, statusColumn, textColumn, textColumns, timeColumn } from './columns';
 import { companies, companyName, loadCompanies } from './companies';
 import type { Kind } from './kind';
 import { textsBut } from './texts';
@@ -47,6 +47,7 @@ export const CONTACTS: Kind<Contact> = {
     statusColumn<Contact>('previous_status', (of) => of.previous_status),
     textColumn<Contact>('linkedin_url', 240),
     ...textColumns<Contact>(TEXTS),
+    ownerColumn<Contact>(),
     timeColumn<Contact>('updated_time'),
     idColumn<Contact>(),
   ],

@@ -37,6 +37,13 @@ export function Work({ of }: { of: string }) {
             </a>
           </li>
         ))}
+        {counters?.tasks_due ? (
+          <li>
+            <a href={href('/tasks')}>
+              <b>{atMost(counters.tasks_due)}</b> {counters.tasks_due === 1 ? 'task due' : 'tasks due'}
+            </a>
+          </li>
+        ) : null}
         {since && counters?.open ? (
           <li>
             <a href={href('/replies', { sort: 'waiting' })}>

@@ -9,6 +9,11 @@ import { Entry, Popover } from '../ui/overlay';
 import { toastProblem } from '../ui/toast';
 import { change } from './change';
 
+/** The name of a record's owner; nothing without one. */
+export function OwnerName({ id }: { id: string | undefined }) {
+  return <>{useNameOf(id)}</>;
+}
+
 /** The name of a user, also of a suspended one. */
 function useNameOf(id: string | undefined): string {
   const found = useGet<Page<Schemas['UserOut']>>('/team/v1/users', { limit: '200' }, { enabled: id !== undefined && Boolean(session.value?.user) });
