@@ -139,10 +139,8 @@ EXTERNAL_ID = Field(
     "external_id", ExternalId, "Your own id of the record; absent: none.", key="external_id",
     headers=("external id", "external key", "external reference"),
 )  # fmt: skip
-OWNER_ID = Field(
-    "owner_id", OwnerId, "The user who looks after the record; absent: nobody.",
-    headers=("owner id", "owner email", "contact owner email", "lead owner email", "account owner email", "company owner email"),
-)  # fmt: skip
+# No other header of a file is taken for it: the owners of a CRM are users of the CRM, and become custom fields.
+OWNER_ID = Field("owner_id", OwnerId, "The user who looks after the record; absent: nobody.")
 DATES = (
     Field(
         "first_campaign_email_sent", meaning="When the first e-mail of a campaign was sent to the contact; null: none was.",
