@@ -16,7 +16,7 @@ from typing import Any
 from tests.isolation import world as w
 from tests.isolation.mutants import STATEMENTS
 from tests.isolation.walk import Known
-from tests.isolation.world import BEYOND, CLIENT_B, IDEMPOTENCY_KEY, LATER_IDS, NEVER, OTHER_B, TIME_OF_B
+from tests.isolation.world import BEYOND, CLIENT_B, IDEMPOTENCY_KEY, LATER_IDS, NEVER, OTHER_B, READER, TIME_OF_A, TIME_OF_B
 from tests.operations import all_queries, handler
 from tests.storage.statements import texts
 
@@ -25,6 +25,9 @@ from touchbase.clients.models import ClientSettings, Removal
 from touchbase.clients.sql.clients import begin_deletion, find_client, find_client_by_number, list_client_page
 from touchbase.clients.sql.removal import remove_client_rows
 from touchbase.clients.sql.stored_bytes import measure_page
+from touchbase.conversations.drafts import find_draft
+from touchbase.conversations.notifications import list_notifications
+from touchbase.conversations.plans import list_done_conversations
 from touchbase.custom_fields.changes import FieldJob
 from touchbase.deliveries.sql.body_retention import drop_unrecognised, prune_bodies
 from touchbase.erasure.sql.persons import get_erasure
@@ -40,6 +43,8 @@ from touchbase.outgoing.sql.announced import find_announced, is_listed, is_on_li
 from touchbase.outgoing.sql.pushes import STATES, list_pushes
 from touchbase.records.record_type import COMPANY_TYPE, CONTACT_TYPE, RecordType
 from touchbase.records.sql.reads import Listing, list_records
+from touchbase.reports.parts import CampaignGroups
+from touchbase.reports.sql.parts import report_campaigns
 from touchbase.search.fields import SearchFields
 from touchbase.search.parse import Parser
 from touchbase.search.queries import RecordSearch
@@ -50,6 +55,7 @@ from touchbase.sql.operation import Command
 from touchbase.sql.rows import Columns
 from touchbase.sql.statement import Execute, Plan
 from touchbase.sql.store import Store
+from touchbase.statuses.sql.renames import preview_rename
 from touchbase.tasks.plans import find_task
 
 # What tells a row from others is taken as A has it; everything else is changed, so that a write shows.
@@ -66,13 +72,18 @@ BESIDE = {
     "before_us": NEVER, "after_us": -NEVER, "after_id": 0, "upto_us": NEVER, "duplicate_of": 1, "before": 0, "count": 1, "since": 0,
     "why": "erased", "note": "x", "place": 0, "is_stored": 1, "since_us": 0, "is_loaded": 1, "at_us": 0,
     "from_id": 1, "asked_us": 1, "handled_us": 1, "handled_by": "x", "automatic": 1, "message_id": 1, "copy_key": "x",
-    "address": w.EMAIL, "lease_us": w.LEASE_OF_ANSWER, "refused": 1, "until_us": NEVER, "user_id": "zq099readerqz", "until": NEVER,
+    "address": w.EMAIL, "lease_us": w.LEASE_OF_ANSWER, "refused": 1, "until_us": NEVER, "user_id": READER, "until": NEVER,
 }  # fmt: skip
 TIMES: list[dict[str, Any]] = [BESIDE, {**BESIDE, "now_us": BEYOND}]
 """Before and after the end of what is kept for a while."""
 MOST_PIECES = 200
 REFS = [("", "email", w.EMAIL), ("", "linkedin", "in/zq006linkqz"), ("hubspot", "contact", str(w.OBJECT))]
 """Whom A knows, as identities."""
+OF_ADDRESSES = {
+    "FORGET_ANNOUNCED": "announced_suppression", "DELETE_CAUSE": "suppression_cause", "DELETE_CAUSES": "suppression_cause",
+    "DELETE_ENTRY": "suppression",
+}  # fmt: skip
+"""Statements about an address, which is no key of theirs, with the table that has the addresses."""
 OF_CLIENTS = {
     name
     for name, op in STATEMENTS.items()
@@ -112,8 +123,12 @@ def tries(client: int, rows: dict[str, list[dict[str, Any]]]) -> list[Try]:
         if name.endswith(".STORE_DELIVERY_TRACED"):  # the other one has made rows of these ids
             fitting = [{**item, "id": item["id"] + 10**6} for item in fitting]
         result = {_row(op.columns, {**beside, **item}, client): None for item in fitting for beside in TIMES}
-        if name.endswith(".FORGET_ANNOUNCED"):  # a changed value would be in no row
-            result = {(client, item["kind"], item["value"]): None for item in rows["announced_suppression"]}
+        if (table := OF_ADDRESSES.get(name.rpartition(".")[2])) is not None:  # a changed value would be in no row
+            result = {tuple(client if column == "client" else item[column] for column, _ in op.columns): None for item in rows[table]}
+        if name.endswith((".TAKEN_KEYS", ".PERSON_BY_LINK")):  # A's keys, and a record that has none of them
+            result = {
+                (client, *key, 1)[: len(op.columns)]: None for key in {(item["object_type"], item["object_id"]) for item in rows["link"]}
+            }
         assert result, f"nothing of A's fits {name}: say in tests/isolation/probe.py what belongs into {op.columns}"
         tries.append(Try(client, name, list(result)))
     return tries
@@ -197,6 +212,11 @@ def client_queries(client: int, owned: Known) -> Iterator[Any]:
     yield from (list_pushes(client, url_of(w.PUSHED_TO), limit, state_is=state) for limit in (1, 100) for state in (None, *STATES))
     yield from (find_note(client, CONTACT, contact, note) for contact in owned.contacts for note in owned.notes)
     yield from (find_task(client, CONTACT, contact, task) for contact in owned.contacts for task in owned.tasks)
+    yield from (list_items([client], TIME_OF_A), list_notifications([client], READER, 100))
+    yield from (list_done_conversations(clients, 100) for clients in ([client], [client, 10**6]))
+    yield from (find_draft(client, contact, READER) for contact in owned.contacts)
+    yield from (preview_rename(client, CONTACT, word, "another", merge=False) for word in ("contacted", "replied"))
+    yield report_campaigns(CampaignGroups(client, (0, NEVER), by_tool=True, by_campaign=True), "UTC")
     yield from (list_items([client], TIME_OF_B), list_all_messages([client], 100, None, {}, 10**6))
     yield get_erasure(client, LATER_IDS["erasure"])  # B's own, that it begins with
     yield find_response(RequestKey(client, IDEMPOTENCY_KEY, b"", NEVER - 1))

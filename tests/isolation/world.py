@@ -87,6 +87,8 @@ MAPPING = "zq074mappingqz"
 EXTERNAL_ID = "zq075externalqz"
 SIGNING_SECRET = "whsec_zq078secretqz"
 IDEMPOTENCY_KEY, ADMINISTRATORS = "zq050idemqz", "zq069idemqz"
+READER = "zq099readerqz"
+"""A user who reads A's replies."""
 """One for a request about records, one for an administrator's."""
 NEVER = 2**61
 """When what A keeps for a while ends: no trial comes so late."""
@@ -329,6 +331,7 @@ async def furnish(a: Side) -> None:
     await a.sure("PATCH", f"/team/v1/conversations/{a.client_id}/{conversation['contact']['id']}", {"label": "later"})
     await _of_people(store, a, conversation["contact"]["id"])
     reply = conversation["newest"]["message_id"]
+    await _be_done(a)
     for text in ("zq096answerqz", "zq097sendingqz", "zq098failedqz"):
         contact, now = conversation["contact"]["id"], a.call.clock()
         answer = (await store.write(queue_answer(a.number, contact, reply, text, now, confirmed=True))).id
@@ -342,19 +345,25 @@ async def furnish(a: Side) -> None:
     await a.sure("PATCH", f"/admin/v1/clients/{a.client_id}", {"name": NAME})
 
 
+async def _be_done(a: Side) -> None:
+    """A conversation whose reply is handled."""
+    contact = await a.sure("POST", "/public/v2/contacts", {"email": "zq104doneqz@a.example"})
+    await a.sure("POST", "/public/v2/messages", {"direction": "received", "contact_id": contact["id"], "text": "zq105doneqz"})
+    await a.sure("PATCH", f"/team/v1/conversations/{a.client_id}/{contact['id']}", {"state": "done"})
+
+
 async def _of_people(store: Store, side: Side, contact: int) -> None:
     """What belongs to a person about a contact: a read mark, a draft, a notification."""
-    person = "zq099readerqz"
-    await store.write(mark_conversation(side.number, contact, person))
-    await store.write(store_draft(side.number, contact, person, "zq100draftqz", side.call.clock()))
+    await store.write(mark_conversation(side.number, contact, READER))
+    await store.write(store_draft(side.number, contact, READER, "zq100draftqz", side.call.clock()))
     await side.sure("POST", f"/team/v1/notes/{side.client_id}/contacts/{contact}", {"text": "zq103noteqz"})
     await side.sure(
         "POST", f"/team/v1/tasks/{side.client_id}/contacts/{contact}", {"text": "zq104taskqz", "due_at": "2026-11-23T08:00:00Z"}
     )
     view = {"name": "zq104viewqz", "kind": "contact", "where": {"first_name": "zq105filterqz"}, "visibility": "shared"}
     saved = await side.sure("POST", f"/team/v1/views/{side.client_id}", view)
-    await store.write(set_default_view(side.number, saved["id"], person, True))
-    new_notification = NewNotification(person, "critical", "zq101toldqz", contact, "zq102aboutqz", mail_us=1)
+    await store.write(set_default_view(side.number, saved["id"], READER, True))
+    new_notification = NewNotification(READER, "critical", "zq101toldqz", contact, "zq102aboutqz", mail_us=1)
     await store.write(store_notifications(side.number, [new_notification], side.call.clock(), 1))
 
 
