@@ -162,7 +162,7 @@ def _value(name: str, value: Any) -> Any:
 def client_queries(client: int, owned: Known) -> Iterator[Any]:
     """Every question that names its client, about everything of A's, with every choice of its filters."""
     usual: dict[str, list[Any]] = {
-        "state": ["parked", "applied"], "kind": [1, 2], "record_kind": [1, 2, 3], "limit": [1, 100], "id": owned.ids,
+        "state": ["parked", "applied"], "kind": [1, 2], "record_kind": [1, 2, 3], "limit": [1, 100], "id": [*owned.ids, *owned.changes],
         "record_id": owned.ids, "delivery_id": owned.ids, "company_id": owned.companies[:1], "client": [client], "before_us": [NEVER],
         "contact": owned.contacts, "contact_id": owned.contacts, "contacts": [owned.contacts],
         "refs": [REFS], "sort": [default_sort(CONTACT)],
@@ -181,6 +181,8 @@ def client_queries(client: int, owned: Known) -> Iterator[Any]:
             name = parameter.name
             first = (0, "", b"", (0, 0)) if name == "after" else (0, "hubspot", b"", (0, 0))
             values = usual.get(name) or [item for item in first if _is(hints[name], item)]
+            if name == "id":
+                values = [item for item in values if _is(hints[name], item)]
             if typing.get_origin(hints[name]) is RecordType:
                 values = [CONTACT_TYPE, COMPANY_TYPE]
             if parameter.default is Parameter.empty or name == "client":

@@ -114,7 +114,7 @@ def filters(owned: Known) -> dict[str, list[str]]:
         "since": ["2025-04-01"], "until": ["2026-11-21"], "time_zone": ["Europe/Berlin"], "group_by": ["campaign,week", "tool"],
         "endpoint": [str(endpoint) for endpoint in owned.endpoints], "outcome": ["refused"],
         "kind": ["contacts.import"], "mapping": [w.MAPPING], "delimiter": [","], "encoding": ["utf-8"], "sheet": ["A"],
-        "header_row": ["1"], "job_id": [str(owned.others[-1])], "user_id": [w.USER.id], "waiting_hours": ["1"],
+        "header_row": ["1"], "file_name": ["zq.csv"], "job_id": [str(owned.others[-1])], "user_id": [w.USER.id], "waiting_hours": ["1"],
     }  # fmt: skip
 
 

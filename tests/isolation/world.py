@@ -87,9 +87,9 @@ MAPPING = "zq074mappingqz"
 EXTERNAL_ID = "zq075externalqz"
 SIGNING_SECRET = "whsec_zq078secretqz"
 IDEMPOTENCY_KEY, ADMINISTRATORS = "zq050idemqz", "zq069idemqz"
+"""One for a request about records, one for an administrator's."""
 READER = "zq099readerqz"
 """A user who reads A's replies."""
-"""One for a request about records, one for an administrator's."""
 NEVER = 2**61
 """When what A keeps for a while ends: no trial comes so late."""
 BEYOND = 2**62

@@ -34,7 +34,8 @@ from touchbase.encryption.cipher import NO_CIPHER, AesGcmCipher
 from touchbase.encryption.keys import StaticKeys
 from touchbase.erasure.sql.erasures import erase_person
 from touchbase.errors import Overloaded
-from touchbase.history.events import COMPANY, CONTACT, Event, Translation
+from touchbase.event_log.sql.changes import IMPORT, begin_change
+from touchbase.history.events import COMPANY, CONTACT, Author, Event, Translation
 from touchbase.history.sql import get_history
 from touchbase.idempotency.execute_once import execute_once
 from touchbase.idempotency.models import RequestKey, StoredResponse
@@ -143,6 +144,7 @@ async def fill(store: Store, *clients: int) -> None:
         await store.write(
             create_message(n, Message(0, "sent", "email", 5, "made", None, 5, "api", text="x", contact_id=await ann(store, n)))
         )
+        await store.write(begin_change(n, IMPORT, Author(None, "request"), 5, 1))
         view = await store.write(add_view(n, View(n, 0, CONTACT, "u1", True, "All", "{}", 0, 1, 5), True))
         await store.write(set_default_view(n, view.id, "u1", True))
         job = await store.write(create_job(Job(n, 0, "contacts.import", UPLOADING, 5, 5)))

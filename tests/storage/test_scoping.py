@@ -8,7 +8,7 @@ import sys
 import typing
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import MISSING, fields
+from inspect import Parameter, signature
 from pathlib import Path
 from typing import Any
 
@@ -523,13 +523,14 @@ def variants(kind: type[Any]) -> Iterator[Any]:
         return
     hints = typing.get_type_hints(kind)
     choices: list[list[Any]] = []
-    for field in fields(kind):
-        value_item = SEARCHED.get(kind, {}).get(field.name) or value(field.name, hints[field.name])
-        if field.name == "clients" and kind in SPANNING_UNLESS_NAMED:
+    for name, parameter in signature(kind).parameters.items():
+        value_item = SEARCHED.get(kind, {}).get(name) or value(name, hints[name])
+        if name == "clients" and kind in SPANNING_UNLESS_NAMED:
             choices.append([None, value_item])
             continue
         # `skip` changes no text, and each choice doubles the time.
-        choices.append([value_item] if field.default is MISSING or field.name == "skip" else [field.default, value_item])
+        is_one = parameter.default is Parameter.empty or name == "skip"
+        choices.append([value_item] if is_one else [parameter.default, value_item])
     optional = [number for number, values in enumerate(choices) if len(values) == 2]
     for chosen in itertools.product(range(2), repeat=len(optional)):
         if len(optional) <= MANY_FILTERS or not 2 < sum(chosen) < len(optional) - 2:

@@ -25,7 +25,7 @@ _serials = UniqueIds()
 def new_write_key() -> str:
     """Return a key unique among all writes of all processes: it orders writes of equal time in a record's history."""
     process, number = _serials.next()
-    return f"{API_KEY}{process}:{number:x}"
+    return f"{API_KEY}{process}:{number:06x}"  # of one width: keys are compared as texts
 
 
 def request_entry(kind: int, record_id: int, what: str, at: Micros, key: str, by: Author) -> StoredEvent:

@@ -71,9 +71,9 @@ SET_STATE = Statement(
     "WHERE t.client = p.client AND t.id = p.id",
 )
 _CHANGE = (
-    "c.client, c.id, c.kind, c.at_us, c.until_us, c.actor_id, c.request_id, c.job_id, c.reverts, c.records, c.first_event, c.state, "
-    "c.revert_job, j.kind, j.state, j.finished_us, j.progress, r.state, r.progress FROM change c "
-    "LEFT JOIN job j ON j.client = c.client AND j.id = c.job_id LEFT JOIN job r ON r.client = c.client AND r.id = c.revert_job"
+    "h.client, h.id, h.kind, h.at_us, h.until_us, h.actor_id, h.request_id, h.job_id, h.reverts, h.records, h.first_event, h.state, "
+    "h.revert_job, j.kind, j.state, j.finished_us, j.progress, r.state, r.progress FROM change h "
+    "LEFT JOIN job j ON j.client = h.client AND j.id = h.job_id LEFT JOIN job r ON r.client = h.client AND r.id = h.revert_job"
 )
 _counts = msgspec.json.Decoder(dict[str, Any]).decode
 _AT_WORK = ("queued", "running")
@@ -151,7 +151,7 @@ def begin_change(client: int, kind: str, by: Author, at: Micros, job_id: int) ->
 @query
 def find_change(client: int, id: str) -> Plan[Change | None]:
     """One change; None if there is none with this id."""
-    rows = yield Select(f"SELECT {_CHANGE} WHERE c.client = ? AND c.id = ?", (client, id))
+    rows = yield Select(f"SELECT {_CHANGE} WHERE h.client = ? AND h.id = ?", (client, id))
     return change_of(rows[0]) if rows else None
 
 
@@ -206,22 +206,22 @@ def page_of_changes(
     if clients == []:
         return []
     condition, numbers = ACTIVE_CLIENTS if clients is None else among(clients)
-    where = Where(f"c.client {condition}", *numbers)
-    where.equal("c.kind", kind)
-    where.equal("c.job_id", job_id)
+    where = Where(f"h.client {condition}", *numbers)
+    where.equal("h.kind", kind)
+    where.equal("h.job_id", job_id)
     if state == PARTLY:
-        where.add("(c.state = 'partly' OR (c.state = 'reverting' AND r.state NOT IN ('queued', 'running')))")
+        where.add("(h.state = 'partly' OR (h.state = 'reverting' AND r.state NOT IN ('queued', 'running')))")
     elif state == REVERTING:
-        where.add("c.state = 'reverting' AND r.state IN ('queued', 'running')")
+        where.add("h.state = 'reverting' AND r.state IN ('queued', 'running')")
     else:
-        where.equal("c.state", state)
+        where.equal("h.state", state)
     if actors is not None:
-        where.add(f"c.actor_id IN ({', '.join('?' * len(actors)) or 'NULL'})", *actors)
-    where.at_least("c.at_us", since_us)
-    where.less("c.at_us", until_us)
+        where.add(f"h.actor_id IN ({', '.join('?' * len(actors)) or 'NULL'})", *actors)
+    where.at_least("h.at_us", since_us)
+    where.less("h.at_us", until_us)
     if before is not None:
-        where.add("(c.at_us, c.client, c.id) < (?, ?, ?)", *before)
-    rows = yield Select(f"SELECT {_CHANGE} WHERE {where} ORDER BY c.at_us DESC, c.client DESC, c.id DESC LIMIT ?", (*where.params, limit))
+        where.add("(h.at_us, h.client, h.id) < (?, ?, ?)", *before)
+    rows = yield Select(f"SELECT {_CHANGE} WHERE {where} ORDER BY h.at_us DESC, h.client DESC, h.id DESC LIMIT ?", (*where.params, limit))
     return [change_of(row) for row in rows]
 
 
