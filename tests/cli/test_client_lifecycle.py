@@ -117,6 +117,7 @@ def test_clients_rotate_id__sets_a_new_id_and_accepts_the_old_one(store: Run) ->
         (("rotate-id", "nobody"), 1, "there is no client 'nobody'"),
         (("rename", "acme", "x" * 201), 2, "at most 200 characters"),
         (("add", "a b"), 2, "1 to 100 letters"),
+        (("add", "all"), 2, "stands for all clients"),
         (("suspend", "nobody"), 1, "there is no client 'nobody'"),
         (("delete", "nobody", "--yes"), 1, "there is no client 'nobody'"),
     ],

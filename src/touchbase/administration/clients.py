@@ -27,7 +27,7 @@ from touchbase.errors import Fault, Forbidden, Invalid, NotFound, PreconditionFa
 from touchbase.history.events import COMPANY, CONTACT
 from touchbase.http import query_parameters as query
 from touchbase.http.conditional import ETAG, changed_since, if_match, tags_named
-from touchbase.http.endpoint import Call
+from touchbase.http.endpoint import EVERY_CLIENT, Call
 from touchbase.http.query_parameters import LIMIT, PAGE, cursor_text
 from touchbase.http.responses import Response
 from touchbase.http.routing import Route, Success, Tag
@@ -324,6 +324,8 @@ def _check_name(name: str | None) -> None:
 def _check_id(client_id: str | None) -> None:
     if client_id is not None and not is_client_id(client_id):
         raise Invalid([Fault("/client_id", "client_id", "must be 1 to 100 letters, digits and . _ ~ -")])
+    if client_id == EVERY_CLIENT:
+        raise Invalid([Fault("/client_id", "client_id", "`all` stands for all clients; choose another id")])
 
 
 _CHANGED = (Success(200, "The client as it is now.", ClientDetail, ("ETag",)),)
