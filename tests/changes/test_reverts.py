@@ -66,7 +66,7 @@ async def get(call: ApiClient, number: int, path: str = CONTACTS) -> Json:
 
 
 async def import_file(call: ApiClient, data: bytes) -> Json:
-    await upload(call, data, start="true")
+    await upload(call, data, start="true", file_name="leads.csv")
     await drained(call)
     return await newest(call)
 
@@ -78,6 +78,7 @@ async def test_an_import__is_reverted_but_for_what_somebody_changed_since(call: 
     data = f"email,first_name,last_name\n{lines}known@example.com,Kim,New\nother@example.com,Li,New\n".encode()
     change = await import_file(call, data)
     assert (change["kind"], change["job_kind"], change["state"], change["revertible"]) == ("import", "contacts.import", "open", True)
+    assert change["file_name"] == "leads.csv"
     assert (change["counts"]["created"], change["counts"]["updated"]) == (60, 2)
     page = (await call.get(f"{CONTACTS}?structure=FLAT&email=p7@example.com")).json()["data"]
     call.clock.move(3600)

@@ -97,7 +97,8 @@ def steps(plan: Plan[None]) -> list[tuple[str, int]]:
 
 
 def test_batch__stores_all_of_its_messages_by_the_same_statements() -> None:
-    members = {"unparked": set[int](), "joined": dict[str, str](), "now_us": 9, "cause": {"origin": "delivery"}}
+    resolvers = {CONTACT: SimpleNamespace(by_id={})}
+    members = {"unparked": set[int](), "joined": dict[str, str](), "resolvers": resolvers, "now_us": 9, "cause": {"origin": "delivery"}}
     batch = cast("Any", SimpleNamespace(client=1, settings=ClientSettings(), **members))
     numbers = itertools.count(1)
     ids = cast("Any", SimpleNamespace(take=lambda _: next(numbers)))

@@ -21,7 +21,7 @@ const EVERY = 400;
 const NAMES: Record<string, string> = { bulk: 'Change of many', merge: 'Merge', delete: 'Deletion', revert: 'Revert', edit: 'Edit', import: 'Import' };
 
 export function changeName(change: Change): string {
-  return change.job_kind && change.kind === 'import' ? jobName(change.job_kind) : (NAMES[change.kind] ?? change.kind);
+  return change.job_kind && change.kind === 'import' ? change.file_name || jobName(change.job_kind) : (NAMES[change.kind] ?? change.kind);
 }
 
 /** "9,200 created, 800 updated". */

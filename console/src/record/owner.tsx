@@ -2,7 +2,7 @@
 import { useGet } from '../data';
 import type { AnyRecord, Kind } from '../kinds/kind';
 import { useShortcuts } from '../keys';
-import { usePeople } from '../replies/conversations';
+import { seesPeople, usePeople } from '../replies/conversations';
 import { canWrite, session } from '../session';
 import type { Page, Schemas } from '../types';
 import { Entry, Popover } from '../ui/overlay';
@@ -16,7 +16,7 @@ export function OwnerName({ id }: { id: string | undefined }) {
 
 /** The name of a user, also of a suspended one. */
 function useNameOf(id: string | undefined): string {
-  const found = useGet<Page<Schemas['UserOut']>>('/team/v1/users', { limit: '200' }, { enabled: id !== undefined && Boolean(session.value?.user) });
+  const found = useGet<Page<Schemas['UserOut']>>('/team/v1/users', { limit: '200' }, { enabled: id !== undefined && seesPeople.value });
   const user = found.data?.data.find((each) => each.id === id);
   if (!id) return '';
   return user ? `${user.name || user.email}${user.state === 'suspended' ? ' (suspended)' : ''}` : 'somebody else';

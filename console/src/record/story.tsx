@@ -3,14 +3,16 @@ import type { ComponentChildren } from 'preact';
 import { useState } from 'preact/hooks';
 import { asProblem, get, post } from '../api';
 import { readAgain, useGet, usePages, useRead } from '../data';
+import { memberName } from '../kinds/kind';
 import { Letter } from '../replies/letter';
 import { canWrite } from '../session';
 import type { Change, Message, Moment, Page } from '../types';
 import { Button, ProblemNote, Skeleton, Time } from '../ui/basic';
 import { StatusMark } from '../ui/status';
 import { toast } from '../ui/toast';
-import { fullTime, shortTime, words } from '../words';
+import { fullTime, shortTime } from '../words';
 import { Note, type Noted } from './notes';
+import { OwnerName } from './owner';
 import { sentence } from './sentences';
 import { Source } from './source';
 
@@ -155,12 +157,16 @@ function MessageText({ message: { subject, text } }: { message: Message }) {
   );
 }
 
+function shown(field: string, value: string | null): ComponentChildren {
+  return field === 'owner_id' && value ? <OwnerName id={value} /> : value;
+}
+
 function Changes({ of }: { of: readonly Change[] }) {
   const rows: ComponentChildren = of.map((each) => (
     <div key={each.field}>
-      <dt>{/^[a-z_]+$/.test(each.field) ? words(each.field) : each.field}</dt>
+      <dt>{/^[a-z_]+$/.test(each.field) ? memberName(each.field) : each.field}</dt>
       <dd>
-        {each.previous !== null && each.previous !== each.value && <s>{each.previous}</s>} {each.value ?? <span class="absent">removed</span>}
+        {each.previous !== null && each.previous !== each.value && <s>{shown(each.field, each.previous)}</s>} {shown(each.field, each.value) ?? <span class="absent">removed</span>}
         {each.former_name && <span class="faint"> {each.previous === each.value ? 'renamed from' : 'as'} {each.former_name}</span>}
       </dd>
     </div>

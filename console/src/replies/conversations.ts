@@ -1,5 +1,5 @@
 /** Conversations: the list of one state, and what people do with them. A change is shown at once and offers the way back. */
-import { signal } from '@preact/signals';
+import { computed, signal } from '@preact/signals';
 import type { InfiniteData } from '@tanstack/preact-query';
 import { useEffect, useState } from 'preact/hooks';
 import { call, get, Problem } from '../api';
@@ -43,9 +43,11 @@ export function tabs(): readonly Tab[] {
   ];
 }
 
+export const seesPeople = computed(() => Boolean(session.value?.user) || (isAdmin.value && choosesClient.value));
+
 /** People who may work for a client, or without one for any, by id; none for a key of one client, which may not list them. */
 export function usePeople(of = ''): ReadonlyMap<string, string> {
-  const found = useGet<Page<Schemas['UserOut']>>('/team/v1/users', { state: 'active', limit: '200' }, { enabled: Boolean(session.value?.user) || (isAdmin.value && choosesClient.value) });
+  const found = useGet<Page<Schemas['UserOut']>>('/team/v1/users', { state: 'active', limit: '200' }, { enabled: seesPeople.value });
   const people = found.data?.data.filter(({ role, grants }) => !of || role || grants.some((grant) => grant.client_id === of));
   return new Map(people?.map(({ id, name, email }) => [id, name || email]));
 }

@@ -61,6 +61,7 @@ class ChangeOut(Struct):
     state: Annotated[str, Meta(extra_json_schema=_STATE)]
     job_id: Annotated[int | None, Meta(description="The job that made it; null: a request did.")]
     job_kind: Annotated[str | None, Meta(description="Such as `contacts.import`.")]
+    file_name: Annotated[str, Meta(description="The file of an import; blank: unknown.")]
     reverts: Annotated[str | None, Meta(description="Of a revert, the id of the change that it takes back.")]
     revert_job_id: Annotated[int | None, Meta(description="The job of its last revert.")]
     revert_counts: Annotated[dict[str, int], Meta(description="; ".join(f"`{name}`: {text}" for name, text in OUTCOMES.items()) + ".")]
@@ -78,8 +79,8 @@ example(
         "id": "5f0c00000012", "client_id": "acme", "kind": "import", "at": "2026-11-20T09:30:01Z",
         "actor": {"type": "user", "id": "u3f9a1c27b0d", "name": "Mira Berg", "via": "console"},
         "counts": {"rows": 10_000, "created": 9_200, "updated": 800}, "state": "partly", "job_id": 12, "job_kind": "contacts.import",
-        "reverts": None, "revert_job_id": 14, "revert_counts": {"deleted": 9_197, "changed": 800, "kept": 3}, "revertible": True,
-        "revertible_until": "2026-12-20T09:30:01Z",
+        "file_name": "leads.csv", "reverts": None, "revert_job_id": 14, "revert_counts": {"deleted": 9_197, "changed": 800, "kept": 3},
+        "revertible": True, "revertible_until": "2026-12-20T09:30:01Z",
     },
 )  # fmt: skip
 
@@ -101,7 +102,7 @@ def _out(call: Call, client: Client, change: Change) -> ChangeOut:
         change.id, client.client_id, change.kind, to_text(change.at_us),
         call.api.actors.of(Author(change.actor_id or None, change.request_id)),
         _numbers(change.counts) if change.job_id is not None else {"records": change.records}, change.state, change.job_id, change.job_kind,
-        change.reverts, change.revert_job, _numbers(change.revert_counts), can_be, to_text(until),
+        change.file_name, change.reverts, change.revert_job, _numbers(change.revert_counts), can_be, to_text(until),
     )  # fmt: skip
 
 

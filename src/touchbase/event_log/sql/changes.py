@@ -72,10 +72,10 @@ SET_STATE = Statement(
 )
 _CHANGE = (
     "h.client, h.id, h.kind, h.at_us, h.until_us, h.actor_id, h.request_id, h.job_id, h.reverts, h.records, h.first_event, h.state, "
-    "h.revert_job, j.kind, j.state, j.finished_us, j.progress, r.state, r.progress FROM change h "
+    "h.revert_job, j.kind, j.state, j.finished_us, j.progress, j.settings, r.state, r.progress FROM change h "
     "LEFT JOIN job j ON j.client = h.client AND j.id = h.job_id LEFT JOIN job r ON r.client = h.client AND r.id = h.revert_job"
 )
-_counts = msgspec.json.Decoder(dict[str, Any]).decode
+_members = msgspec.json.Decoder(dict[str, Any]).decode
 _AT_WORK = ("queued", "running")
 
 
@@ -101,6 +101,8 @@ class Change:
     counts: dict[str, Any] = field(default_factory=dict)
     """What the job counted; empty for a request."""
     revert_counts: dict[str, Any] = field(default_factory=dict)
+    file_name: str = ""
+    """The file of an import; blank: unknown."""
 
     @property
     def is_at_work(self) -> bool:
@@ -113,9 +115,10 @@ _build_change: Callable[..., Change] = Change
 
 def change_of(row: Row) -> Change:
     """Return the change of a row."""
-    *columns, job_kind, job_state, finished_us, progress, revert_state, revert_progress = row
-    counts = (_counts(text) if text else {} for text in (progress, revert_progress))
+    *columns, job_kind, job_state, finished_us, progress, settings, revert_state, revert_progress = row
+    counts = (_members(text) if text else {} for text in (progress, revert_progress))
     change = _build_change(*columns, job_kind, job_state, *counts)
+    change.file_name = _members(settings).get("file_name", "") if settings else ""
     change.until_us = max(change.until_us, finished_us or 0)
     if change.state == REVERTING and revert_state not in _AT_WORK:
         change.state = PARTLY  # it failed or was cancelled
