@@ -321,19 +321,20 @@ async def test_lost_begin_response__raises_store_unavailable_and_writes_nothing(
 
 async def test_server_that_goes_silent__is_given_up_and_reached_again(postgres_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """As behind a network that loses a host, or one that is frozen: no connection is closed."""
-    monkeypatch.setattr(connection, "CONNECT_SECONDS", 0.2)
-    monkeypatch.setattr(connection, "ANSWER_SECONDS", 0.2)
     thief = Thief(postgres_url)
     async with thief as url:
         store = await open_store(url)
         await store.write(ensure_client("before", 1))
         await store.read(find_client("before"))
 
+        monkeypatch.setattr(connection, "CONNECT_SECONDS", 0.2)
+        monkeypatch.setattr(connection, "ANSWER_SECONDS", 0.2)
         thief.swallows = b""
         refused = await asyncio.gather(
             store.write(ensure_client("during", 1)), store.read(find_client("before")), store.check(), return_exceptions=True
         )
         thief.swallows = None
+        monkeypatch.undo()
         await _until_it_works(lambda: store.write(ensure_client("after", 2)))
         client = await store.read(find_client("before"))
         await store.close()
@@ -345,10 +346,10 @@ async def test_server_that_goes_silent__is_given_up_and_reached_again(postgres_u
 async def test_silent_commit__has_an_unknown_outcome_and_is_not_cancelled(postgres_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """A cancelled commit that waits for a standby becomes visible with one copy."""
     thief = Thief(postgres_url)
-    monkeypatch.setattr(connection, "ANSWER_SECONDS", 0.2)
     async with thief as url:
         store = await open_store(url)
 
+        monkeypatch.setattr(connection, "ANSWER_SECONDS", 0.2)
         thief.swallows = b"COMMIT"
         with pytest.raises(OutcomeUnknown):
             await store.write(ensure_client("acme", 1))
