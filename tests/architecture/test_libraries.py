@@ -51,6 +51,7 @@ PARSERS = {
     },
     "csv": {
         "administration.audit_events": "writes",
+        "changes.job": "writes",
         "do_not_contact.csv_files": "at most as long as a request; without quotes that span it",
         "do_not_contact.list_reader": "a file of the command line's own user",
         "exports.encoders": "writes",
