@@ -78,6 +78,7 @@ KEY_VALUES = {
     "linkedin_url": ["https://linkedin.com/in/p1"],
     "domain": ["c1.example"],
     "external_id": ["x1", "X1"],
+    "owner_id": ["u1"],
 }
 
 customs = st.dictionaries(st.sampled_from(CUSTOM), st.sampled_from(VALUES), max_size=3)

@@ -43,7 +43,8 @@ from touchbase.encryption.cipher import AesGcmCipher
 from touchbase.encryption.keys import StaticKeys
 from touchbase.erasure.sql.erasures import erase_person
 from touchbase.errors import Conflict, NotFound, WrongState
-from touchbase.history.events import CONTACT, Event, Translation
+from touchbase.event_log.sql.changes import IMPORT, begin_change
+from touchbase.history.events import CONTACT, Author, Event, Translation
 from touchbase.idempotency.execute_once import execute_once
 from touchbase.idempotency.models import RequestKey, StoredResponse
 from touchbase.imports.report import StoredMapping
@@ -70,6 +71,7 @@ from touchbase.search.sql.index import index_records
 from touchbase.sql.store import Store
 from touchbase.stores import open_store
 from touchbase.stores.prefetch import SLICE_BYTES
+from touchbase.views.plans import View, add_view, set_default_view
 
 LATER = 5 + DELETION_DELAY
 
@@ -133,6 +135,9 @@ async def with_data(store: Store, client_id: str = "acme", many: int = 3) -> Cli
     [contact] = await store.read(list_records(Listing(CONTACT_TYPE, number, 1)))
     await store.write(create_message(number, Message(0, "sent", "email", 5, "made", None, 5, "api", text="x", contact_id=contact.id)))
     await move_an_address(store, number)
+    await store.write(begin_change(number, IMPORT, Author(None, "request"), 5, job.id))
+    view = await store.write(add_view(number, View(number, 0, CONTACT, "u1", True, "All", "{}", 0, 1, 5), True))
+    await store.write(set_default_view(number, view.id, "u1", True))
     return client
 
 
