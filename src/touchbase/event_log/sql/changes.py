@@ -231,11 +231,9 @@ def page_of_changes(
 @query
 def oldest_event(client: int) -> Plan[int]:
     """The oldest sequence of the client's log; behind the newest one if none is stored."""
-    rows = yield Select("SELECT min(sequence) FROM logged_event WHERE client = ?", (client,))
-    if rows and rows[0][0] is not None:
-        return int(rows[0][0])
-    rows = yield Select("SELECT next FROM event_counter WHERE client = ?", (client,))
-    return int(rows[0][0]) if rows else 1
+    stored, newest = "SELECT min(sequence) FROM logged_event WHERE client = ?", "SELECT next FROM event_counter WHERE client = ?"
+    rows = yield Select(f"SELECT COALESCE(({stored}), ({newest}), 1)", (client, client))
+    return int(rows[0][0])
 
 
 @query
