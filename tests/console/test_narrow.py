@@ -24,6 +24,7 @@ def test_narrow_page__has_four_sections_in_sight_and_the_others_under_more(conso
     assert axe_faults(page) == []
     entries = page.locator(":popover-open .entry")
     assert entries.all_inner_texts() == [
+        "Tasks",
         "Companies",
         "Imports",
         "Do not contact",
@@ -35,6 +36,8 @@ def test_narrow_page__has_four_sections_in_sight_and_the_others_under_more(conso
         "Help for this screen",
     ]
     expect(entries.first).to_be_focused()
+    page.keyboard.press("ArrowDown")
+    expect(entries.nth(1)).to_be_focused()
     page.keyboard.press("ArrowDown")
     page.keyboard.press("Enter")
     page.wait_for_url("**/imports**")
