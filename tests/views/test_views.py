@@ -73,6 +73,24 @@ async def test_view_of_all_clients__is_in_every_clients_list(office: Office) -> 
     assert (everywhere["client_id"], (await eve("DELETE", f"{ALL}/{everywhere['id']}")).status) == (None, 403)
 
 
+async def test_key_of_a_client__sees_no_view_of_all_clients(office: Office) -> None:
+    mira = await office.join("mira@example.com", role="operator")
+    await save(mira, ALL, name="Churn risk: theirs", visibility="shared")
+    await save(mira, name="Hot leads", visibility="shared")
+    body = {"name": "ours", "client_id": "ours", "scopes": ["records:read"]}
+    key = (await office("POST", "/admin/v1/keys", body)).json()["key"]
+
+    async def get(path: str) -> Any:
+        return await office.call("GET", path, authorization=f"Bearer {key}")
+
+    assert [view["name"] for view in (await get(OURS)).json()["data"]] == ["Hot leads"]
+    refused = await get(ALL)
+    assert (refused.status, refused.problem["detail"]) == (
+        403,
+        "views of all clients are the team's: name the key's client in place of `all`",
+    )
+
+
 async def test_default_view__is_each_persons_and_goes_with_the_view(office: Office) -> None:
     mira, ben = [await office.join(f"{name}@example.com", role=role) for name, role in (("mira", "operator"), ("ben", "viewer"))]
     first, second = [await save(mira, name=name, visibility="shared") for name in ("First", "Second")]

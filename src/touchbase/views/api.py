@@ -147,7 +147,7 @@ async def get_views(call: Call) -> Response:
     caller, client = await _named(call)
     person, store = _person(caller), call.api.dependencies.store
     views = await store.read(list_views(client.number, person))
-    if client.number != OF_ALL_CLIENTS:
+    if client.number != OF_ALL_CLIENTS and not _is_key_of_client(caller):
         views += await store.read(list_views(OF_ALL_CLIENTS, person))
     views.sort(key=lambda shown: (shown[0].position, shown[0].name))
     await call.api.actors.load(view.author or None for view, _ in views)
@@ -236,7 +236,14 @@ async def _named(call: Call) -> tuple[Principal, Client]:
     caller = await call.principal(of_several=True)
     call.parameters().done()
     named = call.path("client_id")
+    if named == EVERY_CLIENT and _is_key_of_client(caller):
+        raise Forbidden("views of all clients are the team's: name the key's client in place of `all`")
     return caller, _EVERYBODY if named == EVERY_CLIENT else await call.visible_client(named, caller)
+
+
+def _is_key_of_client(caller: Principal) -> bool:
+    """Return whether a key of one client calls, which may be the client's own: names and filters of the team are none of its business."""
+    return caller.user is None and caller.client is not None
 
 
 def _person(caller: Principal) -> str:
@@ -322,7 +329,8 @@ _WHOSE = "`all` in place of a client's id: views of all clients. "
 ROUTES = [
     Route(
         "GET", PATH, get_views, scope=READ, operation_id="list_views", tag=TAG, summary="List views",
-        description="The shared views of the client and of all clients, and one's own.", success=(Success(200, "The views.", ViewList),),
+        description="The shared views of the client and of all clients, and one's own. A key of one client sees none of all clients.",
+        success=(Success(200, "The views.", ViewList),),
         problems=(404,),
     ),
     Route(
