@@ -1,6 +1,6 @@
 /** Keyboard shortcuts. A screen adds its own while it is shown; `?` lists all. */
 import { signal } from '@preact/signals';
-import { useEffect } from 'preact/hooks';
+import { useLayoutEffect } from 'preact/hooks';
 
 export interface Shortcut {
   /** Such as `j`, `g c` or `mod+k`. */
@@ -14,9 +14,9 @@ export const shortcuts = signal<readonly Shortcut[]>([]);
 let before = '';
 let timer: ReturnType<typeof setTimeout> | undefined;
 
-/** Have shortcuts while a component is shown. `of` is called once; what runs should read the present state by itself. */
+/** Have shortcuts while a component is shown, from the moment it is drawn. `of` is called once; what runs should read the present state by itself. */
 export function useShortcuts(of: () => Shortcut[]): void {
-  useEffect(() => {
+  useLayoutEffect(() => {
     const added = of();
     shortcuts.value = [...shortcuts.value, ...added];
     return () => {

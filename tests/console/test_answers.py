@@ -140,7 +140,7 @@ def test_answer_that_closes__takes_the_conversation_out_and_undo_brings_text_and
     replies: Console, smartlead: Smartlead
 ) -> None:
     page = open_ada(replies)
-    page.keyboard.press("r")
+    press(page, "r")
     page.get_by_label("Your answer, as plain text").fill(ANSWER)
     page.keyboard.press("Control+Enter")
     page.get_by_text("The answer to Ada goes out in", exact=False).wait_for()
@@ -149,7 +149,7 @@ def test_answer_that_closes__takes_the_conversation_out_and_undo_brings_text_and
     page.get_by_text("Undone.", exact=True).wait_for()
     page.locator(".reply", has_text="Ada").locator("button").click()
     page.locator(".pane .answer-open").wait_for()
-    page.keyboard.press("r")
+    press(page, "r")
     expect(page.locator(".composer textarea")).to_have_value("Thursday at ten suits me.")
 
     # What is not stored is never sent.
@@ -161,7 +161,7 @@ def test_answer_that_closes__takes_the_conversation_out_and_undo_brings_text_and
 def test_answer_without_a_response__is_shown_as_unknown_and_not_repeated(replies: Console, smartlead: Smartlead) -> None:
     smartlead.is_silent = True
     page = open_ada(replies)
-    page.keyboard.press("r")
+    press(page, "r")
     page.get_by_label("Your answer, as plain text").fill(ANSWER)
     page.keyboard.press("Control+Shift+Enter")
     answer = page.get_by_role("group", name="Answer: Perhaps sent")

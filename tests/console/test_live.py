@@ -62,7 +62,7 @@ def test_reply_that_arrives__raises_bar_and_counter_and_the_list_stands_still(te
     page = team.join("Mira")
     page.locator(".reply").nth(5).wait_for()
     before = names(page)
-    page.keyboard.press("j")
+    press(page, "j")
     page.locator(".pane .letter").wait_for()
 
     team.reply("ours", "Dan")
@@ -81,12 +81,12 @@ def test_reply_that_arrives__raises_bar_and_counter_and_the_list_stands_still(te
 
 def test_colleagues_act__is_named_in_the_row_before_the_row_leaves(team: Team) -> None:
     mira, ben = team.join("Mira"), team.join("Ben")
-    ben.keyboard.press("j")
+    press(ben, "j")
     ben.locator(".pane .letter").wait_for()
     name = ben.locator(".reply[aria-current] .strong").inner_text()
     mine = mira.locator(".reply").first
 
-    ben.keyboard.press("e")
+    press(ben, "e")
     mine.get_by_text("Done by Ben").wait_for()
     assert mine.locator(".strong").inner_text() == name
     assert look_faults(mira) == []
@@ -98,15 +98,15 @@ def test_colleagues_act__is_named_in_the_row_before_the_row_leaves(team: Team) -
 def test_conversation_that_is_read__stays_when_a_colleague_has_done_it(team: Team) -> None:
     mira, ben = team.join("Mira"), team.join("Ben")
     for page in (mira, ben):
-        page.keyboard.press("j")
+        press(page, "j")
         page.locator(".pane .letter").wait_for()
     name = mira.locator(".reply[aria-current] .strong").inner_text()
 
-    ben.keyboard.press("e")
+    press(ben, "e")
     mira.locator(".reply[aria-current]").get_by_text("Done by Ben").wait_for()
     mira.locator(".pane").get_by_role("button", name="Reopen").wait_for()
     assert mira.locator(".reply[aria-current] .strong").inner_text() == name
-    mira.keyboard.press("j")
+    press(mira, "j")
     mira.locator(".reply").nth(5).wait_for(state="detached")
     assert mira.locator(".reply[aria-current]").count() == 1
 
@@ -114,7 +114,7 @@ def test_conversation_that_is_read__stays_when_a_colleague_has_done_it(team: Tea
 def test_reply__is_read_after_a_second_in_the_pane_and_unread_for_others(team: Team) -> None:
     mira, ben = team.join("Mira"), team.join("Ben")
     mira.locator(".reply.unread").nth(5).wait_for()
-    mira.keyboard.press("j")
+    press(mira, "j")
     mira.locator(".reply[aria-current]:not(.unread)").wait_for()
     assert mira.locator(".reply.unread").count() == 5
 
