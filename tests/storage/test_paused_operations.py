@@ -368,6 +368,7 @@ NAME_NO_RECORD = {
     "connections.sql.fetching": "claim_fetch finish_fetch",
     "connections.sql.silence": "claim_check count_calls judge_connection",
     "custom_fields.sql": "define_field forget_field start_change",
+    "custom_fields.uses": "store_parts",
     "deliveries.sql.body_retention": "drop_unrecognised prune_bodies",
     "do_not_contact.sql.copies": "copy_installation_list raise_list_revision",
     "encryption.encrypted_columns": "reencrypt_batch replace_lost retire_keys",

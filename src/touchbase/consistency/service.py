@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from touchbase.consistency.inbox import wrong_body, wrong_state
 from touchbase.consistency.records import Difference, differences
 from touchbase.consistency.sql import RecordPage, WaitingPage, audit_bodies, audit_deliveries, audit_records, audit_waiting
+from touchbase.custom_fields.uses import audit_uses
 from touchbase.history.events import COMPANY, CONTACT, StoredEvent
 from touchbase.records.models import Company, Contact
 from touchbase.records.projection import refold_status
@@ -43,7 +44,7 @@ async def verify(
 
     With `bodies` the body of each delivery is read too, and compared with the delivery's key.
     """
-    for kind in KINDS:
+    for kind, name in KINDS.items():
         after: int | None = 0
         while after is not None:
             records = await store.read(audit_records(client, kind, after, page))
@@ -54,6 +55,9 @@ async def verify(
                 yield difference
             after = records.last
             on_page()
+        for field_name, present, counted in await store.read(audit_uses(client, kind)):
+            so_far.differences += 1
+            yield Difference(f"{name} custom field {field_name!r}", "use", str(present), str(counted))
     for check in (_waiting, _deliveries, *([_bodies] if bodies else [])):
         async for difference in check(store, client, so_far, page):
             so_far.differences += 1

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass, field
 
 from touchbase.clients.models import Client, FieldType
 from touchbase.common.timestamps import Micros
 from touchbase.custom_fields.changes import REMOVE, FieldJob, FieldUse, Values
-from touchbase.custom_fields.sql import Fields, count_values, field_version, find_uses, prepare_change, read_values
-from touchbase.errors import WrongState
+from touchbase.custom_fields.sql import Fields, count_values, field_version, prepare_change, read_values
+from touchbase.custom_fields.uses import find_uses, store_parts
+from touchbase.errors import TouchbaseError, WrongState
 from touchbase.records.record_type import RECORD_TYPES
 from touchbase.records.validation import misfit
 from touchbase.sql.store import Store
@@ -61,7 +63,7 @@ async def list_fields(
     With `limit` so many of the ones behind the name `after`.
     """
     types, names = RECORD_TYPES[kind].field_types(client.settings), RECORD_TYPES[kind].field_names(client.settings)
-    uses = await store.read(find_uses(client.number, kind, name, after, limit))
+    uses = await _uses(store, client.number, kind, name, after, limit)
     shown = [field for field in sorted({*types, *uses}) if field == name or (name is None and field > after)]
     shown = shown[:limit] if limit else shown
     none = FieldUse(0, 0, 0)
@@ -74,12 +76,20 @@ async def list_fields(
     return fields
 
 
+async def _uses(store: Store, client: int, kind: int, name: str | None, after: str = "", limit: int = 0) -> dict[str, FieldUse]:
+    uses = await store.read(find_uses(client, kind, name, after, limit))
+    if uses.counted:
+        with suppress(TouchbaseError):  # a store that cannot write now can still answer
+            await store.write(store_parts(client, kind, uses.counted))
+    return uses.fields
+
+
 async def preview_change(store: Store, client: Client, kind: int, what: FieldJob) -> ChangePreview:
     """Preview a change; raise the error that it would have."""
     preview, fields = ChangePreview(await store.read(count_values(client.number, kind, what))), Fields(client, kind)
     if what.action == REMOVE and what.field in fields.names and not preview.records:
         return preview
-    used = {name for name in {what.field, what.into} - {""} if await store.read(find_uses(client.number, kind, name))}
+    used = {name for name in {what.field, what.into} - {""} if await _uses(store, client.number, kind, name)}
     if (refused := prepare_change(fields, what, used)) is not None:
         raise refused
     for value in await store.read(read_values(client.number, kind, what, MOST_SAMPLES)):

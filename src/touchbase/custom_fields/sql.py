@@ -13,7 +13,8 @@ from touchbase.clients.models import Client, ClientSettings, FieldType
 from touchbase.clients.sql.clients import SET_CLIENT_SETTINGS, lock_client
 from touchbase.common.field_limits import CUSTOM_FIELDS
 from touchbase.common.timestamps import Micros
-from touchbase.custom_fields.changes import MERGE, MERGE_VALUES, REMOVE, RENAME, FieldJob, FieldUse, FieldValue
+from touchbase.custom_fields.changes import MERGE, MERGE_VALUES, REMOVE, RENAME, FieldJob, FieldValue
+from touchbase.custom_fields.uses import values_of
 from touchbase.errors import Conflict, Fault, Invalid, NotFound, PreconditionFailed, TouchbaseError, WrongState
 from touchbase.history.events import Author
 from touchbase.jobs.models import QUEUED, Job
@@ -21,7 +22,6 @@ from touchbase.jobs.sql import insert_job
 from touchbase.records.record_type import RECORD_TYPES
 from touchbase.records.sql.custom_values import MARK, ChangeOfValues, change_values
 from touchbase.records.validation import misfit
-from touchbase.sql.filters import Where
 from touchbase.sql.ids import Ids
 from touchbase.sql.operation import command, query
 from touchbase.sql.rows import digest, settings_text
@@ -63,32 +63,6 @@ class Fields:
         """Resolve a former name to a field, with all names that resolved to it."""
         self.names = {old: name if to == former else to for old, to in self.names.items() if old != name}
         self.names[former] = name
-
-
-_USES = "SELECT name, count(*), min(created_us), max(updated_us) FROM custom_field"
-
-
-@query(long=True)
-def find_uses(client: int, kind: int, name: str | None = None, after: str = "", limit: int = 0) -> Plan[dict[str, FieldUse]]:
-    """The custom fields that records of one kind have a value of, by name; of one field, if `name` is given.
-
-    With `limit` the first so many in the order of their characters, behind the name `after`.
-    """
-    where = _values_of(client, kind)
-    where.equal("name", name)
-    if not limit:
-        rows = yield Select(f"{_USES} WHERE {where} GROUP BY name", where.params)
-    else:
-        texts = [f"{_USES} WHERE {where} AND name{order} > ? GROUP BY name ORDER BY name{order} LIMIT ?" for order in ("", ' COLLATE "C"')]
-        rows = yield Select(texts[0], (*where.params, after, limit), texts[1])
-    return {row[0]: FieldUse(row[1], row[2], row[3]) for row in rows}
-
-
-def _values_of(client: int, kind: int) -> Where:
-    where = Where("client = ?", client)
-    where.add("record_kind = ?", kind)
-    where.add("value IS NOT NULL")
-    return where
 
 
 def _concerned(client: int, kind: int, what: FieldJob, *, with_removed: bool = False) -> tuple[str, Row]:
@@ -133,7 +107,7 @@ def _save(fields: Fields) -> Plan[None]:
 
 
 def _is_used(client: int, kind: int, name: str) -> Plan[bool]:
-    where = _values_of(client, kind)
+    where = values_of(client, kind)
     where.equal("name", name)
     return bool((yield Select(f"SELECT 1 FROM custom_field WHERE {where} LIMIT 1", where.params)))
 

@@ -38,6 +38,7 @@ CLIENT_TABLES = (
     ClientTable("company", ("id",), words=1),
     ClientTable("search_pending", ("record_kind", "record_id")),
     ClientTable("custom_field", ("record_kind", "record_id", "name")),
+    ClientTable("custom_field_part", ("record_kind", "chunk")),
     ClientTable("event", ("record_kind", "record_id", "occurred_us", "key")),
     ClientTable("event_hour", ("hour",)),
     ClientTable("report_part", ("begin_us", "end_us")),

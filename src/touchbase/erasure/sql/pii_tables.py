@@ -11,6 +11,7 @@ from touchbase.conversations.answers import COUNT_OF_CONTACT, DELETE_OF_CONTACT
 from touchbase.conversations.drafts import COUNT_DRAFTS, DELETE_DRAFTS
 from touchbase.conversations.notifications import COUNT_NOTIFICATIONS, DELETE_NOTIFICATIONS
 from touchbase.conversations.plans import COUNT_DECISION, COUNT_READS, DELETE_DECISION, DELETE_READS
+from touchbase.custom_fields.uses import outdate_parts
 from touchbase.event_log.sql.log import FORGET_CHANGES
 from touchbase.history.events import CONTACT
 from touchbase.messages.sql.plans import COUNT_OF_RECORD, DELETE_OF_RECORD
@@ -118,4 +119,5 @@ def remove_all(client: int, contact: int) -> Plan[dict[str, int]]:
         yield Execute(pii_table.remove, [(client, CONTACT, contact)])
     yield Execute(DELETE_CONTACT, [(client, contact)])
     yield from forget_words(client, [(CONTACT, contact)])
+    yield from outdate_parts(client, [(CONTACT, contact)])  # the note of its last change is gone
     return counts

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from touchbase.clients.sql.removal import DELETE_WORDS
+from touchbase.custom_fields.uses import outdate_parts
 from touchbase.history.events import COMPANY, CONTACT
 from touchbase.records.sql.rows import COMPANY as COMPANY_COLUMNS
 from touchbase.records.sql.rows import CONTACT as CONTACT_COLUMNS
@@ -95,6 +96,7 @@ def index_records(client: int, most: int = 100) -> Plan[int]:
     yield Execute(LOCK, [(client,)])
     taken = yield Execute(TAKE_PENDING, [(client, most)])
     noted = {(kind, number) for kind, number in taken}
+    yield from outdate_parts(client, noted)
     contacts = yield Execute(CONTACT_TO_INDEX, sorted((client, number) for kind, number in noted if kind == CONTACT))
     companies = yield Execute(COMPANY_TO_INDEX, sorted((client, number) for kind, number in noted if kind == COMPANY))
     existing: dict[int, list[Any]] = {CONTACT: [*map(contact_of, contacts)], COMPANY: [*map(company_of, companies)]}
