@@ -25,6 +25,7 @@ class Person(msgspec.Struct):
     custom: dict[str, str | int | float | bool | None] = {}
     email: str | UnsetType = UNSET
     replied: str | None = None
+    emails: list[str] = []
 
 
 FORM = CsvFormat(["id", "email", "name", "replied"], "custom", ["City", "Seats"])
@@ -44,6 +45,10 @@ def test_csv__has_stable_columns_and_blank_cells_for_what_is_unset() -> None:
     ]
 
 
+def test_csv__writes_numbers_as_they_are() -> None:
+    assert rows_of(csv_page([Person(1, "Jane", {"Seats": -1e-7})], FORM, with_header=False)) == [["1", "", "Jane", "", "", "-1e-7"]]
+
+
 def test_csv__without_records_is_the_header() -> None:
     assert rows_of(csv_page([], FORM, with_header=True)) == [FORM.header]
 
@@ -57,6 +62,10 @@ def test_csv__without_records_is_the_header() -> None:
         ("-2+3+cmd|' /C calc'!A0", "'-2+3+cmd|' /C calc'!A0"),
         ("\t=1", "'\t=1"),
         ("'=1", "''=1"),
+        ("\uff1d1+1", "'\uff1d1+1"),
+        ("\ufe661+1", "'\ufe661+1"),
+        ("\ufeff=1", "'\ufeff=1"),
+        ("\u200b\uff0b1", "'\u200b\uff0b1"),
         ("-5", "-5"),
         ("+49.5", "+49.5"),
         ("O'Brien", "O'Brien"),
@@ -65,18 +74,18 @@ def test_csv__without_records_is_the_header() -> None:
     ],
 )
 def test_csv__makes_formulas_harmless_unless_asked_otherwise(text: str, cell: str) -> None:
-    person = Person(1, text, {text: text})
-    form = CsvFormat(["name"], "custom", [text])
-    as_they_are = CsvFormat(["name"], "custom", [text], formulas=True)
+    person = Person(1, text, {text: text}, emails=[text])
+    form = CsvFormat(["name", "emails"], "custom", [text])
+    as_they_are = CsvFormat(["name", "emails"], "custom", [text], formulas=True)
 
-    assert rows_of(csv_page([person], form, with_header=True))[1] == [cell, cell]
-    assert rows_of(csv_page([person], as_they_are, with_header=True)) == [["name", f"cf.{text}"], [text, text]]
+    assert rows_of(csv_page([person], form, with_header=True))[1] == [cell] * 3
+    assert rows_of(csv_page([person], as_they_are, with_header=True)) == [["name", "emails", f"cf.{text}"], [text] * 3]
 
 
 @given(TEXT)
 def test_harmless__is_undone_by_restored(text: str) -> None:
     assert restored(harmless(text)) == text
-    assert harmless(text).lstrip(INVISIBLE)[:1] not in set("=@\t\r\uff1d\uff0b\uff0d\uff20")
+    assert harmless(text).lstrip(INVISIBLE)[:1] not in set("=@\t\r\uff1d\uff0b\uff0d\uff20\ufe66\ufe62\ufe63\ufe6b")
     assert harmless(text)[:1] not in set("=@\t\r")
 
 

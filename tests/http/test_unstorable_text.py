@@ -40,8 +40,11 @@ LISTS = [
     ("/admin/v1/deliveries", "deliveries", 1),
     ("/admin/v1/clients", "clients", "a"),
     (KEYS, "keys", (0, "a")),
+    ("/team/v1/events", "/team/v1/events", (0, 1, 1)),
+    ("/team/v1/conversations", "/team/v1/conversations/newest", (0, 1, 1)),
 ]
-UNSTORABLE = (2**63, 2**64, -(2**63) - 1, "a\0")
+UNSTORABLE = (2**63, 2**64, -(2**63) - 1, -(2**63), 2**63 - 1, "a\0")
+"""Also numbers whose neighbour no store can hold: lists look for what is next to a place."""
 
 
 def spoilt(place: object) -> list[object]:

@@ -30,6 +30,17 @@ async def test_upload__shows_the_columns_rows_and_guessed_mapping(call: ApiClien
     assert await contacts(call) == []
 
 
+async def test_upload__of_a_form_is_refused(sqlite_call: ApiClient) -> None:
+    """Its lines between the parts would be read as rows."""
+    form = b'--B\r\nContent-Disposition: form-data; name="file"; filename="a.csv"\r\n\r\n%b\r\n--B--\r\n' % PEOPLE
+
+    kind = {"content-type": "multipart/form-data; boundary=B"}
+    reply = await sqlite_call.in_pieces("POST", "/public/v2/contacts/imports", [form], **kind)
+
+    assert (reply.status, reply.problem["code"]) == (415, "unsupported_media_type")
+    assert "--data-binary" in reply.problem["detail"]
+
+
 async def test_start__imports_with_the_mapping_and_counts_each_row_once(call: ApiClient) -> None:
     job = await upload(call, PEOPLE)
 

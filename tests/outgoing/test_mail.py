@@ -362,6 +362,14 @@ def test_any_values__add_no_header(name: str, subject: str, text: str, template:
     assert mail.defects == []
 
 
+@pytest.mark.parametrize("word", ["=?utf-8?q?=0d=0aBcc:_x@evil.example?=", "=?utf-8?b?DQpCY2M6IHhAZXZpbC5leGFtcGxl?="])
+def test_encoded_word__is_text_as_it_stands(word: str) -> None:
+    mail = read(source_of({"subject": f"Re: {word}"}, word))
+
+    assert mail["Subject"].startswith(f"{word.replace('=?', '= ?')} Lovelace")
+    assert mail["Subject"].isprintable()
+
+
 async def test_send__hands_in_one_mail_for_all_recipients(server: MailServer) -> None:
     answer = await handed_in(server.url)
 

@@ -203,6 +203,18 @@ async def test_copy_store__refuses_a_target_with_data(target: str, empty_postgre
     await (await open_store(full, encryption_keys=KEYS)).close()
 
 
+@pytest.mark.parametrize(("text", "why"), [("char(97, 0, 98)", "has a NUL"), ("CAST(x'ff41' AS TEXT)", "is not UTF-8")])
+async def test_copy_store__names_the_table_of_a_text_that_cannot_be_copied(
+    text: str, why: str, empty_postgres_url: str, tmp_path: Path
+) -> None:
+    source = await filled_store("sqlite", empty_postgres_url, tmp_path)
+    with closing(apsw.Connection(source.removeprefix("sqlite:///"))) as connection:
+        connection.execute(f"UPDATE contact SET first_name = {text}")
+
+    with pytest.raises(UnusableStore, match=f"table contact {why}"):
+        await copy_store(source, empty_postgres_url, KEYS, silent)
+
+
 async def test_copy_store__refuses_secrets_without_an_encryption_key_of_the_target(empty_postgres_url: str, tmp_path: Path) -> None:
     source = await filled_store("sqlite", empty_postgres_url, tmp_path)
     await asyncio.to_thread((tmp_path / "old.db.key").write_text, KEYS.current)

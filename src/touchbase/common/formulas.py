@@ -9,21 +9,22 @@ from __future__ import annotations
 
 import re
 
-FIRST = "=+-@\t\r\uff1d\uff0b\uff0d\uff20"
-"""Characters at which a spreadsheet begins a formula; the last four are the full-width forms of the first, which some read as them."""
+FIRST = "=+-@\t\r\uff1d\uff0b\uff0d\uff20\ufe66\ufe62\ufe63\ufe6b"
+"""Characters at which a spreadsheet begins a formula; the last eight are wide and small forms of the first, which some read as them."""
 INVISIBLE = "\ufeff\u00ad\u034f\u061c\u180e" + "".join(map(chr, (*range(0x200B, 0x2010), *range(0x202A, 0x202F), *range(0x2060, 0x2070))))
 """Characters without a width that some spreadsheets drop, so that the following text becomes the beginning of the cell."""
 _BEGIN = f"[{INVISIBLE}]*[{re.escape(FIRST)}]"
 _FORMULA = re.compile(f"'*{_BEGIN}")
 _QUOTED = re.compile(f"'+{_BEGIN}")
-_SUSPECT = frozenset(FIRST + INVISIBLE + "'")
+SUSPECT = frozenset(FIRST + INVISIBLE + "'")
+"""First characters of the texts that `harmless` changes; it returns others as they are."""
 _NUMBER = re.compile(r"[+-]\d+(?:[.,]\d+)?", re.ASCII)
 """A signed number computes nothing, and is to stay a number."""
 
 
 def harmless(text: str) -> str:
     """Return the text with an apostrophe before it if a spreadsheet would compute it."""
-    if text[:1] not in _SUSPECT or _FORMULA.match(text) is None or _NUMBER.fullmatch(text) is not None:
+    if text[:1] not in SUSPECT or _FORMULA.match(text) is None or _NUMBER.fullmatch(text) is not None:
         return text
     return f"'{text}"
 

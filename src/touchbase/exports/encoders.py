@@ -15,7 +15,7 @@ from typing import Any
 import msgspec
 from msgspec import UNSET
 
-from touchbase.common.formulas import harmless
+from touchbase.common.formulas import SUSPECT, harmless
 
 CUSTOM = "cf."
 """Prefix of the columns of custom fields: one named `email` is not the contact's address. Imports and filters use the same."""
@@ -60,13 +60,13 @@ def _cells(record: msgspec.Struct, form: CsvFormat) -> list[str]:
     if form.custom_member:
         custom: Mapping[str, Any] = getattr(record, form.custom_member) or {}
         values += [custom.get(name) for name in form.custom_fields]
+    texts = [value if type(value) is str else _text(value) for value in values]
     if form.formulas:
-        return [value if type(value) is str else _text(value) for value in values]
-    return [(harmless(value) if value[:1] in _MARKS else value) if type(value) is str else _text(value) for value in values]
-
-
-_MARKS = frozenset("=+-@\t\r'")
-"""First characters that `harmless` looks at."""
+        return texts
+    # A number with a sign is computed by no spreadsheet, and is to stay a number.
+    return [
+        harmless(text) if text[:1] in SUSPECT and type(value) in (str, list) else text for value, text in zip(values, texts, strict=True)
+    ]
 
 
 def _text(value: Any) -> str:
@@ -74,5 +74,5 @@ def _text(value: Any) -> str:
     if value is None or value is UNSET:
         return ""
     if type(value) is list:
-        return harmless("; ".join(value))
+        return "; ".join(value)
     return msgspec.json.encode(value).decode()

@@ -228,9 +228,9 @@ def cursor_value(text: str, listing: str, kind: type[Any]) -> Any:
 
 
 def _is_storable(position: Any) -> bool:
-    """Return whether a store can compare with this value; a store would fail on others."""
+    """Return whether a store can compare with this value, and with its neighbours; a store would fail on others."""
     if isinstance(position, int):
-        return -(2**63) <= position < 2**63
+        return abs(position) < 2**62
     if isinstance(position, str):
         return why_not_storable(position) is None
     return position is None or all(map(_is_storable, position))

@@ -125,6 +125,8 @@ async def stream_body(scope: Scope, receive: Receive, headers: Headers, limit: i
         raise _too_large(limit)
     if headers.get(b"content-encoding", b"identity").strip().lower() not in (b"", b"identity"):
         raise UnsupportedMediaType("a file is sent without Content-Encoding; decompress it")
+    if headers.get(b"content-type", b"").lstrip().lower().startswith(b"multipart/"):
+        raise UnsupportedMediaType("a file is the body itself and no part of a form; send it so, as `curl --data-binary @FILE` does")
     scope[STREAMED] = True
     loop = asyncio.get_running_loop()
     deadline, patience, size, more = loop.time() + limits.file_seconds, limits.body_seconds, 0, True

@@ -159,8 +159,11 @@ def mail_source(
 
 
 def one_line(text: str) -> str:
-    """Return a text as the value of a header: one line without control characters, cut."""
-    line = " ".join("".join(char if char.isprintable() else " " for char in text).split())
+    """Return a text as the value of a header: one line without control characters, cut.
+
+    An encoded word (RFC 2047) is broken up: the mail library would decode it, with the line breaks that it hides.
+    """
+    line = " ".join("".join(char if char.isprintable() else " " for char in text).split()).replace("=?", "= ?")
     return line if len(line) <= LONGEST_SUBJECT else f"{line[: LONGEST_SUBJECT - 1]}…"
 
 

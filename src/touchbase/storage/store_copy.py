@@ -286,6 +286,11 @@ def key_from_text(text: str) -> tuple[Any, ...] | None:
     return parts if parts is None else tuple(bytes.fromhex(part["hex"]) if isinstance(part, dict) else part for part in parts)
 
 
+def unreadable_text(table: StoredTable, why: str) -> UnusableStore:
+    """Return the error for a row that the other store cannot have."""
+    return UnusableStore(f"a text in the source's table {table.name} {why}: mend it with SQL, or restore a backup, then repeat the command")
+
+
 def in_progress_elsewhere() -> UnusableStore:
     """Return the error for a target that another process fills at the same time."""
     return UnusableStore("another `touchbase copy` fills this target: wait for it, or stop it and run this one again")

@@ -189,13 +189,13 @@ class PostgresEngine:
         return await retry(attempt)
 
     async def _position(self) -> tuple[str, str]:
-        """Return the end of the flushed log, and the identifier of the cluster."""
+        """Return the end of the flushed log, and which database it is."""
 
         async def attempt() -> tuple[str, str]:
             async with self._pool.acquire() as connection:
                 row = await connection.fetchrow(POSITION)
             assert row is not None
-            return row["position"], row["cluster"]
+            return row["position"], row["database"]
 
         return await retry(attempt)
 

@@ -26,9 +26,11 @@ WAIT_SECONDS = 1.0
 _PAUSE_SECONDS = 0.01
 RETRY_SECONDS = 5.0
 """Seconds without another attempt after one that failed, so that a standby that is down delays few queries."""
-POSITION = "SELECT pg_current_wal_flush_lsn()::text AS position, system_identifier::text AS cluster FROM pg_control_system()"
+_DATABASE = "system_identifier || ' ' || current_database()"
+"""The cluster, which a standby shares, and the database in it: another installation may have one beside it."""
+POSITION = f"SELECT pg_current_wal_flush_lsn()::text AS position, {_DATABASE} AS database FROM pg_control_system()"
 """Asked of the primary. Everything that it has acknowledged is before this place of its log."""
-_REPLAYED = """SELECT pg_last_wal_replay_lsn() >= $1::text::pg_lsn AS is_there, system_identifier::text AS cluster,
+_REPLAYED = f"""SELECT pg_last_wal_replay_lsn() >= $1::text::pg_lsn AS is_there, {_DATABASE} AS database,
 extract(epoch FROM now() - pg_last_xact_replay_timestamp())::float8 AS age FROM pg_control_system()"""
 _LAG = """SELECT pg_is_in_recovery() AS is_standby, CASE WHEN pg_last_wal_receive_lsn() = pg_last_wal_replay_lsn() THEN 0
 ELSE extract(epoch FROM now() - pg_last_xact_replay_timestamp())::float8 END AS lag"""
@@ -53,14 +55,14 @@ class Standby:
         self._retry_at = 0.0
 
     async def read(self, query: Query[T], position: Callable[[], Awaitable[tuple[str, str]]]) -> T:
-        """Execute a query; `position` returns the place in the primary's log, and the primary's cluster. Raises `StandbyFailed`."""
+        """Execute a query; `position` returns the place in the primary's log, and which database it is. Raises `StandbyFailed`."""
         if time.monotonic() < self._retry_at:
             raise StandbyFailed
-        place, cluster = await position()
+        place, database = await position()
         try:
             pool = await self._connected()
             async with pool.acquire(timeout=WAIT_SECONDS) as connection:
-                await self._catch_up(connection, place, cluster)
+                await self._catch_up(connection, place, database)
                 result = await read(connection, plan_of_query(query, self._cipher), scope_of([query]))
         except (StandbyFailed, asyncpg.PostgresError, *UNUSABLE) as error:  # also a query that conflicts with the replay
             if isinstance(error, asyncpg.QueryCanceledError):
@@ -97,13 +99,13 @@ class Standby:
                     raise StandbyFailed("TOUCHBASE_READ_DATABASE cannot be parsed: in a password write %40 for @, %2F for /") from error
         return self._pool
 
-    async def _catch_up(self, connection: Connection, place: str, cluster: str) -> None:
+    async def _catch_up(self, connection: Connection, place: str, database: str) -> None:
         until = time.monotonic() + WAIT_SECONDS
         while True:
             row = await connection.fetchrow(_REPLAYED, place)
             assert row is not None
-            if row["cluster"] != cluster:
-                raise StandbyFailed("it is a standby of another database cluster")
+            if row["database"] != database:
+                raise StandbyFailed("it is a copy of another database")
             if row["is_there"]:
                 return
             if row["is_there"] is None:

@@ -28,6 +28,7 @@ from touchbase.storage.store_copy import (
     in_progress_elsewhere,
     key_from_text,
     key_to_text,
+    unreadable_text,
 )
 
 _COLUMNS = """SELECT c.relname, a.attname, format_type(a.atttypid, NULL) AS kind, array_position(i.indkey::int2[], a.attnum) AS position
@@ -203,7 +204,10 @@ class PostgresClientRows(PostgresReader):
 async def _insert(connection: Connection, table: StoredTable, rows: Sequence[Row]) -> None:
     params = ", ".join(f"${number}::{POSTGRES_TYPES[kind]}[]" for number, kind in enumerate(table.columns.values(), 1))
     columns = [list(column) for column in zip(*rows, strict=True)]
-    await connection.execute(f"INSERT INTO {table.name} ({', '.join(table.columns)}) SELECT * FROM unnest({params})", *columns)
+    try:
+        await connection.execute(f"INSERT INTO {table.name} ({', '.join(table.columns)}) SELECT * FROM unnest({params})", *columns)
+    except asyncpg.CharacterNotInRepertoireError as error:
+        raise unreadable_text(table, "has a NUL, which PostgreSQL stores in no text") from error
 
 
 async def _connect(url: str) -> Connection:

@@ -24,6 +24,7 @@ from touchbase.storage.store_copy import (
     in_progress_elsewhere,
     key_from_text,
     key_to_text,
+    unreadable_text,
 )
 
 _TABLES = "SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite!_%' ESCAPE '!' ORDER BY name"
@@ -59,10 +60,13 @@ class SqliteReader:
         """Yield the rows of a table behind a primary key, in the order of the key."""
         key = ", ".join(table.key)
         behind = f" AND ({key}) > ({', '.join('?' * len(table.key))})" if after is not None else ""
-        for row in self._connection.cursor().execute(
-            f"SELECT {', '.join(table.columns)} FROM {table.name} WHERE {table.condition}{behind} ORDER BY {key}", after or ()
-        ):
-            yield row
+        try:
+            for row in self._connection.cursor().execute(
+                f"SELECT {', '.join(table.columns)} FROM {table.name} WHERE {table.condition}{behind} ORDER BY {key}", after or ()
+            ):
+                yield row
+        except UnicodeDecodeError as error:  # Touchbase stores no such text: a file that was edited, or is damaged
+            raise unreadable_text(table, f"is not UTF-8 ({error})") from error
 
     async def count(self, table: StoredTable) -> int:
         """Return the number of rows."""
