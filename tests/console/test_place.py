@@ -173,7 +173,7 @@ def test_scope__is_in_the_address_and_comes_back_with_it(many: Console) -> None:
 
 
 @on_sqlite
-def test_each_screen__has_its_name_in_the_title_the_focus_on_its_heading_and_is_announced(console: Console, subtests: pytest.Subtests) -> None:
+def test_each_screen__sets_the_title_focuses_its_heading_and_is_announced(console: Console, subtests: pytest.Subtests) -> None:
     page = console.open(OF)
     page.locator("#main h1").wait_for()
     expect(page.locator("#main h1")).not_to_be_focused()

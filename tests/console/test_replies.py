@@ -148,6 +148,31 @@ def test_selected_conversations__are_changed_at_once_and_undo_leaves_what_change
     assert labels == ["None", "None", "meeting"]
     press(page, "Control+a")
     page.get_by_text("3 selected").wait_for()
+
+    # A digit and the block act on all that are selected, each with one undo.
+    page.locator(".selection .pick-status").wait_for()
+    press(page, "1")
+    page.get_by_text("3 set to", exact=False).wait_for()
+    statuses = [replies.send("GET", f"/public/v2/contacts/{number}")["contact_status"] for number in (1, 2, 3)]
+    assert len({*statuses}) == 1
+    assert statuses[0] != "contacted"
+    press(page, "u")
+    page.get_by_text("Undone.", exact=True).wait_for()
+    assert [replies.send("GET", f"/public/v2/contacts/{number}")["contact_status"] for number in (1, 2, 3)] == ["contacted"] * 3
+    press(page, "Control+a")
+    press(page, "b")
+    page.get_by_role("dialog", name="Block 3 people").wait_for()
+    assert look_faults(page) == []
+    page.keyboard.press("Enter")
+    page.get_by_text("3 people: blocked.").wait_for()
+    assert len(replies.send("GET", "/public/v2/suppressions")["data"]) == 3
+    expect(page.locator(".reply")).to_have_count(0)
+    press(page, "u")
+    expect(page.locator(".reply")).to_have_count(3)
+    assert replies.send("GET", "/public/v2/suppressions")["data"] == []
+
+    press(page, "Control+a")
+    page.get_by_text("3 selected").wait_for()
     press(page, "e")
     page.get_by_text("3 done.").wait_for()
     assert counted(replies) == (0, 0, 0)
