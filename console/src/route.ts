@@ -69,7 +69,7 @@ function handleOf(id: string): string {
 /** Return the names of clients in the present address whose ids are not known yet. */
 export function unknownNames(): string[] {
   const { path, query } = place.value;
-  const named = [client.value, path[0] === 'clients' ? path[1] ?? '' : '', path[0] === 'settings' ? query.get(NAMING) ?? '' : ''];
+  const named = [client.value, path[0] === 'clients' ? path[1] ?? '' : '', path[0] === 'settings' || path[0] === 'replies' ? query.get(NAMING) ?? '' : ''];
   return [...new Set(named)].filter((name) => name !== '' && !ids.has(name) && !handles.has(name));
 }
 

@@ -2,6 +2,7 @@
 import { computed, signal } from '@preact/signals';
 import type { ComponentChildren, ComponentType } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
+import { announced, useTitle } from './title';
 import { reachable } from './api';
 import { isMac, shortcuts, shownKeys, useShortcuts } from './keys';
 import { narrow } from './narrow';
@@ -84,6 +85,7 @@ export function Shell({ children }: { children: ComponentChildren }) {
       <a class="skip" href="#main">
         Skip to content
       </a>
+      <p class="hidden" aria-live="polite">{announced}</p>
       <header class="side">
         <div class="brand">
           <a href={href('/')} class="name">
@@ -227,9 +229,10 @@ interface ClientListProps {
   /** Whether it leaves the focus where it is. */
   waits?: boolean;
   pick?: (id: string) => void;
+  chosen?: string;
 }
 
-export function ClientList({ close, hasAll, waits, pick: choose = chooseClient }: ClientListProps) {
+export function ClientList({ close, hasAll, waits, chosen = client.value, pick: choose = chooseClient }: ClientListProps) {
   const [text, setText] = useState('');
   const asked = text.trim().toLowerCase();
   const found = asked ? clients.value.filter((each) => each.name.toLowerCase().includes(asked) || each.client_id.toLowerCase().includes(asked)) : clients.value;
@@ -252,12 +255,12 @@ export function ClientList({ close, hasAll, waits, pick: choose = chooseClient }
         />
       )}
       {!asked && hasAll && (
-        <Entry chosen={client.value === ''} onPick={() => pick('')}>
+        <Entry chosen={chosen === ''} onPick={() => pick('')}>
           All clients
         </Entry>
       )}
       {found.slice(0, SHOWN).map((each) => (
-        <Entry key={each.client_id} chosen={each.client_id === client.value} note={each.state === 'active' ? undefined : each.state} onPick={() => pick(each.client_id)}>
+        <Entry key={each.client_id} chosen={each.client_id === chosen} note={each.state === 'active' ? undefined : each.state} onPick={() => pick(each.client_id)}>
           {each.name || each.client_id}
         </Entry>
       ))}
@@ -272,9 +275,7 @@ export function ChooseClient({ children }: { children?: ComponentChildren }) {
   const section = SECTIONS.find((each) => each.first === sectionOf(place.value.path[0], place.value.query));
   const name = section?.name ?? 'This screen';
   const isInSettings = section?.isTab || section?.first === 'settings';
-  useEffect(() => {
-    document.title = `${name} · Touchbase`;
-  }, [name]);
+  useTitle(name);
   return (
     <main id="main" class={isInSettings ? 'screen settings' : 'screen'}>
       <header class="screen-head">

@@ -1,6 +1,7 @@
 /** Signing in: by a provider, with a password, a link by e-mail, or an API key; and joining by the link of an invitation. */
 import type { ComponentChildren } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
+import { useTitle } from './title';
 import { asProblem, call, get, type Problem } from './api';
 import { base, go, place } from './route';
 import { type Credentials, resume, session, signIn, start } from './session';
@@ -237,9 +238,7 @@ export function Join() {
     await start();
     go('/', {}, true);
   });
-  useEffect(() => {
-    document.title = 'Join · Touchbase';
-  }, []);
+  useTitle('Join');
   const provider = session.value?.provider ?? '';
   const joining = useSending(() => toProvider('', location.hash.slice(1)));
   if (session.value?.provider_only) {

@@ -54,6 +54,7 @@ GROUPS: dict[str, dict[str, str]] = {
     "attention": {"list": "list_attention"},
     "conversations": {
         "list": "list_conversations", "get": "get_conversation", "change": "change_conversation", "change_many": "change_conversations",
+        "block_many": "block_conversations",
         "count": "get_counters", "answer": "answer_conversation", "take_back_answer": "take_back_answer",
         "put_draft": "put_answer_draft", "mark_read": "mark_conversation_read", "mark_unread": "mark_conversation_unread",
     },

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from functools import partial
 from typing import Any
+from unittest import mock
 
 import pytest
 from tests.asgi_client import ApiClient, MakeClient, scope_of
@@ -329,3 +330,34 @@ async def test_admin_key_of_one_client__may_not_create_suspend_or_delete_clients
     chosen = await guarded.post("/admin/v1/clients/ours/rotate-id", {"client_id": "theirs"}, **own)
     assert (chosen.status, chosen.problem["code"]) == (403, "forbidden")
     assert (await guarded.get("/admin/v1/clients", **await key_of(guarded, "theirs", READ))).status == 403
+
+
+async def test_handle__is_made_from_the_name_and_free(call: ApiClient) -> None:
+    async def handle(**body: Any) -> str:
+        reply = await call.post("/admin/v1/clients", body)
+        assert reply.status == 201, reply.body
+        return str(reply.json()["handle"])
+
+    assert [await handle(name=name) for name in ("Alder GmbH", "alder", "Alder, Ltd.", "Café Ærø & Søn")] == [
+        "alder", "alder-2", "alder-3", "cafe-aero-son",
+    ]  # fmt: skip
+    assert await handle(name="Kelp", client_id="kelp") == "kelp"
+    assert await handle(client_id="birch") not in ("birch", "")  # an id is a secret, and a handle is not
+    assert await handle(name="Birch") == "birch-2"
+    assert [await handle(name=name) for name in ("All", "东京")] == [mock.ANY] * 2
+    assert not {"all", ""} & {client["handle"] for client in (await call.get("/admin/v1/clients")).json()["data"]}
+    assert await handle(name="Alder", handle="fern-7") == "fern-7"
+    for body, status in (
+        ({"handle": "fern-7"}, 409), ({"handle": "birch"}, 409), ({"client_id": "alder"}, 409),
+        ({"handle": "all"}, 422), ({"handle": "A b"}, 422),
+    ):  # fmt: skip
+        assert (await call.post("/admin/v1/clients", body)).status == status, body
+    assert (await call.patch("/admin/v1/clients/kelp", {"name": "Elm"})).json()["handle"] == "kelp"
+
+
+async def test_id_of_one_client__is_not_taken_for_the_handle_of_another(call: ApiClient) -> None:
+    await call.post("/admin/v1/clients", {"name": "Alder"})
+    await call("PUT", "/admin/v1/clients/alder", {"settings": {}})  # a request from before handles had names
+
+    assert (await call.get("/team/v1/conversations?client_id=alder")).status == 200
+    assert (await call.get("/admin/v1/clients/alder")).json()["name"] == ""

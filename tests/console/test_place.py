@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import re
 import time
 import urllib.error
 import urllib.request
@@ -172,6 +173,30 @@ def test_scope__is_in_the_address_and_comes_back_with_it(many: Console) -> None:
 
 
 @on_sqlite
+def test_each_screen__sets_the_title_focuses_its_heading_and_is_announced(console: Console, subtests: pytest.Subtests) -> None:
+    page = console.open(OF)
+    page.locator("#main h1").wait_for()
+    expect(page.locator("#main h1")).not_to_be_focused()
+    links = page.get_by_role("navigation", name="Screens").get_by_role("link")
+    names = [name.strip() for name in links.all_inner_texts()]
+    assert {"Replies", "Tasks", "Contacts", "Bin", "Webhooks", "Settings"} <= {*names}
+    for name in [*names[1:], "Team", "Keys", "Audit log", "Erasure", names[0]]:
+        with subtests.test(screen=name):
+            page.locator(".side nav, nav.tabs").get_by_role("link", name=name, exact=True).first.click()
+            heading = page.locator("#main h1")
+            expect(page).to_have_title(re.compile(rf"^(\(\d+\) )?{name} · Touchbase$"))
+            expect(heading).to_be_focused()
+            expect(page.locator(".shell > [aria-live]")).to_have_text(name)
+    press(page, "g c")
+    expect(page.locator("#main h1")).to_be_focused()
+    columns = page.get_by_role("button", name="Columns", exact=True)
+    columns.focus()
+    press(page, "g r")
+    page.wait_for_url("**/replies")
+    page.go_back()
+    expect(columns).to_be_focused()
+
+
 def test_overview__names_what_broke_and_each_button_lands_on_its_field(many: Console) -> None:
     many.send("POST", f"/admin/v1/clients/{CLIENT}/connections", {"channel": "crm", "tool": "pipedrive", "secrets": ["ann:sesame"]})
     endpoint = {"url": "https://hooks.example.com/x", "description": "Replies to the CRM", "disabled": True}

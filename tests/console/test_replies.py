@@ -148,6 +148,31 @@ def test_selected_conversations__are_changed_at_once_and_undo_leaves_what_change
     assert labels == ["None", "None", "meeting"]
     press(page, "Control+a")
     page.get_by_text("3 selected").wait_for()
+
+    # A digit and the block act on all that are selected, each with one undo.
+    page.locator(".selection .pick-status").wait_for()
+    press(page, "1")
+    page.get_by_text("3 set to", exact=False).wait_for()
+    statuses = [replies.send("GET", f"/public/v2/contacts/{number}")["contact_status"] for number in (1, 2, 3)]
+    assert len({*statuses}) == 1
+    assert statuses[0] != "contacted"
+    press(page, "u")
+    page.get_by_text("Undone.", exact=True).wait_for()
+    assert [replies.send("GET", f"/public/v2/contacts/{number}")["contact_status"] for number in (1, 2, 3)] == ["contacted"] * 3
+    press(page, "Control+a")
+    press(page, "b")
+    page.get_by_role("dialog", name="Block 3 people").wait_for()
+    assert look_faults(page) == []
+    page.keyboard.press("Enter")
+    page.get_by_text("3 people: blocked.").wait_for()
+    assert len(replies.send("GET", "/public/v2/suppressions")["data"]) == 3
+    expect(page.locator(".reply")).to_have_count(0)
+    press(page, "u")
+    expect(page.locator(".reply")).to_have_count(3)
+    assert replies.send("GET", "/public/v2/suppressions")["data"] == []
+
+    press(page, "Control+a")
+    page.get_by_text("3 selected").wait_for()
     press(page, "e")
     page.get_by_text("3 done.").wait_for()
     assert counted(replies) == (0, 0, 0)
@@ -212,6 +237,16 @@ def test_all_clients__are_one_list(replies: Console) -> None:
     page.locator(".reply", has_text="Zoe").wait_for()
     expect(page.locator(".reply")).to_have_count(4)
     expect(page.locator(".reply", has_text="Zoe")).to_contain_text("Beta")
+    expect(page).to_have_title("(4) Replies · Touchbase")
+    page.locator(".replies-filter").get_by_role("button", name="Client", exact=True).click()
+    page.locator(":popover-open").get_by_role("button", name="Beta").click()
+    page.wait_for_url(re.compile("/console/all/replies[?]of="))
+    expect(page.locator(".reply .strong")).to_have_text(["Zoe"])
+    expect(page.get_by_role("link", name="Open 1")).to_be_visible()
+    page.reload()
+    expect(page.locator(".reply .strong")).to_have_text(["Zoe"])
+    page.get_by_role("button", name="Remove Client: Beta").click()
+    expect(page.locator(".reply")).to_have_count(4)
 
     page.locator(".reply button", has_text="Zoe").click()
     page.locator(".pane").get_by_text("Tuesday?").wait_for()
@@ -302,6 +337,30 @@ def test_replies__are_filtered_by_campaign_in_the_address_of_the_page(replies: C
     page.get_by_label("Campaign").select_option("Autumn")
     page.wait_for_url("**campaign_id=autumn**")
     expect(page.locator(".reply .strong")).to_have_text(["Ada"])
+
+
+def test_list__has_the_width_and_the_height_of_rows_that_a_person_has_chosen(replies: Console) -> None:
+    page = replies.open(f"/replies{OF}")
+    edge = page.get_by_role("separator", name="Width of the list")
+    box = edge.bounding_box()
+    page.mouse.move(box["x"] + 4, 300)
+    page.mouse.down()
+    page.mouse.move(box["x"] + 74, 300)
+    page.mouse.up()
+    expect(edge).to_have_attribute("aria-valuenow", "450")
+    edge.focus()
+    for key, width in (("ArrowRight", "466"), ("End", "520"), ("Home", "320"), ("ArrowRight", "336")):
+        edge.press(key)
+        expect(edge).to_have_attribute("aria-valuenow", width)
+    page.get_by_role("button", name="Filter", exact=True).click()
+    page.get_by_label("Rows").select_option("Compact")
+    escape(page)
+    page.reload()
+    expect(page.locator(".reply").first).to_have_css("height", "68px")
+    expect(page.locator(".reply").first).to_have_css("width", "335px")
+    assert look_faults(page) == []
+    replies.go(page, f"/contacts{OF}")
+    expect(page.locator(".grid-rows .row").first).to_have_css("height", "32px")
 
 
 def test_search__looks_into_all_states_and_stands_in_the_address_until_its_chip_is_removed(replies: Console) -> None:

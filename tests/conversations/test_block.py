@@ -44,6 +44,32 @@ async def test_block__lists_the_contact_and_sets_the_status_and_is_taken_back(me
     assert "last hour" in refused["detail"]
 
 
+async def test_bulk_block__of_several_is_one_change_and_taken_back_by_one_request(messages: Messages) -> None:
+    await messages.receive(mail(second=1), mail(second=1, email="joe@example.com"))
+    conversations = (await messages.call.get("/team/v1/conversations")).json()["data"]
+    named = [{"client_id": "default", "contact_id": row["contact"]["id"], "version": row["version"]} for row in conversations]
+    named.append({"client_id": "default", "contact_id": 99})
+    await messages.receive(mail(second=2, email="joe@example.com"))
+
+    blocked = await messages.call.post("/team/v1/conversations/block", {"conversations": named, "block": {"reason": "complained"}})
+
+    assert blocked.status == 200, blocked.body
+    rows = {row["contact_id"]: row for row in blocked.json()["data"]}
+    assert {number: row["conversation"]["state"] for number, row in rows.items() if row["conversation"]} == {1: "done", 2: "open"}
+    assert "no contact" in rows[99]["error"]
+    entries = (await messages.call.get("/public/v2/suppressions")).json()["data"]
+    assert {(entry["value"], entry["reason"]) for entry in entries} == {(JANE, "complained"), ("joe@example.com", "complained")}
+    [changed] = (await messages.call.get("/team/v1/changes?kind=bulk")).json()["data"]
+    assert changed["counts"] == {"records": 2}
+
+    undone = await messages.call.post("/team/v1/conversations/block", {"conversations": named[:2], "block": None})
+
+    assert [row["error"] for row in undone.json()["data"]] == [None, None]
+    assert await state(messages) == ("replied", False, [])
+    again = await messages.call.post("/team/v1/conversations/block", {"conversations": named[:1], "block": None})
+    assert "last hour" in again.json()["data"][0]["error"]
+
+
 async def test_contact_without_a_status__has_none_again_when_the_block_is_taken_back(messages: Messages) -> None:
     await messages.call.post("/public/v2/contacts", {"email": JANE})
 

@@ -232,6 +232,33 @@ async def test_bulk__says_what_became_of_each(messages: Messages) -> None:
     assert [word in error for word, error in zip(("changed since", "contact", "client"), errors[1:], strict=True)] == [True] * 3
 
 
+async def test_bulk_status__keeps_one_that_somebody_set_meanwhile_and_one_that_may_not_follow(messages: Messages) -> None:
+    await messages.receive(*(mail(second=1, email=f"{name}@example.com") for name in ("ann", "bea", "cid")))
+    await messages.call.patch("/public/v2/contacts/2", {"contact_status": "customer"})
+    named = [{"client_id": "default", "contact_id": number, "contact_status": "replied"} for number in (1, 2, 3)]
+
+    reply = await messages.call.post(f"{PATH}/bulk", {"conversations": named, "change": {"state": "done", "contact_status": "later"}})
+
+    assert reply.status == 200, reply.body
+    rows = reply.json()["data"]
+    assert [row["error"] for row in rows] == [None, "the contact has another status by now", None]
+    conversations = sorted(await listed(messages, "?state=any"), key=lambda row: row["contact"]["id"])
+    assert [(row["contact"]["contact_status"], row["state"]) for row in conversations] == [
+        ("later", "done"), ("customer", "open"), ("later", "done"),
+    ]  # fmt: skip
+    [changed] = (await messages.call.get("/team/v1/changes?kind=bulk")).json()["data"]
+    assert changed["counts"] == {"records": 2}
+
+    await messages.call.settings(contact_statuses={"statuses": ["later", "won"], "transitions": {"later": []}})
+    named = [{"client_id": "default", "contact_id": 1}]
+    refused = [
+        (await messages.call.post(f"{PATH}/bulk", {"conversations": named, "change": {"state": "open", "contact_status": status}})).json()
+        for status in ("won", "unheard")
+    ]
+    assert all(rows["data"][0]["error"] for rows in refused), refused
+    assert (await listed(messages, "?state=done"))[0]["contact"]["contact_status"] == "later"
+
+
 async def test_counters__count_each_state(messages: Messages) -> None:
     await messages.receive(mail(second=1), mail(second=2), mail("auto_replied", second=3, email="joe@example.com"))
     await messages.receive(mail(second=1, email="ann@example.com"))

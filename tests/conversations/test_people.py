@@ -51,8 +51,11 @@ async def test_viewer__reads_and_changes_nothing(office: Office) -> None:
     named = [{"client_id": client_id, "contact_id": contact} for client_id, contact in contacts.items()]
     bulk = (await mira("POST", f"{PATH}/bulk", {"conversations": named, "change": {"label": "later"}})).json()["data"]
 
+    blocked = (await mira("POST", f"{PATH}/block", {"conversations": named, "block": {}})).json()["data"]
+
     assert statuses == [200, 403, 404]
     assert [row["error"] is None for row in bulk] == [True, False, False]
+    assert [row["error"] is None for row in blocked] == [True, False, False]
     assert (await office("GET", f"{PATH}?client_id=yours")).json()["data"][0]["label"] is None
 
 

@@ -74,6 +74,7 @@ BODIES: dict[str, Any] = {
     "WebhookSecretRotation": {},
     "WebhookReplay": {"failed_since": "2026-11-20T09:30:00Z"},
     "PushRetry": {},
+    "BlockConversations": {"conversations": [{"client_id": "acme", "contact_id": 1}], "block": None},
     "NewMessage": {"direction": "sent", "contact_id": 1},
     "NewEmail": {"email_type": "sent", "contact_id": 1},
     "InterestedIn": {"email": "late@example.com", "subject": "Late"},

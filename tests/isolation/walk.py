@@ -208,6 +208,7 @@ def bodies(owned: Known) -> dict[str, list[Any]]:
         "NewSnippet": [{"name": "of B", "text": "of B"}],
         "SnippetChange": [{"text": "of B"}],
         "NewView": [{"name": "of B", "kind": "contact", "visibility": "shared"}], "ViewChange": [{"name": "of B"}],
+        "BlockConversations": [{"conversations": [{"client_id": w.CLIENT_A, "contact_id": owned.contacts[0]}], "block": {}}],
         "ChangeConversations": [
             {"conversations": [{"client_id": w.CLIENT_A, "contact_id": owned.contacts[0]}], "change": {"state": "done"}},
         ],

@@ -14,7 +14,7 @@ from tests.examples import FULL
 from tests.operations import all_commands
 from tests.storage.paused import BROKEN, NOON, Action, Outcome, Stage
 
-from touchbase.blocking.plans import block_contact, unblock_contact
+from touchbase.blocking.plans import BlockTerms, block_contact, block_conversations, unblock_contact
 from touchbase.clients.models import ClientSettings
 from touchbase.common.timestamps import SECOND
 from touchbase.conversations.answers import (
@@ -36,7 +36,7 @@ from touchbase.conversations.notifications import (
     return_mails,
     store_notifications,
 )
-from touchbase.conversations.plans import ConversationChange, change_conversation, change_conversations, mark_conversation
+from touchbase.conversations.plans import ConversationChange, StatusUpdate, change_conversation, change_conversations, mark_conversation
 from touchbase.custom_fields.changes import FieldJob
 from touchbase.custom_fields.sql import change_page as change_field_page
 from touchbase.deliveries.delivery import Delivery
@@ -275,6 +275,26 @@ CALLS: dict[str, tuple[type | None, Call]] = {
     "change_conversations": (
         change_conversations,
         lambda w, t: change_conversations([(t.client, w.ann, None), (t.client, w.bob, None)], ConversationChange("done"), t.at),
+    ),
+    "change_conversations: status": (
+        change_conversations,
+        lambda w, t: change_conversations(
+            [(t.client, w.ann, None)],
+            ConversationChange(),
+            t.at,
+            NO_AUTHOR,
+            {(t.client, w.ann): StatusUpdate(change(t, w.ann, {"status": f"status_{t.number}"}), None, is_checked=False)},
+        ),
+    ),
+    "block_conversations": (
+        block_conversations,
+        lambda w, t: block_conversations(
+            [(t.client, w.ann, None), (t.client, w.bob, None)], t.at, t.key, NO_AUTHOR, BlockTerms("requested")
+        ),
+    ),
+    "block_conversations: none": (
+        block_conversations,
+        lambda w, t: block_conversations([(t.client, w.bob, None)], t.at, t.key),
     ),
     "mark_conversation": (mark_conversation, lambda w, t: mark_conversation(t.client, w.ann, "u1")),
     "mark_conversation: unread": (mark_conversation, lambda w, t: mark_conversation(t.client, w.ann, "u1", None, False)),

@@ -1,5 +1,5 @@
 /** API keys: who has one, what it permits, when it was last used; make, rotate and revoke them. */
-import { useEffect, useState } from 'preact/hooks';
+import { useState } from 'preact/hooks';
 import { useAct } from '../acts';
 import { call as send } from '../api';
 import { NeedsAdmin } from '../clients/list';
@@ -7,6 +7,7 @@ import { usePages } from '../data';
 import { client as chosen, go, href, place } from '../route';
 import { choosesClient, clients, isAdmin, session } from '../session';
 import { SettingsTabs } from '../settings/tabs';
+import { useTitle } from '../title';
 import { Button, Empty, ProblemNote, Skeleton, Time } from '../ui/basic';
 import { Confirm } from '../ui/confirm';
 import { StatusMark } from '../ui/status';
@@ -26,9 +27,7 @@ export function Keys() {
   const loaded = usePages<Key>('/admin/v1/keys', { limit: LIMIT, ...(state !== 'all' && { state }), ...(of && { client: of }) });
   const [opened, setOpened] = useState<Opened>(null);
   useAct(() => setOpened({ what: 'create' }));
-  useEffect(() => {
-    document.title = 'Keys · Touchbase';
-  }, []);
+  useTitle('Keys');
   if (!isAdmin.value) return <NeedsAdmin />;
   const shown = loaded.data;
   const close = () => setOpened(null);

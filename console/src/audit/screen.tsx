@@ -1,5 +1,5 @@
 /** The audit log: who did what to people, keys, clients, settings and exported data. */
-import { useEffect, useState } from 'preact/hooks';
+import { useState } from 'preact/hooks';
 import { send } from '../api';
 import { save } from '../csv';
 import { useGet, usePages } from '../data';
@@ -7,6 +7,7 @@ import { nobody, VIA } from '../record/source';
 import { go, place } from '../route';
 import { choosesClient, clients, isAdmin } from '../session';
 import { SettingsTabs } from '../settings/tabs';
+import { useTitle } from '../title';
 import type { Schemas } from '../types';
 import { Button, Empty, ProblemNote, Skeleton, Time } from '../ui/basic';
 import { toastProblem } from '../ui/toast';
@@ -42,9 +43,7 @@ export function AuditLog() {
   const loaded = usePages<Act>(PATH, { limit: '100', ...query });
   const people = useGet<{ data: User[] }>('/team/v1/users', { limit: '200' });
   const [busy, setBusy] = useState(false);
-  useEffect(() => {
-    document.title = 'Audit log · Touchbase';
-  }, []);
+  useTitle('Audit log');
   if (!isAdmin.value) {
     return (
       <main id="main" class="screen">

@@ -1,5 +1,5 @@
 /** Deleted contacts and companies, each with when it goes for good and the way back. */
-import { useEffect, useState } from 'preact/hooks';
+import { useState } from 'preact/hooks';
 import { asProblem, call, type Problem } from '../api';
 import { readAgain, usePages } from '../data';
 import { COMPANIES } from '../kinds/company';
@@ -7,6 +7,7 @@ import { CONTACTS } from '../kinds/contact';
 import type { AnyRecord, Kind } from '../kinds/kind';
 import { go, href, place } from '../route';
 import { canWrite } from '../session';
+import { useTitle } from '../title';
 import { Button, Empty, ProblemNote, Skeleton, Time } from '../ui/basic';
 import { toast } from '../ui/toast';
 
@@ -18,9 +19,7 @@ interface Deleted {
 
 export function Bin() {
   const isCompanies = place.value.query.get('of') === 'companies';
-  useEffect(() => {
-    document.title = 'Bin · Touchbase';
-  }, []);
+  useTitle('Bin');
   return (
     <main id="main" class="screen clients">
       <header class="screen-head">

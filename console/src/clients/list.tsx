@@ -5,6 +5,7 @@ import { call as send } from '../api';
 import { usePages, useRead, useRested } from '../data';
 import { go, href, place } from '../route';
 import { choosesClient, isAdmin, refreshClients, session } from '../session';
+import { useTitle } from '../title';
 import type { ListedDelivery } from '../types';
 import { Button, Empty, ProblemNote, Skeleton, Time } from '../ui/basic';
 import { Confirm, Field } from '../ui/confirm';
@@ -29,9 +30,7 @@ export function Clients() {
   const [adds, setAdds] = useState(false);
   useAct(() => setAdds(choosesClient.value));
   const loaded = usePages<ClientDetail>('/admin/v1/clients', { limit: LIMIT, ...(name && { name }), ...(state && { state }) });
-  useEffect(() => {
-    document.title = 'Clients · Touchbase';
-  }, []);
+  useTitle('Clients');
   if (!isAdmin.value) return <NeedsAdmin />;
   const shown = loaded.data;
   return (

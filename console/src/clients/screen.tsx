@@ -1,9 +1,9 @@
 /** One client: its addresses, its connections, and what can be done with it. */
-import { useEffect } from 'preact/hooks';
 import { get, Problem } from '../api';
 import { useRead } from '../data';
 import { href } from '../route';
 import { isAdmin, session } from '../session';
+import { useTitle } from '../title';
 import { Icon, ProblemNote, Skeleton } from '../ui/basic';
 import { StatusMark } from '../ui/status';
 import { count, longTime } from '../words';
@@ -35,9 +35,7 @@ export function ClientScreen({ id }: { id: string }) {
   const found = loaded.data;
   const name = found?.client?.name || id;
   const isDeleting = found?.client?.state === 'deleting';
-  useEffect(() => {
-    document.title = `${name} · Touchbase`;
-  }, [name]);
+  useTitle(name);
   if (!isAdmin.value) return <NeedsAdmin />;
   return (
     <main id="main" class="screen clients">

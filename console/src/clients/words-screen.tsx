@@ -1,9 +1,10 @@
 /** What a tool’s words for statuses mean: drag them onto the client’s statuses, or choose from a list. */
-import { useEffect, useRef, useState } from 'preact/hooks';
+import { useRef, useState } from 'preact/hooks';
 import { asProblem, call as send, type Problem } from '../api';
 import { useRead } from '../data';
 import { href } from '../route';
 import { isAdmin } from '../session';
+import { useTitle } from '../title';
 import { Button, Empty, Icon, ProblemNote, Skeleton } from '../ui/basic';
 import { StatusMark } from '../ui/status';
 import { toast } from '../ui/toast';
@@ -40,9 +41,7 @@ export function Words({ id, of }: { id: string; of: string }) {
 function WordsOf({ id, channel, tool }: { id: string; channel: Channel; tool: string }) {
   const name = nameOf(channel, tool);
   const loaded = useRead(`${clientPath(id)} words ${channel} ${tool}`, async (signal) => readWords(id, channel, tool, await connectionsOf(id, signal), signal));
-  useEffect(() => {
-    document.title = `Status mapping of ${name} · Touchbase`;
-  }, [name]);
+  useTitle(`Status mapping of ${name}`);
   return (
     <main id="main" class="screen clients">
       <a class="back" href={href(`/clients/${id}`)}>

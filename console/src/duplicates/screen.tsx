@@ -1,11 +1,12 @@
 /** Pairs of records that may be one: scored, with reasons, side by side, merged or said to be two. */
-import { useEffect, useRef, useState } from 'preact/hooks';
+import { useRef, useState } from 'preact/hooks';
 import { useShortcuts } from '../keys';
 import { COMPANIES } from '../kinds/company';
 import { CONTACTS } from '../kinds/contact';
 import type { AnyRecord, Kind } from '../kinds/kind';
 import { client, go, href, place } from '../route';
 import { canWrite } from '../session';
+import { useTitle } from '../title';
 import { Button, Empty, Icon, Keys, ProblemNote, Skeleton } from '../ui/basic';
 import { StatusMark } from '../ui/status';
 import { toast } from '../ui/toast';
@@ -43,9 +44,7 @@ function Pairs<R extends AnyRecord>({ kind }: { kind: Kind<R> }) {
   const [opened, setOpened] = useState<Pair<R> | null>(null);
   const chosen = Math.min(at, Math.max(0, pairs.length - 1));
   const list = useRef<HTMLUListElement>(null);
-  useEffect(() => {
-    document.title = 'Duplicates · Touchbase';
-  }, []);
+  useTitle('Duplicates');
 
   function say(pair: Pair<R>, are: boolean) {
     dismiss(kind.many, pair.one.id, pair.other.id, are);

@@ -1,9 +1,10 @@
 /** Add an endpoint: a form that says what each kind is for. */
-import { useEffect, useState } from 'preact/hooks';
+import { useState } from 'preact/hooks';
 import { asProblem, Problem, post } from '../api';
 import { chooseClient, go, href, place } from '../route';
 import { seesEveryClient, showsAll } from '../session';
 import { ClientList } from '../shell';
+import { useTitle } from '../title';
 import { Button, Icon, ProblemNote } from '../ui/basic';
 import { toast } from '../ui/toast';
 import { bodyOf, EMPTY, type Draft } from './draft';
@@ -27,9 +28,7 @@ export function NewEndpoint() {
   const isOfOne = OF_ONE.includes(draft.kind);
   const isForAll = draft.kind === 'audit' || (forAll && !isOfOne);
   const set = (changed: Partial<Draft>) => setDraft((old) => ({ ...old, ...changed }));
-  useEffect(() => {
-    document.title = 'Add an endpoint · Touchbase';
-  }, []);
+  useTitle('Add an endpoint');
   async function add(event: Event) {
     event.preventDefault();
     if (busy) return;

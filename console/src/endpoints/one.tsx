@@ -4,6 +4,7 @@ import { call, getForChange, post, type Problem } from '../api';
 import { useShortcuts } from '../keys';
 import { readAgain, useGet } from '../data';
 import { go, href } from '../route';
+import { useTitle } from '../title';
 import { Button, Empty, Icon, ProblemNote, Skeleton, Time } from '../ui/basic';
 import { choosesMine, differencesOf } from '../ui/conflict';
 import { copy, Dialog } from '../ui/overlay';
@@ -23,9 +24,7 @@ export function OneEndpoint({ id }: { id: string }) {
   const path = isShared ? `${OF_ALL}/${encodeURIComponent(id.slice(SHARED.length))}` : `/public/v2/webhook-endpoints/${encodeURIComponent(id)}`;
   const loaded = useGet<Endpoint>(path);
   const one = loaded.data;
-  useEffect(() => {
-    document.title = `${one ? nameOf(one) : 'Endpoint'} · Touchbase`;
-  }, [one]);
+  useTitle(one ? nameOf(one) : 'Endpoint');
   // The secret is gone when the page is left.
   useEffect(() => () => void (freshSecret.value = null), []);
   const again = () => readAgain('/public/v2/webhook-endpoints', '/public/v2/webhook-attempts', OF_ALL, '/team/v1/webhook-attempts');

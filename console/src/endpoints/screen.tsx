@@ -1,9 +1,9 @@
 /** Endpoints: where the client's events are sent, and how that goes. */
-import { useEffect } from 'preact/hooks';
 import { useShortcuts } from '../keys';
 import { useGet } from '../data';
 import { client, go, href, place } from '../route';
 import { clients, isAdmin, showsAll } from '../session';
+import { useTitle } from '../title';
 import type { Page } from '../types';
 import { Empty, Icon, ProblemNote, Skeleton, Time } from '../ui/basic';
 import { count } from '../words';
@@ -37,9 +37,7 @@ function matches(one: Endpoint, query: URLSearchParams): boolean {
 
 function EndpointList() {
   const loaded = useGet<Page<Endpoint>>(showsAll.value ? OF_ALL : '/public/v2/webhook-endpoints', { limit: showsAll.value ? '200' : '100' });
-  useEffect(() => {
-    document.title = 'Endpoints · Touchbase';
-  }, []);
+  useTitle('Endpoints');
   useShortcuts(() => [{ keys: 'n', does: 'Add an endpoint', group: 'Endpoints', run: () => go('/endpoints/new') }]);
   const all = loaded.data?.data;
   const query = place.value.query;

@@ -5,6 +5,7 @@ import { readAgain } from '../data';
 import { client, go, place } from '../route';
 import { isAdmin } from '../session';
 import { SettingsTabs } from '../settings/tabs';
+import { useTitle } from '../title';
 import type { Contact, Page } from '../types';
 import { Button, Empty, ProblemNote, Skeleton, Time } from '../ui/basic';
 import { personName } from '../words';
@@ -14,9 +15,7 @@ import { ErasureRequests } from './requests';
 import type { Person } from './types';
 
 export function Erasure() {
-  useEffect(() => {
-    document.title = 'Erasure · Touchbase';
-  }, []);
+  useTitle('Erasure');
   if (!isAdmin.value) {
     return (
       <main id="main" class="screen fixed">

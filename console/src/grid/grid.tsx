@@ -1,20 +1,22 @@
 /** The grid: only the rows in sight are on the page. */
 import type { RefObject } from 'preact';
 import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
+import { density } from '../density';
 import { keep, kept } from '../kept';
 import { useShortcuts } from '../keys';
 import type { AnyRecord, Column, Kind } from '../kinds/kind';
-import { narrow } from '../narrow';
+import { narrow, touch } from '../narrow';
 import { go, href } from '../route';
 import { Icon, Time } from '../ui/basic';
+import { Sizer } from '../ui/sizer';
 import { StatusMark } from '../ui/status';
 import { useVirtual } from '../ui/virtual';
 import { PAGE, type Rows } from './rows';
 import { select, toggle, type Selection } from './selection';
 import { current, show, type View } from './view';
 
-const ROW = 40;
-const ROW_NARROW = 56;
+const ROW = { regular: 40, compact: 32 };
+const ROW_TOUCH = 56;
 const HEAD = 36;
 
 interface Props<R extends AnyRecord> {
@@ -50,7 +52,7 @@ export function Grid<R extends AnyRecord>({ rows, view, columns: chosen, selecti
   const [dragged, setDragged] = useState<Dragged | null>(null);
   const columns = sized(chosen, view, selectable ? 40 : 16, dragged);
   const list = useRef<HTMLDivElement>(null);
-  const height = narrow.value ? ROW_NARROW : ROW;
+  const height = narrow.value || touch.value ? ROW_TOUCH : ROW[density.value];
   const head = narrow.value ? 0 : HEAD;
   const waiting = rows.hasMore || !rows.isStarted ? PAGE : 0;
   const virtual = useVirtual(list, { count: rows.data.length + waiting, height, head, from: kept('scroll grid') });
@@ -134,7 +136,7 @@ function Head<R extends AnyRecord>({ kind, view, rows, tracks, columns, selectio
             ) : (
               <span class="cut">{each.name}</span>
             )}
-            <Sizer kind={kind} column={each} onSize={onSize} />
+            <ColumnSizer kind={kind} column={each} onSize={onSize} />
           </div>
         ))}
       </div>
@@ -150,44 +152,14 @@ function placeOf<R>({ left }: Sized<R>): { left: string } | undefined {
   return left === null ? undefined : { left: `${left}px` };
 }
 
-/** The right edge of a column's head: dragged, or moved by the arrow keys. */
-function Sizer<R extends AnyRecord>({ kind, column, onSize }: { kind: Kind<R>; column: Sized<R>; onSize: (dragged: Dragged | null) => void }) {
-  const from = useRef<{ x: number; width: number } | null>(null);
-  const fits = (width: number) => Math.round(Math.max(NARROWEST, Math.min(WIDEST, width)));
-  function keep(width: number) {
+/** The right edge of a column's head. */
+function ColumnSizer<R extends AnyRecord>({ kind, column, onSize }: { kind: Kind<R>; column: Sized<R>; onSize: (dragged: Dragged | null) => void }) {
+  function keep(width: number | null) {
     const now = current(kind);
     onSize(null);
-    show(kind, { ...now, widths: { ...now.widths, [column.key]: fits(width) } }, true);
+    if (width !== null) show(kind, { ...now, widths: { ...now.widths, [column.key]: width } }, true);
   }
-  return (
-    <span
-      class="sizer"
-      role="separator"
-      aria-orientation="vertical"
-      aria-label={`Width of ${column.name}`}
-      aria-valuenow={column.width}
-      aria-valuemin={NARROWEST}
-      aria-valuemax={WIDEST}
-      tabIndex={0}
-      onPointerDown={(event) => {
-        event.currentTarget.setPointerCapture(event.pointerId);
-        from.current = { x: event.clientX, width: column.width };
-      }}
-      onPointerMove={(event) => from.current && onSize({ key: column.key, width: fits(from.current.width + event.clientX - from.current.x) })}
-      onPointerUp={(event) => {
-        if (from.current && event.clientX !== from.current.x) keep(from.current.width + event.clientX - from.current.x);
-        from.current = null;
-      }}
-      onPointerCancel={() => (onSize(null), (from.current = null))}
-      onKeyDown={(event) => {
-        const step = event.key === 'ArrowRight' ? 16 : event.key === 'ArrowLeft' ? -16 : 0;
-        if (!step) return;
-        event.preventDefault();
-        event.stopPropagation();
-        keep(column.width + step);
-      }}
-    />
-  );
+  return <Sizer label={`Width of ${column.name}`} width={column.width} min={NARROWEST} max={WIDEST} onMove={(width) => onSize({ key: column.key, width })} onEnd={keep} />;
 }
 
 interface RowProps<R extends AnyRecord> extends Shape<R> {

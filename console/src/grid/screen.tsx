@@ -5,6 +5,7 @@ import { columnsOf } from '../kinds/columns';
 import type { AnyRecord, Kind } from '../kinds/kind';
 import { href } from '../route';
 import { canWrite } from '../session';
+import { useTitle } from '../title';
 import { Empty, ProblemNote } from '../ui/basic';
 import { Board } from './board';
 import { Bulk } from './bulk';
@@ -24,10 +25,8 @@ export function Records<R extends AnyRecord>({ kind, none }: Props<R>) {
   const view = current(kind);
   const rows = useRows(kind, view);
   const selection = useMemo(() => newSelection<R>(), []);
-  useEffect(() => {
-    document.title = `${kind.title} · Touchbase`;
-    select(selection, []);
-  }, [rows.key.join()]);
+  useTitle(kind.title);
+  useEffect(() => select(selection, []), [rows.key.join()]);
   const isEmpty = rows.isStarted && !rows.error && !rows.hasMore && !rows.data.length;
   const all = view.q || view.filters.length ? <NothingFound kind={kind} /> : none;
   return (

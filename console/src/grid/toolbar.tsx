@@ -4,6 +4,7 @@ import { useShortcuts } from '../keys';
 import { allColumns, columnsOf } from '../kinds/columns';
 import { memberName, type AnyRecord, type Kind } from '../kinds/kind';
 import { useGet } from '../data';
+import { DENSITIES, density, setDensity } from '../density';
 import { href } from '../route';
 import { makeNew } from '../record/new';
 import { canWrite, session } from '../session';
@@ -141,6 +142,8 @@ function Columns<R extends AnyRecord>({ kind, view, custom }: Props<R> & { custo
                 {each.name}
               </Entry>
             ))}
+          <p class="note heading">Rows</p>
+          {DENSITIES.map(([value, text]) => <Entry key={value} chosen={density.value === value} onPick={() => setDensity(value)}>{text}</Entry>)}
           <p class="note heading">Stay in sight</p>
           {columnsOf(kind, view.columns, []).map((each) => (
             <Entry key={`pin ${each.key}`} chosen={view.pinned.includes(each.key)} onPick={() => pin(each.key)}>

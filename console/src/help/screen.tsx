@@ -5,6 +5,7 @@ import { useRead, useRested } from '../data';
 import { useShortcuts } from '../keys';
 import { restore } from '../kept';
 import { go, place, root } from '../route';
+import { useTitle } from '../title';
 import { Icon, ProblemNote, Skeleton } from '../ui/basic';
 import { Markdown } from './markdown';
 import { helpAddress, readPage } from './pages';
@@ -24,8 +25,8 @@ export function Help({ page }: { page: string }) {
   const loaded = useRead(`/docs/${path}`, (signal) => readPage(path, signal), { staleTime: Infinity });
   useShortcuts(() => [{ keys: '/', does: 'Search', group: 'Help', run: () => document.querySelector<HTMLElement>('.help-search')?.focus() }]);
   const title = /^# (.*)$/m.exec(loaded.data ?? '')?.[1] ?? 'Help';
+  useTitle(title);
   useEffect(() => {
-    document.title = `${title} · Touchbase`;
     if (!loaded.data) return;
     // Back has its own place; a link with a heading leads to it.
     const heading = location.hash && document.getElementById(decodeURIComponent(location.hash.slice(1)));

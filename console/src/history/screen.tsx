@@ -1,9 +1,9 @@
 /** The history: what was done to many records at once, by whom, and the way back. */
-import { useEffect } from 'preact/hooks';
 import { usePages } from '../data';
 import { nobody, VIA } from '../record/source';
 import { client, go, href, place } from '../route';
 import { clients, session, showsAll } from '../session';
+import { useTitle } from '../title';
 import { Button, Empty, ProblemNote, Skeleton, Time } from '../ui/basic';
 import { Mark, type Group, type Hue } from '../ui/status';
 import { reverting, type Change } from './open';
@@ -21,9 +21,7 @@ export function History() {
   const who = query.get('who') ?? '';
   const filter = { ...(client.value && { client_id: client.value }), ...(kind && { kind }), ...(who && { actor_id: who }), limit: '50' };
   const loaded = usePages<Change>(CHANGES, filter, { refetchInterval: (pages) => (pages.some((page) => page.data.some((each) => each.state === 'reverting')) ? SOON : false) });
-  useEffect(() => {
-    document.title = 'History · Touchbase';
-  }, []);
+  useTitle('History');
   const show = (changes: Record<string, string>) => go('/history', Object.entries({ kind, who, ...changes }).filter(([, value]) => value), true);
   return (
     <main id="main" class="screen clients">

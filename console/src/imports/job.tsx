@@ -1,11 +1,12 @@
 /** One job: its columns before it starts, its progress while it runs, its counts and files when it has ended. */
-import { useEffect, useState } from 'preact/hooks';
+import { useState } from 'preact/hooks';
 import { asProblem, post, send, type Problem } from '../api';
 import { save } from '../csv';
 import { readAgain, useGet } from '../data';
 import { reverting, type Change } from '../history/open';
 import { client, href, place } from '../route';
 import { canWrite, session } from '../session';
+import { useTitle } from '../title';
 import type { Page } from '../types';
 import { Button, Empty, Icon, ProblemNote, Skeleton, Time } from '../ui/basic';
 import { Mark } from '../ui/status';
@@ -23,9 +24,7 @@ export function OneJob({ id }: { id: string }) {
   const path = `/public/v2/jobs/${encodeURIComponent(id)}`;
   const loaded = useGet<Job>(path, {}, { refetchInterval: (of) => (of.state.data && waits(of.state.data) ? SOON : false) });
   const job = loaded.data;
-  useEffect(() => {
-    document.title = `${job ? jobTitle(job) : 'Import'} · Touchbase`;
-  }, [job]);
+  useTitle(job ? jobTitle(job) : 'Import');
   const changed = () => readAgain('/public/v2/jobs');
   if (loaded.error && !job) return <Missing problem={loaded.error} reload={() => void loaded.refetch()} />;
   return (

@@ -1,8 +1,8 @@
 /** Imports: drop a file, map its columns, watch, fetch the bad rows; and the other long work of the client. */
-import { useEffect } from 'preact/hooks';
 import { usePages } from '../data';
 import { go, href, place } from '../route';
 import { canWrite } from '../session';
+import { useTitle } from '../title';
 import { Button, Empty, ProblemNote, Skeleton, Time } from '../ui/basic';
 import { Drop } from './drop';
 import { OneJob, StateMark } from './job';
@@ -24,9 +24,7 @@ function List() {
   const filter = Object.fromEntries([['kind', query.get('job')], ['state', query.get('state')]].filter(([, value]) => value)) as Record<string, string>;
   const loaded = usePages<Job>('/public/v2/jobs', { ...filter, limit: '50' }, { refetchInterval: (pages) => (pages[0]?.data.some(waits) ? SOON : LATER) });
   const jobs = loaded.data;
-  useEffect(() => {
-    document.title = 'Imports · Touchbase';
-  }, []);
+  useTitle('Imports');
   const show = (changed: Record<string, string>) => go('/imports', { ...Object.fromEntries(query), ...changed });
   return (
     <main id="main" class="screen imports">

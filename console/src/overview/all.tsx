@@ -1,11 +1,11 @@
 /** The overview of all clients: the sums, and a line for each client. */
-import { useEffect } from 'preact/hooks';
 import { get } from '../api';
 import { useRead } from '../data';
 import { go, href, place } from '../route';
 import { clients } from '../session';
 import { Empty, Icon, ProblemNote, Skeleton } from '../ui/basic';
 import { useCounters } from '../replies/conversations';
+import { useTitle } from '../title';
 import { atMost, count, percent } from '../words';
 import { Attention, useAttention, type Item } from './attention';
 import { Days } from './days';
@@ -60,9 +60,7 @@ export function AllClients() {
   const since = place.value.query.get('since') ?? '30d';
   const attention = useAttention('');
   const loaded = useRead(`/admin/v1/reports/campaigns of all kinds ${since}`, (signal) => read(since, signal));
-  useEffect(() => {
-    document.title = 'All clients · Touchbase';
-  }, []);
+  useTitle('All clients');
   const found = loaded.data;
   return (
     <main id="main" class="screen overview">

@@ -1,9 +1,9 @@
 /** The overview: what needs attention, what came of the mails, where the contacts stand. */
-import { useEffect } from 'preact/hooks';
 import { get } from '../api';
 import { useGet, useRead } from '../data';
 import { client, href, place } from '../route';
 import { choosesClient, clients, isAdmin, session, showsAll } from '../session';
+import { useTitle } from '../title';
 import type { Page, Status } from '../types';
 import { Empty, ProblemNote, Skeleton } from '../ui/basic';
 import { hueOf, StatusMark } from '../ui/status';
@@ -47,9 +47,7 @@ function OneClient() {
   const reports = useRead(`/public/v2/reports/campaigns of all kinds ${since}`, (signal) => readReports(since, signal));
   const statuses = useGet<Page<Status>>('/public/v2/statuses/contacts', { limit: '200' });
   const all = [attention, reports, statuses];
-  useEffect(() => {
-    document.title = 'Overview · Touchbase';
-  }, []);
+  useTitle('Overview');
   const id = client.value || session.value?.client_id || '';
   const name = clients.value.find((each) => each.client_id === id)?.name || id;
   return (

@@ -1,6 +1,5 @@
 /** One record: what is known, why, and what happened. */
 import type { ComponentChildren } from 'preact';
-import { useEffect } from 'preact/hooks';
 import { call, get, type Problem } from '../api';
 import { suppress } from '../grid/changes';
 import { Reasons } from '../grid/reasons';
@@ -14,6 +13,7 @@ import { go, href } from '../route';
 import { canWrite, isAdmin } from '../session';
 import type { Company, Contact, Page, Schemas, Status, Suppression } from '../types';
 import { NewTask, TaskButton, TasksOf } from '../tasks/tasks';
+import { useTitle } from '../title';
 import { Button, Empty, Icon, ProblemNote, Skeleton, Time } from '../ui/basic';
 import { copy, Entry, Popover } from '../ui/overlay';
 import { digitOf, MOST_KEYS, StatusMark, withDigits } from '../ui/status';
@@ -60,9 +60,7 @@ function RecordPage<R extends AnyRecord>({ kind, id, facts }: PageProps<R>) {
   const people = usePeopleOf(kind.one === 'company' ? id : '');
   const known = loaded.data;
   const on = notedHere(kind.many, id);
-  useEffect(() => {
-    document.title = `${known ? kind.nameOf(known.record) : words(kind.one)} · Touchbase`;
-  }, [known]);
+  useTitle(known ? kind.nameOf(known.record) : words(kind.one));
   if (loaded.error && !known) return <Missing kind={kind} problem={loaded.error} reload={() => void loaded.refetch()} />;
   return (
     <main id="main" class="screen record">

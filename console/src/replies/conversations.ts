@@ -14,6 +14,7 @@ import { personName } from '../words';
 export type Conversation = Schemas['ConversationOut'];
 export type WithMessages = Schemas['ConversationWithMessages'];
 export type ConversationChange = Schemas['ChangeConversation'];
+export type ManyChange = Schemas['ChangeEachConversation'];
 export type State = 'open' | 'snoozed' | 'automatic' | 'done';
 export type Filter = Record<string, string>;
 
@@ -243,8 +244,14 @@ export async function change(conversation: Conversation, body: ConversationChang
 
 export const MOST_AT_ONCE = 500;
 
-async function bulk(named: readonly Conversation[], change: ConversationChange) {
-  const conversations = named.map(({ client_id, contact, version }) => ({ client_id, contact_id: contact.id, version }));
+/** Name conversations for a request, with the versions that they must have. */
+export function named(conversations: readonly Conversation[]): Schemas['ConversationName'][] {
+  return conversations.map(({ client_id, contact, version }) => ({ client_id, contact_id: contact.id, version }));
+}
+
+export async function bulk(changed: readonly Conversation[], change: ManyChange) {
+  const isStatus = change.contact_status !== undefined;
+  const conversations = named(changed).map((each, n) => ({ ...each, ...(isStatus && { contact_status: changed[n]?.contact.contact_status ?? null }) }));
   const { data } = await call<Schemas['ChangedConversations']>('POST', `${LIST}/bulk`, { body: { conversations, change } });
   return data.data;
 }
@@ -253,14 +260,15 @@ async function bulk(named: readonly Conversation[], change: ConversationChange) 
  * Make one change of many conversations; those that changed meanwhile stay. The message takes it back, except where somebody has changed
  * a conversation since. `back` is what a conversation had before.
  */
-export async function changeMany(conversations: readonly Conversation[], body: ConversationChange, done: string, back: (before: Conversation) => ConversationChange): Promise<void> {
+export async function changeMany(conversations: readonly Conversation[], body: ManyChange, done: string, back: (before: Conversation) => ManyChange): Promise<void> {
   const before = conversations.slice(0, MOST_AT_ONCE);
   const rows = await bulk(before, body);
   void readConversationsAgain();
   const left = rows.filter((row) => row.error !== null).length;
-  toast(left ? `${rows.length - left} ${done}; ${left} changed meanwhile and stay.` : `${rows.length} ${done}.`, {
+  const why = rows.find((row) => row.error !== null)?.error;
+  toast(left ? `${rows.length - left} ${done}; ${left} stay: ${why}.` : `${rows.length} ${done}.`, {
     undo: async () => {
-      const changes = new Map<string, { to: ConversationChange; of: Conversation[] }>();
+      const changes = new Map<string, { to: ManyChange; of: Conversation[] }>();
       rows.forEach(({ conversation }, n) => {
         const was = before[n];
         if (!conversation || !was) return;

@@ -1,7 +1,9 @@
 /** Search and filters of the conversations: all of them are in the address, and each that is set can be taken away by its chip. */
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { useRested } from '../data';
-import { session, showsAll } from '../session';
+import { DENSITIES, density, setDensity, type Density } from '../density';
+import { clients, session, showsAll } from '../session';
+import { ClientList } from '../shell';
 import type { Status } from '../types';
 import { Button, Icon } from '../ui/basic';
 import { Field } from '../ui/confirm';
@@ -9,16 +11,16 @@ import { Popover } from '../ui/overlay';
 import { toolName, words } from '../words';
 import { LABELS, type Conversation, type Filter } from './conversations';
 
-export const FILTERS = ['q', 'contact_status', 'label', 'assignee', 'campaign_id', 'tool', 'channel', 'mailbox', 'waiting_hours', 'unread', 'sort'] as const;
+export const FILTERS = ['q', 'of', 'contact_status', 'label', 'assignee', 'campaign_id', 'tool', 'channel', 'mailbox', 'waiting_hours', 'unread', 'sort'] as const;
 type Name = (typeof FILTERS)[number];
 
 const TITLES: Readonly<Record<Name, string>> = {
-  q: 'Search', contact_status: 'Status', label: 'Label', assignee: 'Assignee', campaign_id: 'Campaign', tool: 'Tool', channel: 'Channel', mailbox: 'Mailbox',
+  q: 'Search', of: 'Client', contact_status: 'Status', label: 'Label', assignee: 'Assignee', campaign_id: 'Campaign', tool: 'Tool', channel: 'Channel', mailbox: 'Mailbox',
   waiting_hours: 'Waiting', unread: 'Read', sort: 'Order',
 };
 /** What is read in place of a value that is not set. */
 const ANY: Readonly<Record<Name, string>> = {
-  q: '', contact_status: 'Any status', label: 'Any label', assignee: 'Anybody', campaign_id: 'All campaigns', tool: 'All tools', channel: 'Email and LinkedIn', mailbox: 'All mailboxes',
+  q: '', of: 'All clients', contact_status: 'Any status', label: 'Any label', assignee: 'Anybody', campaign_id: 'All campaigns', tool: 'All tools', channel: 'Email and LinkedIn', mailbox: 'All mailboxes',
   waiting_hours: 'Any time', unread: 'Read and unread', sort: 'Newest first',
 };
 const FIXED: Readonly<Partial<Record<Name, readonly (readonly [string, string])[]>>> = {
@@ -45,6 +47,7 @@ interface Props {
 /** The values of a filter with their texts; the chosen one is among them. */
 function optionsOf(name: Name, { filter, conversations, statuses, people }: Props): ReadonlyMap<string, string> {
   const options = new Map<string, string>(FIXED[name] ?? []);
+  if (name === 'of') for (const { client_id: id, name: client, handle } of clients.value) options.set(id, client || handle || id);
   if (name === 'assignee') for (const [id, person] of [['me', 'Me'], ['nobody', 'Nobody'], ...people] as const) options.set(id, person);
   if (name === 'contact_status') for (const status of [...statuses.map((each) => each.name), ...conversations.map((each) => each.contact.contact_status ?? '')]) if (status) options.set(status, words(status));
   for (const { newest } of conversations) {
@@ -60,11 +63,16 @@ function optionsOf(name: Name, { filter, conversations, statuses, people }: Prop
 export function Filters(props: Props) {
   const { filter, show } = props;
   const isPerson = Boolean(session.value?.user);
-  const names = FILTERS.filter((name) => name !== 'q' && (isPerson || (name !== 'assignee' && name !== 'unread')));
+  const names = FILTERS.filter((name) => name !== 'q' && name !== 'of' && (isPerson || (name !== 'assignee' && name !== 'unread')));
   const set = names.filter((name) => filter[name]).length;
   return (
     <div class="replies-filter">
       <Search text={filter['q'] ?? ''} show={(q) => show({ q })} />
+      {showsAll.value && clients.value.length > 1 && (
+        <Popover text="Client" icon="link">
+          {(close) => <ClientList close={close} chosen={filter['of'] ?? ''} hasAll pick={(of) => show({ of })} />}
+        </Popover>
+      )}
       <Popover text={set ? `Filter ${set}` : 'Filter'} icon="filter">
         {() => (
           <div class="replies-choices">
@@ -80,6 +88,11 @@ export function Filters(props: Props) {
                 </select>
               </Field>
             ))}
+            <Field label="Rows">
+              <select value={density.value} onChange={(event) => setDensity(event.currentTarget.value as Density)}>
+                {DENSITIES.map(([value, text]) => <option key={value} value={value}>{text}</option>)}
+              </select>
+            </Field>
           </div>
         )}
       </Popover>

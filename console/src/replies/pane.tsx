@@ -21,14 +21,21 @@ import { change, LABELS, nameOf, refresh, useReadMark, useConversation, type Con
 import { Letter } from './letter';
 import { SnoozeMenu } from './snooze';
 
-/** The statuses of the conversation's own client. */
-export function useStatuses(of: string): readonly Status[] {
-  const path = '/public/v2/statuses/contacts';
-  const found = useRead<Page<Status>>(`${path}?of=${of}`, async (signal) => (await call<Page<Status>>('GET', path, { query: { limit: '200' }, headers: { 'x-client-id': of }, signal })).data, { enabled: of !== '' });
-  return found.data?.data ?? NONE;
+const STATUSES = '/public/v2/statuses/contacts';
+/** Clients whose statuses are compared at most. */
+const MOST_CLIENTS = 20;
+
+async function readStatuses(of: string, signal: AbortSignal): Promise<readonly Status[]> {
+  return (await call<Page<Status>>('GET', STATUSES, { query: { limit: '200' }, headers: { 'x-client-id': of }, signal })).data.data;
 }
 
-const NONE: readonly Status[] = [];
+/** The statuses that all of these clients have. */
+export function useStatuses(...of: readonly string[]): readonly Status[] {
+  const ids = [...new Set(of)].filter(Boolean).sort();
+  const found = useRead(`${STATUSES}?of=${ids.join()}`, (signal) => Promise.all(ids.map((id) => readStatuses(id, signal))), { enabled: ids.length > 0 && ids.length <= MOST_CLIENTS });
+  const [first, ...others] = found.data ?? [];
+  return first?.filter(({ name }) => others.every((statuses) => statuses.some((status) => status.name === name))) ?? [];
+}
 
 /** Set the status of the contact of a conversation; where somebody set another one than is shown, the person chooses. */
 export async function setStatus(conversation: Conversation, { name: status, look }: Status): Promise<void> {
@@ -286,7 +293,7 @@ function MoreActs({ conversation, people, done }: Pick<ActsProps, 'conversation'
 
 function BlockButton({ conversation }: { conversation: Conversation }) {
   return (
-    <Button kind="quiet" class="block" icon="ban" onClick={() => (blocking.value = conversation)}>
+    <Button kind="quiet" class="block" icon="ban" onClick={() => (blocking.value = [conversation])}>
       Block <Keys of="b" />
     </Button>
   );

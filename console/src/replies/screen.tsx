@@ -1,24 +1,27 @@
 /** Replies: the conversations of one client or of all, by state; worked through by keys. */
 import { useEffect, useRef, useState } from 'preact/hooks';
-import { useShortcuts } from '../keys';
+import { density, LIST_WIDTH, listWidth, setListWidth } from '../density';
 import { keep, kept } from '../kept';
+import { useShortcuts } from '../keys';
 import { client, go, href, place, root } from '../route';
 import { canWrite, clients, isAdmin, session, showsAll } from '../session';
 import type { Status } from '../types';
+import { useTitle } from '../title';
 import { Button, Empty, ProblemNote, Skeleton, Time } from '../ui/basic';
 import { copy } from '../ui/overlay';
+import { Sizer } from '../ui/sizer';
 import { digitOf, MOST_KEYS, StatusMark, withDigits } from '../ui/status';
 import { useVirtual } from '../ui/virtual';
 import { toast, toastProblem } from '../ui/toast';
 import { atMost, plural, shortTime, words } from '../words';
 import { acts, changeMany, keyOf, leave, MOST_AT_ONCE, nameOf, readConversationsAgain, refused, reading, tabs, useArrivals, useConversations, useCounters, usePeople, type Conversation, type Filter, type State } from './conversations';
 import { BlockDialog, blocking } from './block';
-import { act, assignTo, clear, finished, select, selected, SelectionBar, toggle } from './selection';
+import { act, assignTo, blockSelected, clear, finished, select, selected, selectedOf, SelectionBar, setStatuses, toggle } from './selection';
 import { Chips, filterOf, Filters } from './filters';
 import { assign, Pane, setStatus, toggleDone, toggleKind, useStatuses } from './pane';
 
-/** The height of a row. */
-const ROW = 96;
+/** The heights of rows. */
+const ROW = { regular: 96, compact: 68 };
 /** So many rows before its end a list gets its next page. */
 const FEW = 10;
 
@@ -26,12 +29,14 @@ interface Latest {
   all: readonly Conversation[];
   chosen: Conversation | undefined;
   statuses: readonly Status[];
+  /** The statuses that all selected conversations can have. */
+  common: readonly Status[];
   move: (step: number) => void;
   load: () => void;
 }
 
 /** What the shortcuts act on. */
-const latest: Latest = { all: [], chosen: undefined, statuses: [], move: () => undefined, load: () => undefined };
+const latest: Latest = { all: [], chosen: undefined, statuses: [], common: [], move: () => undefined, load: () => undefined };
 
 export function Replies() {
   const { query } = place.value;
@@ -41,10 +46,11 @@ export function Replies() {
   const state = tab?.state ?? 'open';
   const people = usePeople();
   const isAll = showsAll.value;
-  const of = client.value;
+  const of = client.value || (filter['of'] ?? '');
   // A search looks into all states.
   const isSearch = filter['q'] !== undefined;
-  const wanted = { ...(tab?.assignee && !isSearch && { assignee: tab.assignee }), ...filter, state: isSearch ? 'any' : state };
+  const { of: _, ...conditions } = filter;
+  const wanted = { ...(tab?.assignee && !isSearch && { assignee: tab.assignee }), ...conditions, state: isSearch ? 'any' : state };
   const list = useConversations(wanted, of);
   const counters = useCounters(of);
   // A client before its first webhook.
@@ -53,10 +59,13 @@ export function Replies() {
   // Nothing is chosen before a person chooses it: a digit that was meant for another screen changes nothing.
   const [chosenKey, setChosenKey] = useState<string | null>(kept<string>('conversation') ?? null);
   const [at, setAt] = useState(0);
+  const [dragged, setDragged] = useState<number | null>(null);
+  const width = dragged ?? listWidth.value;
   const place_ = conversations.findIndex((each) => keyOf(each) === chosenKey);
   // After an act the next conversation takes the place of the one that left.
   const chosen = chosenKey === null ? undefined : (conversations[place_] ?? conversations[Math.min(at, conversations.length - 1)]);
   const statuses = useStatuses(chosen?.client_id ?? '');
+  const common = useStatuses(...selectedOf(conversations).map((each) => each.client_id));
   const arrived = useArrivals(wanted, of, conversations);
   function choose(to: number) {
     const conversation = conversations[to];
@@ -80,15 +89,16 @@ export function Replies() {
     acts.value = new Map();
     void readConversationsAgain();
   };
-  Object.assign(latest, { all: conversations, chosen, statuses: withDigits(statuses, showsAll.value), load, move: (step: number) => choose(present < 0 ? 0 : Math.max(0, Math.min(conversations.length - 1, present + step))) });
+  Object.assign(latest, { all: conversations, chosen, statuses, common, load, move: (step: number) => choose(present < 0 ? 0 : Math.max(0, Math.min(conversations.length - 1, present + step))) });
   useReplyKeys();
-  useEffect(() => {
-    document.title = 'Replies · Touchbase';
-    return () => {
+  useTitle('Replies', counters.data?.open);
+  useEffect(
+    () => () => {
       clear();
       reading.value = null;
-    };
-  }, []);
+    },
+    [],
+  );
   reading.value = chosen ? keyOf(chosen) : null;
   const show = (changed: Filter) => go('/replies', { ...filter, ...(tab && tab.name !== 'open' && { state: tab.name }), ...changed });
   const choices = { filter, conversations, statuses: useStatuses(of), people, show };
@@ -122,8 +132,9 @@ export function Replies() {
       {!list.data && !list.error && <div class="pad"><Skeleton lines={12} wide={90} /></div>}
       {list.data && !conversations.length && <NoReply state={state} of={of} isFiltered={Object.keys(filter).length > 0} snoozed={counters.data?.snoozed ?? 0} />}
       {conversations.length > 0 && (
-        <div class={`split ${chosen ? 'chosen' : ''}`}>
-          <List conversations={conversations} hasMore={list.hasMore} more={list.more} chosen={chosen} people={people} isAll={isAll} isSearch={isSearch} choose={choose} />
+        <div class={`split ${chosen ? 'chosen' : ''}`} style={{ '--list': `${width}px` }}>
+          <List conversations={conversations} hasMore={list.hasMore} more={list.more} chosen={chosen} people={people} common={common} isAll={isAll} isSearch={isSearch} choose={choose} />
+          <Sizer label="Width of the list" width={width} min={LIST_WIDTH.min} max={LIST_WIDTH.max} onMove={setDragged} onEnd={(to) => (setDragged(null), to !== null && setListWidth(to))} />
           {chosen ? (
             <Pane key={keyOf(chosen)} conversation={chosen} statuses={statuses} people={people} place={`${present + 1} of ${conversations.length}${list.hasMore ? '+' : ''}`} turn={{ previous: present > 0 ? () => choose(present - 1) : null, next: present + 1 < conversations.length ? () => choose(present + 1) : null }} back={() => setChosenKey(null)} />
           ) : (
@@ -133,7 +144,7 @@ export function Replies() {
           )}
         </div>
       )}
-      {blocking.value && <BlockDialog conversation={blocking.value} />}
+      {blocking.value && <BlockDialog conversations={blocking.value} onBlocked={clear} />}
     </main>
   );
 }
@@ -144,6 +155,7 @@ interface ListProps {
   more: () => void;
   chosen: Conversation | undefined;
   people: ReadonlyMap<string, string>;
+  common: readonly Status[];
   /** Whether rows name their client. */
   isAll: boolean;
   /** Whether rows name their state. */
@@ -157,9 +169,9 @@ function readText(): void {
 }
 
 /** The rows in sight; the next page is read before its rows are. The list is one stop of the Tab key: the chosen row, else the first. */
-function List({ conversations, hasMore, more, chosen, choose, ...shown }: ListProps) {
+function List({ conversations, hasMore, more, chosen, choose, common, ...shown }: ListProps) {
   const list = useRef<HTMLDivElement>(null);
-  const virtual = useVirtual(list, { count: conversations.length, height: ROW, from: kept('scroll replies') });
+  const virtual = useVirtual(list, { count: conversations.length, height: ROW[density.value], from: kept('scroll replies') });
   const drawn = virtual.getVirtualItems();
   const last = drawn.at(-1)?.index ?? 0;
   const at = chosen ? conversations.indexOf(chosen) : -1;
@@ -173,14 +185,14 @@ function List({ conversations, hasMore, more, chosen, choose, ...shown }: ListPr
   }, [chosen && keyOf(chosen)]);
   return (
     <div class="replies" id="replies" ref={list} data-scrolls>
-      <ol aria-label="Conversations" style={{ height: `${virtual.getTotalSize()}px` }}>
+      <ol aria-label="Conversations" class={density.value} style={{ height: `${virtual.getTotalSize()}px` }}>
         {drawn.map(({ index, start }) => {
           const conversation = conversations[index];
           if (!conversation) return null;
           return <Row key={keyOf(conversation)} conversation={conversation} index={index} of={hasMore ? -1 : conversations.length} top={start} chosen={index === at} isStop={index === Math.max(0, at)} choose={() => (index === at ? readText() : choose(index))} {...shown} />;
         })}
       </ol>
-      <SelectionBar all={conversations} people={shown.people} />
+      <SelectionBar all={conversations} people={shown.people} statuses={common} />
     </div>
   );
 }
@@ -199,6 +211,8 @@ interface RowProps extends Pick<ListProps, 'people' | 'isAll' | 'isSearch'> {
 function Row({ conversation, index, of: length, top, isAll, isSearch, people, chosen, isStop, choose }: RowProps) {
   const { contact, newest, label } = conversation;
   const isSelected = selected.value.has(keyOf(conversation));
+  const isCompact = density.value === 'compact';
+  const text = newest?.text ?? 'No text is stored';
   const act = acts.value.get(keyOf(conversation));
   const of = clients.value.find((each) => each.client_id === conversation.client_id);
   return (
@@ -210,13 +224,11 @@ function Row({ conversation, index, of: length, top, isAll, isSearch, people, ch
           <span class="strong cut">{nameOf(conversation)}</span>
           <Time at={newest?.occurred_at} />
         </span>
-        <span class="line faint">
-          <span class="cut" dir="auto">{newest?.subject ?? ''}</span>
+        <span class={isCompact ? 'line' : 'line faint'}>
+          <span class={isCompact ? 'cut snippet' : 'cut'} dir="auto">{isCompact ? text : (newest?.subject ?? '')}</span>
           {isAll && <span class="chip">{of?.name || of?.handle || conversation.client_id}</span>}
         </span>
-        <span class="cut snippet" dir="auto">
-          {newest?.text ?? 'No text is stored'}
-        </span>
+        {!isCompact && <span class="cut snippet" dir="auto">{text}</span>}
         <span class="line faint">
           {act ? <span class="cut act">{act}</span> : <StatusMark status={contact.contact_status} />}
           {isSearch && <span class="cut">{words(conversation.state)}</span>}
@@ -257,11 +269,14 @@ function useReplyKeys(): void {
       select([latest.chosen, next].filter((each) => each !== undefined), true);
       latest.move(step);
     };
-    const status = (n: number) => (conversation: Conversation) => {
-      const found = latest.statuses.find((status, place) => digitOf(status, place, showsAll.value) === n + 1);
-      return found && setStatus(conversation, found);
+    const statusOf = (statuses: readonly Status[], n: number) => withDigits(statuses, showsAll.value).find((status, place) => digitOf(status, place, showsAll.value) === n);
+    const status = (n: number) => {
+      const common = statusOf(latest.common, n);
+      const own = statusOf(latest.statuses, n);
+      if (isAny()) return common && setStatuses(latest.all, common);
+      return latest.chosen && own && void setStatus(latest.chosen, own);
     };
-    const numbers = Array.from({ length: MOST_KEYS }, (_, n) => ({ keys: String(n + 1), does: `Set the status that has a ${n + 1}`, group, run: on(status(n)) }));
+    const numbers = Array.from({ length: MOST_KEYS }, (_, n) => ({ keys: String(n + 1), does: `Set the status that has a ${n + 1}`, group, run: () => void status(n + 1) }));
     return [
       ...keys,
       { keys: 'x', does: 'Select', group, run: on(toggle) },
@@ -272,9 +287,9 @@ function useReplyKeys(): void {
       { keys: 'e', does: 'Done, or open again', group, run: onAll(() => act(latest.all, ...finished), on(toggleDone)) },
       { keys: 'h', does: 'Snooze', group, run: onAll(press('.selection .snooze'), press('.pane .snooze')) },
       { keys: 'm', does: 'Move between Open and Automatic', group, run: on((each) => (each.state === 'open' || each.state === 'automatic') && toggleKind(each)) },
-      { keys: 's', does: 'Set the status', group, run: press('.pane .pick-status') },
+      { keys: 's', does: 'Set the status', group, run: onAll(press('.selection .pick-status'), press('.pane .pick-status')) },
       { keys: 'l', does: 'Label', group, run: onAll(press('.selection .pick-label'), press('.pane .pick-label')) },
-      { keys: 'b', does: 'Block the contact', group, run: on((each) => (blocking.value = each)) },
+      { keys: 'b', does: 'Block the contact', group, run: onAll(() => blockSelected(latest.all), on((each) => (blocking.value = [each]))) },
       ...(session.value?.user ? [{ keys: 'i', does: 'Assign to me', group, run: onAll(() => assignTo(latest.all, 'me', 'you'), on((each) => assign(each, 'me', 'you'))) }, { keys: 'a', does: 'Assign', group, run: onAll(press('.selection .assign'), press('.pane .assign')) }] : []),
       ...numbers,
     ];

@@ -1,5 +1,4 @@
 /** The settings of one client: general, its statuses, its custom fields. */
-import { useEffect } from 'preact/hooks';
 import { get } from '../api';
 import { clientPath } from '../clients/requests';
 import type { ClientDetail } from '../clients/types';
@@ -7,6 +6,7 @@ import { useRead } from '../data';
 import { client as chosen, href, place } from '../route';
 import { canWrite, choosesClient, clients, isAdmin, session, showsAll } from '../session';
 import { ChooseClient } from '../shell';
+import { useTitle } from '../title';
 import { Empty, ProblemNote, Skeleton } from '../ui/basic';
 import { SettingsForm } from './client-settings';
 import { Fields } from './fields';
@@ -23,9 +23,7 @@ export function Settings() {
   const client = loaded.data ?? null;
   const isMissing = loaded.error?.status === 404;
   const name = client?.name || clients.value.find((each) => each.client_id === id)?.name || id;
-  useEffect(() => {
-    document.title = 'Settings · Touchbase';
-  }, []);
+  useTitle('Settings');
   if (showsAll.value && !place.value.query.has('of')) {
     return (
       <ChooseClient>{tab !== 'fields' && <OfTheTeam />}</ChooseClient>

@@ -7,6 +7,7 @@ import { useShortcuts } from '../keys';
 import { usePages } from '../data';
 import { go, href, place } from '../route';
 import { canWrite, isAdmin, session } from '../session';
+import { useTitle } from '../title';
 import { Button, Empty, ProblemNote, Skeleton, Time } from '../ui/basic';
 import { Confirm } from '../ui/confirm';
 import { toast, toastProblem } from '../ui/toast';
@@ -45,9 +46,7 @@ export function Suppressions() {
     ];
     return canWrite.value ? [...keys, { keys: 'a', does: 'Block addresses', group, run: () => shown().may && setAsks('add') }] : keys;
   });
-  useEffect(() => {
-    document.title = 'Do not contact · Touchbase';
-  }, []);
+  useTitle('Do not contact');
   async function fetchFile() {
     try {
       const response = await send('GET', PATHS[list], { query: { ...filter, format: 'csv' } });

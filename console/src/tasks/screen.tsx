@@ -4,7 +4,8 @@ import { usePages } from '../data';
 import { useShortcuts } from '../keys';
 import { client, go, href, place } from '../route';
 import { canWrite, session } from '../session';
-import { usePeople } from '../replies/conversations';
+import { useCounters, usePeople } from '../replies/conversations';
+import { useTitle } from '../title';
 import { Button, Empty, ProblemNote, Skeleton } from '../ui/basic';
 import { TaskLine, TASKS, toggle, type Task } from './tasks';
 
@@ -43,9 +44,7 @@ export function Tasks() {
   const shown = groups.flatMap(([, tasks]) => tasks);
   const chosen = shown[Math.min(at, shown.length - 1)];
   Object.assign(latest, { all: shown, at: Math.min(at, shown.length - 1), choose: setAt });
-  useEffect(() => {
-    document.title = 'Tasks · Touchbase';
-  }, []);
+  useTitle('Tasks', useCounters(client.value).data?.tasks_due);
   useEffect(() => setAt(-1), [tab?.name]);
   useEffect(() => document.querySelector('.task.chosen')?.scrollIntoView({ block: 'nearest' }), [chosen?.id]);
   useTaskKeys();

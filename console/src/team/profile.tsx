@@ -1,8 +1,9 @@
 /** The person who is signed in: name, password, sessions and personal keys. */
-import { useEffect, useState } from 'preact/hooks';
+import { useState } from 'preact/hooks';
 import { asProblem, call as send, type Problem } from '../api';
 import { useGet } from '../data';
 import { session } from '../session';
+import { useTitle } from '../title';
 import type { Schemas } from '../types';
 import { Button, Empty, ProblemNote, Skeleton } from '../ui/basic';
 import { Confirm, Field } from '../ui/confirm';
@@ -14,9 +15,7 @@ type Me = Schemas['MeOut'];
 
 export function Profile() {
   const own = session.value?.user;
-  useEffect(() => {
-    document.title = 'Profile · Touchbase';
-  }, []);
+  useTitle('Profile');
   if (!own) {
     return (
       <main id="main" class="screen">

@@ -1,10 +1,11 @@
 /** The team: people with their roles, invitations, and where one is signed in. */
-import { useEffect, useState } from 'preact/hooks';
+import { useState } from 'preact/hooks';
 import { useAct } from '../acts';
 import { call as send } from '../api';
 import { useGet, usePages } from '../data';
 import { clients, isAdmin, seesEveryClient, session } from '../session';
 import { SettingsTabs } from '../settings/tabs';
+import { useTitle } from '../title';
 import { Button, Empty, ProblemNote, Skeleton, Time } from '../ui/basic';
 import { Confirm } from '../ui/confirm';
 import { StatusMark } from '../ui/status';
@@ -27,9 +28,7 @@ export function Team() {
   const invitations = useGet<{ data: Invitation[] }>('/team/v1/invitations', {}, { enabled: manages() });
   const [opened, setOpened] = useState<{ what: What; of: User | null } | null>(null);
   useAct(() => manages() && setOpened({ what: 'invite', of: null }));
-  useEffect(() => {
-    document.title = 'Team · Touchbase';
-  }, []);
+  useTitle('Team');
   const shown = people.data;
   const close = () => setOpened(null);
   const reload = () => {

@@ -1,8 +1,8 @@
 /** Received webhooks: what tools sent, what was recognised of it, and what was not. */
-import { useEffect } from 'preact/hooks';
 import { useShortcuts } from '../keys';
 import { go, href, place } from '../route';
 import { isAdmin } from '../session';
+import { useTitle } from '../title';
 import { Empty } from '../ui/basic';
 import { Calls } from './calls';
 import { Detail } from './detail';
@@ -17,9 +17,7 @@ const TABS = [
 
 export function Webhooks({ delivery }: { delivery: string }) {
   const tab = place.value.query.get('tab') ?? '';
-  useEffect(() => {
-    document.title = 'Webhooks · Touchbase';
-  }, []);
+  useTitle('Webhooks');
   useShortcuts(() => TABS.map((each, n) => ({ keys: String(n + 1), does: `Show ${each.name.toLowerCase()}`, group: 'Webhooks', run: () => go('/webhooks', { tab: each.key }) })));
   if (!isAdmin.value) {
     return (

@@ -13,6 +13,9 @@ from touchbase.auth.authentication import ADMIN
 from touchbase.clients.models import (
     ACTIVE,
     CLIENT_STATES,
+    HANDLE,
+    LONGEST_HANDLE,
+    NO_HANDLES,
     SUSPENDED,
     Client,
     ClientSettings,
@@ -186,6 +189,10 @@ class NewClient(Struct, forbid_unknown_fields=True):
 
     name: Annotated[ClientName, Meta(description="Its name for people.")] = ""
     client_id: Annotated[ClientId | None, Meta(description="Without one, an unguessable id is generated.")] = None
+    handle: Annotated[
+        Annotated[str, Meta(max_length=LONGEST_HANDLE, extra_json_schema={"pattern": f"^{HANDLE.pattern}$"})] | None,
+        Meta(description="Its name in addresses of the console; without one, the first free of its name and its name with a number."),
+    ] = None
     settings: SettingsBody = msgspec.field(default_factory=SettingsBody)
     database: Annotated[
         str, Meta(max_length=40, description="The database that it is to live in; blank: the one with the fewest clients.")
@@ -224,7 +231,8 @@ async def create(call: Call) -> Response:
     await _of_all(call)
     request = await call.body(NewClient, _checked)
     at, settings, client_id = call.api.dependencies.clock(), _checked(request), request.client_id or new_client_id()
-    command = create_client(client_id, request.name.strip(), at, settings, request.database)
+    handle = await call.api.clients.new_handle(request.name, client_id, request.handle)
+    command = create_client(client_id, request.name.strip(), at, settings, request.database, handle)
     location = call.reached_at(f"/admin/v1/clients/{client_id}")
     return await call.write_and_respond(
         lambda writes: call.api.clients.change(command, writes),
@@ -312,6 +320,9 @@ async def _of_all(call: Call, why: str = "creating, suspending and deleting clie
 
 def _checked(new_client: NewClient) -> ClientSettings:
     _check_id(new_client.client_id)
+    if new_client.handle is not None and (not HANDLE.fullmatch(new_client.handle) or new_client.handle in NO_HANDLES):
+        detail = "must be 2 to 40 lower-case letters, digits and single hyphens between them, such as alder-robotics"
+        raise Invalid([Fault("/handle", "handle", f"{detail}, and not {', '.join(sorted(NO_HANDLES))}")])
     _check_name(new_client.name)
     return checked(new_client.settings)
 

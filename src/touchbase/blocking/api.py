@@ -10,6 +10,9 @@ from touchbase.auth.authentication import ADMIN, WRITE
 from touchbase.blocking import plans
 from touchbase.clients.models import Client
 from touchbase.common.timestamps import Micros
+from touchbase.conversations.api import MOST_BULK, ChangedConversations, ConversationName, clients_named, names_in, record_bulk, responder
+from touchbase.conversations.api import PATH as CONVERSATIONS
+from touchbase.conversations.api import TAG as CONVERSATION_TAG
 from touchbase.do_not_contact.api.schemas import KIND_NAMES, Note, Reason
 from touchbase.errors import TouchbaseError
 from touchbase.http.dependencies import WRITE_BATCH
@@ -31,6 +34,13 @@ class BlockContact(Struct, forbid_unknown_fields=True):
     note: Note = ""
 
 
+class BlockConversations(Struct, forbid_unknown_fields=True):
+    """A block of the contacts of many conversations."""
+
+    conversations: Annotated[list[ConversationName], Meta(min_length=1, max_length=MOST_BULK, description="Whose contacts are blocked.")]
+    block: Annotated[BlockContact | None, Meta(description="null takes back the block of each that the caller made within the last hour.")]
+
+
 class BlockedEntry(Struct):
     """An entry of the client's do-not-contact list."""
 
@@ -47,6 +57,10 @@ class Blocked(Struct):
 
 
 example(BlockContact, {"reason": "requested", "note": "asked in a reply"})
+example(
+    BlockConversations,
+    {"conversations": [{"client_id": "acme", "contact_id": 1, "version": "12-1-0"}], "block": {"reason": "requested"}},
+)
 example(Blocked, {"contact_status": "do_not_contact", "status_changed": True, "entries": [{"id": 7, "kind": "email"}]})
 
 
@@ -66,6 +80,20 @@ async def unblock(call: Call) -> Response:
     only_of = await call.without(ADMIN)
     command = plans.unblock_contact(client.number, id, at, new_write_key(), author_of(call.scope), only_of)
     return await _try(call, client, command) if is_tried else _response(await call.api.dependencies.store.write(command))
+
+
+async def block_conversations(call: Call) -> Response:
+    """Handle `POST` of a block of the contacts of conversations, or of its end."""
+    caller = await call.principal(of_several=True)
+    call.parameters().done()
+    body, at, by = await call.body(BlockConversations), call.api.dependencies.clock(), author_of(call.scope)
+    clients = await clients_named(call, caller, body.conversations)
+    named = names_in(body.conversations, clients)
+    terms = None if body.block is None else plans.BlockTerms(body.block.reason, body.block.note, body.block.company)
+    await record_bulk(call, named)
+    reader = "" if caller.user is None else caller.user.id
+    command = plans.block_conversations(named, at, new_write_key(), by, terms, reader)
+    return await call.write_and_respond(lambda writes: writes.write(command), responder(body.conversations, clients, at))
 
 
 async def _begin(call: Call) -> tuple[Client, int, Micros, bool]:
@@ -95,6 +123,13 @@ def _response(blocked: plans.BlockResult, *, is_tried: bool = False) -> Response
 
 PATH = "/public/v2/contacts/{id}/block"
 ROUTES = [
+    Route(
+        "POST", f"{CONVERSATIONS}/block", block_conversations, scope=WRITE, operation_id="block_conversations", tag=CONVERSATION_TAG,
+        summary="Block the contacts of many conversations", body=BlockConversations,
+        description=f"Blocks the contacts of up to {MOST_BULK} conversations, of several clients, and handles their replies; one with a "
+        "reply that came in after the version that is sent stays open. Each is blocked or refused by itself.",
+        success=(Success(200, "What became of each.", ChangedConversations),),
+    ),
     Route(
         "POST", PATH, block, scope=WRITE, operation_id="block_contact", tag=CONTACT_TAG, summary="Block a contact",
         body=BlockContact, query=(DRY_RUN,),

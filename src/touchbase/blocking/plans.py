@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from touchbase.audit import audited
 from touchbase.clients.models import ClientSettings
@@ -11,6 +12,17 @@ from touchbase.clients.sql.clients import lock_client
 from touchbase.common.cipher import Cipher
 from touchbase.common.timestamps import Micros
 from touchbase.company_links.domains import business_domain, no_company_domain
+from touchbase.conversations.plans import (
+    DONE,
+    OF_NAMED,
+    Conversation,
+    ConversationChange,
+    Named,
+    Outcomes,
+    change_conversation,
+    get_conversation,
+    note_outcomes,
+)
 from touchbase.do_not_contact.addresses import Address
 from touchbase.do_not_contact.models import DOMAIN, MAY_NOT_UNBLOCK, STATUS, UNDO_US, Cause, live_causes
 from touchbase.do_not_contact.sql.entries import add_causes, drop_causes, remove_entry
@@ -28,7 +40,7 @@ from touchbase.records.sql.statements import COMPANIES, lock_existing
 from touchbase.records.sql.update_write import after_last_write
 from touchbase.records.writes import RecordUpdate
 from touchbase.sql.ids import Ids
-from touchbase.sql.operation import command, plan_of
+from touchbase.sql.operation import command, or_nothing, plan_of
 from touchbase.sql.statement import Execute, Plan
 
 BLOCK = "block"
@@ -44,6 +56,14 @@ class BlockResult:
     status_changed: bool
     entries: list[EntryRow]
     """Its entries of the client's list; none after the block was taken back."""
+
+
+class BlockTerms(NamedTuple):
+    """What is blocked beside a person, and why."""
+
+    reason: str
+    note: str = ""
+    with_company: bool = False
 
 
 def block_status(settings: ClientSettings) -> str | None:
@@ -130,6 +150,49 @@ def block_contact(
     entries = sorted((EntryRow(*row) for row in rows), key=lambda entry: addresses.index(entry.address))
     entries = [entry for entry in entries if entry.reason is not None]
     return BlockResult(contact.status, contact.status_changed_us == at, entries)
+
+
+def _block_conversation(
+    cipher: Cipher, named: Named, at: Micros, key: str, by: Author, block: BlockTerms | None, reader: str
+) -> Plan[Conversation | TouchbaseError]:
+    client, contact, version = named
+    outcome: BlockResult | TouchbaseError
+    if block is None:
+        outcome = yield from unblock_contact.plan(cipher, client, contact, at, key, by, by.key_id)
+    else:
+        outcome = yield from block_contact.plan(cipher, client, contact, at, key, block.reason, block.note, block.with_company, by)
+    if isinstance(outcome, TouchbaseError):
+        return outcome
+    conversation: Conversation = yield from get_conversation.plan(client, contact, reader)
+    # A reply that came in meanwhile stays open.
+    if block is None or conversation.state(at) == DONE or version not in (None, conversation.version):
+        return conversation
+    done: Conversation | TouchbaseError = yield from change_conversation.plan(
+        client, contact, ConversationChange(DONE, reader=reader), at, by, version
+    )
+    return done
+
+
+@command(cipher=True, **OF_NAMED)
+def block_conversations(
+    cipher: Cipher,
+    conversations: Sequence[Named],
+    at: Micros,
+    key: str,
+    by: Author = NO_AUTHOR,
+    block: BlockTerms | None = None,
+    reader: str = "",
+) -> Plan[Outcomes | TouchbaseError]:
+    """Block the contacts of conversations as `block_contact` does, and handle their replies; each is blocked or refused by itself.
+
+    `block`: None takes the blocks back that the author made, as `unblock_contact` does. `reader`: as in `list_conversations`.
+    """
+    outcomes: Outcomes = {}
+    for named in sorted(conversations, key=lambda named: named[:2]):
+        plan = _block_conversation(cipher, named, at, f"{key}-{named[1]}", by, block, reader)
+        outcomes[named[:2]] = yield from or_nothing(plan)
+    yield from note_outcomes(outcomes, at, by)
+    return outcomes
 
 
 @command(cipher=True, follow_up=audited("block.removed", "contact", lambda call, _: call.id))

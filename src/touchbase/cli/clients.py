@@ -59,15 +59,16 @@ def list_(tb: Touchbase, state: Any, name: str | None, limit: int, after: str | 
 @through_api()
 @click.argument("client_id", required=False)
 @click.option("--name", default="", help="The client's name, for people.")
+@click.option("--handle", help="Its name in addresses of the console; else it is made from the name.")
 @click.option("--to", "target", default="", metavar="DATABASE", help="The database that it is to live in; else the one with the fewest.")
 @former_option("--cell", "--to")
 @json_option()
-def add(tb: Touchbase, client_id: str | None, name: str, target: str, as_json: bool) -> None:
+def add(tb: Touchbase, client_id: str | None, name: str, handle: str | None, target: str, as_json: bool) -> None:
     """Add a client, so that its webhook addresses work, and print its id; an existing client is not changed.
 
     The id is part of the addresses. Without CLIENT_ID, one that cannot be guessed is made.
     """
-    client, new = _add(tb, client_id, name.strip(), target)
+    client, new = _add(tb, client_id, name.strip(), handle, target)
     if as_json:
         print_json(client)
     else:
@@ -283,7 +284,7 @@ FORMER = {"connect": connect, "connections": connections, "disconnect": disconne
 clients.former = {name: with_client_argument(name, command) for name, command in FORMER.items()}
 
 
-def _add(tb: Touchbase, client_id: str | None, name: str, target: str) -> tuple[Values, bool]:
+def _add(tb: Touchbase, client_id: str | None, name: str, handle: str | None, target: str) -> tuple[Values, bool]:
     """Return the client, and whether it is new."""
     from touchbase_client import NotFound
 
@@ -296,7 +297,7 @@ def _add(tb: Touchbase, client_id: str | None, name: str, target: str) -> tuple[
             if present["state"] == DELETING:
                 raise click.ClickException(f"client {client_id!r} is being deleted; add it again when that is done")
             return values_of(present), False
-    return values_of(tb.admin.clients.create({"client_id": client_id, "name": name, "database": target})), True
+    return values_of(tb.admin.clients.create({"client_id": client_id, "name": name, "handle": handle, "database": target})), True
 
 
 def _configure(tb: Touchbase, client_id: str, file: Path) -> Values:

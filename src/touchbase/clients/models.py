@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field, replace
 from secrets import choice
 
+from touchbase.common.plain_text import LEGAL_FORM, ascii_of
 from touchbase.common.timestamps import SECOND, Micros
 from touchbase.errors import Forbidden
 from touchbase.history.events import COMPANY, CONTACT
@@ -188,13 +189,37 @@ def keeping_limits(decided: ClientSettings, current: ClientSettings) -> ClientSe
     return replace(decided, limits=current.limits, max_stored_bytes=current.max_stored_bytes)
 
 
-HANDLE = re.compile("[a-z2-7]{8}")
+LONGEST_HANDLE = 40
+HANDLE = re.compile(rf"(?=.{{2,{LONGEST_HANDLE}}}$)[a-z0-9]+(-[a-z0-9]+)*")
 """The form of handles."""
+NO_HANDLES = frozenset({"all", "default", "new", "none", "nobody", "me", "join", "sign-in"})
+"""Words of addresses that name no client."""
 
 
 def new_handle() -> str:
     """Return a random handle: 40 bits, so that two of some thousand clients hardly ever have the same."""
     return "".join(choice("abcdefghijklmnopqrstuvwxyz234567") for _ in range(8))
+
+
+def handle_of(name: str) -> str | None:
+    """Return the handle that a client's name suggests, `alder` for "Alder GmbH"; None for one without two letters or digits of ASCII.
+
+    Never made from a `client_id`, which is a secret.
+    """
+    plain = ascii_of(name)
+    for text in (LEGAL_FORM.sub(" ", plain), plain):
+        handle = re.sub("[^a-z0-9]+", "-", text.replace("'", ""))[: LONGEST_HANDLE - 4].strip("-")
+        if len(handle) > 1 and handle not in NO_HANDLES:
+            return handle
+    return None
+
+
+def free_handle(name: str, taken: Collection[str]) -> str:
+    """Return the handle for a new client of this name: the first of `alder`, `alder-2`, ... that is free, else a random one."""
+    stem = handle_of(name)
+    if stem is None:
+        return new_handle()
+    return next((handle for handle in (stem, *(f"{stem}-{number}" for number in range(2, 1000))) if handle not in taken), new_handle())
 
 
 @dataclass(slots=True)

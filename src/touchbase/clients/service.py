@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable, Collection, Iterable
 from secrets import token_hex
 
-from touchbase.clients.models import BY_ADMINISTRATOR, BY_CALL, DELETING, HANDLE, NO_CLIENT, Client, ClientSettings
+from touchbase.clients.models import BY_ADMINISTRATOR, BY_CALL, DELETING, HANDLE, NO_CLIENT, Client, ClientSettings, free_handle, handle_of
 from touchbase.clients.sql.clients import (
     ensure_client,
     find_client,
@@ -15,12 +15,13 @@ from touchbase.clients.sql.clients import (
     find_client_by_number,
     find_clients,
     list_client_page,
+    names_like,
     set_client_settings,
 )
 from touchbase.common.cache import FOREVER, Cache
 from touchbase.common.field_limits import CLIENT_ID
 from touchbase.common.timestamps import SECOND, Clock, Micros
-from touchbase.errors import NotFound, PreconditionFailed, WrongState
+from touchbase.errors import Conflict, NotFound, PreconditionFailed, WrongState
 from touchbase.sql.operation import Command
 from touchbase.sql.store import Store, Writes
 
@@ -75,8 +76,8 @@ class Clients:
         return client
 
     async def named(self, text: str) -> Client | None:
-        """Return the client with this handle or `client_id`, or None: for addresses of the console, not for requests on records."""
-        return await self._store.read(find_client_by_handle(text)) or await self.find(text)
+        """Return the client with this `client_id` or handle, or None: for addresses of the console, not for requests on records."""
+        return await self.find(text) or await self._store.read(find_client_by_handle(text))
 
     async def id_of(self, text: str) -> str:
         """Return the `client_id` of the client that this names; a handle names one unless it is another's `client_id`."""
@@ -84,6 +85,25 @@ class Clients:
             return text
         client = await self._store.read(find_client_by_handle(text))
         return text if client is None else client.client_id
+
+    async def new_handle(self, name: str, client_id: str, chosen: str | None = None) -> str:
+        """Return the handle for a new client of this name, or the chosen one.
+
+        `Conflict` if another client has the chosen one as handle or id, or has `client_id` as its handle.
+        """
+        if await self._store.read(find_client_by_handle(client_id)) is not None:
+            raise Conflict(f"{client_id!r} is the handle of another client; choose another id, or leave it out to get a generated one")
+        stem = chosen or handle_of(name)
+        taken = {*(await self._store.read(names_like(stem)))} - {client_id} if stem else set()
+        if chosen and chosen in taken:
+            raise Conflict(
+                f"{chosen!r} is the handle or id of another client; choose another handle, or leave it out to get one from the name"
+            )
+        handle = chosen or free_handle(name, taken)
+        while (owner := await self.find(handle)) is not None and owner.client_id != client_id:  # a former id
+            taken.add(handle)
+            handle = free_handle(name, taken)
+        return handle
 
     async def get(self, client_id: str) -> Client:
         """Return the client of this `client_id`; raise `NotFound`."""

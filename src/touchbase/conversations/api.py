@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, replace
 from typing import Annotated, Literal
 
@@ -65,6 +67,8 @@ from touchbase.messages.models import CHANNELS, LABELS
 from touchbase.messages.sql.plans import get_messages, list_messages
 from touchbase.notes.api import NoteOut, note_out
 from touchbase.notes.plans import list_notes
+from touchbase.records.record_type import CONTACT_TYPE
+from touchbase.records.update import RecordChange, update_of
 from touchbase.sql.page_budget import page_of
 from touchbase.tasks.plans import count_due_tasks
 
@@ -194,19 +198,31 @@ class ChangeConversation(Struct, forbid_unknown_fields=True):
     ] = UNSET
 
 
+class ChangeEachConversation(ChangeConversation, forbid_unknown_fields=True):
+    """Changes of each of many conversations; members that are left out stay."""
+
+    contact_status: Annotated[
+        Annotated[str, Meta(max_length=limits.NAME)] | UnsetType | None, Meta(description="The status of its contact; null: none.")
+    ] = UNSET
+
+
 class ConversationName(Struct, forbid_unknown_fields=True):
-    """A conversation, and the version that it must have."""
+    """A conversation, the version that it must have, and the status that its contact must have."""
 
     client_id: Annotated[str, Meta(max_length=limits.NAME)]
     contact_id: RecordId
     version: Annotated[Annotated[str, Meta(max_length=100)] | None, Meta(description="The version that it must have; null: any.")] = None
+    contact_status: Annotated[
+        Annotated[str, Meta(max_length=limits.NAME)] | UnsetType | None,
+        Meta(description="Where a status is set: the one that the contact must have, null for none; left out: any."),
+    ] = UNSET
 
 
 class ChangeConversations(Struct, forbid_unknown_fields=True):
     """One change of many conversations."""
 
     conversations: Annotated[list[ConversationName], Meta(min_length=1, max_length=MOST_BULK, description="Which ones change.")]
-    change: Annotated[ChangeConversation, Meta(description="What changes of each.")]
+    change: Annotated[ChangeEachConversation, Meta(description="What changes of each.")]
 
 
 class ChangedConversation(Struct):
@@ -392,25 +408,65 @@ async def change_team_conversations(call: Call) -> Response:
     body = await call.body(ChangeConversations)
     user = await user_named(call, body.change.assignee_id, caller, "/assignee_id")
     change = _change(body.change, call.api.dependencies.clock(), user, caller)
+    clients = await clients_named(call, caller, body.conversations)
+    for name, client in clients.items():
+        if isinstance(client, Client) and (fault := unseen(user, client, "/assignee_id")) is not None:
+            clients[name] = Invalid([fault])
+    now, by = call.api.dependencies.clock(), author_of(call.scope)
+    statuses: dict[tuple[int, int], plans.StatusUpdate] = {}
+    if body.change.contact_status is not UNSET:
+        status = RecordChange({"contact_status": body.change.contact_status})
+        for conversation in body.conversations:
+            owner = clients[conversation.client_id]
+            if not isinstance(owner, Client):
+                continue
+            try:
+                update = update_of(CONTACT_TYPE, owner, conversation.contact_id, status, now)
+            except Invalid as error:
+                clients[conversation.client_id] = error
+                continue
+            update.by = by
+            is_checked = conversation.contact_status is not UNSET
+            present = conversation.contact_status or None
+            statuses[owner.number, conversation.contact_id] = plans.StatusUpdate(update, present, is_checked)
+    named = names_in(body.conversations, clients)
+    command = plans.change_conversations(named, change, now, by, statuses)
+    await record_bulk(call, named)
+    return await call.write_and_respond(lambda writes: writes.write(command), responder(body.conversations, clients, now))
+
+
+async def clients_named(call: Call, caller: Principal, conversations: Sequence[ConversationName]) -> dict[str, Client | TouchbaseError]:
+    """Return the clients of conversations as they are named there, or `NotFound`."""
     clients: dict[str, Client | TouchbaseError] = {}
-    for name in {conversation.client_id for conversation in body.conversations}:
+    for name in {conversation.client_id for conversation in conversations}:
         try:
-            visible = await call.visible_client(name, caller)
-            fault = unseen(user, visible, "/assignee_id")
-            clients[name] = visible if fault is None else Invalid([fault])
+            clients[name] = await call.visible_client(name, caller)
         except NotFound as error:
             clients[name] = error
-    named = [
+    return clients
+
+
+def names_in(conversations: Sequence[ConversationName], clients: Mapping[str, Client | TouchbaseError]) -> list[plans.Named]:
+    """Return the conversations whose clients there are."""
+    return [
         (client.number, conversation.contact_id, conversation.version)
-        for conversation in body.conversations
+        for conversation in conversations
         if isinstance(client := clients[conversation.client_id], Client)
     ]
-    now = call.api.dependencies.clock()
-    command = plans.change_conversations(named, change, now, author_of(call.scope))
-    for number in {client for client, *_ in named}:
-        await call.record("bulk.changed", "conversations", f"{sum(client == number for client, *_ in named)}", number)
 
-    def row(name: ConversationName, outcomes: Outcomes) -> ChangedConversation:
+
+async def record_bulk(call: Call, named: Sequence[plans.Named]) -> None:
+    """Log a change of many conversations for the audit, of each client."""
+    for number, count in Counter(client for client, *_ in named).items():
+        await call.record("bulk.changed", "conversations", f"{count}", number)
+
+
+def responder(
+    conversations: Sequence[ConversationName], clients: Mapping[str, Client | TouchbaseError], now: Micros
+) -> Callable[[plans.Outcomes], Response]:
+    """Return what builds the response from the outcomes of these conversations."""
+
+    def row(name: ConversationName, outcomes: plans.Outcomes) -> ChangedConversation:
         client = clients[name.client_id]
         if isinstance(client, TouchbaseError):
             return ChangedConversation(name.client_id, name.contact_id, None, _reason(client))
@@ -419,13 +475,7 @@ async def change_team_conversations(call: Call) -> Response:
             return ChangedConversation(client.client_id, name.contact_id, None, _reason(outcome))
         return ChangedConversation(client.client_id, name.contact_id, _out(outcome, client, now), None)
 
-    def respond(outcomes: Outcomes) -> Response:
-        return Response(body=encode(ChangedConversations([row(name, outcomes) for name in body.conversations])))
-
-    return await call.write_and_respond(lambda writes: writes.write(command), respond)
-
-
-Outcomes = dict[tuple[int, int], Conversation | TouchbaseError]
+    return lambda outcomes: Response(body=encode(ChangedConversations([row(name, outcomes) for name in conversations])))
 
 
 async def answer(call: Call) -> Response:
@@ -517,8 +567,9 @@ def _change(body: ChangeConversation, now: Micros, assignee: User | None, caller
         until = 0 if body.snoozed_until is None else parse_time(body.snoozed_until, "/snoozed_until", faults)
         if until and until <= now:
             faults.append(Fault("/snoozed_until", "time", "must lie in the future; send null to end a snooze"))
-    if all(getattr(body, name) is UNSET for name in body.__struct_fields__):
-        faults.append(Fault("", "required", "send one of state, snoozed_until, label, assignee_id and kind"))
+    names = body.__struct_fields__
+    if all(getattr(body, name) is UNSET for name in names):
+        faults.append(Fault("", "required", f"send one of {', '.join(names[:-1])} and {names[-1]}"))
     if faults:
         raise Invalid(faults)
     label = None if body.label is UNSET else body.label or ""
@@ -569,7 +620,8 @@ ROUTES = [
     Route(
         "POST", f"{PATH}/bulk", change_team_conversations, scope=WRITE, operation_id="change_conversations", tag=TAG,
         summary="Change many conversations", body=ChangeConversations,
-        description=f"Makes one change of up to {MOST_BULK} conversations. Each is changed or refused by itself.",
+        description=f"Makes one change of up to {MOST_BULK} conversations, or sets the status of their contacts. Each is changed or "
+        "refused by itself, and History has all of it as one change of each client.",
         success=(Success(200, "What became of each.", ChangedConversations),),
     ),
     Route(

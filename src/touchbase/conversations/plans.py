@@ -9,13 +9,14 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from typing import Any, NamedTuple
 
 from msgspec.structs import replace
 
 from touchbase.common.cache import FOREVER
+from touchbase.common.cipher import Cipher
 from touchbase.common.timestamps import Micros, to_text_or_none
 from touchbase.errors import Fault, Invalid, NotFound, PreconditionFailed, TouchbaseError, WrongState
 from touchbase.event_log.models import EventType, LoggedEvent, by_request
@@ -23,11 +24,14 @@ from touchbase.event_log.sql.changes import BULK, note_change
 from touchbase.event_log.sql.log import log_events
 from touchbase.history.events import CONTACT, NO_AUTHOR, Author
 from touchbase.messages.sql.plans import event_of_copy
+from touchbase.records.models import Contact
+from touchbase.records.operations import update_contact
 from touchbase.records.sql.statements import lock_existing
+from touchbase.records.writes import RecordUpdate
 from touchbase.sql.builders import RECORD, ROW_KEY
 from touchbase.sql.cell_answers import AnswerMerge, Answers, CellOf, Division, divide_clients, named_clients, union
 from touchbase.sql.filters import ACTIVE_CLIENTS, Where, among
-from touchbase.sql.operation import command, outcome_of, query
+from touchbase.sql.operation import NO_IDS, Options, command, or_nothing, outcome_of, plan_of, query
 from touchbase.sql.rows import Columns, encode
 from touchbase.sql.scope import ALL_CLIENTS
 from touchbase.sql.statement import Execute, Plan, Row, Select, Statement
@@ -703,15 +707,63 @@ def _divide_named(call: Any, cell_of: CellOf) -> dict[int, object]:
     return {cell: replace(call, conversations=part) for cell, part in parts.items()}
 
 
-@command(clients=lambda call: {client for client, *_ in call.conversations}, divide=Division(_divide_named, union), large=True)
+OF_NAMED: Options = {
+    "clients": lambda call: {client for client, *_ in call.conversations},
+    "divide": Division(_divide_named, union),
+    "large": True,
+}
+"""The options of commands whose parameter `conversations` names conversations of several clients."""
+Outcomes = dict[tuple[int, int], Conversation | TouchbaseError]
+"""The result or error of each conversation, by client and contact."""
+
+
+class StatusUpdate(NamedTuple):
+    """A new status of the contact of a conversation, and the one that it must have."""
+
+    update: RecordUpdate[Contact]
+    present: str | None
+    is_checked: bool
+    """Whether it must have `present`."""
+
+
+def _change_with_status(
+    cipher: Cipher, named: Named, change: ConversationChange, status: StatusUpdate, at: Micros, by: Author
+) -> Plan[Conversation | TouchbaseError]:
+    client, contact, version = named
+    yield from lock_existing(client, CONTACT, [contact])
+    [row] = yield Execute(CONTACTS, [(client, contact)])
+    if status.is_checked and row[5] != status.present:
+        return PreconditionFailed("the contact has another status by now")
+    outcome: Conversation | TouchbaseError = yield from change_conversation.plan(client, contact, change, at, by, version)
+    if isinstance(outcome, TouchbaseError):
+        return outcome
+    [updated] = yield from plan_of([update_contact(status.update)], NO_IDS, cipher)
+    return updated if isinstance(updated, TouchbaseError) else (yield from get_conversation.plan(client, contact, change.reader))
+
+
+@command(cipher=True, **OF_NAMED)
 def change_conversations(
-    conversations: Sequence[Named], change: ConversationChange, at: Micros, by: Author = NO_AUTHOR
-) -> Plan[dict[tuple[int, int], Conversation | TouchbaseError] | TouchbaseError]:
-    """Change many conversations, each as `change_conversation` does; the result or error of each, by client and contact."""
-    outcomes: dict[tuple[int, int], Conversation | TouchbaseError] = {}
-    for client, contact, version in sorted(conversations, key=lambda named: named[:2]):
-        outcomes[client, contact] = yield from outcome_of(change_conversation.plan(client, contact, change, at, by, version))
+    cipher: Cipher,
+    conversations: Sequence[Named],
+    change: ConversationChange,
+    at: Micros,
+    by: Author = NO_AUTHOR,
+    statuses: Mapping[tuple[int, int], StatusUpdate] | None = None,
+) -> Plan[Outcomes | TouchbaseError]:
+    """Change many conversations, each as `change_conversation` does, and the status of those with an entry in `statuses`."""
+    outcomes: Outcomes = {}
+    for named in sorted(conversations, key=lambda named: named[:2]):
+        client, contact, version = named
+        if (status := (statuses or {}).get((client, contact))) is not None:
+            outcomes[client, contact] = yield from or_nothing(_change_with_status(cipher, named, change, status, at, by))
+        else:
+            outcomes[client, contact] = yield from outcome_of(change_conversation.plan(client, contact, change, at, by, version))
+    yield from note_outcomes(outcomes, at, by)
+    return outcomes
+
+
+def note_outcomes(outcomes: Outcomes, at: Micros, by: Author) -> Plan[None]:
+    """Record the change of each client whose conversations were changed."""
     changed = Counter(client for (client, _), outcome in outcomes.items() if not isinstance(outcome, TouchbaseError))
     for client, count in sorted(changed.items()):
         yield from note_change(client, BULK, by, at, count)
-    return outcomes

@@ -8,7 +8,6 @@ more people gives each of these lives to several of them. `data/bodies.jsonl` ha
 from __future__ import annotations
 
 import json
-import unicodedata
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -17,6 +16,7 @@ from importlib.resources import files
 from random import Random
 from typing import Any
 
+from touchbase.common.plain_text import ascii_of
 from touchbase.common.timestamps import DAY, SECOND, Micros, from_text, to_text
 
 WEEKS: Micros = 21 * DAY
@@ -223,5 +223,4 @@ def _file(name: str) -> str:
 
 def _plain(text: str) -> str:
     """Return a text's letters and digits without accents, in lower case."""
-    text = unicodedata.normalize("NFKD", text.lower().replace("ø", "o"))
-    return "".join(letter for letter in text if letter.isascii() and letter.isalnum())
+    return "".join(letter for letter in ascii_of(text) if letter.isalnum())

@@ -13,6 +13,7 @@ from random import Random
 from typing import Any, Protocol
 
 from touchbase.auth.users import INVITATION, INVITED, User, invite_user, new_link, new_user_id, use_link
+from touchbase.clients.models import handle_of
 from touchbase.clients.sql.clients import find_client
 from touchbase.common.asgi import App, send_inner
 from touchbase.common.timestamps import DAY, SECOND, Clock, Micros, to_text
@@ -132,6 +133,8 @@ class RecordingReplay:
         """Replay the demo; it ends at the clock's present, which is set again at the end."""
         now, coming = self.clock.now, list[RecordedCall]()
         self.clock.now = now - WEEKS - 3 * DAY
+        for account in accounts():  # by the same requests as an administrator's, their names come last
+            await self._ask("POST", "/admin/v1/clients", {"client_id": account["id"], "handle": handle_of(account["name"])}, self.clock.now)
         for call in setup_calls(now, has_secrets=self.has_secrets):
             await self._send(call)
         for account in accounts():

@@ -7,13 +7,13 @@ A guess is a proposal for a preview. It prefers a custom field to a wrong field:
 from __future__ import annotations
 
 import re
-import unicodedata
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
 from touchbase.common.field_limits import NAME
 from touchbase.common.normalize import find_company_domain, linkedin_key
+from touchbase.common.plain_text import ascii_of
 from touchbase.company_links.domains import no_company_domain
 from touchbase.imports.cells import NOTHING
 from touchbase.imports.columns import (
@@ -31,7 +31,6 @@ from touchbase.records.record_type import COMPANY_TYPE, CONTACT_TYPE
 
 _CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 _NO_WORD = re.compile(r"[^a-z0-9]+")
-_LETTERS = str.maketrans({"ß": "ss", "ø": "o", "æ": "ae", "œ": "oe", "ł": "l"})
 
 SOURCES: dict[str, tuple[str, ...]] = {
     "revyops": (
@@ -127,10 +126,7 @@ class Guess:
 def words_of(name: str) -> str:
     """Return a header in lower-case words without accents: `companyDomain`, `Company Domain` and `company_domain` are one."""
     joined = re.sub("linkedin", "linkedin", name, flags=re.IGNORECASE)
-    lower = _CAMEL.sub(" ", joined).lower()
-    if not lower.isascii():
-        lower = unicodedata.normalize("NFKD", lower.translate(_LETTERS)).encode("ascii", "ignore").decode()
-    return _NO_WORD.sub(" ", lower).strip()
+    return _NO_WORD.sub(" ", ascii_of(_CAMEL.sub(" ", joined))).strip()
 
 
 def is_status_header(name: str, record: str) -> bool:

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 
 from rapidfuzz import fuzz
 
+from touchbase.common.plain_text import LEGAL_FORM
 from touchbase.records.models import Company, Contact
 
 SAME_NAME, SIMILAR_NAME = "same_name", "similar_name"
@@ -22,9 +23,6 @@ TOGETHER = 0.8
 """The least score of two contacts that one webhook names."""
 SIMILAR = 0.8
 """The least similarity of two texts that is a reason."""
-_LEGAL_FORM = re.compile(
-    r"\b(inc|incorporated|llc|ltd|limited|gmbh|ag|kg|ug|bv|nv|sa|sas|sarl|srl|spa|oy|ab|as|aps|plc|corp|corporation|co|company|pty)\b\.?"
-)
 _NO_WORD = re.compile(r"[\W_]+")
 
 
@@ -65,7 +63,7 @@ def _contacts(first: Contact, second: Contact) -> Similarity:
 
 def _companies(first: Company, second: Company) -> Similarity:
     result = Similarity(0.0)
-    name = _name(result, _LEGAL_FORM.sub("", (first.name or "").casefold()), _LEGAL_FORM.sub("", (second.name or "").casefold()))
+    name = _name(result, LEGAL_FORM.sub("", (first.name or "").casefold()), LEGAL_FORM.sub("", (second.name or "").casefold()))
     if not first.domain or not second.domain:  # of one of them only the name is known
         result.score = round(0.9 * (name or 0.0), 2)
         return result

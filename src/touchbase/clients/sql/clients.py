@@ -267,6 +267,14 @@ def find_client_by_handle(handle: str) -> Plan[Client | None]:
     return client_of(rows[0]) if rows else None
 
 
+@query(scope=CLIENT_LIST, merge=CONCATENATED)
+def names_like(stem: str) -> Plan[list[str]]:
+    """The handles and ids of clients that are this text, or begin with it and a hyphen."""
+    like = (stem, f"{stem}-%")
+    parts = " UNION ALL ".join(f"SELECT {name} FROM client WHERE {name} = ? OR {name} LIKE ?" for name in ("handle", "client_id"))
+    return [name for (name,) in (yield Select(parts, like * 2))]
+
+
 @query(unnamed=CLIENT_LIST, client="only", merge=sorted_page(lambda client: client.client_id))
 def list_client_page(
     limit: int, after: str | None = None, state: str | None = None, text: str | None = None, only: int | None = None
@@ -340,17 +348,19 @@ TAKE_FORMER_ID = delete("take_former_id", "client_alias", (("client_id", "text")
     follow_up=audited("client.created", "client", lambda _, client: client.client_id, lambda _, client: client.number),
 )
 def create_client(
-    ids: Ids, client_id: str, name: str, at: Micros, settings: ClientSettings | None = None, cell: str = ""
+    ids: Ids, client_id: str, name: str, at: Micros, settings: ClientSettings | None = None, cell: str = "", handle: str = ""
 ) -> Plan[Client | Conflict]:
     """Create a client. `Conflict` when the id is, or was, another client's.
 
     `cell`: The name of the cell that it is to live in; blank: the one with the fewest clients.
+    `handle`: One that was free a moment ago; blank, or if another client has it by now: a random one.
     """
     if (yield from _taken(client_id)) is not None:
         return _conflict(client_id)
-    created = yield Execute(
-        ADD_CLIENT, [(ids.take("client"), client_id, at, settings_text(settings or ClientSettings()), name, new_handle())]
-    )
+    if handle and (yield Select("SELECT 1 FROM client WHERE handle = ?", (handle,))):
+        handle = ""
+    row = (ids.take("client"), client_id, at, settings_text(settings or ClientSettings()), name, handle or new_handle())
+    created = yield Execute(ADD_CLIENT, [row])
     yield from _check_not_former(client_id)
     rows = yield Execute(CLIENT_BY_CLIENT_ID, [(client_id,)])
     return client_of(rows[0]) if created else _conflict(client_id)
