@@ -46,6 +46,7 @@ const History = later(() => import('./more').then((all) => all.History));
 const Imports = later(() => import('./more').then((all) => all.Imports));
 const Keys = later(() => import('./more').then((all) => all.Keys));
 const Profile = later(() => import('./more').then((all) => all.Profile));
+const Reports = later(() => import('./more').then((all) => all.Reports));
 const Settings = later(() => import('./more').then((all) => all.Settings));
 const Suppressions = later(() => import('./more').then((all) => all.Suppressions));
 const Tasks = later(() => import('./more').then((all) => all.Tasks));
@@ -69,6 +70,7 @@ function Screen() {
   if (first === 'duplicates') return <Duplicates />;
   if (first === 'bin') return <Bin key={client.value} />;
   if (first === 'history') return <History key={client.value} />;
+  if (first === 'reports') return <Reports key={client.value} />;
   if (first === 'imports') return <Imports key={client.value} job={second ?? ''} />;
   if (first === 'suppressions') return <Suppressions key={client.value} />;
   if (first === 'replies') return <Replies key={client.value} />;

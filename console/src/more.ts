@@ -12,6 +12,7 @@ export { Help } from './help/screen';
 export { History } from './history/screen';
 export { revertMyLast, Reverting } from './history/revert';
 export { Imports } from './imports/screen';
+export { Reports } from './reports/screen';
 export { Profile } from './team/profile';
 export { Settings } from './settings/screen';
 export { Suppressions } from './suppressions/screen';

@@ -18,7 +18,7 @@ const NAMING = 'of';
 const ALL = 'all';
 /** Screens below a scope, as addresses name them. */
 const SCREENS: ReadonlySet<string> = new Set([
-  'overview', 'replies', 'tasks', 'contacts', 'companies', 'duplicates', 'imports', 'suppressions', 'webhooks', 'clients', 'endpoints', 'keys', 'team', 'audit', 'profile', 'settings', 'erasure', 'help', 'bin', 'history',
+  'overview', 'replies', 'tasks', 'contacts', 'reports', 'companies', 'duplicates', 'imports', 'suppressions', 'webhooks', 'clients', 'endpoints', 'keys', 'team', 'audit', 'profile', 'settings', 'erasure', 'help', 'bin', 'history',
 ]);
 /** Screens that had another address. */
 const FORMER: Readonly<Record<string, string>> = { inbox: 'webhooks', outgoing: 'endpoints' };

@@ -46,6 +46,7 @@ export const SECTIONS: readonly Section[] = [
   { path: '/tasks', first: 'tasks', name: 'Tasks', icon: 'check', keys: 'g t' },
   { path: '/contacts', first: 'contacts', name: 'Contacts', icon: 'contacts', keys: 'g c' },
   { path: '/companies', first: 'companies', name: 'Companies', icon: 'company', keys: 'g f' },
+  { path: '/reports', first: 'reports', name: 'Reports', icon: 'board', keys: 'g p' },
   { path: '/imports', first: 'imports', name: 'Imports', icon: 'upload', keys: 'g m' },
   { path: '/suppressions', first: 'suppressions', name: 'Do not contact', icon: 'ban', keys: 'g d' },
   { path: '/history', first: 'history', name: 'History', icon: 'replay', keys: 'g h' },

@@ -34,6 +34,8 @@ on_sqlite = pytest.mark.parametrize("engine_url", ["sqlite"], indirect=True)
 OF = f"?client={CLIENT}"
 SCREENS = {
     "overview": f"{OF}",
+    "reports": f"/reports{OF}&by=day&compare=previous",
+    "reports of all clients": "/reports?client=all",
     "contacts": f"/contacts{OF}",
     "contacts that match": f"/contacts{OF}&contact_status[in]=replied&q=a",
     "no contact matches": f"/contacts{OF}&q=zzzz",

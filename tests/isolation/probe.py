@@ -44,6 +44,7 @@ from touchbase.outgoing.sql.pushes import STATES, list_pushes
 from touchbase.records.record_type import COMPANY_TYPE, CONTACT_TYPE, RecordType
 from touchbase.records.sql.reads import Listing, list_records
 from touchbase.reports.parts import CampaignGroups
+from touchbase.reports.sql.campaigns import report_messages
 from touchbase.reports.sql.parts import report_campaigns
 from touchbase.search.fields import SearchFields
 from touchbase.search.parse import Parser
@@ -198,8 +199,9 @@ def client_queries(client: int, owned: Known) -> Iterator[Any]:
         yield list_records(Listing(record_type, client, limit))
         yield search_page(RecordSearch(record_type, client, default_sort(record_type.kind), limit))
     everyone = RecordSearch(CONTACT_TYPE, client, default_sort(CONTACT), 100)
-    yield from (count_matches(everyone), find_position(client, everyone, 1))
     of_a = replace(everyone, where=Parser(SearchFields(CONTACT_TYPE, ClientSettings()), 0, []).json({"email": w.EMAIL}))
+    counted = Parser(SearchFields(CONTACT_TYPE, ClientSettings()), 0, []).json({"counted": "mailed_replied;tool=instantly;step="})
+    yield from (search_page(replace(everyone, where=counted)), count_matches(everyone), find_position(client, everyone, 1))
     yield from (count_matches_of(of_a, [client]), clients_with_matches(of_a, [client], 1))
     yield from (find_client_by_number(client), list_client_page(9, only=client))
     yield from (find_client(client_id, at) for client_id in (CLIENT_B, OTHER_B) for at in (None, TIME_OF_B))
@@ -219,6 +221,7 @@ def client_queries(client: int, owned: Known) -> Iterator[Any]:
     yield from (find_draft(client, contact, READER) for contact in owned.contacts)
     yield from (preview_rename(client, CONTACT, word, "another", merge=False) for word in ("contacted", "replied"))
     yield report_campaigns(CampaignGroups(client, (0, NEVER), by_tool=True, by_campaign=True), "UTC")
+    yield from (report_messages(CampaignGroups(client, (0, NEVER), True, False, by_step=not it, by_label=it)) for it in (False, True))
     yield from (list_items([client], TIME_OF_B), list_all_messages([client], 100, None, {}, 10**6))
     yield get_erasure(client, LATER_IDS["erasure"])  # B's own, that it begins with
     yield find_response(RequestKey(client, IDEMPOTENCY_KEY, b"", NEVER - 1))

@@ -111,7 +111,8 @@ def filters(owned: Known) -> dict[str, list[str]]:
         "page": ["1", "2"], "page_size": ["1", "100"], "firstname": ["zq021firstqz"], "lastname": ["zq024lastqz"], "industry": [w.OPTION],
         "field_name": [w.FIELD], "field_value": [w.OPTION],
         "values": ["delete"], "misfits": ["keep"],
-        "since": ["2025-04-01"], "until": ["2026-11-21"], "time_zone": ["Europe/Berlin"], "group_by": ["campaign,week", "tool"],
+        "since": ["2025-04-01"], "until": ["2026-11-21"], "time_zone": ["Europe/Berlin"],
+        "group_by": ["campaign,week", "tool", "step", "label,day"], "compare": ["previous"],
         "endpoint": [str(endpoint) for endpoint in owned.endpoints], "outcome": ["refused"],
         "kind": ["contacts.import"], "mapping": [w.MAPPING], "delimiter": [","], "encoding": ["utf-8"], "sheet": ["A"],
         "header_row": ["1"], "file_name": ["zq.csv"], "job_id": [str(owned.others[-1])], "user_id": [w.USER.id], "waiting_hours": ["1"],
@@ -123,6 +124,7 @@ def searches(owned: Known) -> list[dict[str, Any]]:
     return [
         {"id[in]": ",".join(map(str, owned.ids))}, {"email[contains]": "zq"}, {"last_name": "zq024lastqz"}, {f"cf.{w.FIELD}": w.OPTION},
         {"company.domain": w.DOMAIN}, {f"company.cf.{w.OWN_FIELD}[contains]": "zq"}, {"company_id[gte]": "1"}, {"created_time[lt]": "1m"},
+        {"counted": "replied;label="}, {"counted": "mailed_replied;tool=instantly;step="},
         {"contact_status[in]": f"{w.STATUS},{w.NEXT_STATUS}"}, {"domain[starts_with]": "zq"}, {"name[contains]": "zq"},
     ]  # fmt: skip
 

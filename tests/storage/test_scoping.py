@@ -396,7 +396,7 @@ USUAL: dict[str, Any] = {
 
 SPECIAL: dict[str, Any] = {
     "encode": lambda rows, keys: b"",
-    "groups": CampaignGroups(1, [1, 3, 10_800 * 10**6], True, True),
+    "groups": CampaignGroups(1, [1, 3, 10_800 * 10**6], True, True, by_step=True),
     "edges": [1, 3, 5],
     "shards": [0, 1],
     "since": {1: 0},
@@ -419,7 +419,7 @@ def searched(kind: RecordType[Any], tree: dict[str, Any], *sort: str) -> dict[st
 OF_BOTH: dict[str, Any] = {"cf.Industry[starts_with]": "bank", "not": {"cf.Size[gt]": "5"}}
 OF_CONTACTS: dict[str, Any] = {
     "contact_status": "new", "company.cf.Industry": "bank", "company_id": 1, "email[starts_with]": "a", "last_reply_received[gt]": "1d",
-    "any": [{"company.name": "a"}, {"company.domain": "a.example"}],
+    "any": [{"company.name": "a"}, {"company.domain": "a.example"}], "counted": "mailed_replied;step=1",
 }  # fmt: skip
 WITHOUT_WORDS = RecordSearch(CONTACT_TYPE, 1, limit=5, **(searched(CONTACT_TYPE, OF_BOTH | OF_CONTACTS, "created_time") | {"words": ()}))
 SEARCHED: dict[type, dict[str, Any]] = {

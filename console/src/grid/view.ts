@@ -1,6 +1,7 @@
 /** A view of the records of a kind: filters, order, columns. All of it is in the address, so a view can be sent to a colleague. */
 import type { AnyRecord, Kind } from '../kinds/kind';
 import { client, go, place } from '../route';
+import { shortTime } from '../words';
 
 const OWN = new Set(['client', 'q', 'sort', 'cols', 'layout', 'view']);
 /** A column in an address: its key, its width, and whether it is pinned. */
@@ -102,9 +103,30 @@ export const OPERATORS: Record<string, string> = {
 
 export const TIME_OPERATORS: Record<string, string> = { gte: 'in the last', lt: 'longer ago than', is_set: 'is there' };
 
+/** The people of a number in a report: `replied;since=…;until=…;step=2`. */
+function countedInWords(value: string, isNot: boolean): string {
+  const [people = '', ...parts] = value.split(';');
+  const said = parts.map((part) => {
+    const [name = '', text = ''] = part.split(/=(.*)/s).map(decoded);
+    const at = Date.parse(text);
+    if (name === 'since' || name === 'until') return `${name === 'since' ? 'from' : 'to'} ${Number.isNaN(at) ? text : shortTime(text)}`;
+    return text ? `${name} ${text.replace(/_/g, ' ')}` : `no ${name}`;
+  });
+  return `${isNot ? 'not ' : ''}as ${people.replace(/_/g, ' and ').replace('mailed', 'emailed')}${said.map((part) => `, ${part}`).join('')}`;
+}
+
+function decoded(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text;
+  }
+}
+
 /** A filter in words. */
 export function inWords(name: string, value: string): string {
   const operator = /\[(\w+)\]$/.exec(name)?.[1] ?? 'eq';
+  if (name.startsWith('counted')) return countedInWords(value, operator === 'ne');
   if (operator === 'is_set') return value === 'false' ? 'is not there' : 'is there';
   const length = /^(\d+)([mhdw])$/.exec(value);
   if (length && /(_time|_at|_sent|_received)(\[|$)/.test(name)) {

@@ -13,6 +13,7 @@ const OF_SCREEN: Readonly<Record<string, string>> = {
   duplicates: 'how-to/merge-two-people',
   bin: 'how-to/delete-and-restore#restore',
   history: 'how-to/take-back-a-change',
+  reports: 'how-to/answer-the-weekly-questions',
   imports: 'how-to/import-a-list',
   suppressions: 'how-to/do-not-contact',
   webhooks: `${USE}#see-what-tools-send`,

@@ -7,59 +7,41 @@ import { Empty, Icon, ProblemNote, Skeleton } from '../ui/basic';
 import { useCounters } from '../replies/conversations';
 import { useTitle } from '../title';
 import { atMost, count, percent } from '../words';
+import type { Schemas } from '../types';
 import { Attention, useAttention, type Item } from './attention';
 import { Days } from './days';
-import { Figures, Periods, type Row } from './figures';
+import { Before, Figures, type Row } from './figures';
+import { counted, iso, periodOf, Periods, periodQuery, type Period } from './period';
 import { Work } from './work';
 
-interface ClientRow extends Row {
-  client_id: string;
-}
-
-interface Rows {
-  data: ClientRow[];
-  next_cursor: string | null;
+/** Rows of all clients, and those of the period before. */
+export interface AllRows {
+  rows: Row[];
+  before: Row[] | undefined;
 }
 
 /** A report of all clients, page by page. */
-async function report(since: string, group_by: string, signal: AbortSignal): Promise<ClientRow[]> {
-  const query = { since, group_by, limit: '200', time_zone: Intl.DateTimeFormat().resolvedOptions().timeZone };
-  const rows: ClientRow[] = [];
+export async function reportOfAll({ query, isCompared }: Period, group_by: string, signal: AbortSignal): Promise<AllRows> {
+  const all: AllRows = { rows: [], before: isCompared ? [] : undefined };
   let cursor: string | null = '';
   while (cursor !== null) {
-    const page: Rows = await get<Rows>('/admin/v1/reports/campaigns', { ...query, ...(cursor && { cursor }) }, signal);
-    rows.push(...page.data);
+    const page: Schemas['ClientCampaignReport'] = await get('/admin/v1/reports/campaigns', { ...query, group_by, limit: '200', ...(cursor && { cursor }) }, signal);
+    all.rows.push(...page.data);
+    all.before?.push(...(page.previous?.data ?? []));
     cursor = page.next_cursor;
   }
-  return rows;
+  return all;
 }
 
-async function read(since: string, signal: AbortSignal) {
-  const [tools, days] = await Promise.all([report(since, 'tool', signal), report(since, 'day', signal)]);
-  const byDay = new Map<string, ClientRow>();
-  for (const each of days) {
-    const day = byDay.get(each.begins_at);
-    byDay.set(each.begins_at, day ? { ...day, mailed: day.mailed + each.mailed, replied: day.replied + each.replied, bounced: day.bounced + each.bounced } : each);
-  }
-  return { tools, days: [...byDay.values()] };
-}
-
-/** The numbers of each client with emails or open replies. */
-function linesOf(rows: readonly ClientRow[], open: ReadonlyMap<string, number>, needs: ReadonlyMap<string, number>) {
-  const none = { mailed: 0, replied: 0, mailed_replied: 0, bounced: 0 };
-  const sums = new Map([...open.keys()].map((id) => [id, { id, ...none }]));
-  for (const each of rows) {
-    const sum = sums.get(each.client_id) ?? { id: each.client_id, ...none };
-    for (const key of ['mailed', 'replied', 'mailed_replied', 'bounced'] as const) sum[key] += each[key];
-    sums.set(each.client_id, sum);
-  }
-  return [...sums.values()].map((sum) => ({ ...sum, open: open.get(sum.id) ?? 0, needs: needs.get(sum.id) ?? 0, rate: sum.mailed ? sum.mailed_replied / sum.mailed : 0 }));
+async function read(period: Period, signal: AbortSignal) {
+  const [sums, days] = await Promise.all([reportOfAll(period, 'client', signal), reportOfAll(period, 'day', signal)]);
+  return { sums, days };
 }
 
 export function AllClients() {
-  const since = place.value.query.get('since') ?? '30d';
+  const period = periodOf();
   const attention = useAttention('');
-  const loaded = useRead(`/admin/v1/reports/campaigns of all kinds ${since}`, (signal) => read(since, signal));
+  const loaded = useRead(`/admin/v1/reports/campaigns of all kinds ${JSON.stringify(period.query)}`, (signal) => read(period, signal));
   useTitle('All clients');
   const found = loaded.data;
   return (
@@ -67,16 +49,18 @@ export function AllClients() {
       <header class="screen-head">
         <h1>All clients</h1>
         <span class="push" />
-        <Periods since={since} />
+        <Periods />
       </header>
       {loaded.error && <ProblemNote problem={loaded.error} retry={() => void loaded.refetch()} />}
       {!found && !loaded.error && <Skeleton lines={12} wide={100} />}
       {attention.error && <ProblemNote problem={attention.error} retry={() => void attention.refetch()} />}
       <Attention items={attention.data?.data ?? []} isAll />
       <Work of="" />
-      {found && <Figures rows={found.tools} />}
-      {found && <Days days={found.days} since={since} />}
-      {found && <Lines rows={found.tools} items={attention.data?.next_cursor ? [] : (attention.data?.data ?? [])} since={since} />}
+      {found && <Figures rows={found.sums.rows} before={found.sums.before} />}
+      {found && (
+        <Days rows={found.days.rows} before={found.days.before} period={period} link={(_, at) => go('/reports', { ...periodQuery(), by: 'client', day: iso(at) })} />
+      )}
+      {found && <Lines all={found.sums} items={attention.data?.next_cursor ? [] : (attention.data?.data ?? [])} />}
     </main>
   );
 }
@@ -84,13 +68,27 @@ export function AllClients() {
 /** The columns of numbers; the list is sorted by one, the highest number first. */
 const COLUMNS = [['open', 'Open'], ['needs', 'Needs you'], ['mailed', 'Emailed'], ['replied', 'Replied'], ['rate', 'Rate'], ['bounced', 'Bounced']] as const;
 
-function Lines({ rows, items, since }: { rows: readonly ClientRow[]; items: readonly Item[]; since: string }) {
+function Lines({ all, items }: { all: AllRows; items: readonly Item[] }) {
   const open = new Map(useCounters('', true).data?.clients?.map((each) => [each.client_id, each.open]));
   const needs = new Map<string, number>();
   for (const { client_id: id } of items) if (id) needs.set(id, (needs.get(id) ?? 0) + 1);
   const by = COLUMNS.find(([key]) => key === place.value.query.get('by'))?.[0] ?? 'mailed';
-  const lines = linesOf(rows, open, needs).sort((a, b) => b[by] - a[by]);
+  const rows = new Map(all.rows.map((each) => [each.client_id ?? '', each]));
+  const before = new Map(all.before?.map((each) => [each.client_id ?? '', each]));
+  const then = (id: string, key: 'mailed' | 'replied' | 'bounced') => (all.before ? count(before.get(id)?.[key] ?? 0) : undefined);
+  const ids = [...new Set([...open.keys(), ...rows.keys(), ...before.keys()])];
+  const lines = ids
+    .map((id) => {
+      const row = rows.get(id);
+      return { id, row, open: open.get(id) ?? 0, needs: needs.get(id) ?? 0, mailed: row?.mailed ?? 0, replied: row?.replied ?? 0, bounced: row?.bounced ?? 0, rate: row?.reply_rate ?? 0 };
+    })
+    .sort((a, b) => b[by] - a[by]);
   const named = new Map(clients.value.map((each) => [each.client_id, each.name]));
+  const list = ({ id, row }: (typeof lines)[number], key: 'mailed' | 'replied' | 'bounced') => (
+    <td class="number">
+      {row?.[key] ? <a href={href('/contacts', counted(key, row.begins_at, row.ends_at), id)}>{count(row[key])}</a> : 0} <Before value={then(id, key)} />
+    </td>
+  );
   if (!lines.length) {
     return (
       <Empty icon="mail" title="No emails in this time">
@@ -106,7 +104,7 @@ function Lines({ rows, items, since }: { rows: readonly ClientRow[]; items: read
             <th scope="col">Client</th>
             {COLUMNS.map(([key, name]) => (
               <th key={key} scope="col" class="number" aria-sort={key === by ? 'descending' : undefined}>
-                <button type="button" class="sorts" onClick={() => go('/', { since: since === '30d' ? '' : since, by: key === 'mailed' ? '' : key }, true)}>
+                <button type="button" class="sorts" onClick={() => go('/', { ...periodQuery(), by: key === 'mailed' ? '' : key }, true)}>
                   {name}
                   {key === by && <Icon name="down" />}
                 </button>
@@ -118,14 +116,14 @@ function Lines({ rows, items, since }: { rows: readonly ClientRow[]; items: read
           {lines.map((each) => (
             <tr key={each.id}>
               <th scope="row">
-                <a href={href('/', { since: since === '30d' ? '' : since }, each.id)}>{named.get(each.id) || each.id}</a>
+                <a href={href('/', periodQuery(), each.id)}>{named.get(each.id) || each.id}</a>
               </th>
               <td class="number">{open.has(each.id) && <a href={href('/replies', {}, each.id)}>{atMost(each.open)}</a>}</td>
               <td class="number">{needs.has(each.id) && <a href={href('/', {}, each.id)}>{count(each.needs)}</a>}</td>
-              <td class="number">{count(each.mailed)}</td>
-              <td class="number">{count(each.replied)}</td>
-              <td class="number">{percent(each.mailed ? each.rate : null)}</td>
-              <td class="number">{count(each.bounced)}</td>
+              {list(each, 'mailed')}
+              {list(each, 'replied')}
+              <td class="number">{percent(each.row?.reply_rate ?? null)}</td>
+              {list(each, 'bounced')}
             </tr>
           ))}
         </tbody>

@@ -26,9 +26,8 @@ async function read(since: string, signal: AbortSignal) {
   return { counts, refusals };
 }
 
-export function CallFigures({ days }: { days: number }) {
-  const since = new Date(Date.now() - days * 86_400_000).toISOString();
-  const loaded = useRead(`/admin/v1/deliveries/counts and refusals ${days}`, (signal) => read(since, signal));
+export function CallFigures({ since }: { since: string }) {
+  const loaded = useRead(`/admin/v1/deliveries/counts and refusals ${since}`, (signal) => read(since, signal));
   if (!isAdmin.value || !(client.value || session.value?.client_id)) return null;
   const of = (...states: string[]) => (loaded.data?.counts.data ?? []).filter((each) => !states.length || states.includes(each.state)).reduce((sum, each) => sum + each.count, 0);
   const more = loaded.data && !loaded.data.counts.complete ? '+' : '';

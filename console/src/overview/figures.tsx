@@ -1,54 +1,36 @@
-/** The period of a report, and its sums. */
-import { go, place } from '../route';
+/** The sums of a report, beside those of the period before. */
 import { count, percent } from '../words';
-import type { Day } from './days';
+import type { Schemas } from '../types';
 
-export interface Row extends Day {
-  tool: string;
-  campaign: string | null;
-  campaign_id: string | null;
-  reply_rate: number | null;
-  mailed_replied: number;
-  unsubscribed: number;
-}
+export type Row = Schemas['CampaignRow'];
+export type Report = Schemas['CampaignReport'];
+type Counted = 'mailed' | 'mailed_replied' | 'replied' | 'bounced' | 'unsubscribed';
 
-const PERIODS = [
-  ['7d', '7 days'],
-  ['30d', '30 days'],
-  ['90d', '90 days'],
-] as const;
-
-/** The chosen period, and the buttons for it. */
-export function Periods({ since }: { since: string }) {
-  return (
-    <div class="switch" role="group" aria-label="Period">
-      {PERIODS.map(([key, text]) => (
-        <button key={key} type="button" aria-pressed={since === key} onClick={() => go('/', { ...Object.fromEntries(place.value.query), since: key === '30d' ? '' : key }, true)}>
-          {text}
-        </button>
-      ))}
-    </div>
-  );
+/** A number of the period before. */
+export function Before({ value }: { value: string | undefined }) {
+  return value === undefined ? null : <span class="faint before" title="The period before">({value})</span>;
 }
 
 /** The sums; nothing yet where there are no rows yet. */
-export function Figures({ rows }: { rows: readonly Row[] | undefined }) {
-  const sum = (key: 'mailed' | 'mailed_replied' | 'replied' | 'bounced' | 'unsubscribed') => (rows ?? []).reduce((all, each) => all + each[key], 0);
-  const mailed = sum('mailed');
-  const figures: readonly (readonly [string, string, string])[] = [
-    ['Emailed', count(mailed), 'people'],
-    ['Replied', count(sum('replied')), 'people'],
-    ['Reply rate', percent(mailed ? sum('mailed_replied') / mailed : null), `${count(sum('mailed_replied'))} of the people emailed`],
-    ['Bounced', count(sum('bounced')), 'hard bounces'],
-    ['Unsubscribed', count(sum('unsubscribed')), 'people'],
+export function Figures({ rows, before }: { rows: readonly Row[] | undefined; before?: readonly Row[] | undefined }) {
+  const sum = (of: readonly Row[] | undefined, key: Counted) => (of ?? []).reduce((all, each) => all + each[key], 0);
+  const rate = (of: readonly Row[] | undefined) => percent(sum(of, 'mailed') ? sum(of, 'mailed_replied') / sum(of, 'mailed') : null);
+  const figures: readonly (readonly [string, Counted, string])[] = [
+    ['Emailed', 'mailed', 'people'],
+    ['Replied', 'replied', 'people'],
+    ['Reply rate', 'mailed_replied', `${count(sum(rows, 'mailed_replied'))} of the people emailed`],
+    ['Bounced', 'bounced', 'hard bounces'],
+    ['Unsubscribed', 'unsubscribed', 'people'],
   ];
+  const shown = (of: readonly Row[] | undefined, key: Counted) => (key === 'mailed_replied' ? rate(of) : count(sum(of, key)));
   return (
     <dl class="figures" aria-busy={rows ? undefined : true}>
-      {figures.map(([name, value, of]) => (
+      {figures.map(([name, key, of]) => (
         <div key={name}>
           <dt>{name}</dt>
           <dd>
-            <b>{rows ? value : '\u00a0'}</b> <span class="faint">{of}</span>
+            <b>{rows ? shown(rows, key) : '\u00a0'}</b> <span class="faint">{of}</span>
+            {before && rows && <span class="faint before">{shown(before, key)} in the period before</span>}
           </dd>
         </div>
       ))}

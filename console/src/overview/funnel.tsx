@@ -4,23 +4,22 @@ import { href } from '../route';
 import type { Schemas } from '../types';
 import { ProblemNote, Skeleton } from '../ui/basic';
 import { StatusMark } from '../ui/status';
-import { count, percent } from '../words';
+import { count, percent, plural } from '../words';
+import { iso, type Period } from './period';
 
 const PATH = '/public/v2/reports/contacts/funnel';
 
-export function Funnel({ since }: { since: string }) {
-  const length = Number.parseInt(since, 10);
-  const loaded = useGet<Schemas['FunnelReport']>(PATH, { since });
-  const before = useGet<Schemas['FunnelReport']>(PATH, { since: `${2 * length}d`, until: since });
+export function Funnel({ period }: { period: Period }) {
+  const loaded = useGet<Schemas['FunnelReport']>(PATH, { ...period.query, compare: 'previous' });
   const rows = loaded.data?.data ?? [];
-  const earlier = new Map((before.data?.data ?? []).map((each) => [each.status, each]));
+  const earlier = new Map((loaded.data?.previous?.data ?? []).map((each) => [each.status, each]));
   if (loaded.error) return <ProblemNote problem={loaded.error} retry={() => void loaded.refetch()} />;
   if (!loaded.data) return <Skeleton lines={6} wide={100} />;
   if (!rows.length) return null;
   return (
     <section aria-labelledby="funnel">
       <h2 id="funnel">Funnel</h2>
-      <p class="faint">Contacts that entered a status in {length} days, in brackets in the {length} before, and what became of them until now.</p>
+      <p class="faint">Contacts that entered a status in {plural(period.days, 'day')}, in brackets in the {period.days} before, and what became of them until now.</p>
       <div class="scroll" tabIndex={0} role="region" aria-label="Funnel, by status">
         <table class="table">
           <thead>
@@ -38,7 +37,7 @@ export function Funnel({ since }: { since: string }) {
               return (
                 <tr key={each.status}>
                   <th scope="row">
-                    <a href={href('/contacts', { 'contact_status[in]': each.status, 'status_changed_at[gte]': since })}>
+                    <a href={href('/contacts', { 'contact_status[in]': each.status, 'status_changed_at[gte]': iso(period.first) })}>
                       <StatusMark status={each.status} />
                     </a>
                   </th>

@@ -1,9 +1,10 @@
-/** Contacts by status over time: a column of parts for each day or week. */
-import { useState } from 'preact/hooks';
+/** Contacts by status over time: a column of parts for each day, above the axis of the other charts. */
 import { useGet } from '../data';
 import { ProblemNote } from '../ui/basic';
 import { hueOf } from '../ui/status';
 import { count, day, words } from '../words';
+import { Plot, pointed } from './days';
+import type { Period } from './period';
 
 interface Row {
   begins_at: string;
@@ -60,16 +61,17 @@ function shadesOf(parts: readonly Part[]): Map<string, number> {
   );
 }
 
-export function OverTime({ since }: { since: string }) {
-  const query = { since, interval: since === '90d' ? 'week' : 'day', time_zone: Intl.DateTimeFormat().resolvedOptions().timeZone };
-  const loaded = useGet<{ data: Row[] }>('/public/v2/reports/contacts/statuses', query);
-  const [at, setAt] = useState<number | null>(null);
+export function OverTime({ period }: { period: Period }) {
+  const { since = '', time_zone = '' } = period.query;
+  const loaded = useGet<{ data: Row[] }>('/public/v2/reports/contacts/statuses', { since, time_zone, interval: 'day' }, { enabled: period.days > 1 });
+  const at = pointed.value;
   const columns = columnsOf(loaded.data?.data ?? []);
   const most = Math.max(1, ...columns.map((each) => each.all));
-  const step = WIDTH / Math.max(1, columns.length);
+  const step = WIDTH / period.days;
   const column = columns[at ?? columns.length - 1];
   const shades = shadesOf(columns[0]?.parts ?? []);
   const said = column ? column.parts.filter((each) => each.records).map((each) => `${words(each.status)} ${count(each.records)}`).join(' · ') : '\u00a0';
+  if (period.days < 2) return null;
   return (
     <figure class="chart over-time">
       <figcaption>
@@ -77,17 +79,7 @@ export function OverTime({ since }: { since: string }) {
         <span class="faint">{column ? `${at === null ? 'now' : day(new Date(column.at))}: ${count(column.all)} contacts` : '\u00a0'}</span>
       </figcaption>
       {loaded.error && <ProblemNote problem={loaded.error} retry={() => void loaded.refetch()} />}
-      <svg
-        viewBox={`0 0 ${WIDTH} ${HEIGHT}`}
-        preserveAspectRatio="none"
-        role="img"
-        aria-label={`Contacts by status over time, now: ${said}`}
-        onMouseMove={(event) => {
-          const box = event.currentTarget.getBoundingClientRect();
-          setAt(Math.max(0, Math.min(columns.length - 1, Math.floor(((event.clientX - box.left) / box.width) * columns.length))));
-        }}
-        onMouseLeave={() => setAt(null)}
-      >
+      <Plot name="Contacts by status" days={period.days} height={HEIGHT} first={period.first} said={() => said}>
         {columns.map((each, n) => {
           let below = HEIGHT;
           return each.parts.map(({ status, records }) => {
@@ -96,11 +88,7 @@ export function OverTime({ since }: { since: string }) {
             return <rect key={`${each.at} ${status}`} class={`hue-${hueOf(status)}`} x={n * step + step * 0.08} width={step * 0.84} y={below} height={size} style={{ opacity: shades.get(status) }} />;
           });
         })}
-      </svg>
-      <div class="ends">
-        <span>{columns[0] ? day(new Date(columns[0].at)) : '\u00a0'}</span>
-        <span>today</span>
-      </div>
+      </Plot>
       <p class="faint said">{said}</p>
     </figure>
   );

@@ -1,7 +1,7 @@
 /** The overview: what needs attention, what came of the mails, where the contacts stand. */
 import { get } from '../api';
 import { useGet, useRead } from '../data';
-import { client, href, place } from '../route';
+import { client, go, href } from '../route';
 import { choosesClient, clients, isAdmin, session, showsAll } from '../session';
 import { useTitle } from '../title';
 import type { Page, Status } from '../types';
@@ -12,27 +12,23 @@ import { AllClients } from './all';
 import { Attention, useAttention } from './attention';
 import { CallFigures } from './calls';
 import { Days } from './days';
-import { Figures, Periods, type Row } from './figures';
+import { Figures, type Report, type Row } from './figures';
 import { Funnel } from './funnel';
 import { OverTime } from './over-time';
+import { counted, iso, midnight, periodOf, Periods, periodQuery, type Period } from './period';
 import { Start } from './start';
 import { Work } from './work';
 
-interface Report {
-  data: Row[];
-}
-
 interface Reports {
-  tools: Row[];
-  campaigns: Row[];
-  days: Row[];
+  sums: Report;
+  campaigns: Report;
+  days: Report;
 }
 
-async function readReports(since: string, signal: AbortSignal): Promise<Reports> {
-  const zone = { since, time_zone: Intl.DateTimeFormat().resolvedOptions().timeZone };
-  const report = (group_by: string) => get<Report>('/public/v2/reports/campaigns', { ...zone, group_by }, signal);
-  const [tools, campaigns, days] = await Promise.all([report('tool'), report('campaign'), report('day')]);
-  return { tools: tools.data, campaigns: campaigns.data, days: days.data };
+async function readReports({ query }: Period, signal: AbortSignal): Promise<Reports> {
+  const report = (group_by: string) => get<Report>('/public/v2/reports/campaigns', { ...query, group_by }, signal);
+  const [sums, campaigns, days] = await Promise.all([report('client'), report('campaign'), report('day')]);
+  return { sums, campaigns, days };
 }
 
 export function Overview() {
@@ -42,9 +38,9 @@ export function Overview() {
 
 /** The parts come one by one, as reports over millions of events take longer; each has its room from the beginning. */
 function OneClient() {
-  const since = place.value.query.get('since') ?? '30d';
+  const period = periodOf();
   const attention = useAttention(client.value || session.value?.client_id || '');
-  const reports = useRead(`/public/v2/reports/campaigns of all kinds ${since}`, (signal) => readReports(since, signal));
+  const reports = useRead(`/public/v2/reports/campaigns of all kinds ${JSON.stringify(period.query)}`, (signal) => readReports(period, signal));
   const statuses = useGet<Page<Status>>('/public/v2/statuses/contacts', { limit: '200' });
   const all = [attention, reports, statuses];
   useTitle('Overview');
@@ -55,7 +51,7 @@ function OneClient() {
       <header class="screen-head">
         <h1>{name || 'Overview'}</h1>
         <span class="push" />
-        <Periods since={since} />
+        <Periods />
       </header>
       {all.map((each) => each.error && <ProblemNote key={each.error.message} problem={each.error} retry={() => void each.refetch()} />)}
       {!attention.data && !attention.error ? (
@@ -64,14 +60,19 @@ function OneClient() {
         <>
           <Attention items={attention.data?.data ?? []} isAll={false} />
           <Work of={id} />
-          <Figures rows={reports.error ? [] : reports.data?.tools} />
-          <Days days={reports.data?.days ?? []} since={since} />
-          <CallFigures days={Number.parseInt(since, 10)} />
-          <OverTime since={since} />
+          <Figures rows={reports.error ? [] : reports.data?.sums.data} before={reports.data?.sums.previous?.data} />
+          <Days
+            rows={reports.data?.days.data ?? []}
+            before={reports.data?.days.previous?.data}
+            period={period}
+            link={(people, at) => go('/contacts', counted(people, iso(at), iso(midnight(at, 1))))}
+          />
+          <CallFigures since={iso(period.first)} />
+          <OverTime period={period} />
           <div class="pairs">
-            {reports.data ? <Campaigns rows={reports.data.campaigns} /> : reports.isFetching && <Skeleton lines={6} wide={100} />}
+            {reports.data ? <Campaigns report={reports.data.campaigns} /> : reports.isFetching && <Skeleton lines={6} wide={100} />}
             {statuses.data ? <Statuses statuses={statuses.data.data} /> : statuses.isFetching && <Skeleton lines={6} wide={100} />}
-            <Funnel since={since} />
+            <Funnel period={period} />
           </div>
         </>
       )}
@@ -79,11 +80,14 @@ function OneClient() {
   );
 }
 
-function Campaigns({ rows }: { rows: readonly Row[] }) {
-  const sorted = [...rows].sort((a, b) => b.mailed - a.mailed);
+function Campaigns({ report }: { report: Report }) {
+  const sorted = [...report.data].sort((a, b) => b.mailed - a.mailed);
+  const list = (people: string, each: Row) => href('/contacts', counted(people, each.begins_at, each.ends_at, { tool: each.tool ?? '', campaign: each.campaign_id ?? each.campaign ?? null }));
   return (
     <section aria-labelledby="campaigns">
-      <h2 id="campaigns">Campaigns</h2>
+      <h2 id="campaigns">
+        <a href={href('/reports', periodQuery())}>Campaigns</a>
+      </h2>
       {sorted.length === 0 ? (
         <Empty icon="mail" title="No emails in this time">
           <p>As soon as a campaign tool reports its emails, each campaign has a line here.</p>
@@ -107,12 +111,12 @@ function Campaigns({ rows }: { rows: readonly Row[] }) {
               {sorted.slice(0, 50).map((each) => (
                 <tr key={`${each.tool} ${each.campaign_id} ${each.campaign}`}>
                   <th scope="row">
-                    {each.campaign ?? each.campaign_id ?? 'No campaign named'} <span class="faint">{toolName(each.tool)}</span>
+                    {each.campaign ?? each.campaign_id ?? 'No campaign named'} <span class="faint">{toolName(each.tool ?? null)}</span>
                   </th>
-                  <td class="number">{count(each.mailed)}</td>
-                  <td class="number">{count(each.mailed_replied)}</td>
+                  <td class="number"><a href={list('mailed', each)}>{count(each.mailed)}</a></td>
+                  <td class="number"><a href={list('mailed_replied', each)}>{count(each.mailed_replied)}</a></td>
                   <td class="number">{percent(each.reply_rate)}</td>
-                  <td class="number">{count(each.bounced)}</td>
+                  <td class="number"><a href={list('bounced', each)}>{count(each.bounced)}</a></td>
                 </tr>
               ))}
             </tbody>

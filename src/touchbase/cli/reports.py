@@ -15,11 +15,13 @@ if TYPE_CHECKING:
     from touchbase_client import Touchbase
 
 CLIENT = {"client_id": Column("client", SHORT)}
+PERIOD = {"period": "period"}
 STATUS_COLUMNS = {"begins_at": "begins", "ends_at": Column("ends", SPARE), "status": Column("status", SHORT), "records": "records"}
 STATUS_COLUMNS |= {"entered": "entered"}
 FUNNEL_COLUMNS = {"status": Column("status", SHORT), "entered": "entered", "went_on": "went on", "share": "share", "median_days": "days"}
 CAMPAIGN_COLUMNS = {
     "begins_at": "begins", "ends_at": Column("ends", SPARE), "tool": Column("tool", SHORT), "campaign": Column("campaign", SHORT),
+    "step": Column("step", SHORT), "label": Column("label", SHORT),
     "campaign_id": Column("campaign id", SPARE), "mailed": "emailed", "mails": Column("mails", SPARE), "replied": "replied",
     "reply_rate": "reply rate", "bounced": "bounced", "unsubscribed": Column("unsubscribed", SPARE),
     "complained": Column("complained", SPARE),
@@ -30,6 +32,7 @@ def report_options(function: Callable[..., Any]) -> Callable[..., Any]:
     """Add the options that all reports have."""
     for option in (
         json_option("Print JSON, all members included."),
+        click.option("--compare", type=click.Choice(["previous"]), help="Also the period before, as long as this one."),
         click.option("--time-zone", help="IANA name of the zone in which days, weeks and months begin; default: UTC."),
         click.option("--until", help="As --since; default: now."),
         click.option("--since", help="A time, a date, or a length before now such as 30d or 12w; default: 12 intervals."),
@@ -74,15 +77,18 @@ def funnel(tb: Touchbase, record: str, **options: Any) -> None:
 
 
 @reports.command()
-@click.option("--group-by", help="Up to two of campaign, tool, day, week, month, separated by commas; default: campaign.")
+@click.option(
+    "--group-by", help="Up to two of client, campaign, tool, step, label, day, week, month, separated by commas; default: campaign."
+)
 @report_options
 def campaigns(tb: Touchbase, **options: Any) -> None:
-    """Count emailed, replied, bounced and unsubscribed people, and the reply rate, by campaign, tool and time.
+    """Count emailed, replied, bounced and unsubscribed people, and the reply rate, by campaign, tool, step, label and time.
 
     Without --client for each client.
 
     \b
     touchbase reports campaigns --client acme --group-by campaign,week --since 4w
+    touchbase reports campaigns --client acme --group-by step --since 30d --compare previous
     """
     _print(tb, CAMPAIGN_COLUMNS, "campaigns", **options)
 
@@ -91,16 +97,22 @@ def _print(tb: Touchbase, columns: dict[str, Any], report: str, *, client_id: st
     """Print the rows of a client; without a client, of all clients, which needs an administrator's key."""
     if client_id is None:
         page = getattr(tb.admin.reports, report)(**parameters)
-        rows, left_out = page["data"], page["left_out"]
+        rows, left_out = _rows(page), page["left_out"]
         while page["next_cursor"] is not None:
             page = getattr(tb.admin.reports, report)(**parameters, cursor=page["next_cursor"])
-            rows, left_out = rows + page["data"], left_out + page["left_out"]
+            rows, left_out = rows + _rows(page), left_out + page["left_out"]
         for name in left_out:
             click.echo(f"left out: {name}, which has too many rows; read it with --client, and a later --since or fewer groups", err=True)
     else:
-        rows = [{"client_id": client_id, **row} for row in getattr(tb.reports, report)(**parameters)["data"]]
+        rows = [{"client_id": client_id, **row} for row in _rows(getattr(tb.reports, report)(**parameters))]
     if as_json:
         print_json(rows)
         return
-    shown = {name: title for name, title in {**({} if client_id else CLIENT), **columns}.items() if any(name in row for row in rows)}
+    shown = {**({} if client_id else CLIENT), **PERIOD, **columns}
+    shown = {name: title for name, title in shown.items() if any(name in row for row in rows)}
     print_table([*shown.values()], [[row.get(name) for name in shown] for row in rows], empty="nothing to report in this time")
+
+
+def _rows(report: Any) -> list[dict[str, Any]]:
+    """Return the rows of a report; those of the period before have a `period`."""
+    return [*report["data"], *({"period": "previous", **row} for row in report.get("previous", {"data": []})["data"])]

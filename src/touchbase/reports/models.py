@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-CAMPAIGN, TOOL = "campaign", "tool"
+CLIENT, CAMPAIGN, TOOL, STEP, LABEL = "client", "campaign", "tool", "step", "label"
 
 
 @dataclass(slots=True)
@@ -30,6 +30,8 @@ class CampaignCounts:
     tool: str | None = None
     campaign: str | None = None
     campaign_id: str | None = None
+    step: str | None = None
+    label: str | None = None
     mailed: int = 0
     mails: int = 0
     replied: int = 0

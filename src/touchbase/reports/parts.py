@@ -322,6 +322,9 @@ class CampaignGroups:
     """Beginnings of the intervals, and the end of the last; two without grouping by time."""
     by_tool: bool
     by_campaign: bool
+    by_step: bool = False
+    by_label: bool = False
+    """Only replies are counted: nothing else has a label."""
 
 
 MOST_DAYS = 1_000

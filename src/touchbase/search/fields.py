@@ -17,6 +17,8 @@ from touchbase.do_not_contact.sql import conditions
 from touchbase.history.events import COMPANY, CONTACT
 from touchbase.records.fields import ID, NUMBER, OWNER_ID, TEXT, TIME, UPDATED, Field
 from touchbase.records.record_type import COMPANY_TYPE, RECORD_TYPES, RecordType
+from touchbase.search import counted
+from touchbase.search.counted import Counted
 
 CUSTOM = "cf."
 OF_COMPANY = "company."
@@ -36,6 +38,8 @@ class FieldKind(Enum):
     """Text of a custom field, in a separate row."""
     FLAG = "flag"
     """True or false, by a special condition (`Flag`)."""
+    COUNTED = "counted"
+    """The people of one number of a report."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +67,8 @@ class SearchField:
     through_company: bool = False
     """Whether the value is of the company of the contact that is searched."""
     flag: Flag | None = None
+    counted: Counted | None = None
+    """Whose people are searched for, in a condition."""
     declared: str = ""
     """The type that the client declared for a custom field; empty for none."""
 
@@ -112,6 +118,7 @@ def add_flag(kind: int, name: str, flag: Flag) -> None:
 
 add_flag(CONTACT, "suppressed", Flag(conditions.CONTACT_SUPPRESSED_SQLITE, conditions.CONTACT_SUPPRESSED_POSTGRES))
 add_flag(COMPANY, "suppressed", Flag(conditions.COMPANY_SUPPRESSED_SQLITE, conditions.COMPANY_SUPPRESSED_POSTGRES))
+FLAGS[CONTACT][counted.NAME] = SearchField(counted.NAME, FieldKind.COUNTED, counted.NAME, nullable=False)
 
 
 class SearchFields:

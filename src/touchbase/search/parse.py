@@ -9,12 +9,13 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable, Collection, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from touchbase.common.field_limits import LARGEST_ID, NAME, InvalidText, why_not_storable
 from touchbase.common.misspelt import LONGEST_COMPARED, suggest
 from touchbase.common.timestamps import DAY, EARLIEST, SECOND, Micros, from_text, to_text
 from touchbase.errors import COUNTED, MOST_FAULTS, Fault
+from touchbase.search.counted import read_counted
 from touchbase.search.fields import SEARCH_KEYS, FieldKind, SearchField, SearchFields, folded
 from touchbase.search.tree import ORDERED, All, Any, Condition, Node, Not, Op, Value
 
@@ -38,6 +39,7 @@ LONGEST_NUMBER = 15
 TEXT_OPS = frozenset({Op.CONTAINS, Op.STARTS_WITH})
 """Operators for text only."""
 _LISTS = frozenset({Op.IN, Op.NIN})
+_SPECIAL = frozenset({FieldKind.FLAG, FieldKind.COUNTED})
 _OPS = {op.value: op for op in Op}
 _NEGATED = {Op.NE: Op.EQ, Op.NIN: Op.IN}
 _JOINS: dict[str, Callable[[tuple[Node, ...]], Node]] = {"all": All, "any": Any}
@@ -141,7 +143,7 @@ class Parser:
                 self._fault(pointer, "too_many", f"a search has at most {MOST_CONDITIONS} conditions")
             return []
         try:
-            node = _flag(field, value) if op is Op.IS_SET and field.kind is not FieldKind.FLAG else self._comparison(field, op, value)
+            node = _flag(field, value) if op is Op.IS_SET and field.kind not in _SPECIAL else self._comparison(field, op, value)
         except InvalidText as refused:
             self._fault(pointer, refused.code, refused.detail)
             return []
@@ -153,6 +155,10 @@ class Parser:
             if op not in (Op.EQ, Op.NE):
                 raise InvalidText("operator", f"{field.name} is true or false; leave out the operator")
             return Condition(field, Op.EQ, (*_flag(field, value).values, self.now))
+        if field.kind is FieldKind.COUNTED:
+            if op not in (Op.EQ, Op.NE):
+                raise InvalidText("operator", f"{field.name} has no operators but ne; send {field.name}=replied;since=30d")
+            return Condition(replace(field, counted=read_counted(_text(value, field), self._time)), Op.EQ, ())
         if op in TEXT_OPS and field.kind in (FieldKind.NUMBER, FieldKind.TIME):
             raise InvalidText("operator", f"{op} is for text, and {field.name} is a {field.kind.value}; use gte and lte")
         if op in _LISTS and not isinstance(value, list):

@@ -5,8 +5,10 @@ from __future__ import annotations
 import asyncio
 import contextlib
 from collections.abc import Awaitable, Callable, Collection, Sequence
-from typing import TypeVar
+from typing import Any, Generic, TypeAlias, TypeVar
 from weakref import WeakValueDictionary
+
+from msgspec import UNSET, Struct, UnsetType
 
 from touchbase.auth.authentication import ADMIN, READ
 from touchbase.clients.models import Client
@@ -24,11 +26,14 @@ from touchbase.reports.api.parameters import GROUP_BY, INTERVAL, TIMES, ReportQu
 from touchbase.reports.api.schemas import (
     CampaignReport,
     CampaignRow,
+    CampaignsBefore,
     ClientCampaignReport,
     ClientFunnelReport,
     ClientStatusReport,
+    FunnelBefore,
     FunnelReport,
     FunnelRow,
+    StatusesBefore,
     StatusReport,
     StatusRow,
     campaign_row,
@@ -36,16 +41,18 @@ from touchbase.reports.api.schemas import (
     groups_of,
     status_row,
 )
-from touchbase.reports.models import CAMPAIGN, TOOL, CampaignCounts, StatusCounts
+from touchbase.reports.models import CAMPAIGN, LABEL, STEP, TOOL, CampaignCounts, StatusCounts
 from touchbase.reports.parts import MOST_ROWS, CampaignGroups, CountedPart, Reported, ReportTooLarge, Stretch
 from touchbase.reports.sql import parts as plans
 from touchbase.reports.sql import statuses as sql_statuses
-from touchbase.reports.sql.funnel import FunnelCounts, report_funnel
+from touchbase.reports.sql.campaigns import report_messages
+from touchbase.reports.sql.funnel import report_funnel
 from touchbase.sql.operation import Query
 from touchbase.sql.store import Store
-from touchbase.statuses.looks import TeamStatus, list_team_statuses
+from touchbase.statuses.looks import list_team_statuses
 
 R = TypeVar("R", StatusRow, CampaignRow, FunnelRow)
+Rows: TypeAlias = Callable[[Client, ReportQuery, str | UnsetType], Awaitable[list[R]]]
 
 
 async def report_statuses(store: Store, client: int, kind: int, edges: Sequence[Micros]) -> list[StatusCounts]:
@@ -59,11 +66,16 @@ async def report_statuses(store: Store, client: int, kind: int, edges: Sequence[
 async def report_campaigns(
     store: Store, client: int, edges: Sequence[Micros], groups: Collection[str], time_zone: str, now: Micros
 ) -> list[CampaignCounts]:
-    """Return the report by tool or campaign, as `groups` has them, or neither; raises `ReportTooLarge`.
+    """Return the report by tool, campaign, step and label, as `groups` has them; raises `ReportTooLarge`.
 
     The days of the time zone are counted once and stored, one after the other, so that other reads come between.
     """
-    campaigns = CampaignGroups(client, edges, TOOL in groups, CAMPAIGN in groups)
+    campaigns = CampaignGroups(client, edges, TOOL in groups, CAMPAIGN in groups, STEP in groups, LABEL in groups)
+    if campaigns.by_step or campaigns.by_label:
+        rows = await store.read(report_messages(campaigns))
+        if isinstance(rows, ReportTooLarge):
+            raise rows
+        return rows
     report = await _read(store, plans.report_campaigns(campaigns, time_zone))
     await _store(store, client, report, now)
     if report.rows is not None:
@@ -107,109 +119,148 @@ TAG = Tag("Reports", "Records by status over time; mails, replies, bounces and u
 PATH, ADMIN_PATH = "/public/v2/reports", "/admin/v1/reports"
 
 
-class StatusReports:
-    """The handlers of reports by status of one kind of record."""
+class Report(Generic[R]):
+    """Handlers of one report: of one client, and of all that an administrator may see."""
+
+    body: type[Struct]
+    body_of_all: type[Struct]
+    before: type[Struct]
+
+    def query(self, parameters: Parameters, now: Micros) -> ReportQuery:
+        """Read the parameters; faults are added to them."""
+        raise NotImplementedError
+
+    def head(self, query: ReportQuery) -> dict[str, Any]:
+        """Return the members of a response beside its rows."""
+        raise NotImplementedError
+
+    async def rows_of(self, call: Call) -> Rows[R]:
+        """Return the function that makes the rows of a client, named by its id in a report of several; it raises `ReportTooLarge`."""
+        raise NotImplementedError
+
+    async def of_client(self, call: Call) -> Response:
+        """`GET` of one client's report."""
+        client, parameters = await call.client(), call.parameters()
+        query = self.query(parameters, call.api.dependencies.clock())
+        parameters.done()
+        rows_of = await self.rows_of(call)
+        rows = await rows_of(client, query, UNSET)
+        before = [] if query.before is None else await rows_of(client, query.before, UNSET)
+        return Response(body=encode(self.body(**self.head(query), data=rows, previous=self._before(query, before))))
+
+    async def of_all(self, call: Call) -> Response:
+        """`GET` of the report of a page of clients. The page ends early with `MOST_ROWS` rows; clients with more are left out."""
+        only, parameters = await call.administrator(), call.parameters()
+        query = self.query(parameters, call.api.dependencies.clock())
+        after = parameters.cursor("reports", str)
+        parameters.done()
+        rows_of, limit = await self.rows_of(call), parameters[LIMIT]
+        clients = await call.api.dependencies.store.read(list_client_page(limit + 1, after, only=only))
+        rows: list[R] = []
+        before: list[R] = []
+        left_out: list[str] = []
+        cursor = None
+        for number, client in enumerate(clients):
+            if number == limit or len(rows) + len(before) >= MOST_ROWS:
+                cursor = cursor_text("reports", clients[number - 1].client_id)
+                break
+            try:
+                of_client = await rows_of(client, query, client.client_id)
+                before += [] if query.before is None else await rows_of(client, query.before, client.client_id)
+                rows += of_client
+            except ReportTooLarge:
+                left_out.append(client.client_id)
+        previous = self._before(query, before)
+        return Response(
+            body=encode(self.body_of_all(**self.head(query), data=rows, previous=previous, left_out=left_out, next_cursor=cursor))
+        )
+
+    def _before(self, query: ReportQuery, rows: list[R]) -> Struct | UnsetType:
+        edges = query.edges_before
+        return UNSET if edges is None else self.before(to_text(edges[0]), to_text(edges[-1]), rows)
+
+
+class StatusReports(Report[StatusRow]):
+    """Records of one kind by status over time."""
+
+    body, body_of_all, before = StatusReport, ClientStatusReport, StatusesBefore
 
     def __init__(self, kind: int) -> None:
         self._kind = kind
 
-    async def of_client(self, call: Call) -> Response:
-        """`GET` of one client's report."""
-        client, store = await call.client(), call.api.dependencies.store
-        parameters = call.parameters()
-        query = status_query(parameters, call.api.dependencies.clock())
-        parameters.done()
-        rows = [status_row(query, report_status) for report_status in await report_statuses(store, client.number, self._kind, query.edges)]
-        return Response(body=encode(StatusReport(query.interval or "", query.time_zone, rows)))
+    def query(self, parameters: Parameters, now: Micros) -> ReportQuery:
+        """Read the parameters."""
+        return status_query(parameters, now)
 
-    async def of_all(self, call: Call) -> Response:
-        """`GET` of the report of a page of clients."""
-        only, store = await call.administrator(), call.api.dependencies.store
-        parameters = call.parameters()
-        query = status_query(parameters, call.api.dependencies.clock())
+    def head(self, query: ReportQuery) -> dict[str, Any]:
+        """Return interval and zone."""
+        return {"interval": query.interval or "", "time_zone": query.time_zone}
 
-        async def report(client: Client) -> list[StatusRow]:
-            counts = await report_statuses(store, client.number, self._kind, query.edges)
-            return [status_row(query, report_status, client.client_id) for report_status in counts]
+    async def rows_of(self, call: Call) -> Rows[StatusRow]:
+        """Return the function that makes the rows."""
 
-        page = await _page(call, parameters, only, report)
-        return Response(body=encode(ClientStatusReport(query.interval or "", query.time_zone, *page)))
+        async def rows_of(client: Client, query: ReportQuery, client_id: str | UnsetType) -> list[StatusRow]:
+            counts = await report_statuses(call.api.dependencies.store, client.number, self._kind, query.edges)
+            return [status_row(query, row, client_id) for row in counts]
 
-    async def funnel_of_client(self, call: Call) -> Response:
-        """`GET` of one client's funnel."""
-        client, parameters = await call.client(), call.parameters()
-        query = funnel_query(parameters, call.api.dependencies.clock())
-        parameters.done()
-        rows = [funnel_row(row) for row in await self._funnel(call, client, query, await _order(call))]
-        return Response(body=encode(FunnelReport(to_text(query.edges[0]), to_text(query.edges[-1]), rows)))
+        return rows_of
 
-    async def funnel_of_all(self, call: Call) -> Response:
-        """`GET` of the funnels of a page of clients."""
-        only, parameters = await call.administrator(), call.parameters()
-        query = funnel_query(parameters, call.api.dependencies.clock())
-        order = await _order(call)
 
-        async def report(client: Client) -> list[FunnelRow]:
-            return [funnel_row(row, client.client_id) for row in await self._funnel(call, client, query, order)]
+class FunnelReports(Report[FunnelRow]):
+    """The way of records of one kind through the statuses."""
 
-        page = await _page(call, parameters, only, report)
-        return Response(body=encode(ClientFunnelReport(to_text(query.edges[0]), to_text(query.edges[-1]), *page)))
+    body, body_of_all, before = FunnelReport, ClientFunnelReport, FunnelBefore
 
-    async def _funnel(self, call: Call, client: Client, query: ReportQuery, order: Sequence[TeamStatus]) -> list[FunnelCounts]:
+    def __init__(self, kind: int) -> None:
+        self._kind = kind
+
+    def query(self, parameters: Parameters, now: Micros) -> ReportQuery:
+        """Read the parameters."""
+        return funnel_query(parameters, now)
+
+    def head(self, query: ReportQuery) -> dict[str, Any]:
+        """Return the period."""
+        return {"begins_at": to_text(query.edges[0]), "ends_at": to_text(query.edges[-1])}
+
+    async def rows_of(self, call: Call) -> Rows[FunnelRow]:
+        """Return the function that makes the rows."""
+        store = call.api.dependencies.store
+        order = await store.read(list_team_statuses())
         names = [status.name for status in order] or SERVICE_WORDS
         ends = {status.name for status in order if status.group in ("lost", "blocked")} or {BOUNCED, DO_NOT_CONTACT}
-        return await call.api.dependencies.store.read(report_funnel(client.number, self._kind, query.edges, names, ends))
+
+        async def rows_of(client: Client, query: ReportQuery, client_id: str | UnsetType) -> list[FunnelRow]:
+            counts = await store.read(report_funnel(client.number, self._kind, query.edges, names, ends))
+            return [funnel_row(row, client_id) for row in counts]
+
+        return rows_of
 
 
-async def _order(call: Call) -> Sequence[TeamStatus]:
-    return await call.api.dependencies.store.read(list_team_statuses())
+class CampaignReports(Report[CampaignRow]):
+    """Mails and what came of them."""
+
+    body, body_of_all, before = CampaignReport, ClientCampaignReport, CampaignsBefore
+
+    def query(self, parameters: Parameters, now: Micros) -> ReportQuery:
+        """Read the parameters."""
+        return campaign_query(parameters, now)
+
+    def head(self, query: ReportQuery) -> dict[str, Any]:
+        """Return groups and zone."""
+        return {"group_by": groups_of(query), "time_zone": query.time_zone}
+
+    async def rows_of(self, call: Call) -> Rows[CampaignRow]:
+        """Return the function that makes the rows."""
+        store, now = call.api.dependencies.store, call.api.dependencies.clock()
+
+        async def rows_of(client: Client, query: ReportQuery, client_id: str | UnsetType) -> list[CampaignRow]:
+            counts = await report_campaigns(store, client.number, query.edges, query.groups, query.time_zone, now)
+            return [campaign_row(query, row, client_id) for row in counts]
+
+        return rows_of
 
 
-async def campaigns_of_client(call: Call) -> Response:
-    """`GET` of one client's report by campaign."""
-    client, store = await call.client(), call.api.dependencies.store
-    parameters = call.parameters()
-    query = campaign_query(parameters, now := call.api.dependencies.clock())
-    parameters.done()
-    campaigns = await report_campaigns(store, client.number, query.edges, query.groups, query.time_zone, now)
-    rows = [campaign_row(query, row) for row in campaigns]
-    return Response(body=encode(CampaignReport(groups_of(query), query.time_zone, rows)))
-
-
-async def campaigns_of_all(call: Call) -> Response:
-    """`GET` of the report by campaign of a page of clients."""
-    only, store = await call.administrator(), call.api.dependencies.store
-    parameters = call.parameters()
-    query = campaign_query(parameters, now := call.api.dependencies.clock())
-
-    async def report(client: Client) -> list[CampaignRow]:
-        campaigns = await report_campaigns(store, client.number, query.edges, query.groups, query.time_zone, now)
-        return [campaign_row(query, row, client.client_id) for row in campaigns]
-
-    page = await _page(call, parameters, only, report)
-    return Response(body=encode(ClientCampaignReport(groups_of(query), query.time_zone, *page)))
-
-
-async def _page(
-    call: Call, parameters: Parameters, only: int | None, report: Callable[[Client], Awaitable[list[R]]]
-) -> tuple[list[R], list[str], str | None]:
-    """Return the rows of a page of clients that the administrator may see, the clients with too many, and the cursor of the next page.
-
-    The page ends early with `MOST_ROWS` rows.
-    """
-    after = parameters.cursor("reports", str)
-    parameters.done()
-    clients = await call.api.dependencies.store.read(list_client_page(parameters[LIMIT] + 1, after, only=only))
-    rows: list[R] = []
-    left_out: list[str] = []
-    for number, client in enumerate(clients):
-        if number == parameters[LIMIT] or len(rows) >= MOST_ROWS:
-            return rows, left_out, cursor_text("reports", clients[number - 1].client_id)
-        try:
-            rows += await report(client)
-        except ReportTooLarge:
-            left_out.append(client.client_id)
-    return rows, left_out, None
+CAMPAIGNS = CampaignReports()
 
 
 _STATUS = (
@@ -217,8 +268,9 @@ _STATUS = (
     "A record counts from its creation on. "
 )
 _CAMPAIGN = (
-    "Mails and what came of them, by campaign, tool and time. `reply_rate` is, of the people emailed in a row, the share who have replied "
-    "after one of its mails, until now: later replies count for the time of the mail. "
+    "Mails and what came of them, by campaign, tool, step, label and time. `reply_rate` is, of the people emailed in a row, the share who "
+    "have replied after one of its mails, until now: later replies count for the time of the mail. By `step` or `label` each event's "
+    "message is read, which takes seconds for a large client; by `label` only replies are counted. "
 )
 _CLIENTS = (
     f"A page has `limit` clients, or ends early with {MOST_ROWS:,} rows; each row has its `client_id`. "
@@ -247,15 +299,15 @@ def _status_routes(many: str, kind: int) -> list[Route]:
 
 
 def _funnel_routes(many: str, kind: int) -> list[Route]:
-    handlers = StatusReports(kind)
+    handlers = FunnelReports(kind)
     return [
         Route(
-            "GET", f"{PATH}/{many}/funnel", handlers.funnel_of_client, scope=READ, operation_id=f"report_{many}_funnel", tag=TAG,
+            "GET", f"{PATH}/{many}/funnel", handlers.of_client, scope=READ, operation_id=f"report_{many}_funnel", tag=TAG,
             summary=f"Report the way of {many} through the statuses", description=_FUNNEL.strip(), query=TIMES,
             success=(Success(200, "The report.", FunnelReport),),
         ),
         Route(
-            "GET", f"{ADMIN_PATH}/{many}/funnel", handlers.funnel_of_all, scope=ADMIN, operation_id=f"report_{many}_funnel_of_all_clients",
+            "GET", f"{ADMIN_PATH}/{many}/funnel", handlers.of_all, scope=ADMIN, operation_id=f"report_{many}_funnel_of_all_clients",
             tag=TAG, summary=f"Report the way of {many} through the statuses, for all clients", description=_FUNNEL + _CLIENTS,
             query=(*TIMES, *PAGE), success=(Success(200, "A page of the report.", ClientFunnelReport),),
         ),
@@ -274,12 +326,12 @@ ROUTES = _in_order(
         *_funnel_routes("contacts", CONTACT),
         *_funnel_routes("companies", COMPANY),
         Route(
-            "GET", f"{PATH}/campaigns", campaigns_of_client, scope=READ, operation_id="report_campaigns", tag=TAG,
+            "GET", f"{PATH}/campaigns", CAMPAIGNS.of_client, scope=READ, operation_id="report_campaigns", tag=TAG,
             summary="Report mails, replies, bounces and unsubscriptions", description=_CAMPAIGN.strip(), query=(*TIMES, GROUP_BY),
             success=(Success(200, "The report.", CampaignReport),),
         ),
         Route(
-            "GET", f"{ADMIN_PATH}/campaigns", campaigns_of_all, scope=ADMIN, operation_id="report_campaigns_of_all_clients", tag=TAG,
+            "GET", f"{ADMIN_PATH}/campaigns", CAMPAIGNS.of_all, scope=ADMIN, operation_id="report_campaigns_of_all_clients", tag=TAG,
             summary="Report mails, replies, bounces and unsubscriptions, for all clients", description=_CAMPAIGN + _CLIENTS,
             query=(*TIMES, GROUP_BY, *PAGE), success=(Success(200, "A page of the report.", ClientCampaignReport),),
         ),

@@ -9,12 +9,15 @@ from msgspec import UNSET, Meta, Struct, UnsetType
 from touchbase.common.timestamps import to_text
 from touchbase.http.schemas import Time, example
 from touchbase.reports.api.parameters import ReportQuery
-from touchbase.reports.models import CAMPAIGN, TOOL, CampaignCounts, StatusCounts
+from touchbase.reports.models import CAMPAIGN, CLIENT, LABEL, STEP, TOOL, CampaignCounts, StatusCounts
 from touchbase.reports.parts import MOST_ROWS
 from touchbase.reports.sql.funnel import FunnelCounts
 
 ClientId = Annotated[str, Meta(description="The client.")]
 _Rate = Annotated[float | None, Meta(description="`mailed_replied` / `mailed`, to four digits; null if `mailed` is 0.")]
+
+
+_COMPARED = Meta(description="With `compare=previous`.")
 
 
 class StatusRow(Struct, kw_only=True):
@@ -28,12 +31,21 @@ class StatusRow(Struct, kw_only=True):
     entered: Annotated[int, Meta(description="How often a record got it in the interval, its creation included.")]
 
 
-class StatusReport(Struct):
+class StatusesBefore(Struct):
+    """The rows of the period before."""
+
+    begins_at: Time
+    ends_at: Time
+    data: list[StatusRow]
+
+
+class StatusReport(Struct, kw_only=True):
     """Records by status over time: a row for each interval and status, by interval and status."""
 
     interval: str
     time_zone: str
     data: list[StatusRow]
+    previous: Annotated[StatusesBefore, _COMPARED] | UnsetType = UNSET
 
 
 class FunnelRow(Struct, kw_only=True):
@@ -50,12 +62,21 @@ class FunnelRow(Struct, kw_only=True):
     median_days: Annotated[float | None, Meta(description="Days in the status, of those who left it; null: nobody has.")]
 
 
-class FunnelReport(Struct):
+class FunnelBefore(Struct):
+    """The rows of the period before."""
+
+    begins_at: Time
+    ends_at: Time
+    data: list[FunnelRow]
+
+
+class FunnelReport(Struct, kw_only=True):
     """The way of records through the statuses, in the team's order."""
 
     begins_at: Time
     ends_at: Time
     data: list[FunnelRow]
+    previous: Annotated[FunnelBefore, _COMPARED] | UnsetType = UNSET
 
 
 LeftOut = Annotated[
@@ -67,7 +88,7 @@ LeftOut = Annotated[
 ]
 
 
-class ClientFunnelReport(FunnelReport):
+class ClientFunnelReport(FunnelReport, kw_only=True):
     """The same for a page of clients; `next_cursor` is null on the last one."""
 
     left_out: LeftOut
@@ -83,6 +104,10 @@ class CampaignRow(Struct, kw_only=True):
     tool: Annotated[str, Meta(description="If the report is by tool or campaign.")] | UnsetType = UNSET
     campaign: Annotated[str | None, Meta(description="The name. null: the tool named no campaign.")] | UnsetType = UNSET
     campaign_id: Annotated[str | None, Meta(description="null: the tool sends none.")] | UnsetType = UNSET
+    step: Annotated[str | None, Meta(description="The step, of other events than mails the last before. null: not known.")] | UnsetType = (
+        UNSET
+    )
+    label: Annotated[str | None, Meta(description="What the author of the reply wants. null: not known.")] | UnsetType = UNSET
     mailed: Annotated[int, Meta(description="People who were sent a mail.")]
     mails: Annotated[int, Meta(description="Mails sent.")]
     replied: Annotated[int, Meta(description="People who replied in the interval, whenever they were emailed.")]
@@ -97,30 +122,33 @@ class CampaignRow(Struct, kw_only=True):
     complaints: int
 
 
-class CampaignReport(Struct):
+class CampaignsBefore(Struct):
+    """The rows of the period before."""
+
+    begins_at: Time
+    ends_at: Time
+    data: list[CampaignRow]
+
+
+class CampaignReport(Struct, kw_only=True):
     """Mails and their results, a row for each group with an event."""
 
     group_by: list[str]
     time_zone: str
     data: list[CampaignRow]
+    previous: Annotated[CampaignsBefore, _COMPARED] | UnsetType = UNSET
 
 
-class ClientStatusReport(Struct):
+class ClientStatusReport(StatusReport, kw_only=True):
     """The same for a page of clients; `next_cursor` is null on the last one."""
 
-    interval: str
-    time_zone: str
-    data: list[StatusRow]
     left_out: LeftOut
     next_cursor: str | None
 
 
-class ClientCampaignReport(Struct):
+class ClientCampaignReport(CampaignReport, kw_only=True):
     """The same for a page of clients; `next_cursor` is null on the last one."""
 
-    group_by: list[str]
-    time_zone: str
-    data: list[CampaignRow]
     left_out: LeftOut
     next_cursor: str | None
 
@@ -169,6 +197,7 @@ def campaign_row(query: ReportQuery, row: CampaignCounts, client_id: str | Unset
         client_id=client_id, begins_at=begin, ends_at=end,
         tool=row.tool or "" if by_campaign or TOOL in query.groups else UNSET,
         campaign=row.campaign if by_campaign else UNSET, campaign_id=row.campaign_id if by_campaign else UNSET,
+        step=row.step if STEP in query.groups else UNSET, label=row.label if LABEL in query.groups else UNSET,
         mailed=row.mailed, mails=row.mails, replied=row.replied, replies=row.replies, mailed_replied=row.mailed_replied,
         reply_rate=row.reply_rate, bounced=row.bounced, bounces=row.bounces, unsubscribed=row.unsubscribed,
         unsubscribes=row.unsubscribes, complained=row.complained, complaints=row.complaints,
@@ -177,4 +206,4 @@ def campaign_row(query: ReportQuery, row: CampaignCounts, client_id: str | Unset
 
 def groups_of(query: ReportQuery) -> list[str]:
     """Return the groups of a report, in the order of its rows' members."""
-    return [name for name in (TOOL, CAMPAIGN, query.interval) if name in query.groups and name is not None]
+    return [name for name in (CLIENT, TOOL, CAMPAIGN, STEP, LABEL, query.interval) if name in query.groups and name is not None]

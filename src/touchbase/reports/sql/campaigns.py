@@ -1,7 +1,7 @@
 """Plan of the report by campaign: counts the events that the index `event_report` has at once, interval by interval.
 
 The events themselves are counted, so an event that was repeated, moved or removed counts as it does in the record's history. Events of
-deleted records are left out.
+deleted records are left out. Steps and labels are those of the events' messages.
 """
 
 from __future__ import annotations
@@ -13,21 +13,30 @@ from typing import Any
 from touchbase.common.timestamps import Micros
 from touchbase.history.events import CONTACT
 from touchbase.history.status import REPLY, SENT
-from touchbase.reports.models import CampaignCounts
+from touchbase.reports.models import CAMPAIGN, LABEL, STEP, TOOL, CampaignCounts
 from touchbase.reports.parts import COUNTS, MOST_ROWS, CampaignGroups, ReportTooLarge, order_of
+from touchbase.search.counted import key_of
+from touchbase.sql.operation import query
 from touchbase.sql.statement import Plan, Row, Select
 
-_CAMPAIGN = "COALESCE({0}.campaign_id, {0}.campaign)"
-"""Identifier of a campaign within its tool."""
 NOT_DELETED = " AND {0}.record_id NOT IN (SELECT d.record_id FROM deleted_record d WHERE d.client = ? AND d.record_kind = 1)"
+_GROUPS = (TOOL, CAMPAIGN, STEP, LABEL)
+_NONE = "CAST(NULL AS text)"
 
-Group = tuple[int, str | None, str | None]
-"""Number of the interval, tool, identifier of the campaign."""
+Group = tuple[int, str | None, str | None, str | None, str | None]
+"""Number of the interval, tool, identifier of the campaign, step, label."""
 
 
 def any_deleted(client: int) -> Plan[bool]:
     """Return whether the client has deleted contacts."""
     return bool((yield Select("SELECT 1 FROM deleted_record WHERE client = ? AND record_kind = ? LIMIT 1", (client, CONTACT))))
+
+
+@query(client="groups.client", long=True, standby=True)
+def report_messages(groups: CampaignGroups) -> Plan[list[CampaignCounts] | ReportTooLarge]:
+    """Report mails and their outcomes by step or label: an event's message has them, so each event is read."""
+    rows = yield from count_campaigns(groups)
+    return rows
 
 
 def count_campaigns(groups: CampaignGroups) -> Plan[list[CampaignCounts] | ReportTooLarge]:
@@ -36,8 +45,8 @@ def count_campaigns(groups: CampaignGroups) -> Plan[list[CampaignCounts] | Repor
     rows: dict[Group, CampaignCounts] = {}
     for number, (since, until) in enumerate(pairwise(groups.edges)):
         sql, params = _count_facts(groups, since, until, has_deleted)
-        for effect, tool, key, events, people, name, campaign_id in (yield Select(sql, params, _in_order(sql))):
-            row = rows.setdefault((number, tool, key), CampaignCounts(number, tool))
+        for effect, tool, key, step, label, events, people, name, campaign_id in (yield Select(sql, params, _in_order(sql))):
+            row = rows.setdefault((number, tool, key, step, label), CampaignCounts(number, tool, step=step, label=label))
             row.campaign = max(filter(None, (row.campaign, name)), default=None)
             row.campaign_id = row.campaign_id or campaign_id
             counted, total = COUNTS[effect]
@@ -45,16 +54,23 @@ def count_campaigns(groups: CampaignGroups) -> Plan[list[CampaignCounts] | Repor
             setattr(row, total, events)
         if len(rows) > MOST_ROWS:
             return ReportTooLarge()
-    sql, params = _count_replied(groups, has_deleted)
-    for number, tool, key, people in (yield Select(sql, params)):
-        rows[number, tool, key].mailed_replied = people
-    return [rows[group] for group in sorted(rows, key=lambda group: order_of(*group))]
+    if not groups.by_label:
+        sql, params = _count_replied(groups, has_deleted)
+        for *group, people in (yield Select(sql, params)):
+            rows[tuple(group)].mailed_replied = people
+    return [rows[group] for group in sorted(rows, key=_order)]
 
 
-def _keys(groups: CampaignGroups, table: str) -> tuple[str, str]:
-    """Return the columns of tool and campaign; NULL where the report is not by them."""
-    tool = f"{table}.tool" if groups.by_tool or groups.by_campaign else "CAST(NULL AS text)"
-    return tool, _CAMPAIGN.format(table) if groups.by_campaign else "CAST(NULL AS text)"
+def _order(group: Group) -> tuple[Any, ...]:
+    number, tool, campaign, step, label = group
+    is_number = step is not None and step.isascii() and step.isdigit()
+    return (*order_of(number, tool, campaign), step is None, int(step) if is_number and step else 0, step or "", label is None, label or "")
+
+
+def _keys(groups: CampaignGroups, event: str, effect: str) -> list[str]:
+    """Return the expressions of tool, campaign, step and label; NULL where the report is not by them."""
+    flags = (groups.by_tool or groups.by_campaign, groups.by_campaign, groups.by_step, groups.by_label)
+    return [key_of(group, event, effect) if is_by else _NONE for group, is_by in zip(_GROUPS, flags, strict=True)]
 
 
 def facts_of(table: str, effect: str) -> str:
@@ -70,14 +86,14 @@ def _in_order(sql: str) -> str:
 
 def _count_facts(groups: CampaignGroups, since: Micros, until: Micros, has_deleted: bool) -> tuple[str, Row]:
     """Return the statement that counts the facts of one interval by group."""
-    tool, campaign = _keys(groups, "e")
-    names = "max(e.campaign), max(e.campaign_id)" if groups.by_campaign else "CAST(NULL AS text), CAST(NULL AS text)"
-    grouped = [column for column, is_by in ((tool, groups.by_tool or groups.by_campaign), (campaign, groups.by_campaign)) if is_by]
-    by = f" GROUP BY {', '.join(grouped)}" if grouped else " HAVING count(*) > 0"
+    names = "max(e.campaign), max(e.campaign_id)" if groups.by_campaign else f"{_NONE}, {_NONE}"
     parts, params = [], []
-    for effect in COUNTS:
+    for effect in (REPLY,) if groups.by_label else COUNTS:
+        keys = _keys(groups, "e", effect)
+        grouped = [str(place) for place, key in enumerate(keys, 2) if key != _NONE]
+        by = f" GROUP BY {', '.join(grouped)}" if grouped else " HAVING count(*) > 0"
         parts.append(
-            f"SELECT '{effect}', {tool}, {campaign}, count(*), count(DISTINCT e.record_id), {names} FROM event e "
+            f"SELECT '{effect}', {', '.join(keys)}, count(*), count(DISTINCT e.record_id), {names} FROM event e "
             f"WHERE {facts_of('e', effect)} AND e.occurred_us >= ? AND e.occurred_us < ?"
             f"{NOT_DELETED.format('e') if has_deleted else ''}{by}"
         )
@@ -88,20 +104,18 @@ def _count_facts(groups: CampaignGroups, since: Micros, until: Micros, has_delet
 def _count_replied(groups: CampaignGroups, has_deleted: bool) -> tuple[str, Row]:
     """Return the statement that counts, by group, people who replied after one of the group's mails: few reply, so it begins with them."""
     since, until = groups.edges[0], groups.edges[-1]
-    tool, campaign = _keys(groups, "e")
-    mailed_tool, mailed_campaign = _keys(groups, "s")
-    same = " AND s.tool = r.tool" if groups.by_tool or groups.by_campaign else ""
-    same += f" AND {mailed_campaign} IS NOT DISTINCT FROM r.campaign" if groups.by_campaign else ""
-    grouped = [column for column, is_by in ((tool, groups.by_tool or groups.by_campaign), (campaign, groups.by_campaign)) if is_by]
+    replied, mailed = _keys(groups, "e", REPLY), _keys(groups, "s", SENT)
+    named = [f"{key} AS k{place}" for place, key in enumerate(replied)]
+    grouped = [place for place, key in enumerate(replied) if key != _NONE]
+    same = "".join(f" AND {mailed[place]} IS NOT DISTINCT FROM r.k{place}" for place in grouped)
     sql = (
-        f"WITH r AS (SELECT e.record_id, {tool} AS tool, {campaign} AS campaign, max(e.occurred_us) AS last_us FROM event e "
+        f"WITH r AS (SELECT e.record_id, {', '.join(named)}, max(e.occurred_us) AS last_us FROM event e "
         f"WHERE {facts_of('e', REPLY)} AND e.occurred_us >= ?{NOT_DELETED.format('e') if has_deleted else ''} "
-        f"GROUP BY {', '.join(['e.record_id', *grouped])}), "
-        f"m AS (SELECT {_interval('s.occurred_us', groups.edges)} AS number, {mailed_tool} AS tool, {mailed_campaign} AS campaign, "
-        "s.record_id "
+        f"GROUP BY {', '.join(['1', *(str(place + 2) for place in grouped)])}), "
+        f"m AS (SELECT {_interval('s.occurred_us', groups.edges)} AS number, r.k0, r.k1, r.k2, r.k3, s.record_id "
         f"FROM r CROSS JOIN event s WHERE {facts_of('s', SENT)} AND s.record_id = r.record_id AND s.occurred_us >= ? AND s.occurred_us < ? "
         f"AND s.occurred_us <= r.last_us{same}) "
-        "SELECT number, tool, campaign, count(DISTINCT record_id) FROM m GROUP BY number, tool, campaign"
+        "SELECT number, k0, k1, k2, k3, count(DISTINCT record_id) FROM m GROUP BY number, k0, k1, k2, k3"
     )
     params: list[Any] = [groups.client, since, *([groups.client] if has_deleted else []), groups.client, since, until]
     return sql, tuple(params)

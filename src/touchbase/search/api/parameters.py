@@ -38,7 +38,8 @@ FILTERS: Parameter[None] = Parameter(
     {"type": "object", "additionalProperties": {"type": "string"}},
     "Any number of filters, each a parameter: `name=value`, or `name[operator]=value` with one of the operators eq, ne, in, nin, contains, "
     "starts_with, gt, gte, lt, lte, is_set. Names are the members of a record, `cf.NAME` for a custom field, and for contacts "
-    "`company.FIELD`. A time may be a span until now such as `30d`; `owner_id=me` is the person who calls. All must hold: "
+    "`company.FIELD`. A time may be a span until now such as `30d`; `owner_id=me` is the person who calls; "
+    "`counted=replied;since=30d;tool=smartlead` are the people of a number in a report. All must hold: "
     "`last_reply_received[gte]=7d` and `contact_status[ne]=interested` find who replied in the last week and is not interested.",
     more={"style": "form", "explode": True, "example": {}},
 )

@@ -47,7 +47,9 @@ TABLES = {CONTACT: "contact", COMPANY: "company"}
 
 _COSTS = {
     kind: cost
-    for cost, kind in enumerate((FieldKind.KEY, FieldKind.NUMBER, FieldKind.CUSTOM, FieldKind.TEXT, FieldKind.FLAG, FieldKind.TIME))
+    for cost, kind in enumerate(
+        (FieldKind.KEY, FieldKind.NUMBER, FieldKind.CUSTOM, FieldKind.TEXT, FieldKind.COUNTED, FieldKind.FLAG, FieldKind.TIME)
+    )
 }
 """By kind of field: the lower, the fewer candidates, as a rule."""
 Ids = frozenset[int] | None
@@ -159,6 +161,9 @@ class Candidates:
             candidates = yield from self._ids(f"{field.column} IN ({marks})", values)
             has_further = field.column in BOOK[self.kind]
             return _union(candidates, (yield from self._having(field.column, values))) if has_further else candidates
+        if field.counted is not None:
+            where, params = field.counted.candidates()
+            return (yield from self._few_of(f"SELECT DISTINCT e.record_id FROM event e WHERE e.client = ? AND {where}", params))
         if field.column == "status" and condition.op in (Op.EQ, Op.IN):
             return (yield from self._of_status(condition))
         if field.kind is FieldKind.KEY and field.column in SORTED_KEYS and condition.op is Op.STARTS_WITH:
@@ -234,17 +239,18 @@ class Candidates:
         return _few(rows)
 
     def _ids(self, condition: str, params: Sequence[object], order: str = "") -> Plan[Ids]:
-        sql = f"SELECT id FROM {TABLES[self.kind]} WHERE client = ? AND {condition}{order} LIMIT ?"
-        return _few((yield Select(sql, (self.client, *params, FEW + 1))))
+        return (yield from self._few_of(f"SELECT id FROM {TABLES[self.kind]} WHERE client = ? AND {condition}{order}", params))
+
+    def _few_of(self, sql: str, params: Sequence[object]) -> Plan[Ids]:
+        return _few((yield Select(f"{sql} LIMIT ?", (self.client, *params, FEW + 1))))
 
     def _having(self, column: str, keys: Sequence[object]) -> Plan[Ids]:
         """Return the records that have these keys as further ones."""
         marks = ", ".join("?" for _ in keys)
         sql = (
-            "SELECT record_id FROM link WHERE client = ? AND tool = '' AND object_type = ? "
-            f"AND object_id IN ({marks}) AND until_us IS NULL LIMIT ?"
+            f"SELECT record_id FROM link WHERE client = ? AND tool = '' AND object_type = ? AND object_id IN ({marks}) AND until_us IS NULL"
         )
-        return _few((yield Select(sql, (self.client, BOOK[self.kind][column], *keys, FEW + 1))))
+        return (yield from self._few_of(sql, (BOOK[self.kind][column], *keys)))
 
     def _matches(self, texts: Sequence[str]) -> Plan[Ids]:
         """Return the records in the index that match all of these searches."""

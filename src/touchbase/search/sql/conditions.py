@@ -74,6 +74,8 @@ class Sql:
             return self._custom(condition, d)
         if field.flag is not None:
             return self._flag(condition, field.flag, d)
+        if field.counted is not None:
+            return field.counted.condition(self.params)
         if not field.through_company:
             return self._compare(condition, f"t.{field.column}", d)
         if condition.op is Op.IS_SET and not condition.values[0]:

@@ -1,0 +1,43 @@
+"""Charts and reports: values read by keys, and numbers that open as many contacts."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import pytest
+from playwright.sync_api import expect
+from tests.console.conftest import CLIENT, Console, look_faults, press
+
+pytestmark = pytest.mark.slow
+
+
+def rows_of(page: Any) -> Any:
+    return page.locator("[role=grid] [role=row]:has([role=gridcell])")
+
+
+def test_numbers__open_their_contacts_by_click_and_by_keys(console: Console) -> None:
+    page = console.open(f"/overview?client={CLIENT}&since=90d&compare=previous")
+    chart = page.get_by_role("slider", name=re.compile("^People emailed"))
+    assert look_faults(page) == []
+    chart.focus()
+    press(page, "Home")
+    expect(chart).to_have_attribute("aria-valuenow", "1")
+    press(page, "ArrowRight")
+    expect(chart).to_have_attribute("aria-valuenow", "2")
+    expect(chart).to_have_attribute("aria-valuetext", re.compile(r"people emailed, \d+ in the period before"))
+
+    press(page, "Enter")
+    page.wait_for_url(re.compile(r"/contacts\?counted=mailed"))
+    expect(page.locator(".chip", has_text="Counted as emailed")).to_be_visible()
+
+    press(page, "g", "p")
+    page.get_by_role("group", name="By").get_by_role("button", name="Campaign").wait_for()
+    page.get_by_role("button", name="90 days").click()
+    number = page.locator("#main td a").first
+    number.wait_for()
+    assert look_faults(page) == []
+    counted = int(number.inner_text().replace(",", ""))
+    number.click()
+    page.wait_for_url(re.compile("counted="))
+    expect(rows_of(page)).to_have_count(counted)
