@@ -8,14 +8,16 @@ from typing import Any
 
 import msgspec
 
-from touchbase.audit import audited
+from touchbase.audit import JOB_REQUEST, audited
 from touchbase.clients.models import Client, ClientSettings, FieldType
 from touchbase.clients.sql.clients import SET_CLIENT_SETTINGS, lock_client
 from touchbase.common.field_limits import CUSTOM_FIELDS
 from touchbase.common.timestamps import Micros
 from touchbase.custom_fields.changes import MERGE, MERGE_VALUES, REMOVE, RENAME, FieldJob, FieldUse, FieldValue
 from touchbase.errors import Conflict, Fault, Invalid, NotFound, PreconditionFailed, TouchbaseError, WrongState
-from touchbase.history.events import Author
+from touchbase.event_log.sql.changes import BULK, note_change
+from touchbase.event_log.sql.changes import RENAME as RENAME_CHANGE
+from touchbase.history.events import NO_AUTHOR, Author
 from touchbase.jobs.models import QUEUED, Job
 from touchbase.jobs.sql import insert_job
 from touchbase.records.record_type import RECORD_TYPES
@@ -206,7 +208,7 @@ def start_change(
     kind: int,
     what: FieldJob,
     at: Micros,
-    made_by: str | None = None,
+    by: Author = NO_AUTHOR,
     if_versions: Collection[str] | None = None,
 ) -> Plan[Job | TouchbaseError]:
     """Change the client's settings, so that later writes follow, and store the job that changes the records.
@@ -223,8 +225,12 @@ def start_change(
     if (refused := prepare_change(fields, what, used, if_versions)) is not None:
         return refused
     yield from _save(fields)
-    job = Job(client, 0, job_kind(kind), QUEUED, at, at, _settings(what), made_by=made_by)
-    return (yield from insert_job(job, ids))
+    job = yield from insert_job(Job(client, 0, job_kind(kind), QUEUED, at, at, _settings(what), made_by=by.key_id), ids)
+    if what.action in (MERGE_VALUES, REMOVE):  # reverted by the events of the job, which have the former values
+        yield from note_change(client, BULK, Author(by.key_id, f"{JOB_REQUEST}{job.id}"), at, 0, job.id)
+    elif not what.continues:
+        yield from note_change(client, RENAME_CHANGE, by, at, (yield from count_values.plan(client, kind, what)), job.id)
+    return job
 
 
 def prepare_change(
