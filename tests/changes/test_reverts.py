@@ -408,7 +408,7 @@ async def test_a_merge_of_statuses_or_fields__says_before_and_after_that_it_stay
     await drained(call)
 
     for change in (await call.get(CHANGES)).json()["data"]:
-        assert (change["kind"], change["renamed"], change["revertible"]) == ("rename", ["warm", "cold"], False)
+        assert (change["kind"], change["renamed"], change["revertible"]) == ("merge", ["warm", "cold"], False)
         reply = await call.post(f"{path_of(change)}/revert")
         assert (reply.status, "which cannot be reverted" in reply.problem["detail"]) == (409, True)
 
@@ -495,3 +495,35 @@ async def test_an_import_with_opt_outs__takes_its_entries_back_unless_confirmed_
 
     assert counts(job) == {"changed": 1, "deleted": 3, "unblocked": 3, "kept": 1}
     assert await listed_addresses(call) == {"p0@example.com"}
+
+
+async def test_a_change_by_filter__says_what_it_did_to_which_records(call: ApiClient) -> None:
+    statuses = ("new", "contacted", "new")
+    ids = [await create(call, email=f"p{n}@example.com", first_name=f"P{n}", contact_status=status) for n, status in enumerate(statuses)]
+    body = {"contact_status": "replied", "contact_custom_fields_input": [{"field_name": "Tier", "field_value": "A"}]}
+    assert (await call.patch(f"{CONTACTS}?contact_status%5Bin%5D=new,contacted", body)).json()["changed"] == 3
+    change = await newest(call)
+    call.clock.move(60)
+    await call.patch(f"{CONTACTS}/{ids[0]}", {"contact_status": "won"})
+
+    summary = (await call.get(f"{path_of(change)}/summary")).json()
+    first = (await call.get(f"{path_of(change)}/records?limit=2")).json()
+    second = (await call.get(f"{path_of(change)}/records?limit=2&cursor={first['next_cursor']}")).json()
+
+    assert [(line["field"], line["before"], line["after"], line["records"]) for line in summary["fields"]] == [
+        ("cf.Tier", None, "A", 3), ("contact_status", "new", "replied", 2), ("contact_status", "contacted", "replied", 1),
+    ]  # fmt: skip
+    assert (summary["acts"], summary["complete"]) == ({}, True)
+    lines = first["data"] + second["data"]
+    assert sorted((line["id"], line["name"]) for line in lines) == [(number, f"P{n}") for n, number in enumerate(ids)]
+    assert {line["id"]: line["changed"]["contact_status"] for line in lines} == {
+        number: [status, "replied"] for number, status in zip(ids, statuses, strict=True)
+    }
+    assert [len(first["data"]), len(second["data"]), second["next_cursor"]] == [2, 1, None]
+    imported = await import_file(call, b"email,last_name\n" + b"".join(b"q%d@example.com,L%d\n" % (n, n) for n in range(9)))
+    assert (await call.get(f"{path_of(imported)}/summary")).json()["acts"] == {"contact.created": 9}
+    edited = await call.patch(f"{CONTACTS}?email%5Bstarts_with%5D=q", {"last_name": "Same"})
+    fields = (await call.get(f"{path_of(await newest(call))}/summary")).json()["fields"]
+    assert (edited.json()["changed"], [line["records"] for line in fields]) == (9, [1, 1, 1, 1, 1, 4])
+    assert [line["several"] for line in fields] == [False] * 5 + [True]
+    assert (await call.get(f"{path_of(change)}/records?cursor=nonsense")).status == 422

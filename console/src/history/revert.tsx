@@ -21,7 +21,7 @@ const EVERY = 400;
 const NAMES: Record<string, string> = { bulk: 'Change of many', merge: 'Merge', delete: 'Deletion', block: 'Block', rename: 'Rename', revert: 'Revert', edit: 'Edit', import: 'Import' };
 
 export function changeName(change: Change): string {
-  if (change.renamed) return `Rename: ${change.renamed.join(' → ')}`;
+  if (change.renamed) return `${NAMES[change.kind] ?? ''}: ${change.renamed.join(' → ')}`;
   return change.job_kind && change.kind === 'import' ? change.file_name || jobName(change.job_kind) : (NAMES[change.kind] ?? change.kind);
 }
 
@@ -57,7 +57,12 @@ async function readEdit(than: Change | undefined): Promise<Change | null> {
   return get<Change>(`${CHANGES}/${encodeURIComponent(of)}/${encodeURIComponent(edit.request)}`).catch(() => null);
 }
 
-function pathOf(change: Change): string {
+/** Whether records of a change can be opened here: another client's are not. */
+export function isHere(change: Change): boolean {
+  return change.client_id === (client.value || session.value?.client_id || 'default');
+}
+
+export function pathOf(change: Change): string {
   return `${CHANGES}/${encodeURIComponent(change.client_id)}/${encodeURIComponent(change.id)}`;
 }
 
@@ -191,9 +196,8 @@ function Outcomes({ job, done, change }: { job: Job; done: boolean; change: Chan
 
 function Staying({ of, change }: { of: Staying; change: Change }) {
   const screen = { contact: 'contacts', company: 'companies', conversation: 'contacts' }[of.record];
-  const isHere = change.client_id === (client.value || session.value?.client_id || 'default');
   const name = `${words(of.record)} ${of.id ?? ''}`;
-  return screen && of.id !== null && isHere ? (
+  return screen && of.id !== null && isHere(change) ? (
     <a href={href(`/${screen}/${of.id}`)} onClick={() => (reverting.value = null)}>
       {name}
     </a>

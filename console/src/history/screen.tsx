@@ -1,11 +1,12 @@
 /** The history: what was done to many records at once, by whom, and the way back. */
-import { useEffect } from 'preact/hooks';
+import { useEffect, useState } from 'preact/hooks';
 import { usePages } from '../data';
 import { nobody, VIA } from '../record/source';
 import { client, go, href, place } from '../route';
 import { clients, session, showsAll } from '../session';
 import { Button, Empty, ProblemNote, Skeleton, Time } from '../ui/basic';
 import { Mark, type Group, type Hue } from '../ui/status';
+import { Effects } from './effects';
 import { reverting, type Change } from './open';
 import { CHANGES, changeName, summary } from './revert';
 
@@ -90,6 +91,7 @@ function mayWrite(change: Change): boolean {
 
 function Line({ change }: { change: Change }) {
   const { actor } = change;
+  const [isShown, show] = useState(false);
   const name = changeName(change);
   const state = STATES[change.state];
   const of = showsAll.value ? (clients.value.find((each) => each.client_id === change.client_id)?.name ?? change.client_id) : '';
@@ -116,6 +118,10 @@ function Line({ change }: { change: Change }) {
         </span>
       </div>
       <div class="tools">
+        <Button kind="quiet" aria-label={`What changed: ${name}`} onClick={() => show(true)}>
+          What changed
+        </Button>
+        {isShown && <Effects change={change} onClose={() => show(false)} />}
         {mayWrite(change) && change.revertible && (
           <Button icon="undo" aria-label={`Revert ${name}`} onClick={() => (reverting.value = change)}>
             Revert

@@ -6,6 +6,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from touchbase.audit import JOB_REQUEST, audited
+from touchbase.changes.effects import FOLLOWS, Key, net_changes, subject_of
 from touchbase.clients.models import Client
 from touchbase.clients.sql.clients import CLIENT_BY_NUMBER
 from touchbase.common.timestamps import Micros, from_text, to_text
@@ -72,12 +73,8 @@ OUTCOMES = {
     KEPT: "stay, at least in part, each with the reason",
 }
 """Outcomes of records, which a revert counts."""
-_FOLLOWS = frozenset({"previous_status", "status_changed_at"})
-"""What the history of a status gives."""
 _UNDONE = "merge_undone"
 """In the cause of an event by which a revert divided merged records."""
-Key = tuple[str, int | None, int | None]
-"""Subject of events: what they are about, and kind and id of the record."""
 
 
 class Outcome(NamedTuple):
@@ -235,15 +232,6 @@ def revert_page(
     return outcomes
 
 
-def _net(events: Sequence[LoggedEvent]) -> dict[str, tuple[Any, Any]]:
-    """Return the differences that events make together, from the newest one to the oldest."""
-    net: dict[str, tuple[Any, Any]] = {}
-    for event in events:
-        for name, (before, after) in event.changed.items():
-            net[name] = before, net[name][1] if name in net else after
-    return {name: values for name, values in net.items() if values[0] != values[1]}
-
-
 class _CustomValue(NamedTuple):
     field_name: str
     field_value: str | None
@@ -263,7 +251,7 @@ class _Page:
         """Undo events, newest first; return the outcome of each record."""
         groups: dict[Key, list[LoggedEvent]] = {}
         for event in events:
-            groups.setdefault((event.type.partition(".")[0], event.record_kind, event.record_id), []).append(event)
+            groups.setdefault(subject_of(event), []).append(event)
         outcomes: list[Outcome] = []
         # A company comes back before the contacts that its deletion unlinked, and goes after the contacts that belong to it.
         deleted = {key for key, group in groups.items() if any(event.type.endswith(".deleted") for event in group)}
@@ -369,8 +357,8 @@ class _Page:
         fields: dict[str, Any] = {}
         custom: list[_CustomValue] = []
         changed: list[str] = []
-        for name, (before, after) in _net(events).items():
-            if name in _FOLLOWS or present.get(name) == before:
+        for name, (before, after) in net_changes(events).items():
+            if name in FOLLOWS or present.get(name) == before:
                 continue
             if present.get(name) != after:
                 changed.append(name)
@@ -420,7 +408,7 @@ class _Page:
             "label": conversation.label,
             "snoozed_until": None if until is None or until <= self._at else to_text(until),
         }
-        net = _net(events)
+        net = net_changes(events)
         back = {name: before for name, (before, after) in net.items() if present.get(name) == after != before}
         changed = [name for name, (before, _) in net.items() if name not in back and present.get(name) != before]
         if not back:

@@ -15,8 +15,8 @@ from touchbase.common.field_limits import CUSTOM_FIELDS
 from touchbase.common.timestamps import Micros
 from touchbase.custom_fields.changes import MERGE, MERGE_VALUES, REMOVE, RENAME, FieldJob, FieldUse, FieldValue
 from touchbase.errors import Conflict, Fault, Invalid, NotFound, PreconditionFailed, TouchbaseError, WrongState
-from touchbase.event_log.sql.changes import BULK, note_change
-from touchbase.event_log.sql.changes import RENAME as RENAME_CHANGE
+from touchbase.event_log.sql import changes as history
+from touchbase.event_log.sql.changes import note_change
 from touchbase.history.events import NO_AUTHOR, Author
 from touchbase.jobs.models import QUEUED, Job
 from touchbase.jobs.sql import insert_job
@@ -227,9 +227,10 @@ def start_change(
     yield from _save(fields)
     job = yield from insert_job(Job(client, 0, job_kind(kind), QUEUED, at, at, _settings(what), made_by=by.key_id), ids)
     if what.action in (MERGE_VALUES, REMOVE):  # reverted by the events of the job, which have the former values
-        yield from note_change(client, BULK, Author(by.key_id, f"{JOB_REQUEST}{job.id}"), at, 0, job.id)
+        yield from note_change(client, history.BULK, Author(by.key_id, f"{JOB_REQUEST}{job.id}"), at, 0, job.id)
     elif not what.continues:
-        yield from note_change(client, RENAME_CHANGE, by, at, (yield from count_values.plan(client, kind, what)), job.id)
+        change = history.MERGE if what.action == MERGE else history.RENAME
+        yield from note_change(client, change, by, at, (yield from count_values.plan(client, kind, what)), job.id)
     return job
 
 

@@ -29,10 +29,10 @@ REVERT, EDIT = "revert", "edit"
 KINDS = {
     BULK: "many records or conversations were changed by one request",
     IMPORT: "a file was imported",
-    MERGE: "records were merged",
+    MERGE: "records were merged; or two statuses or custom fields, which cannot be reverted",
     DELETE: "records were moved into the bin",
     BLOCK: "a contact was blocked: its entries of the do-not-contact list, and its status",
-    RENAME: "a status or custom field was renamed, or became part of another one, which cannot be reverted",
+    RENAME: "a status or custom field was renamed",
     REVERT: "another change was reverted",
     EDIT: "one request changed one record or conversation: listed once it is reverted, and named by its `X-Request-Id`",
 }
@@ -114,14 +114,15 @@ class Change:
 
     @property
     def renamed(self) -> tuple[str, str] | None:
-        """Of a rename, the former name and the new one."""
-        named = self.settings
-        return None if self.kind != RENAME else (named.get("from") or named["field"], named.get("to") or named["into"])
+        """Of a rename or merge of statuses or fields, the former name and the new one."""
+        if self.kind not in (RENAME, MERGE) or self.job_id is None:
+            return None
+        return self.settings.get("from") or self.settings["field"], self.settings.get("to") or self.settings["into"]
 
     @property
     def has_revert(self) -> bool:
         """Whether it can be taken back while its events are stored: two statuses or fields that became one cannot."""
-        return not (self.kind == RENAME and (self.settings.get("action") == "merge" or str(self.job_kind).endswith("merge_statuses")))
+        return self.kind != MERGE or self.job_id is None
 
     @property
     def is_at_work(self) -> bool:

@@ -11,7 +11,7 @@ from touchbase.clients.sql.clients import lock_client, locked, settings_of, stor
 from touchbase.common.timestamps import Micros
 from touchbase.errors import Conflict, Fault, Invalid, NotFound, PreconditionFailed, TouchbaseError, WrongState
 from touchbase.event_log.models import JOB, EventType, LoggedEvent, by_request
-from touchbase.event_log.sql.changes import RENAME, note_change
+from touchbase.event_log.sql.changes import MERGE, RENAME, note_change
 from touchbase.event_log.sql.log import log_events
 from touchbase.history import sql as history_sql
 from touchbase.history.events import COMPANY, NO_AUTHOR, Author, StoredEvent
@@ -188,7 +188,7 @@ def rename_status(
     stored_job = yield from insert_job(job, ids)
     if words.of(before) != after:
         records = yield from _count(client, kind, words.words_of(before))
-        yield from note_change(client, RENAME, by, at, records, stored_job.id)
+        yield from note_change(client, MERGE if merge else RENAME, by, at, records, stored_job.id)
         current_at = max(at, words.last_us + 1)
         renames = (*words.renames, StatusRename(before, after, current_at, merge, by.key_id))
         current_client = yield from store_settings(current_client.client_id, _with_renames(current_client.settings, kind, renames))
