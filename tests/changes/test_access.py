@@ -57,3 +57,34 @@ async def test_assigned_conversations__go_back_but_for_one_that_a_colleague_took
     assert {row["contact"]["id"]: row["assignee_id"] for row in rows} == {
         contact: leo.user["id"] if contact == contacts[0] else None for contact in contacts
     }
+
+
+async def test_names_and_entries_of_others__are_taken_back_by_administrators_only(office: Office) -> None:
+    contacts = "/public/v2/contacts"
+    mira, ada = [
+        await office.join(f"{name}@example.com", grants=grants(ours=role)) for name, role in (("mira", "operator"), ("ada", "admin"))
+    ]
+    numbers = [
+        (await office("POST", contacts, {"email": f"p{n}@example.com", "contact_status": "warm"}, x_client_id="ours")).json()["id"]
+        for n in range(2)
+    ]
+    assert (await ada("PATCH", "/public/v2/statuses/contacts/warm", {"name": "Hot"})).status == 202
+    await drained(office.call)
+    for number, who in zip(numbers, (ada, mira), strict=True):
+        assert (await who("POST", f"{contacts}/{number}/block", {})).status == 200
+        office.call.clock.move(1)
+    own, theirs, rename = (await mira("GET", CHANGES)).json()["data"]
+    assert [change["kind"] for change in (own, theirs, rename)] == ["block", "block", "rename"]
+
+    async def reverted(who: Any, change: Any) -> Any:
+        job = (await who("POST", f"{CHANGES}/ours/{change['id']}/revert")).json()
+        await drained(office.call)
+        return (await office("GET", f"/public/v2/jobs/{job['id']}", x_client_id="ours")).json()["progress"]
+
+    refused = await mira("POST", f"{CHANGES}/ours/{rename['id']}/revert?dry_run=true")
+    assert (refused.status, "by an administrator of the client" in refused.problem["detail"]) == (403, True)
+    assert (await reverted(mira, own))["unblocked"] == 1
+    progress = await reverted(mira, theirs)
+    assert (progress["unblocked"], progress["kept"], "only an administrator" in progress["listed"][0]["reason"]) == (0, 1, True)
+    assert (await reverted(ada, theirs))["unblocked"] == 1
+    assert (await reverted(ada, rename))["renamed"] == 1

@@ -12,15 +12,28 @@ from tests.imports.jobs import upload, worker
 
 from touchbase.changes.job import KINDS as CHANGE_KINDS
 from touchbase.common.timestamps import DAY
+from touchbase.custom_fields import job as field_job
+from touchbase.custom_fields.job import KINDS as FIELD_KINDS
 from touchbase.imports.job import KINDS as IMPORT_KINDS
+from touchbase.statuses.job import KINDS as STATUS_KINDS
+from touchbase.statuses.models import SETTLED
 
 CONTACTS = "/public/v2/contacts"
 CHANGES = "/team/v1/changes"
 Json = dict[str, Any]
 
 
+@pytest.fixture(autouse=True)
+def _settled(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Jobs that do not wait for other processes, as there are none."""
+    monkeypatch.setattr(field_job, "SETTLING_SECONDS", 0.0)
+
+
 async def drained(call: ApiClient) -> None:
-    await worker(call, (*IMPORT_KINDS, *CHANGE_KINDS)).drain()
+    kinds = (*IMPORT_KINDS, *CHANGE_KINDS, *STATUS_KINDS, *FIELD_KINDS)
+    await worker(call, kinds).drain()
+    call.clock.now += SETTLED
+    await worker(call, kinds).drain()
 
 
 async def newest(call: ApiClient, query: str = "") -> Json:
@@ -352,3 +365,165 @@ async def test_an_import_of_10000_rows__is_reverted_the_next_day_but_for_three(c
     assert counts(job) == {"deleted": 9_997, "kept": 3}
     assert sorted(line["id"] for line in job["progress"]["listed"]) == sorted(edited)
     assert [contact["id"] for contact in (await call.get(f"{CONTACTS}?limit=5")).json()["data"]] == edited
+
+
+async def test_a_renamed_status__gets_its_former_name_back_and_its_records_follow(call: ApiClient) -> None:
+    ids = [await create(call, email=f"p{n}@example.com", contact_status=("warm", "cold")[n % 2]) for n in range(4)]
+    assert (await call.patch("/public/v2/statuses/contacts/warm", {"name": "Hot"})).status == 202
+    assert (await call.post(f"{path_of(await newest(call))}/revert")).status == 409  # its records have yet to follow
+    await drained(call)
+    change = await newest(call)
+    assert (change["kind"], change["renamed"], change["counts"]) == ("rename", ["warm", "Hot"], {"records": 2})
+    assert [(await get(call, number))["contact_status"] for number in ids] == ["Hot", "cold"] * 2
+    call.clock.move(60)
+
+    assert counts(await reverted(call, change, "?dry_run=true")) == {"renamed": 1}
+    assert [(await get(call, number))["contact_status"] for number in ids] == ["Hot", "cold"] * 2
+    assert counts(await reverted(call, change)) == {"renamed": 1}
+
+    assert [(await get(call, number))["contact_status"] for number in ids] == ["warm", "cold"] * 2
+    back = await newest(call)
+    assert (back["kind"], back["reverts"], await state(call, change)) == ("revert", change["id"], "reverted")
+    await reverted(call, back)
+    assert [(await get(call, number))["contact_status"] for number in ids] == ["Hot", "cold"] * 2
+    assert await state(call, change) == "open"
+    await call.patch("/public/v2/statuses/contacts/Hot", {"name": "Hottest"})
+    await drained(call)
+    job = await reverted(call, change)
+    assert job["progress"]["listed"] == [
+        {"record": "status", "id": None, "reason": "'Hot' is called 'Hottest' now; name that one"},
+    ]  # fmt: skip
+
+
+async def test_a_merge_of_statuses_or_fields__says_before_and_after_that_it_stays(call: ApiClient) -> None:
+    for name in ("warm", "cold"):
+        field = {"field_name": name, "field_value": "1"}
+        await create(call, email=f"{name}@example.com", contact_status=name, contact_custom_fields_input=[field])
+    merge = "/public/v2/statuses/contacts/warm/merge"
+    [note] = (await call.post(f"{merge}?dry_run=true", {"into": "cold"})).json()["notes"]
+    assert note.startswith("a merge cannot be reverted")
+    assert (await call.post(merge, {"into": "cold"})).status == 202
+    await drained(call)
+    assert (await call.post("/public/v2/custom-fields/contacts/warm/merge", {"into": "cold"})).status == 202
+    await drained(call)
+
+    for change in (await call.get(CHANGES)).json()["data"]:
+        assert (change["kind"], change["renamed"], change["revertible"]) == ("merge", ["warm", "cold"], False)
+        reply = await call.post(f"{path_of(change)}/revert")
+        assert (reply.status, "which cannot be reverted" in reply.problem["detail"]) == (409, True)
+
+
+async def test_changes_of_custom_fields__are_reverted(call: ApiClient) -> None:
+    async def set_field(number: int, name: str, value: str) -> None:
+        body = {"contact_custom_fields_input": [{"field_name": name, "field_value": value}]}
+        assert (await call.patch(f"{CONTACTS}/{number}", body)).status == 200
+
+    async def values() -> list[dict[str, str]]:
+        return [(await get(call, number))["contact_custom_fields"] for number in ids]
+
+    ids = [await create(call, email=f"p{n}@example.com") for n in range(3)]
+    for number, value in zip(ids, ("A", "a", "B"), strict=True):
+        await set_field(number, "Tier", value)
+    path = "/public/v2/custom-fields/contacts"
+    assert (await call.patch(f"{path}/Tier", {"name": "Level"})).status == 202
+    await drained(call)
+    assert await values() == [{"Level": "A"}, {"Level": "a"}, {"Level": "B"}]
+    change = await newest(call)
+    assert (change["kind"], change["renamed"], change["counts"]) == ("rename", ["Tier", "Level"], {"records": 3})
+    call.clock.move(60)
+    assert counts(await reverted(call, change)) == {"renamed": 1}
+    assert await values() == [{"Tier": "A"}, {"Tier": "a"}, {"Tier": "B"}]
+
+    assert (await call.post(f"{path}/Tier/merge-values", {"values": ["a"], "into": "A"})).status == 202
+    await drained(call)
+    respelled = await newest(call)
+    assert (respelled["kind"], respelled["job_kind"], respelled["counts"]) == ("bulk", "contacts.custom_fields", {"records": 1})
+    assert (await call("DELETE", f"{path}/Tier?values=delete")).status == 202
+    await drained(call)
+    assert await values() == [{}] * 3
+    call.clock.move(60)
+
+    assert counts(await reverted(call, await newest(call))) == {"changed": 3}
+    assert counts(await reverted(call, respelled)) == {"changed": 1}
+    assert await values() == [{"Tier": "A"}, {"Tier": "a"}, {"Tier": "B"}]
+
+
+async def listed_addresses(call: ApiClient) -> set[str]:
+    return {entry["value"] for entry in (await call.get("/public/v2/suppressions")).json()["data"]}
+
+
+async def test_a_block__is_reverted_with_its_entries_and_its_status(call: ApiClient) -> None:
+    ids = [await create(call, email=f"p{n}@acme{n}.com", contact_status="replied") for n in range(2)]
+    for number in ids:
+        assert (await call.post(f"{CONTACTS}/{number}/block", {"company": True})).status == 200
+    second, first = (await call.get(CHANGES)).json()["data"]
+    assert (first["kind"], first["counts"]) == ("block", {"records": 1})
+    call.clock.move(7200)
+    await call.post("/public/v2/suppressions", {"kind": "email", "value": "p1@acme1.com", "reason": "legal"})
+    await call.patch(f"{CONTACTS}/{ids[1]}", {"contact_status": "won"})
+
+    tried = counts(await reverted(call, first, "?dry_run=true"))
+    job = await reverted(call, first)
+
+    assert tried == counts(job) == {"changed": 1, "unblocked": 2}
+    assert (await get(call, ids[0]))["contact_status"] == "replied"
+    assert await listed_addresses(call) == {"p1@acme1.com", "acme1.com"}
+    assert await state(call, first) == "reverted"
+    again = await reverted(call, await newest(call))
+    assert counts(again) == {"changed": 1, "unchanged": 1, "kept": 1}
+    assert again["progress"]["listed"][0]["reason"] == "it was taken off the do-not-contact list: add it there again"
+    assert "p0@acme0.com" in await listed_addresses(call)
+    job = await reverted(call, second)
+    assert counts(job) == {"unblocked": 1, "kept": 2}
+    assert {line["reason"] for line in job["progress"]["listed"]} == {
+        "changed since: contact_status", "there is another reason on the do-not-contact list",
+    }  # fmt: skip
+    assert await listed_addresses(call) == {"p0@acme0.com", "p1@acme1.com"}
+
+
+async def test_an_import_with_opt_outs__takes_its_entries_back_unless_confirmed_since(call: ApiClient) -> None:
+    await create(call, email="known@example.com", contact_status="new")
+    names = ("p0", "p1", "p2", "known")
+    change = await import_file(
+        call, "\n".join(["email,contact_status", *(f"{name}@example.com,do_not_contact" for name in names)]).encode()
+    )
+    assert await listed_addresses(call) == {f"{name}@example.com" for name in names}
+    call.clock.move(7200)
+    await call.post("/public/v2/suppressions", {"kind": "email", "value": "p0@example.com", "reason": "requested"})
+
+    job = await reverted(call, change)
+
+    assert counts(job) == {"changed": 1, "deleted": 3, "unblocked": 3, "kept": 1}
+    assert await listed_addresses(call) == {"p0@example.com"}
+
+
+async def test_a_change_by_filter__says_what_it_did_to_which_records(call: ApiClient) -> None:
+    statuses = ("new", "contacted", "new")
+    ids = [await create(call, email=f"p{n}@example.com", first_name=f"P{n}", contact_status=status) for n, status in enumerate(statuses)]
+    body = {"contact_status": "replied", "contact_custom_fields_input": [{"field_name": "Tier", "field_value": "A"}]}
+    assert (await call.patch(f"{CONTACTS}?contact_status%5Bin%5D=new,contacted", body)).json()["changed"] == 3
+    change = await newest(call)
+    call.clock.move(60)
+    await call.patch(f"{CONTACTS}/{ids[0]}", {"contact_status": "won"})
+
+    summary = (await call.get(f"{path_of(change)}/summary")).json()
+    first = (await call.get(f"{path_of(change)}/records?limit=2")).json()
+    second = (await call.get(f"{path_of(change)}/records?limit=2&cursor={first['next_cursor']}")).json()
+
+    assert [(line["field"], line["before"], line["after"], line["records"]) for line in summary["fields"]] == [
+        ("cf.Tier", None, "A", 3), ("contact_status", "new", "replied", 2), ("contact_status", "contacted", "replied", 1),
+    ]  # fmt: skip
+    assert (summary["acts"], summary["complete"]) == ({}, True)
+    lines = first["data"] + second["data"]
+    assert sorted((line["id"], line["name"]) for line in lines) == [(number, f"P{n}") for n, number in enumerate(ids)]
+    assert {line["id"]: line["changed"]["contact_status"] for line in lines} == {
+        number: [status, "replied"] for number, status in zip(ids, statuses, strict=True)
+    }
+    assert [len(first["data"]), len(second["data"]), second["next_cursor"]] == [2, 1, None]
+    imported = await import_file(call, b"email,last_name\n" + b"".join(b"q%d@example.com,L%d\n" % (n, n) for n in range(9)))
+    assert (await call.get(f"{path_of(imported)}/summary")).json()["acts"] == {"contact.created": 9}
+    edited = await call.patch(f"{CONTACTS}?email%5Bstarts_with%5D=q", {"last_name": "Same"})
+    fields = (await call.get(f"{path_of(await newest(call))}/summary")).json()["fields"]
+    assert (edited.json()["changed"], [line["records"] for line in fields]) == (9, [1, 1, 1, 1, 1, 4])
+    assert [line["several"] for line in fields] == [False] * 5 + [True]
+    assert (await call.get(f"{path_of(change)}/records?cursor=nonsense")).status == 422

@@ -39,9 +39,17 @@ def test_an_import__is_undone_but_for_the_contacts_that_somebody_edited(console:
     line = page.get_by_role("list", name="Changes").get_by_role("listitem").first
     expect(line).to_contain_text("Import of contacts 300 created")
     assert look_faults(page) == []
+    line.get_by_role("button", name="What changed").click()
+    dialog = page.get_by_role("dialog")
+    expect(dialog.get_by_role("list", name="Fields that changed")).to_have_text("Contact created: 300 records")
+    expect(dialog.get_by_role("list", name="Records of the change").get_by_role("listitem")).to_have_count(50)
+    assert axe_faults(page) == []
+    dialog.get_by_role("button", name="Show more records").click()
+    expect(dialog.get_by_role("list", name="Records of the change").get_by_role("listitem")).to_have_count(100)
+    escape(page)
+    page.locator("dialog").wait_for(state="detached")
 
     line.get_by_role("button", name="Revert Import of contacts").click()
-    dialog = page.get_by_role("dialog")
     expect(dialog.locator("ul").first).to_have_text("297 go to the bin3 stay")
     expect(dialog.get_by_role("list", name="Records that stay").get_by_role("listitem")).to_have_count(3)
     assert axe_faults(page) == []
@@ -54,6 +62,26 @@ def test_an_import__is_undone_but_for_the_contacts_that_somebody_edited(console:
 
     expect(page.get_by_role("listitem", name="").filter(has_text="Partly reverted")).to_contain_text("297 to the bin, 3 stay")
     assert len(listed(console, "reverted")) == 3
+
+
+@on_sqlite
+def test_a_block__is_in_the_history_with_what_it_changed_and_is_reverted(console: Console) -> None:
+    contact = console.send("POST", "/public/v2/contacts", {"email": "one@block.example", "contact_status": "warm"})["id"]
+    console.send("POST", f"/public/v2/contacts/{contact}/block", {})
+    page = console.open(f"/history{OF}")
+    line = page.get_by_role("list", name="Changes").get_by_role("listitem").first
+    expect(line).to_contain_text("Block 1 record")
+    line.get_by_role("button", name="What changed").click()
+    dialog = page.get_by_role("dialog")
+    expect(dialog.get_by_role("list", name="Fields that changed")).to_contain_text("Status: Warm → Do not contact, 1 contact")
+    dialog.get_by_role("button", name="Close").last.click()
+    page.locator("dialog").wait_for(state="detached")
+    line.get_by_role("button", name="Revert Block").click()
+    expect(page.get_by_role("dialog").locator("ul").first).to_have_text("1 get their former values1 leave the do-not-contact list")
+    page.get_by_role("dialog").get_by_role("button", name="Revert", exact=True).click()
+    page.get_by_text("Reverted.", exact=True).wait_for()
+    assert console.send("GET", f"/public/v2/contacts/{contact}")["contact_status"] == "warm"
+    assert "one@block.example" not in [entry["value"] for entry in console.send("GET", "/public/v2/suppressions?limit=100")["data"]]
 
 
 def test_a_merge__is_divided_by_a_key_after_a_reload(console: Console) -> None:

@@ -394,7 +394,7 @@ NAME_NO_RECORD = {
     "encryption.encrypted_columns": "reencrypt_batch replace_lost retire_keys",
     "erasure.sql.erasures": "end_erasure",
     "event_log.sql.changes": "begin_change forget_changes_before",
-    "changes.plans": "end_revert start_revert",
+    "changes.plans": "end_revert revert_rename start_revert",
     "event_log.sql.queries": "trim_log",
     "idempotency.sql": "delete_responses",
     "imports.sql": "remove_mapping save_mapping",

@@ -12,22 +12,23 @@ import type { Page } from '../types';
 import { Button, ProblemNote, Skeleton } from '../ui/basic';
 import { Dialog } from '../ui/overlay';
 import { toast, toastProblem } from '../ui/toast';
-import { count, plural } from '../words';
+import { count, plural, words } from '../words';
 import { reverting, type Change } from './open';
 
 export const CHANGES = '/team/v1/changes';
 const EVERY = 400;
 
-const NAMES: Record<string, string> = { bulk: 'Change of many', merge: 'Merge', delete: 'Deletion', revert: 'Revert', edit: 'Edit', import: 'Import' };
+const NAMES: Record<string, string> = { bulk: 'Change of many', merge: 'Merge', delete: 'Deletion', block: 'Block', rename: 'Rename', revert: 'Revert', edit: 'Edit', import: 'Import' };
 
 export function changeName(change: Change): string {
+  if (change.renamed) return `${NAMES[change.kind] ?? ''}: ${change.renamed.join(' → ')}`;
   return change.job_kind && change.kind === 'import' ? change.file_name || jobName(change.job_kind) : (NAMES[change.kind] ?? change.kind);
 }
 
 /** "9,200 created, 800 updated". */
 export function summary(counts: Record<string, number>): string {
   const said: [string, string][] = [
-    ['records', 'records'], ['created', 'created'], ['updated', 'changed'], ['changed', 'changed back'], ['deleted', 'to the bin'], ['restored', 'restored'], ['divided', 'divided'], ['kept', 'stay'],
+    ['records', 'records'], ['created', 'created'], ['updated', 'changed'], ['changed', 'changed back'], ['deleted', 'to the bin'], ['restored', 'restored'], ['divided', 'divided'], ['unblocked', 'off the do-not-contact list'], ['renamed', 'renamed back'], ['kept', 'stay'],
   ];
   return said.filter(([name]) => counts[name]).map(([name, text]) => (name === 'records' ? plural(counts[name] ?? 0, 'record') : `${count(counts[name] ?? 0)} ${text}`)).join(', ');
 }
@@ -56,7 +57,12 @@ async function readEdit(than: Change | undefined): Promise<Change | null> {
   return get<Change>(`${CHANGES}/${encodeURIComponent(of)}/${encodeURIComponent(edit.request)}`).catch(() => null);
 }
 
-function pathOf(change: Change): string {
+/** Whether records of a change can be opened here: another client's are not. */
+export function isHere(change: Change): boolean {
+  return change.client_id === (client.value || session.value?.client_id || 'default');
+}
+
+export function pathOf(change: Change): string {
   return `${CHANGES}/${encodeURIComponent(change.client_id)}/${encodeURIComponent(change.id)}`;
 }
 
@@ -144,6 +150,8 @@ const WORDS: readonly (readonly [string, string, string])[] = [
   ['deleted', 'go to the bin', 'are in the bin'],
   ['restored', 'come back', 'are back'],
   ['divided', 'are divided', 'were divided'],
+  ['unblocked', 'leave the do-not-contact list', 'are no longer on the do-not-contact list'],
+  ['renamed', 'gets its former name, and its records follow', 'has its former name, and its records follow'],
   ['unchanged', 'have their former values already', 'had their former values already'],
   ['kept', 'stay', 'stay'],
 ];
@@ -188,9 +196,8 @@ function Outcomes({ job, done, change }: { job: Job; done: boolean; change: Chan
 
 function Staying({ of, change }: { of: Staying; change: Change }) {
   const screen = { contact: 'contacts', company: 'companies', conversation: 'contacts' }[of.record];
-  const isHere = change.client_id === (client.value || session.value?.client_id || 'default');
-  const name = `${of.record} ${of.id ?? ''}`;
-  return screen && of.id !== null && isHere ? (
+  const name = `${words(of.record)} ${of.id ?? ''}`;
+  return screen && of.id !== null && isHere(change) ? (
     <a href={href(`/${screen}/${of.id}`)} onClick={() => (reverting.value = null)}>
       {name}
     </a>

@@ -1,4 +1,5 @@
 /** The history: what was done to many records at once, by whom, and the way back. */
+import { useState } from 'preact/hooks';
 import { usePages } from '../data';
 import { nobody, VIA } from '../record/source';
 import { client, go, href, place } from '../route';
@@ -6,10 +7,11 @@ import { clients, session, showsAll } from '../session';
 import { useTitle } from '../title';
 import { Button, Empty, ProblemNote, Skeleton, Time } from '../ui/basic';
 import { Mark, type Group, type Hue } from '../ui/status';
+import { Effects } from './effects';
 import { reverting, type Change } from './open';
 import { CHANGES, changeName, summary } from './revert';
 
-const KINDS: readonly (readonly [string, string])[] = [['import', 'Imports'], ['bulk', 'Changes of many'], ['merge', 'Merges'], ['delete', 'Deletions'], ['edit', 'Edits'], ['revert', 'Reverts']];
+const KINDS: readonly (readonly [string, string])[] = [['import', 'Imports'], ['bulk', 'Changes of many'], ['merge', 'Merges'], ['delete', 'Deletions'], ['block', 'Blocks'], ['rename', 'Renames'], ['edit', 'Edits'], ['revert', 'Reverts']];
 const STATES: Record<string, readonly [string, Hue, Group]> = {
   reverting: ['Reverting', 'blue', 'active'], reverted: ['Reverted', 'grey', 'lost'], partly: ['Partly reverted', 'amber', 'active'],
 };
@@ -64,7 +66,7 @@ export function History() {
       {!loaded.data && !loaded.error && <Skeleton lines={8} wide={100} />}
       {loaded.data?.length === 0 && (
         <Empty icon="undo" title={kind || who ? 'None like this' : 'Nothing was changed yet'}>
-          <p>Imports, changes of many records, merges and deletions are listed here, and can be reverted. Single edits are in the timeline of their record.</p>
+          <p>Imports, changes of many records, merges, deletions, blocks and renames are listed here, and can be reverted. Single edits are in the timeline of their record.</p>
         </Empty>
       )}
       {loaded.data && loaded.data.length > 0 && (
@@ -88,6 +90,7 @@ function mayWrite(change: Change): boolean {
 
 function Line({ change }: { change: Change }) {
   const { actor } = change;
+  const [isShown, show] = useState(false);
   const name = changeName(change);
   const state = STATES[change.state];
   const of = showsAll.value ? (clients.value.find((each) => each.client_id === change.client_id)?.name ?? change.client_id) : '';
@@ -114,12 +117,16 @@ function Line({ change }: { change: Change }) {
         </span>
       </div>
       <div class="tools">
+        <Button kind="quiet" aria-label={`What changed: ${name}`} onClick={() => show(true)}>
+          What changed
+        </Button>
+        {isShown && <Effects change={change} onClose={() => show(false)} />}
         {mayWrite(change) && change.revertible && (
           <Button icon="undo" aria-label={`Revert ${name}`} onClick={() => (reverting.value = change)}>
             Revert
           </Button>
         )}
-        {!change.revertible && change.state === 'open' && <span class="faint">Can no longer be reverted</span>}
+        {!change.revertible && change.state === 'open' && <span class="faint">Cannot be reverted: {change.why_not}</span>}
       </div>
     </>
   );

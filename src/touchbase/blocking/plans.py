@@ -26,10 +26,12 @@ from touchbase.conversations.plans import (
 from touchbase.do_not_contact.addresses import Address
 from touchbase.do_not_contact.models import DOMAIN, MAY_NOT_UNBLOCK, STATUS, UNDO_US, Cause, live_causes
 from touchbase.do_not_contact.sql.entries import add_causes, drop_causes, remove_entry
-from touchbase.do_not_contact.sql.opt_outs import addresses_of, cause_key, further_addresses
+from touchbase.do_not_contact.sql.opt_outs import BLOCK, addresses_of, cause_key, further_addresses
 from touchbase.do_not_contact.sql.statements import CAUSES_OF, ENTRIES_OF, EntryRow, cause_of
 from touchbase.errors import Fault, Forbidden, Invalid, TouchbaseError, WrongState
 from touchbase.event_log.models import by_request
+from touchbase.event_log.sql.changes import BLOCK as BLOCK_CHANGE
+from touchbase.event_log.sql.changes import note_change
 from touchbase.history.events import CONTACT, NO_AUTHOR, Author
 from touchbase.history.sql import EVENT_BY_KEY, event_of
 from touchbase.history.status_words import DO_NOT_CONTACT, StatusWords
@@ -43,7 +45,6 @@ from touchbase.sql.ids import Ids
 from touchbase.sql.operation import command, or_nothing, plan_of
 from touchbase.sql.statement import Execute, Plan
 
-BLOCK = "block"
 _SUFFIX = f":{BLOCK}"
 """End of the keys of the statuses that blocks set."""
 
@@ -142,6 +143,7 @@ def block_contact(
         return Invalid([Fault("", "required", detail)])
     key += _SUFFIX
     at = after_last_write(contact, at, key)  # of the entries and the status: an end of the block knows both by it
+    yield from note_change(client, BLOCK_CHANGE, by, at, 1)
     causes = [(address, Cause(_key(id, at), reason, "person", at, at, None, note, made_by=by.key_id)) for address in addresses]
     yield from add_causes(client, causes, None, at, by=by_request(by))
     if status is not None and not words.opts_out(contact.status):

@@ -10,11 +10,23 @@ from typing import Any
 
 import msgspec
 
-from touchbase.changes.plans import JOB_KIND, KEPT, OUTCOMES, Outcome, end_revert, no_such_change, revert_author, revert_page
+from touchbase.changes.plans import (
+    JOB_KIND,
+    KEPT,
+    OUTCOMES,
+    Outcome,
+    end_revert,
+    find_renaming,
+    no_such_change,
+    revert_author,
+    revert_page,
+    revert_rename,
+)
 from touchbase.event_log.models import LoggedEvent
 from touchbase.event_log.sql.changes import PARTLY, REVERTED, Change, end_of_change, find_change, jobs_that_revert, page_of_change
 from touchbase.jobs.models import REPORT, Checkpoint
 from touchbase.jobs.runner import JobRun
+from touchbase.sql.operation import Command
 
 PAGE = 50
 """Events in one transaction, for which all other writes of SQLite wait: a deletion takes some 20 statements."""
@@ -28,6 +40,7 @@ class RevertSettings(msgspec.Struct):
 
     change: str
     dry_run: bool = False
+    is_admin: bool = False
 
 
 class RevertPosition(msgspec.Struct):
@@ -49,36 +62,41 @@ class RevertKind:
         if change is None:
             raise no_such_change(settings.change)
         at = msgspec.convert(run.job.position, RevertPosition)
+        by, is_tried = revert_author(run.job), settings.dry_run
         if not at.began:
             end = await run.store.read(end_of_change(client, change.first_event, change.until_us))
             at = RevertPosition(end, end)
+            if (renaming := await run.store.read(find_renaming(client, change.id))) is not None:
+                at.below = change.first_event
+                await _step(run, change, [revert_rename(renaming, run.clock(), by, dry_run=is_tried)], at)
         reverts = await run.store.read(jobs_that_revert(client, change.id))
         while at.below > change.first_event:
             run.check()
             page = page_of_change(client, change.request_id, change.actor_id, change.first_event, at.below, PAGE)
             events, below = _whole(*await run.store.read(page))
             at = RevertPosition(below, at.began)
-            await self._step(run, settings, change, events, reverts, at)
+            own = reverts | {run.job.id}
+            command = revert_page(client, change, events, own, run.client, run.clock(), by, dry_run=is_tried, is_admin=settings.is_admin)
+            await _step(run, change, [command] if events else [], at)
         if not settings.dry_run:
             state = PARTLY if run.job.progress.get(KEPT) else REVERTED
             await run.step([end_revert(client, change.id, state)], lambda _: Checkpoint(msgspec.to_builtins(at), run.job.progress))
 
-    async def _step(
-        self, run: JobRun, settings: RevertSettings, change: Change, events: Sequence[LoggedEvent], reverts: set[int], at: RevertPosition
-    ) -> None:
-        by, progress = revert_author(run.job), run.job.progress
-        command = revert_page(change.client, change, events, reverts | {run.job.id}, run.client, run.clock(), by, dry_run=settings.dry_run)
 
-        def checkpoint(results: list[Any]) -> Checkpoint:
-            outcomes: list[Outcome] = results[0] if results else []
-            counts = Counter(outcome.word for outcome in outcomes)
-            reached: dict[str, Any] = {word: progress.get(word, 0) + counts[word] for word in OUTCOMES}
-            kept = [{"record": line.record, "id": line.id, "reason": line.reason} for line in outcomes if line.word == KEPT]
-            reached["listed"] = [*progress.get("listed", ()), *kept][:MOST_LISTED]
-            reached["percent"] = (at.began - at.below) * 100 // max(1, at.began - change.first_event)
-            return Checkpoint(msgspec.to_builtins(at), reached, [(REPORT, _csv(outcomes, with_header=not progress))])
+async def _step(run: JobRun, change: Change, commands: Sequence[Command[list[Outcome]]], at: RevertPosition) -> None:
+    """Execute a part of a revert, and count its outcomes in the same transaction."""
+    progress = run.job.progress
 
-        await run.step([command] if events else [], checkpoint)
+    def checkpoint(results: list[Any]) -> Checkpoint:
+        outcomes: list[Outcome] = results[0] if results else []
+        counts = Counter(outcome.word for outcome in outcomes)
+        reached: dict[str, Any] = {word: progress.get(word, 0) + counts[word] for word in OUTCOMES}
+        kept = [{"record": line.record, "id": line.id, "reason": line.reason} for line in outcomes if line.word == KEPT]
+        reached["listed"] = [*progress.get("listed", ()), *kept][:MOST_LISTED]
+        reached["percent"] = (at.began - at.below) * 100 // max(1, at.began - change.first_event)
+        return Checkpoint(msgspec.to_builtins(at), reached, [(REPORT, _csv(outcomes, with_header=not progress))])
+
+    await run.step(commands, checkpoint)
 
 
 def _whole(events: list[LoggedEvent], below: int) -> tuple[list[LoggedEvent], int]:

@@ -6,12 +6,20 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from touchbase.audit import JOB_REQUEST, audited
+from touchbase.changes.effects import FOLLOWS, Key, net_changes, subject_of
 from touchbase.clients.models import Client
 from touchbase.clients.sql.clients import CLIENT_BY_NUMBER
 from touchbase.common.timestamps import Micros, from_text, to_text
 from touchbase.conversations.plans import Conversation, ConversationChange, change_conversation, get_conversation
-from touchbase.errors import Invalid, NotFound, TouchbaseError, WrongState
-from touchbase.event_log.models import DOMAIN, LoggedEvent
+from touchbase.custom_fields.changes import FieldJob
+from touchbase.custom_fields.sql import start_change
+from touchbase.do_not_contact.models import MAY_NOT_UNBLOCK, UNDO_US, Cause, live_causes
+from touchbase.do_not_contact.sql.entries import drop_causes, remove_entry
+from touchbase.do_not_contact.sql.lookup import listed_kinds
+from touchbase.do_not_contact.sql.opt_outs import MADE_BY_ACTS, list_opt_outs
+from touchbase.do_not_contact.sql.statements import CAUSES_OF, ENTRY_BY_ID, EntryRow, cause_of
+from touchbase.errors import Forbidden, Invalid, NotFound, TouchbaseError, WrongState
+from touchbase.event_log.models import DOMAIN, EventType, LoggedEvent, by_request
 from touchbase.event_log.sql.changes import (
     OPEN,
     PARTLY,
@@ -40,31 +48,33 @@ from touchbase.records.further_emails import all_emails
 from touchbase.records.logged_changes import CUSTOM, state_of
 from touchbase.records.models import Contact, Record
 from touchbase.records.record_type import RECORD_TYPES
+from touchbase.records.sql.opt_outs import opt_outs_of
 from touchbase.records.sql.statements import TABLES, lock_records, with_custom_fields
 from touchbase.records.sql.update import update_companies, update_contacts
 from touchbase.records.update import RecordChange, update_of
 from touchbase.records.writes import RecordUpdate, new_write_key
 from touchbase.sql.ids import Ids
-from touchbase.sql.operation import NEEDS_TRANSACTION, command
+from touchbase.sql.operation import NEEDS_TRANSACTION, command, query
 from touchbase.sql.statement import RELEASE, ROLL_BACK, SAVE, Execute, Plan, SerializationConflict
+from touchbase.statuses.models import RECORD_KINDS
+from touchbase.statuses.sql.renames import rename_status
 
 JOB_KIND = "changes.revert"
 CHANGED, DELETED, RESTORED, DIVIDED, UNCHANGED, KEPT = "changed", "deleted", "restored", "divided", "unchanged", "kept"
+UNBLOCKED, RENAMED = "unblocked", "renamed"
 OUTCOMES = {
     CHANGED: "have their former values again",
     DELETED: "were created by the change and are in the bin",
     RESTORED: "were deleted by the change and are back",
     DIVIDED: "were merged by the change and are several again",
+    UNBLOCKED: "entries that the change made are no longer on the do-not-contact list",
+    RENAMED: "statuses or fields have their former name again; their records follow by a job",
     UNCHANGED: "had their former values already",
     KEPT: "stay, at least in part, each with the reason",
 }
 """Outcomes of records, which a revert counts."""
-_FOLLOWS = frozenset({"previous_status", "status_changed_at"})
-"""What the history of a status gives."""
 _UNDONE = "merge_undone"
 """In the cause of an event by which a revert divided merged records."""
-Key = tuple[str, int | None, int | None]
-"""Subject of events: what they are about, and kind and id of the record."""
 
 
 class Outcome(NamedTuple):
@@ -72,14 +82,19 @@ class Outcome(NamedTuple):
 
     word: str
     record: str
-    """`contact`, `company`, `conversation` or another subject of events."""
+    """`contact`, `company`, `conversation` or another subject of events; `status` or `custom_field` of a rename."""
     id: int | None
     reason: str = ""
 
 
 @command(ids="job", follow_up=audited(lambda call, _: None if call.dry_run else "change.reverted", "change", lambda call, _: call.id))
-def start_revert(ids: Ids, client: int, id: str, dry_run: bool, at: Micros, by: Author) -> Plan[Job | TouchbaseError]:
-    """Queue the job that reverts a change, or with `dry_run` only counts. `NotFound`; `WrongState` while it is at work, or reverted."""
+def start_revert(
+    ids: Ids, client: int, id: str, dry_run: bool, at: Micros, by: Author, is_admin: bool = False
+) -> Plan[Job | TouchbaseError]:
+    """Queue the job that reverts a change, or with `dry_run` only counts. `NotFound`; `WrongState` while it is at work, or reverted.
+
+    `is_admin`: Whether the author may take back renames (`Forbidden`) and entries of the do-not-contact list of anybody.
+    """
     yield Execute(CLIENT_BY_NUMBER, [(client,)])
     change: Change | None = yield from find_change.plan(client, id)
     if change is None:
@@ -88,18 +103,30 @@ def start_revert(ids: Ids, client: int, id: str, dry_run: bool, at: Micros, by: 
             return no_such_change(id)
         yield from store_edit(edit)
         change = edit
-    if change.is_at_work:
-        return WrongState(f"the change {id} is at work: wait for job {change.job_id}, or cancel it, then revert what it has done")
-    if change.state == REVERTING:
-        return WrongState(f"the change {id} is being reverted by job {change.revert_job}")
-    if change.state == REVERTED:
-        return WrongState(f"the change {id} was reverted by job {change.revert_job}: to have it again, revert that change")
-    job = Job(client, 0, JOB_KIND, QUEUED, at, at, {"change": id, "dry_run": dry_run}, made_by=by.key_id)
+    if (refused := (yield from _refused(change, is_admin=is_admin))) is not None:
+        return refused
+    job = Job(client, 0, JOB_KIND, QUEUED, at, at, {"change": id, "dry_run": dry_run, "is_admin": is_admin}, made_by=by.key_id)
     yield from insert_job(job, ids)
     if not dry_run:
         yield Execute(SET_STATE, [(client, id, REVERTING, job.id)])
         yield from note_change(client, REVERT, revert_author(job), at, 0, job.id, id)
     return job
+
+
+def _refused(change: Change, *, is_admin: bool) -> Plan[TouchbaseError | None]:
+    """Return why a change cannot be reverted now, or not by this author."""
+    id, job = change.id, change.revert_job
+    if not change.has_revert:
+        return WrongState(f"the change {id} made two names one, which cannot be reverted: nothing tells whose records were whose")
+    if not is_admin and (yield from find_renaming.plan(change.client, id)) is not None:
+        return Forbidden("names are changed, and changed back, by an administrator of the client: ask one to revert this")
+    if change.is_at_work:
+        return WrongState(f"the change {id} is at work: wait for job {change.job_id}, or cancel it, then revert what it has done")
+    if change.state == REVERTING:
+        return WrongState(f"the change {id} is being reverted by job {job}")
+    if change.state == REVERTED:
+        return WrongState(f"the change {id} was reverted by job {job}: to have it again, revert that change")
+    return None
 
 
 def revert_author(job: Job) -> Author:
@@ -124,6 +151,59 @@ def end_revert(client: int, id: str, state: str) -> Plan[None]:
         change = yield from find_change.plan(client, change.reverts)
 
 
+class Renaming(NamedTuple):
+    """A rename of a status or custom field, and the names for its revert."""
+
+    change: Change
+    before: str
+    """The name to replace."""
+    after: str
+    """The name to give."""
+
+
+@query
+def find_renaming(client: int, id: str) -> Plan[Renaming | None]:
+    """The rename that the revert of a change makes; None if neither the change nor what it takes back is a rename."""
+    is_back, next_id = False, id
+    while True:
+        change: Change | None = yield from find_change.plan(client, next_id)
+        if change is None:
+            return None
+        is_back = not is_back
+        if change.reverts is None:
+            names = change.renamed
+            return None if names is None else Renaming(change, *(reversed(names) if is_back else names))
+        next_id = change.reverts
+
+
+@command(client="renaming.change.client", ids=lambda calls: {"job": 2 * len(calls)}, background=True)
+def revert_rename(ids: Ids, renaming: Renaming, at: Micros, by: Author, dry_run: bool = False) -> Plan[list[Outcome]]:
+    """Give a status or custom field another name, by a job that follows. In a dry run nothing is stored."""
+    change, before, after = renaming
+    yield Execute(CLIENT_BY_NUMBER, [(change.client,)])
+    records, _, what = str(change.job_kind).partition(".")
+    kind, noun = RECORD_KINDS[records], "custom_field" if what == "custom_fields" else "status"
+    if noun == "status":
+        plan: Plan[Any] = rename_status.plan(ids, change.client, kind, before, after, False, at, by)
+    else:
+        plan = start_change.plan(ids, change.client, kind, FieldJob("rename", before, after), at, by)
+    result = yield from _attempt(plan, is_tried=dry_run)
+    return [Outcome(KEPT, noun, None, result.detail) if isinstance(result, TouchbaseError) else Outcome(RENAMED, noun, None)]
+
+
+def _attempt(plan: Plan[Any], *, is_tried: bool = False) -> Plan[Any]:
+    """Execute a plan; return its result, or its error, which changes nothing. One that is only tried changes nothing either."""
+    yield SAVE
+    try:
+        result: Any = yield from plan
+    except TouchbaseError as error:
+        result = error
+    if is_tried or isinstance(result, TouchbaseError):
+        yield ROLL_BACK
+    yield RELEASE
+    return result
+
+
 def _needs(calls: Iterable[Any]) -> Mapping[str, int]:
     events = sum(len(call.events) for call in calls)
     return {"custom_field": 8 * events, "link": 8 * events}  # a page that takes more runs again
@@ -140,29 +220,16 @@ def revert_page(
     at: Micros,
     by: Author,
     dry_run: bool = False,
+    is_admin: bool = False,
 ) -> Plan[list[Outcome]]:
     """Undo events of a change, newest first; return the outcome of each record. In a dry run nothing is stored.
 
-    `reverts`: The jobs that revert the change: their events are no changes by somebody else.
+    `reverts`: The jobs that revert the change: their events are no changes by somebody else. `is_admin`: as in `start_revert`.
     """
     yield Execute(CLIENT_BY_NUMBER, [(client,)])  # before any record is locked
-    page = _Page(ids, change, reverts, owner, at, by, dry_run)
-    if not dry_run:
-        return (yield from page.revert(events))
-    yield SAVE
-    outcomes = yield from page.revert(events)
-    yield ROLL_BACK
-    yield RELEASE
+    page = _Page(ids, change, reverts, owner, at, by, dry_run, is_admin)
+    outcomes: list[Outcome] = yield from _attempt(page.revert(events), is_tried=True) if dry_run else page.revert(events)
     return outcomes
-
-
-def _net(events: Sequence[LoggedEvent]) -> dict[str, tuple[Any, Any]]:
-    """Return the differences that events make together, from the newest one to the oldest."""
-    net: dict[str, tuple[Any, Any]] = {}
-    for event in events:
-        for name, (before, after) in event.changed.items():
-            net[name] = before, net[name][1] if name in net else after
-    return {name: values for name, values in net.items() if values[0] != values[1]}
 
 
 class _CustomValue(NamedTuple):
@@ -173,15 +240,18 @@ class _CustomValue(NamedTuple):
 class _Page:
     """Events of one transaction that are undone."""
 
-    def __init__(self, ids: Ids, change: Change, reverts: Collection[int], owner: Client, at: Micros, by: Author, dry_run: bool) -> None:
+    def __init__(
+        self, ids: Ids, change: Change, reverts: Collection[int], owner: Client, at: Micros, by: Author, dry_run: bool, is_admin: bool
+    ) -> None:
         self._ids, self._change, self._reverts, self._owner = ids, change, reverts, owner
         self._client, self._at, self._by, self._dry_run = change.client, at, by, dry_run
+        self._may_unblock = is_admin or (change.actor_id == by.key_id and change.at_us > at - UNDO_US)
 
     def revert(self, events: Sequence[LoggedEvent]) -> Plan[list[Outcome]]:
         """Undo events, newest first; return the outcome of each record."""
         groups: dict[Key, list[LoggedEvent]] = {}
         for event in events:
-            groups.setdefault((event.type.partition(".")[0], event.record_kind, event.record_id), []).append(event)
+            groups.setdefault(subject_of(event), []).append(event)
         outcomes: list[Outcome] = []
         # A company comes back before the contacts that its deletion unlinked, and goes after the contacts that belong to it.
         deleted = {key for key, group in groups.items() if any(event.type.endswith(".deleted") for event in group)}
@@ -191,6 +261,8 @@ class _Page:
         for (subject, _, number), group in groups.items():
             if subject == "conversation" and number is not None:
                 outcomes.append((yield from self.revert_conversation(number, group)))
+            elif subject == "suppression":
+                outcomes += yield from self._revert_entries(group)
             elif subject not in ("contact", "company"):
                 reason = f"{group[0].type} is not taken back by a revert"
                 outcomes.append(Outcome(KEPT, subject, number or group[0].data.get(f"{subject}_id"), reason))
@@ -236,18 +308,6 @@ class _Page:
         is_consequence = event.cause.get("job_id") in self._reverts or event.cause.get("origin") == DOMAIN
         return is_consequence or is_made_by(event, self._change.request_id, self._change.actor_id)
 
-    def _try(self, plan: Plan[Any]) -> Plan[Any]:
-        """Execute a plan; return its result, or its error, which changes nothing."""
-        yield SAVE
-        try:
-            result: Any = yield from plan
-        except TouchbaseError as error:
-            result = error
-        if isinstance(result, TouchbaseError):
-            yield ROLL_BACK
-        yield RELEASE
-        return result
-
     def _divide(self, kind: int, number: int, event: LoggedEvent) -> Plan[Outcome]:
         name, merge = RECORD_TYPES[kind].name, event.data.get("merge_id")
         if merge is None:
@@ -259,13 +319,13 @@ class _Page:
             event.cause = {**event.cause, _UNDONE: merge}
             return event
 
-        result = yield from self._try(with_cause(undo, undone))
+        result = yield from _attempt(with_cause(undo, undone))
         return self._outcome(DIVIDED, name, number, result)
 
     def _restore(self, kind: int, number: int, event: LoggedEvent) -> Plan[Outcome]:
         name = RECORD_TYPES[kind].name
         restore = restore_record.plan(self._ids, self._client, kind, number, self._at, new_write_key(), self._by)
-        return self._outcome(RESTORED, name, number, (yield from self._try(restore)))
+        return self._outcome(RESTORED, name, number, (yield from _attempt(restore)))
 
     def _delete(self, kind: int, number: int, later: Sequence[LoggedEvent]) -> Plan[Outcome]:
         """Move a record into the bin that the change created, unless it has changed since, or contacts stay with the company."""
@@ -281,7 +341,7 @@ class _Page:
         if self._dry_run:
             return Outcome(DELETED, name, number)
         delete = delete_record.plan(self._client, kind, number, self._at, new_write_key(), self._by)
-        return self._outcome(DELETED, name, number, (yield from self._try(delete)))
+        return self._outcome(DELETED, name, number, (yield from _attempt(delete)))
 
     def _going(self, contacts: Sequence[int]) -> Plan[int]:
         """Return how many contacts the change created and nobody changed since: the revert moves them into the bin before."""
@@ -297,8 +357,8 @@ class _Page:
         fields: dict[str, Any] = {}
         custom: list[_CustomValue] = []
         changed: list[str] = []
-        for name, (before, after) in _net(events).items():
-            if name in _FOLLOWS or present.get(name) == before:
+        for name, (before, after) in net_changes(events).items():
+            if name in FOLLOWS or present.get(name) == before:
                 continue
             if present.get(name) != after:
                 changed.append(name)
@@ -324,7 +384,10 @@ class _Page:
             return {}
         name = RECORD_TYPES[kind].name
         run = update_contacts if kind == CONTACT else update_companies
-        results = yield from run([update for update, _ in updates.values()], self._ids)
+        writes = [update for update, _ in updates.values()]
+        results = yield from run(writes, self._ids)
+        if kind == CONTACT and (opt_outs := opt_outs_of(writes, results, (yield from listed_kinds([self._client])))):
+            yield from list_opt_outs(opt_outs, self._at)
         outcomes: dict[int, Outcome] = {}
         for (number, (_, changed)), result in zip(updates.items(), results, strict=True):
             if result is NEEDS_TRANSACTION:
@@ -345,7 +408,7 @@ class _Page:
             "label": conversation.label,
             "snoozed_until": None if until is None or until <= self._at else to_text(until),
         }
-        net = _net(events)
+        net = net_changes(events)
         back = {name: before for name, (before, after) in net.items() if present.get(name) == after != before}
         changed = [name for name, (before, _) in net.items() if name not in back and present.get(name) != before]
         if not back:
@@ -357,9 +420,46 @@ class _Page:
             label=back["label"] or "" if "label" in back else None,
             assignee_id=back["assignee_id"] or "" if "assignee_id" in back else None,
         )
-        result = yield from self._try(change_conversation.plan(self._client, contact, change, self._at, self._by))
+        result = yield from _attempt(change_conversation.plan(self._client, contact, change, self._at, self._by))
         outcome = self._outcome(CHANGED, "conversation", contact, result)
         return Outcome(KEPT, "conversation", contact, _stays(changed)) if changed and outcome.word == CHANGED else outcome
+
+    def _revert_entries(self, events: Sequence[LoggedEvent]) -> Plan[list[Outcome]]:
+        """Take entries off the do-not-contact list that the change put there, unless there is another reason for them."""
+        times: dict[int, set[Micros]] = {}
+        for event in events:
+            times.setdefault(event.data["suppression_id"], set()).add(event.at)
+        added = {event.data["suppression_id"] for event in events if event.type == EventType.SUPPRESSION_ADDED}
+        outcomes: list[Outcome] = []
+        for number, at in times.items():
+            rows = yield Execute(ENTRY_BY_ID, [(self._client, number)])
+            entry = EntryRow(*rows[0]) if rows else None
+            is_listed = entry is not None and entry.reason is not None
+            if entry is None or is_listed != (number in added):
+                outcomes.append(Outcome(UNCHANGED, "suppression", number))
+            elif number not in added:
+                outcomes.append(Outcome(KEPT, "suppression", number, "it was taken off the do-not-contact list: add it there again"))
+            else:
+                outcomes.append((yield from self._unblock(entry, at)))
+        return outcomes
+
+    def _unblock(self, entry: EntryRow, at: Collection[Micros]) -> Plan[Outcome]:
+        def is_own(cause: Cause) -> bool:
+            return cause.at_us in at and cause.key.startswith(MADE_BY_ACTS)
+
+        rows = yield Execute(CAUSES_OF, [(self._client, *entry.address)])
+        live = live_causes(map(cause_of, rows), entry.removed_us)
+        if not self._may_unblock:
+            return Outcome(KEPT, "suppression", entry.id, MAY_NOT_UNBLOCK)
+        if not all(is_own(cause) for cause in live):
+            yield from drop_causes(self._client, [entry.address], is_own, self._at)
+            return Outcome(KEPT, "suppression", entry.id, "there is another reason on the do-not-contact list")
+        yield from with_cause(remove_entry.plan(self._client, entry.id, self._at), self._caused)
+        return Outcome(UNBLOCKED, "suppression", entry.id)
+
+    def _caused(self, event: LoggedEvent) -> LoggedEvent:
+        event.cause = by_request(self._by)
+        return event
 
     def _outcome(self, word: str, name: str, number: int, result: object) -> Outcome:
         return Outcome(KEPT, name, number, result.detail) if isinstance(result, TouchbaseError) else Outcome(word, name, number)

@@ -8,7 +8,7 @@ from typing import Any
 
 import msgspec
 
-from touchbase.audit import audited
+from touchbase.audit import JOB_REQUEST, audited
 from touchbase.clients.models import Client, ClientSettings, FieldType
 from touchbase.clients.sql.clients import SET_CLIENT_SETTINGS, lock_client
 from touchbase.common.field_limits import CUSTOM_FIELDS
@@ -16,7 +16,9 @@ from touchbase.common.timestamps import Micros
 from touchbase.custom_fields.changes import MERGE, MERGE_VALUES, REMOVE, RENAME, FieldJob, FieldValue
 from touchbase.custom_fields.uses import values_of
 from touchbase.errors import Conflict, Fault, Invalid, NotFound, PreconditionFailed, TouchbaseError, WrongState
-from touchbase.history.events import Author
+from touchbase.event_log.sql import changes as history
+from touchbase.event_log.sql.changes import note_change
+from touchbase.history.events import NO_AUTHOR, Author
 from touchbase.jobs.models import QUEUED, Job
 from touchbase.jobs.sql import insert_job
 from touchbase.records.record_type import RECORD_TYPES
@@ -180,7 +182,7 @@ def start_change(
     kind: int,
     what: FieldJob,
     at: Micros,
-    made_by: str | None = None,
+    by: Author = NO_AUTHOR,
     if_versions: Collection[str] | None = None,
 ) -> Plan[Job | TouchbaseError]:
     """Change the client's settings, so that later writes follow, and store the job that changes the records.
@@ -197,8 +199,13 @@ def start_change(
     if (refused := prepare_change(fields, what, used, if_versions)) is not None:
         return refused
     yield from _save(fields)
-    job = Job(client, 0, job_kind(kind), QUEUED, at, at, _settings(what), made_by=made_by)
-    return (yield from insert_job(job, ids))
+    job = yield from insert_job(Job(client, 0, job_kind(kind), QUEUED, at, at, _settings(what), made_by=by.key_id), ids)
+    if what.action in (MERGE_VALUES, REMOVE):  # reverted by the events of the job, which have the former values
+        yield from note_change(client, history.BULK, Author(by.key_id, f"{JOB_REQUEST}{job.id}"), at, 0, job.id)
+    elif not what.continues:
+        change = history.MERGE if what.action == MERGE else history.RENAME
+        yield from note_change(client, change, by, at, (yield from count_values.plan(client, kind, what)), job.id)
+    return job
 
 
 def prepare_change(

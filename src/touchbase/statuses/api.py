@@ -16,7 +16,7 @@ from touchbase.history.events import CONTACT
 from touchbase.history.status_words import StatusRename
 from touchbase.http import query_parameters as query
 from touchbase.http.conditional import changed_since, if_match, tags_named
-from touchbase.http.endpoint import Call
+from touchbase.http.endpoint import Call, author_of
 from touchbase.http.query_parameters import LIMIT, PAGE, cursor_text
 from touchbase.http.responses import Response
 from touchbase.http.routing import Route, Success
@@ -197,7 +197,8 @@ class StatusResource:
             if isinstance(preview, TouchbaseError):
                 raise preview
             return Response(body=encode(preview_out(preview)))
-        command = rename_status(client, self._kind, before, after, merge, parts.clock(), await call.starter(), tags_named(call))
+        command = rename_status(client, self._kind, before, after, merge, parts.clock(), author_of(call.scope), tags_named(call))
+        await call.starter()
         response = await self._change(call, command, lambda changed: _accepted(call, changed))
         parts.on_job()
         return response

@@ -30,7 +30,7 @@ from touchbase.custom_fields.sql import define_field, forget_field, start_change
 from touchbase.errors import Fault, Invalid, NotFound, PreconditionFailed, WrongState
 from touchbase.http import query_parameters as query
 from touchbase.http.conditional import ETAG, changed_since, if_match, tags_named
-from touchbase.http.endpoint import Call
+from touchbase.http.endpoint import Call, author_of
 from touchbase.http.query_parameters import LIMIT, PAGE, cursor_text
 from touchbase.http.responses import Response
 from touchbase.http.routing import Route, Success, Tag
@@ -187,7 +187,8 @@ class FieldResource:
         parts, at = call.api.dependencies, call.api.dependencies.clock()
         if dry_run:
             return Response(body=encode(preview_of(await preview_change(parts.store, client, self._kind, what))))
-        command = start_change(client.number, self._kind, what, at, await call.starter(), tags_named(call))
+        await call.starter()
+        command = start_change(client.number, self._kind, what, at, author_of(call.scope), tags_named(call))
 
         def response(job: Job) -> Response:
             return job_response(call, job, {}, 202)

@@ -14,6 +14,10 @@ from touchbase.do_not_contact.sql.statements import ENTRIES_OF, FURTHER_KEYS, En
 from touchbase.history.status import path_of
 from touchbase.sql.statement import Execute, Plan
 
+BLOCK = "block"
+MADE_BY_ACTS = (f"{STATUS} ", f"{BLOCK} ")
+"""Beginnings of the keys of causes by statuses and blocks, which name the contact and the time."""
+
 
 class PersonWithStatus(Protocol):
     """A contact."""

@@ -24,12 +24,15 @@ from touchbase.sql.rows import Columns, names
 from touchbase.sql.scope import ALL_CLIENTS
 from touchbase.sql.statement import Execute, Plan, Row, Select, Statement
 
-BULK, IMPORT, MERGE, DELETE, REVERT, EDIT = "bulk", "import", "merge", "delete", "revert", "edit"
+BULK, IMPORT, MERGE, DELETE, BLOCK, RENAME = "bulk", "import", "merge", "delete", "block", "rename"
+REVERT, EDIT = "revert", "edit"
 KINDS = {
     BULK: "many records or conversations were changed by one request",
     IMPORT: "a file was imported",
-    MERGE: "records were merged",
+    MERGE: "records were merged; or two statuses or custom fields, which cannot be reverted",
     DELETE: "records were moved into the bin",
+    BLOCK: "a contact was blocked: its entries of the do-not-contact list, and its status",
+    RENAME: "a status or custom field was renamed",
     REVERT: "another change was reverted",
     EDIT: "one request changed one record or conversation: listed once it is reverted, and named by its `X-Request-Id`",
 }
@@ -101,8 +104,25 @@ class Change:
     counts: dict[str, Any] = field(default_factory=dict)
     """What the job counted; empty for a request."""
     revert_counts: dict[str, Any] = field(default_factory=dict)
-    file_name: str = ""
-    """The file of an import; blank: unknown."""
+    settings: dict[str, Any] = field(default_factory=dict)
+    """Of its job."""
+
+    @property
+    def file_name(self) -> str:
+        """The file of an import; blank: unknown."""
+        return str(self.settings.get("file_name", ""))
+
+    @property
+    def renamed(self) -> tuple[str, str] | None:
+        """Of a rename or merge of statuses or fields, the former name and the new one."""
+        if self.kind not in (RENAME, MERGE) or self.job_id is None:
+            return None
+        return self.settings.get("from") or self.settings["field"], self.settings.get("to") or self.settings["into"]
+
+    @property
+    def has_revert(self) -> bool:
+        """Whether it can be taken back while its events are stored: two statuses or fields that became one cannot."""
+        return self.kind != MERGE or self.job_id is None
 
     @property
     def is_at_work(self) -> bool:
@@ -116,9 +136,8 @@ _build_change: Callable[..., Change] = Change
 def change_of(row: Row) -> Change:
     """Return the change of a row."""
     *columns, job_kind, job_state, finished_us, progress, settings, revert_state, revert_progress = row
-    counts = (_members(text) if text else {} for text in (progress, revert_progress))
-    change = _build_change(*columns, job_kind, job_state, *counts)
-    change.file_name = _members(settings).get("file_name", "") if settings else ""
+    members = (_members(text) if text else {} for text in (progress, revert_progress, settings))
+    change = _build_change(*columns, job_kind, job_state, *members)
     change.until_us = max(change.until_us, finished_us or 0)
     if change.state == REVERTING and revert_state not in _AT_WORK:
         change.state = PARTLY  # it failed or was cancelled
@@ -135,8 +154,9 @@ def note_change(
     if by.request_id is None:
         return
     actor = by.key_id or ""
-    since = 0 if by.request_id.startswith(JOB_REQUEST) else at - SAME_REQUEST
-    if (yield Execute(EXTEND_CHANGE, [(client, by.request_id, actor, at, since, records)])):
+    is_job = by.request_id.startswith(JOB_REQUEST)
+    since = 0 if is_job else at - SAME_REQUEST
+    if (is_job or job_id is None) and (yield Execute(EXTEND_CHANGE, [(client, by.request_id, actor, at, since, records)])):
         return
     process, number = _serials.next()
     id = f"{process}{number:08x}"

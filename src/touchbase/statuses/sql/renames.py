@@ -11,9 +11,10 @@ from touchbase.clients.sql.clients import lock_client, locked, settings_of, stor
 from touchbase.common.timestamps import Micros
 from touchbase.errors import Conflict, Fault, Invalid, NotFound, PreconditionFailed, TouchbaseError, WrongState
 from touchbase.event_log.models import JOB, EventType, LoggedEvent, by_request
+from touchbase.event_log.sql.changes import MERGE, RENAME, note_change
 from touchbase.event_log.sql.log import log_events
 from touchbase.history import sql as history_sql
-from touchbase.history.events import COMPANY, Author, StoredEvent
+from touchbase.history.events import COMPANY, NO_AUTHOR, Author, StoredEvent
 from touchbase.history.sql import event_of
 from touchbase.history.status_words import SERVICE_WORDS, StatusRename, StatusWords
 from touchbase.jobs.models import QUEUED, Job
@@ -166,7 +167,7 @@ def rename_status(
     after: str,
     merge: bool,
     at: Micros,
-    by: str | None = None,
+    by: Author = NO_AUTHOR,
     if_versions: Collection[str] | None = None,
 ) -> Plan[Changed | TouchbaseError]:
     """Rename a status, or with `merge` merge it into an existing one; the job rewrites the records.
@@ -180,20 +181,21 @@ def rename_status(
     if refused is not None:
         return refused
     words = current_client.settings.words(kind)
-    if words.of(before) != after:
-        current_at = max(at, words.last_us + 1)
-        renames = (*words.renames, StatusRename(before, after, current_at, merge, by))
-        current_client = yield from store_settings(current_client.client_id, _with_renames(current_client.settings, kind, renames))
-        data = {"record": RECORD_TYPES[kind].name, "from": before, "to": after}
-        cause = by_request(Author(by))
-        yield from log_events([LoggedEvent(client, EventType.STATUS_RENAMED, current_at, cause=cause, data=data)])
     job = Job(
         client, 0, f"{PLURALS[kind]}.{'merge_statuses' if merge else 'rename_status'}", QUEUED, at, at,
-        {"from": before, "to": after}, made_by=by,
+        {"from": before, "to": after}, made_by=by.key_id,
     )  # fmt: skip
     stored_job = yield from insert_job(job, ids)
+    if words.of(before) != after:
+        records = yield from _count(client, kind, words.words_of(before))
+        yield from note_change(client, MERGE if merge else RENAME, by, at, records, stored_job.id)
+        current_at = max(at, words.last_us + 1)
+        renames = (*words.renames, StatusRename(before, after, current_at, merge, by.key_id))
+        current_client = yield from store_settings(current_client.client_id, _with_renames(current_client.settings, kind, renames))
+        data = {"record": RECORD_TYPES[kind].name, "from": before, "to": after}
+        yield from log_events([LoggedEvent(client, EventType.STATUS_RENAMED, current_at, cause=by_request(by), data=data)])
     if current_client.settings.declared(kind) is not None:  # the new name, or the merged word, may be one that was refused
-        yield from recheck(client, kind, current_client.settings, at, by, ids)
+        yield from recheck(client, kind, current_client.settings, at, by.key_id, ids)
     return Changed(current_client, stored_job)
 
 
@@ -252,7 +254,7 @@ def preview_rename(client: int, kind: int, before: str, after: str, merge: bool)
 
 
 def _notes(words: StatusWords, before: str, after: str, merge: bool, service: Sequence[str], is_refused: bool) -> list[str]:
-    notes = []
+    notes = ["a merge cannot be reverted: records and events of both are the same from then on"] if merge else []
     if words.is_former(before):
         notes.append("this was done already; a job only looks for records that still have the former name")
     if service:
