@@ -41,6 +41,8 @@ from touchbase.outgoing.models import NOWHERE, TESTS_A_MINUTE, Installation
 from touchbase.revyops.api.lists import PAGES_READ
 from touchbase.revyops.numbered_pages import PagesRead
 from touchbase.routes import ROUTES, description
+from touchbase.search.api.resource import COUNTS
+from touchbase.search.service import count_cache
 from touchbase.spool.models import SpooledWebhook
 
 NO_APPS: Mapping[str, App] = {}
@@ -111,6 +113,7 @@ class Dependencies(HttpDependencies):
             FEED: self.feed or Feed(self.store),
             PREVIEWS: self.previews,
             PAGES_READ: PagesRead(self.clock),
+            COUNTS: count_cache(self.clock),
             SEND_WEBHOOK: self.send_webhook,
             ENDPOINT_TESTS: self.endpoint_tests,
             WEBHOOK_ALLOWED: self.webhook_allowed,

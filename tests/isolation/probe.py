@@ -198,6 +198,7 @@ def client_queries(client: int, owned: Known) -> Iterator[Any]:
     for record_type, limit in itertools.product((CONTACT_TYPE, COMPANY_TYPE), (1, 100)):
         yield list_records(Listing(record_type, client, limit))
         yield search_page(RecordSearch(record_type, client, default_sort(record_type.kind), limit))
+        yield search_page(RecordSearch(record_type, client, default_sort(record_type.kind), limit, share=0.5))
     everyone = RecordSearch(CONTACT_TYPE, client, default_sort(CONTACT), 100)
     of_a = replace(everyone, where=Parser(SearchFields(CONTACT_TYPE, ClientSettings()), 0, []).json({"email": w.EMAIL}))
     counted = Parser(SearchFields(CONTACT_TYPE, ClientSettings()), 0, []).json({"counted": "mailed_replied;tool=instantly;step="})

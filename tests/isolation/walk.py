@@ -103,7 +103,7 @@ def filters(owned: Known) -> dict[str, list[str]]:
         "actor_id": [w.USER.id],
         "tool": ["hubspot", "instantly"], "cursor": owned.cursors, "limit": ["1", "200"], "name": [w.NAME], "confirm": [w.CLIENT_A],
         "as_of": ["2026-11-20T09:30:00Z"], "field": ["contact_status", f"cf.{w.FIELD}"],
-        "sort": ["-updated_time"], "q": ["zq021firstqz", "zq", w.DOMAIN], "fields": ["id"],
+        "at": ["0.5", "1"], "cut": ["50"], "sort": ["-updated_time"], "q": ["zq021firstqz", "zq", w.DOMAIN], "fields": ["id"],
         "min_score": ["0"], "after": ["evt_0", "evt_3", "latest", "oldest"], "types": ["contact.*"], "wait": ["0"],
         "match": ["email", "linkedin_url", "domain", "external_id"],
         "value": [w.EMAIL, w.DOMAIN], "contact_email": [w.EMAIL], "campaign_id": ["7"], "mailbox": [w.EMAIL],

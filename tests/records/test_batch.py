@@ -79,6 +79,24 @@ async def test_batch__answers_each_command_in_order_and_one_bad_one_harms_no_oth
     assert (jane["contact_status"], jane["previous_status"], ann["first_name"]) == ("lost", "won", "Ann")
 
 
+async def test_batch__changes_only_records_in_the_state_that_it_names(call: ApiClient) -> None:
+    etags = [(await call.post(CONTACTS, {"email": f"{name}@example.com"})).headers["etag"] for name in "abcd"]
+    call.clock.move(1)
+    await call.patch(f"{CONTACTS}/2", {"first_name": "Theirs"})
+
+    commands = [{**update(number, first_name="Mine"), "if_match": etags[number - 1]} for number in (1, 2)]
+    commands += [{**delete(2), "if_match": etags[1]}, {**delete(3), "if_match": etags[2]}, {**update(4, first_name="Any"), "if_match": "*"}]
+    results = (await batch(call, *commands)).json()["results"]
+
+    assert [result["status"] for result in results] == [200, 412, 412, 200, 200]
+    assert (await call.get(f"{CONTACTS}/2")).json()["first_name"] == "Theirs"
+    for wrong in ("", "W/" + etags[0], "x", f"{etags[0]}, {etags[1]}"):
+        [result] = (await batch(call, {**update(1, first_name="X"), "if_match": wrong})).json()["results"]
+        assert (result["status"], result["problem"]["errors"][0]["pointer"]) == (422, "/if_match")
+    [result] = (await batch(call, {**create(email="e@example.com"), "if_match": "*"})).json()["results"]
+    assert result["problem"]["errors"][0]["pointer"] == "/if_match"
+
+
 async def test_batch__of_companies_and_with_the_records_on_request(call: ApiClient) -> None:
     custom = [{"field_name": "Seats", "field_value": "4"}]
     reply = await batch(

@@ -10,6 +10,8 @@ from tests.asgi_client import ApiClient, Response
 
 from touchbase.common.timestamps import DAY
 from touchbase.history.events import Event, Translation
+from touchbase.search import service
+from touchbase.search.sql import candidates, plans
 
 CONTACTS, COMPANIES = "/public/v2/contacts", "/public/v2/companies"
 
@@ -251,3 +253,81 @@ async def test_search__finds_records_of_its_client_only(people: ApiClient) -> No
     assert await searched_names(people, "company_id[in]=1") == ["Anna", "Bert"]
     reply = await people.post(f"{CONTACTS}/search", {"where": {"company_id": 1}}, x_client_id="other")
     assert reply.json() == {"data": [], "next_cursor": None}
+
+
+async def test_list__begins_at_a_share_of_the_order_and_goes_both_ways(people: ApiClient) -> None:
+    query = "sort=-first_name&limit=2&fields=first_name"
+    middle = (await people.get(f"{CONTACTS}?{query}&at=0.5")).json()
+    assert ([contact["first_name"] for contact in middle["data"]], middle["rank"], middle["total"]) == (["Bert", "Anna"], 2, 4)
+    assert middle["next_cursor"] is None
+
+    top = (await people.get(f"{CONTACTS}?{query}&cursor={middle['previous_cursor']}")).json()
+    assert ([contact["first_name"] for contact in top["data"]], top["rank"], top["previous_cursor"]) == (["Dora", "Cleo"], 0, None)
+    again = (await people.get(f"{CONTACTS}?{query}&cursor={top['next_cursor']}")).json()
+    assert {**again, "total": 4} == middle, "the way back leads to the same page"
+
+    last = (await people.get(f"{CONTACTS}?{query}&at=1&contact_status=nothing")).json()
+    assert (last["data"], last["rank"], last["total"], last["previous_cursor"], last["next_cursor"]) == ([], 0, 0, None, None)
+
+
+@pytest.mark.parametrize("few", [candidates.FEW, 1])
+async def test_pages_backward__are_the_pages_forward_reversed(people: ApiClient, monkeypatch: pytest.MonkeyPatch, few: int) -> None:
+    monkeypatch.setattr(candidates, "FEW", few)
+    for sort in ("company_id,last_reply_received", "-last_campaign_email_sent", "last_name,-email", "-company_id,-last_name", "id"):
+        for filters in ("", "&id[gte]=1&email[ne]=x@example.com", "&q=example"):
+            query = f"sort={sort}&limit=1&fields=first_name{filters}"
+            forward = await searched_names(people, f"sort={sort}{filters}")
+            page = (await people.get(f"{CONTACTS}?{query}&at=1")).json()
+            backward = [page["data"][0]["first_name"]]
+            while page["previous_cursor"] is not None:
+                page = (await people.get(f"{CONTACTS}?{query}&cursor={page['previous_cursor']}")).json()
+                backward.append(page["data"][0]["first_name"])
+                assert page["rank"] == 4 - len(backward), (sort, filters)
+            assert backward == forward[::-1], (sort, filters)
+
+
+async def test_place_of_a_page__is_refused_with_what_to_send(people: ApiClient, monkeypatch: pytest.MonkeyPatch) -> None:
+    for wrong in ("1.5", "-0.1", "nan", "inf", "half", "½"):
+        assert "from 0" in faults(await people.get(f"{CONTACTS}?at={wrong}"))["?at"]
+    cursor = (await people.get(f"{CONTACTS}?at=0&limit=1")).json()["next_cursor"]
+    assert "send one of them" in faults(await people.get(f"{CONTACTS}?at=0&cursor={cursor}"))["?at"]
+    assert "begin again" in faults(await people.get(f"{CONTACTS}?sort=email&cursor={cursor}"))["?cursor"]
+
+    monkeypatch.setattr(plans, "MOST_UNINDEXED", 2)
+    for query in ("sort=first_name", "sort=email", "contact_status[ne]=won", "sort=last_reply_received,email"):
+        assert "next_cursor" in faults(await people.get(f"{CONTACTS}?at=0.5&{query}"))["?at"]
+    few = ("q=example", "sort=-last_reply_received")
+    for query in (*few, "sort=-updated_time", "sort=id", "updated_time[gte]=30d", "contact_status=interested"):
+        assert (await people.get(f"{CONTACTS}?at=0.5&{query}")).status == 200, query
+
+
+async def test_place_of_a_page__counts_many_once_in_half_a_minute(people: ApiClient, monkeypatch: pytest.MonkeyPatch) -> None:
+    async def total(query: str) -> int:
+        return int((await people.get(f"{CONTACTS}?at=0.5&{query}")).json()["total"])
+
+    monkeypatch.setattr(service, "MOST_UNINDEXED", 3)
+    queries = ("sort=id", "sort=id&first_name[ne]=Anna")
+    assert [await total(query) for query in queries] == [4, 3]
+    await create(people, "Emil")
+    assert [await total(query) for query in queries] == [4, 4], "few are counted each time"
+    people.clock.move(30)
+    assert await total("sort=id") == 5
+
+
+@pytest.mark.parametrize("structure", ["FLAT", "NESTED"])
+async def test_fields_and_cut__limit_what_a_page_has(people: ApiClient, structure: str) -> None:
+    long = {"field_name": "Notes", "field_value": "é" * 60}
+    await people.patch(f"{CONTACTS}/3", {"first_name": "C" * 50, "last_name": "D" * 51, "contact_custom_fields": [long]})
+
+    query = f"id=3&structure={structure}&cut=50&fields=first_name,last_name,cf.Notes,cf.Seats,cf.Nothing"
+    page = (await people.get(f"{CONTACTS}?{query}")).json()
+
+    contact = page["data"][0]
+    assert page["cut"] == {"3": ["last_name", "cf.Notes"]}
+    assert (contact["first_name"], contact["last_name"]) == ("C" * 50, f"{'D' * 50}…")
+    assert contact.keys() == {"id", "first_name", "last_name", "contact_custom_fields"}
+    custom = contact["contact_custom_fields"]
+    values = custom if structure == "FLAT" else {field["field_name"]: field["field_value"] for field in custom}
+    assert values == {"Seats": "40", "Notes": f"{'é' * 50}…"}
+    assert "cut" not in (await people.get(f"{CONTACTS}?id=3&fields=last_name")).json()
+    assert "50" in faults(await people.get(f"{CONTACTS}?cut=49"))["?cut"]

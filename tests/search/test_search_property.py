@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import itertools
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import pytest
@@ -18,12 +18,12 @@ from touchbase.common.normalize import linkedin_search_key
 from touchbase.errors import Fault
 from touchbase.records.models import Company, Contact, Record
 from touchbase.records.operations import create_company, create_contact, update_contact
-from touchbase.records.record_type import COMPANY_TYPE, CONTACT_TYPE
+from touchbase.records.record_type import COMPANY_TYPE, CONTACT_TYPE, RECORD_TYPES
 from touchbase.records.writes import Creation, RecordUpdate
 from touchbase.search.fields import OWN_FIELDS, FieldKind, SearchFields
 from touchbase.search.parse import Parser
 from touchbase.search.queries import EXACT, RecordSearch
-from touchbase.search.sorting import SortKey
+from touchbase.search.sorting import SortKey, position_of
 from touchbase.search.sql import candidates
 from touchbase.search.sql.index import index_records
 from touchbase.search.sql.plans import search_page
@@ -210,6 +210,28 @@ async def test_search__finds_what_the_tree_says(
         expected = in_order([record for record in world.records(kind) if holds(where, record, by_id)], sort)
 
         assert await pages(store, kind, world.client, where, sort, limit) == expected
+        share = data.draw(st.floats(0, 1), "share")
+        assert await pages_from_share(store, RecordSearch(RECORD_TYPES[kind], world.client, sort, limit, where, share=share)) == expected
+
+
+async def pages_from_share(store: Store, query: RecordSearch[Any]) -> list[Record]:
+    """All records of a search: the page at its share, those before it and those after it; all pages have their ranks."""
+    page: Any = await store.read(search_page(query))
+    observed, rank, total = page.records, page.rank, sum(page.counts)
+    most = total - (query.limit if query.share == 1 else 1)
+    assert rank == max(0, min(round((query.share or 0) * total), most))
+    before = position_of(observed[0], query.sort) if rank else None
+    while before is not None:
+        earlier: Any = await store.read(search_page(replace(query, share=None, after=before, rank=rank, backward=True)))
+        observed, rank, before = earlier.records + observed, earlier.rank, earlier.next
+        assert rank is not None
+        assert (before is None) == (rank == 0)
+    while page.next is not None:
+        rank = page.rank + len(page.records)
+        page = await store.read(search_page(replace(query, share=None, after=page.next, rank=rank - 1)))
+        assert page.rank == rank
+        observed = observed + page.records
+    return list(observed)
 
 
 async def pages(store: Store, kind: int, client: int, where: Any, sort: tuple[SortKey, ...], limit: int) -> list[Record]:

@@ -183,6 +183,25 @@ def integer(name: str, least: int, most: int, description: str = "", *, member: 
     return Parameter(name, lambda parameters, name: parameters.integer(name, least, most), schema, description, member)
 
 
+def share(name: str, description: str) -> Parameter[float | None]:
+    """Define a parameter that is a number from 0 to 1."""
+
+    def read(parameters: Parameters, name: str) -> float | None:
+        text = parameters.text(name)
+        if text is None:
+            return None
+        try:
+            number = float(text) if text.isascii() else -1.0
+        except ValueError:
+            number = -1.0
+        if 0 <= number <= 1:
+            return number
+        parameters.fault(name, "range", "must be a number from 0, the first record, to 1, the last page")
+        return None
+
+    return Parameter(name, read, {"type": "number", "minimum": 0, "maximum": 1}, description)
+
+
 def time(name: str, description: str = "", *, member: str = "") -> Parameter[Micros | None]:
     """Define a parameter that is a time."""
     return Parameter(name, Parameters.time, {"type": "string", "format": "date-time"}, description, member)

@@ -74,10 +74,15 @@ def fitting(items: Iterable[object], page_bytes: int) -> list[msgspec.Raw]:
     return fit
 
 
-def page_body(items: Sequence[object], cursor_after: Callable[[int], str | None], page_bytes: int) -> bytes:
-    """Encode a page of items that were read within its bytes, or of the first of them; `cursor_after` of so many items is their cursor."""
-    body = encode({"data": items, "next_cursor": cursor_after(len(items))})
+def page_body(
+    items: Sequence[object], cursor_after: Callable[[int], str | None], page_bytes: int, more: Mapping[str, object] | None = None
+) -> bytes:
+    """Encode a page of items that were read within its bytes, or of the first of them; `cursor_after` of so many items is their cursor.
+
+    `more` are other members of the page.
+    """
+    body = encode({"data": items, "next_cursor": cursor_after(len(items)), **(more or {})})
     if len(body) <= page_bytes:
         return body
     fit = fitting(items, page_bytes)
-    return encode({"data": fit, "next_cursor": cursor_after(len(fit))})
+    return encode({"data": fit, "next_cursor": cursor_after(len(fit)), **(more or {})})

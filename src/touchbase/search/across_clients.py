@@ -94,7 +94,7 @@ async def records_across(
             return records, Place(client.number)
         after = place.after if place is not None and place.client == client.number else None
         search = replace(search_for(client), limit=limit + 1 - len(records), after=after, page_bytes=left)
-        page, _ = await search_records(store, search)
+        page = await search_records(store, search)
         records += [(client, record) for record in page.records]
         searched += 1
         if len(records) > limit:

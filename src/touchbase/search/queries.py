@@ -26,10 +26,17 @@ class Count:
 
 @dataclass(slots=True)
 class SearchPage(Generic[R]):
-    """A page of records, and the position after which the next one begins; None if there is none."""
+    """A page of records, and the position after which the next one begins; None if there is none.
+
+    The records are in the order of the search; `next` of a page that was read backward is before its first record.
+    """
 
     records: list[R]
     next: Position | None = None
+    rank: int | None = None
+    """Records before the first one; None if the search does not name the place of its page."""
+    counts: tuple[int, ...] | None = None
+    """Records that match, in each part of the order, if `share` was searched for."""
     count: Count | None = None
     is_complete: bool = True
     """False: a full-text search looked at indexed records only, as too many are not indexed yet."""
@@ -47,6 +54,14 @@ class RecordSearch(Generic[R]):
     words: tuple[str, ...] = ()
     """Words of a full-text search, as `words.words_of` returns them: each must begin a word of the record."""
     after: Position | None = None
+    backward: bool = False
+    """Whether the page ends before `after`, and begins as many records earlier."""
+    rank: int | None = None
+    """Rank of the record at `after`; None if it is not known."""
+    share: float | None = None
+    """Where the page begins, from 0, the first record, to 1, the last page; in place of `after`."""
+    counts: tuple[int, ...] = ()
+    """Records that match, in each part of the order, if `share` is searched for and they were counted a short while ago."""
     count: str = ""
     """EXACT, ESTIMATED, or empty for none."""
     custom_fields: bool = True

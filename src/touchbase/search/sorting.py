@@ -9,6 +9,7 @@ from __future__ import annotations
 from base64 import urlsafe_b64decode, urlsafe_b64encode
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import msgspec
 
@@ -23,6 +24,23 @@ MOST_KEYS = 4
 _OF_LISTS = {"created_us": "creation", "updated_us": "time"}
 Position = tuple[int | str | None, ...]
 """The values of the sort keys of a page's last record, then its id."""
+
+
+_BEFORE, _AFTER = " before", " after"
+"""Ends of the names of orders in cursors that have a rank."""
+
+
+@dataclass(frozen=True, slots=True)
+class Cursor:
+    """Where a page is: behind the record at `after`, or in front of it."""
+
+    after: Position | None = None
+    rank: int | None = None
+    """Rank of that record, if it is known."""
+    backward: bool = False
+
+
+FIRST_PAGE = Cursor()
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,13 +87,21 @@ def parse_sort(text: str | None, fields: SearchFields, pointer: str, faults: lis
 
 def sort_value(record: Record, key: SortKey) -> int | str | None:
     """Return the value by which a record is sorted."""
-    value: int | str | None = getattr(record, key.field.column)
+    return _compared(getattr(record, key.field.column), key)
+
+
+def _compared(value: int | str | None, key: SortKey) -> int | str | None:
     return folded(value) if key.field.kind is FieldKind.TEXT and isinstance(value, str) else value
 
 
 def position_of(record: Record, sort: Sequence[SortKey]) -> Position:
     """Return the position of a record in this order."""
     return (*(sort_value(record, key) for key in sort), record.id)
+
+
+def place_of(row: Sequence[Any], sort: Sequence[SortKey]) -> Position:
+    """Return the position of a record of which a row has the sort keys and the id."""
+    return (*(_compared(value, key) for value, key in zip(row, sort, strict=False)), row[-1])
 
 
 def listing_of(sort: Sequence[SortKey]) -> str:
@@ -86,24 +112,33 @@ def listing_of(sort: Sequence[SortKey]) -> str:
     return f"{kind} by {','.join(('-' if key.descending else '') + key.field.name for key in sort)}"
 
 
-def cursor_of(position: Position, sort: Sequence[SortKey]) -> str:
-    """Encode a position as an opaque text."""
-    return urlsafe_b64encode(msgspec.json.encode((listing_of(sort), position))).rstrip(b"=").decode("ascii")
+def cursor_of(position: Position, sort: Sequence[SortKey], rank: int | None = None, *, backward: bool = False) -> str:
+    """Encode a position as an opaque text; with the rank of its record if that is known, and `backward` for the page before it."""
+    listing = listing_of(sort) + ("" if rank is None else _BEFORE if backward else _AFTER)
+    place = position if rank is None else (rank, *position)
+    return urlsafe_b64encode(msgspec.json.encode((listing, place))).rstrip(b"=").decode("ascii")
 
 
-def parse_cursor(text: str | None, sort: Sequence[SortKey], pointer: str, faults: list[Fault]) -> Position | None:
-    """Decode a cursor of the same order; None for none, and after a fault."""
+def parse_cursor(text: str | None, sort: Sequence[SortKey], pointer: str, faults: list[Fault]) -> Cursor:
+    """Decode a cursor of the same order; the first page for none, and after a fault."""
     if text is None or not text.strip():
-        return None
+        return FIRST_PAGE
     try:
         raw = urlsafe_b64decode(text.encode("ascii") + b"=" * (-len(text) % 4))
         listing, position = msgspec.json.decode(raw, type=tuple[str, tuple[int | str | None, ...]])
     except (ValueError, msgspec.DecodeError, RecursionError):
         listing, position = "", ()
-    if listing == listing_of(sort) and _fits(position, sort):
-        return position
+    rank: int | str | None = None
+    if (is_ranked := listing.endswith((_BEFORE, _AFTER))) and position:
+        rank, *rest = position
+        position = tuple(rest)
+    if listing.removesuffix(_BEFORE).removesuffix(_AFTER) == listing_of(sort) and _fits(position, sort):
+        if not is_ranked:
+            return Cursor(position)
+        if isinstance(rank, int) and 0 <= rank < 2**63:
+            return Cursor(position, rank, listing.endswith(_BEFORE))
     faults.append(Fault(pointer, "cursor", "is not a cursor of this order; begin again without it"))
-    return None
+    return FIRST_PAGE
 
 
 def _fits(position: Position, sort: Sequence[SortKey]) -> bool:

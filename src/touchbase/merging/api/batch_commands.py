@@ -19,7 +19,7 @@ from touchbase.http.schemas import RecordId
 from touchbase.merging.sql.write_batch import MOST_FIELDS
 from touchbase.projection.delete import delete_record
 from touchbase.records.api.bodies import Read, RecordBodies, find_references, names_reference
-from touchbase.records.api.resource_type import ResourceType
+from touchbase.records.api.resource_type import ResourceType, states_named
 from touchbase.records.api.schemas import CompanyRequest, ContactRequest
 from touchbase.records.api.upsert import Upserts, match_fields
 from touchbase.records.create import creation_of, in_one_step
@@ -43,6 +43,17 @@ class BatchItem(Struct, forbid_unknown_fields=True):
     id: RecordId | UnsetType = UNSET
     match: str | UnsetType = UNSET
     on_duplicate: Literal["error", "return", "update"] | UnsetType = UNSET
+    if_match: str | UnsetType = UNSET
+
+    @property
+    def states(self) -> list[Micros] | None:
+        """The states that `if_match` names; None for any."""
+        return None if self.if_match is UNSET else states_named(str(self.if_match))
+
+    @property
+    def if_updated_us(self) -> Micros | None:
+        """The state that the record must have; None for any."""
+        return None if self.states is None else self.states[0]
 
 
 REFUSED_BYTES = 65_536
@@ -157,13 +168,16 @@ class BatchCommands(Generic[A, C, R]):
     def _update(self, item: BatchItem, body: bytes, sender: BatchSender) -> PreparedCommand:
         read = self._bodies.change(body, sender.client, sender.at, strict=sender.strict, thorough=sender.thorough)
         assert isinstance(item.id, int)
-        update = update_of(self._kind.type, sender.client, item.id, self._bodies.change_of(read.request), sender.at)
+        change = self._bodies.change_of(read.request, item.if_updated_us)
+        update = update_of(self._kind.type, sender.client, item.id, change, sender.at)
         update.by = sender.by
         return self._prepared(update, read)
 
     def _delete(self, item: BatchItem, body: bytes, sender: BatchSender) -> PreparedCommand:
         assert isinstance(item.id, int)
-        return PreparedCommand(delete_record(sender.client.number, self._kind.type.kind, item.id, sender.at, new_write_key(), sender.by))
+        return PreparedCommand(
+            delete_record(sender.client.number, self._kind.type.kind, item.id, sender.at, new_write_key(), sender.by, item.if_updated_us)
+        )
 
     def _prepared(self, write: Creation[R] | RecordUpdate[R] | RecordUpsert[R], read: Read[Any]) -> PreparedCommand:
         return PreparedCommand(WRITES[self._kind.type.model].command(write), write=write, read=read)
@@ -178,9 +192,11 @@ def _misplaced(item: BatchItem) -> list[Fault]:
     has_body = item.op != "delete"
     if has_body and item.body is UNSET:
         faults.append(Fault("/body", "required", f"is required for {item.op}"))
-    takes = {"id": by_id, "body": has_body, "match": item.op == "upsert", "on_duplicate": item.op == "create"}
+    takes = {"id": by_id, "if_match": by_id, "body": has_body, "match": item.op == "upsert", "on_duplicate": item.op == "create"}
     for name, fits in takes.items():
         value = getattr(item, name)
         if value is not UNSET and not fits:
             faults.append(Fault(f"/{name}", "unexpected", f"is no member of a command with op={item.op}; leave it out"))
+    if item.states is not None and len(item.states) != 1:
+        faults.append(Fault("/if_match", "etag", 'must be the ETag of the record, with its quotes and without W/, or "*" for any state'))
     return faults

@@ -30,6 +30,10 @@ Duplicate = Annotated[
         extra_json_schema={"enum": list(ON_DUPLICATE)},
     ),
 ]
+IfMatch = Annotated[
+    str,
+    Meta(description="For `update` and `delete`: the ETag that the record must still have, as in `If-Match`; else a 412."),
+]
 _MATCH = "For `upsert`: the member of `body` that identifies the record. Default: `{}`."
 
 _BODY = Meta(description="Not for `delete`.")
@@ -45,6 +49,7 @@ class ContactBatchCommand(Struct):
     id: Id | UnsetType = UNSET
     match: ContactMatch | UnsetType = UNSET
     on_duplicate: Duplicate | UnsetType = UNSET
+    if_match: IfMatch | UnsetType = UNSET
 
 
 class CompanyBatchCommand(Struct):
@@ -55,6 +60,7 @@ class CompanyBatchCommand(Struct):
     id: Id | UnsetType = UNSET
     match: CompanyMatch | UnsetType = UNSET
     on_duplicate: Duplicate | UnsetType = UNSET
+    if_match: IfMatch | UnsetType = UNSET
 
 
 _ATOMIC = Annotated[bool, Meta(description="Carry out all commands or none: one that fails makes the response a 422 `batch_failed`.")]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from itertools import chain
-from typing import Annotated, Any, ClassVar, TypeVar
+from typing import Annotated, Any, ClassVar, Generic, TypeVar
 
 from msgspec import UNSET, Meta, Struct, UnsetType, defstruct
 
@@ -202,11 +202,25 @@ class CompanyResponse(Struct):
     """A company (interface 2.4)."""
 
 
-class ContactPage(PageOf[ContactResponse]):
+class _SearchPage(PageOf[S], Generic[S]):
+    """A page of a list that may be a search."""
+
+    rank: Annotated[int | UnsetType, Meta(description="With `at`: records before the first one of the page.")] = UNSET
+    total: Annotated[int | UnsetType, Meta(description="With `at`: records that match.")] = UNSET
+    previous_cursor: Annotated[
+        str | UnsetType | None, Meta(description="With `at`: the `cursor` of the page before; null on the first one.")
+    ] = UNSET
+    cut: Annotated[
+        dict[str, list[str]] | UnsetType,
+        Meta(description="With `cut`: by id of a record, the names of the texts that were cut; `cf.NAME` is a custom field."),
+    ] = UNSET
+
+
+class ContactPage(_SearchPage[ContactResponse]):
     """A page of contacts; `next_cursor` is null on the last one."""
 
 
-class CompanyPage(PageOf[CompanyResponse]):
+class CompanyPage(_SearchPage[CompanyResponse]):
     """A page of companies; `next_cursor` is null on the last one."""
 
 

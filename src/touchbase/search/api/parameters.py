@@ -17,7 +17,7 @@ from touchbase.http.actors import USER
 from touchbase.http.endpoint import Call, author_of
 from touchbase.http.headers import described, preferences
 from touchbase.http.people import ME, NO_PERSON
-from touchbase.http.query_parameters import DEFAULT_PAGE, LARGEST_PAGE, Parameter, Parameters, text
+from touchbase.http.query_parameters import DEFAULT_PAGE, LARGEST_PAGE, Parameter, Parameters, integer, share, text
 from touchbase.http.schemas import example
 from touchbase.records.fields import OWNER_ID
 from touchbase.records.models import Company, Contact
@@ -31,7 +31,10 @@ R = TypeVar("R", Contact, Company)
 
 SORT = text("sort", "Fields to sort by, separated by commas; a minus sign reverses one. Records without a value come last.")
 Q = text("q", "Words that must begin words of names, e-mail address, domain or custom fields.")
-FIELDS = text("fields", "Members that the records of the response have, separated by commas; the id is always there.")
+FIELDS = text(
+    "fields",
+    "Members that the records of the response have, separated by commas, or `cf.NAME` for single custom fields; the id is always there.",
+)
 FILTERS: Parameter[None] = Parameter(
     "filters",
     lambda parameters, name: None,
@@ -43,7 +46,13 @@ FILTERS: Parameter[None] = Parameter(
     "`last_reply_received[gte]=7d` and `contact_status[ne]=interested` find who replied in the last week and is not interested.",
     more={"style": "form", "explode": True, "example": {}},
 )
-SEARCH: tuple[Parameter[Any], ...] = (SORT, Q, FIELDS)
+AT = share(
+    "at",
+    "Begin at this share of the order, in place of `cursor`: 0.5 is the middle, 1 the last page. The response has `rank`, `total` and "
+    "`previous_cursor`; pages by its cursors have `rank` and `previous_cursor` too.",
+)
+CUT = integer("cut", 50, 10_000, "Cut longer texts after so many characters; they end with `…`, and `cut` of the response names them.")
+SEARCH: tuple[Parameter[Any], ...] = (SORT, Q, FIELDS, AT, CUT)
 COUNT = described(
     "`count=exact` or `count=estimated` asks for the header `Total-Count`, the number of records that match. An exact count "
     "reads all of them."

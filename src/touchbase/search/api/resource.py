@@ -13,6 +13,7 @@ from touchbase.common.field_limits import NAME
 from touchbase.common.timestamps import to_text
 from touchbase.errors import COUNTED, MOST_FAULTS, Fault
 from touchbase.http.conditional import IF_NONE_MATCH, NOT_MODIFIED, tagged, unless_known
+from touchbase.http.dependencies import AppKey
 from touchbase.http.endpoint import Call
 from touchbase.http.query_parameters import CURSOR, LIMIT, PAGE, Parameter, Parameters, cursor_text
 from touchbase.http.request_body import read_struct
@@ -29,7 +30,9 @@ from touchbase.records.validation import raise_if_any
 from touchbase.search.api.all_clients import all_clients_route
 from touchbase.search.api.bulk import bulk_route
 from touchbase.search.api.parameters import (
+    AT,
     COUNT,
+    CUT,
     FIELDS,
     FILTERS,
     SEARCH,
@@ -45,7 +48,7 @@ from touchbase.search.api.parameters import (
 )
 from touchbase.search.fields import SearchFields, status_spellings
 from touchbase.search.queries import ESTIMATED, EXACT, Count
-from touchbase.search.service import PreparedSearch, SearchRequest, prepare, search_records
+from touchbase.search.service import Counts, PreparedSearch, SearchRequest, prepare, search_records
 from touchbase.search.sorting import cursor_of, position_of
 from touchbase.sql.page_budget import page_of
 
@@ -53,6 +56,7 @@ DECLARED: tuple[Parameter[Any], ...] = (FLAT, LIMIT, CURSOR, UPDATED_SINCE, *SEA
 """The parameters of a filtered list that are not filters."""
 _PARAMETERS = frozenset(parameter.name for parameter in DECLARED)
 _MEMBERS = SearchBody.__struct_fields__
+COUNTS: AppKey[Counts] = AppKey()
 _decoder = msgspec.json.Decoder(SearchBody)
 
 
@@ -64,24 +68,35 @@ async def filtered_list(call: Call, kind: ResourceType[Any, Any, Any], client: C
         filters.insert(0, ("updated_time[gte]", to_text(since)))
     cursor, count = parameters.given_cursor(), count_of(call.scope)
     request = SearchRequest(
-        filters, None, parameters[Q], parameters[SORT], parameters[FIELDS], cursor, parameters[LIMIT], count, also=_PARAMETERS
-    )
+        filters, None, parameters[Q], parameters[SORT], parameters[FIELDS], cursor, parameters[LIMIT], count, also=_PARAMETERS,
+        at=parameters[AT], cut=parameters[CUT],
+    )  # fmt: skip
     prepared = prepare(kind.type, client, request, call.api.dependencies.clock(), parameters.faults)
     return await _page(call, kind, client, prepared, parameters[FLAT])
 
 
 async def _page(call: Call, kind: ResourceType[Any, Any, Any], client: Client, prepared: PreparedSearch, flat: bool) -> Response:
     prepared.search.page_bytes = page_bytes = await call.page_bytes()
-    page, cursor = await search_records(call.api.dependencies.store, prepared.search)
-    data: Sequence[object] = [kind.out(record, flat, client.settings) for record in page.records]
-    if prepared.shown is not None:
-        data = [{name: value for name, value in msgspec.to_builtins(record).items() if name in prepared.shown} for record in data]
+    parts = call.api.dependencies
+    page = await search_records(parts.store, prepared.search, call.api[COUNTS], parts.clock())
+    records: Sequence[msgspec.Struct] = [kind.out(record, flat, client.settings) for record in page.records]
+    data: Sequence[object] = records
+    sort, rank, backward = prepared.search.sort, page.rank, prepared.search.backward
+    more: dict[str, object] = {}
+    if prepared.shown is not None or prepared.cut is not None:
+        data, cut = prepared.members(records)
+        more |= {"cut": cut} if prepared.cut is not None else {}
+    if rank is not None:
+        first = cursor_of(position_of(page.records[0], sort), sort, rank, backward=True) if rank and page.records else None
+        more |= {"rank": rank, "previous_cursor": first}
+        more |= {} if page.counts is None else {"total": sum(page.counts)}
 
     def cursor_after(count: int) -> str | None:
-        sort = prepared.search.sort
-        return cursor if count == len(data) else cursor_of(position_of(page.records[count - 1], sort), sort)
+        if not count or (count == len(data) and page.next is None and not backward):
+            return None
+        return cursor_of(position_of(page.records[count - 1], sort), sort, None if rank is None else rank + count - 1)
 
-    response = Response(body=page_body(data, cursor_after, page_bytes))
+    response = Response(body=page_body(data, cursor_after, page_bytes, more))
     if page.count is not None:
         response.headers += _count_headers(page.count)
     if not page.is_complete:

@@ -155,8 +155,8 @@ def expression(kind: FieldKind, column: str, d: Dialect) -> str:
     return f"{column}{d.collate}" if kind is FieldKind.KEY else column
 
 
-def order_by(sort: Sequence[SortKey], d: Dialect, first: bool | None) -> str:
-    """Return the terms of ORDER BY, nulls last.
+def order_by(sort: Sequence[SortKey], d: Dialect, first: bool | None, *, backward: bool = False) -> str:
+    """Return the terms of ORDER BY, nulls last; `backward` reverses the whole order.
 
     `first` says whether all records have a value of the first key (True), or none (False); None for records of an unordered set,
     where no index is to be used.
@@ -167,16 +167,18 @@ def order_by(sort: Sequence[SortKey], d: Dialect, first: bool | None) -> str:
         if number == 0 and first is False:
             continue
         if key.field.nullable and (number > 0 or first is None):
-            terms.append(f"({column} IS NULL)")
+            terms.append(f"({column} IS NULL){' DESC' if backward else ''}")
         shown = expression(key.field.kind, column, d)
         if first is None and not key.field.nullable:
             shown = f"{column} || ''{d.collate}" if is_text(key.field) else f"+{column}"
-        terms.append(shown + (" DESC" if key.descending else ""))
-    return ", ".join([*terms, ("+t.id" if first is None else "t.id") + (" DESC" if sort[0].descending else "")])
+        terms.append(shown + (" DESC" if key.descending != backward else ""))
+    return ", ".join([*terms, ("+t.id" if first is None else "t.id") + (" DESC" if sort[0].descending != backward else "")])
 
 
-def after(sort: Sequence[SortKey], position: Position, d: Dialect, params: list[object], first: bool | None) -> str:
-    """Return the condition of the records after a position, and append its parameters; `first` as in `order_by`."""
+def after(
+    sort: Sequence[SortKey], position: Position, d: Dialect, params: list[object], first: bool | None, *, backward: bool = False
+) -> str:
+    """Return the condition of the records after a position, and append its parameters; `first` and `backward` as in `order_by`."""
     chain: list[str] = []
     equal: list[tuple[str, list[object]]] = []
     bound = ""
@@ -186,23 +188,26 @@ def after(sort: Sequence[SortKey], position: Position, d: Dialect, params: list[
             continue
         shown = expression(key.field.kind, column, d)
         if value is None:
+            if backward:  # nulls are last, so all values are before them
+                _link(chain, equal, f"{column} IS NOT NULL", [], params)
             equal.append((f"{column} IS NULL", []))
             continue
-        later = f"{shown} {'<' if key.descending else '>'} ?"
+        sign = "<" if key.descending != backward else ">"
+        later = f"{shown} {sign} ?"
         if number == 0 and first:
-            bound = f"{shown} {'<=' if key.descending else '>='} ? AND "
+            bound = f"{shown} {sign}= ? AND "
             params.append(value)
-        elif key.field.nullable:
+        elif key.field.nullable and not backward:
             later = f"({later} OR {column} IS NULL)"
-        _link(chain, equal, later, value, params)
+        _link(chain, equal, later, [value], params)
         equal.append((f"{shown} = ?", [value]))
-    _link(chain, equal, f"t.id {'<' if sort[0].descending else '>'} ?", position[-1], params)
+    _link(chain, equal, f"t.id {'<' if sort[0].descending != backward else '>'} ?", [position[-1]], params)
     return f"{bound}({' OR '.join(chain)})"
 
 
-def _link(chain: list[str], equal: Sequence[tuple[str, list[object]]], later: str, value: object, params: list[object]) -> None:
+def _link(chain: list[str], equal: Sequence[tuple[str, list[object]]], later: str, of_later: list[object], params: list[object]) -> None:
     """Append the alternative that a record equals the position in the keys before, and is later in this one."""
     for _, values in equal:
         params += values
-    params.append(value)
+    params += of_later
     chain.append("(" + " AND ".join([*(text for text, _ in equal), later]) + ")")

@@ -12,11 +12,13 @@ from typing import Any, TypeVar
 
 import msgspec
 
+from touchbase.errors import Fault, Invalid
 from touchbase.records.models import Company, Contact
 from touchbase.records.record_type import RECORD_TYPES
 from touchbase.records.sql.statements import TABLES, RecordTable, with_custom_fields_within
+from touchbase.search.fields import INDEXED_TIMES
 from touchbase.search.queries import EXACT, Count, RecordSearch, SearchPage
-from touchbase.search.sorting import Position, position_of
+from touchbase.search.sorting import Position, place_of, position_of
 from touchbase.search.sql.candidates import Candidates
 from touchbase.search.sql.conditions import LISTED, POSTGRES, SQLITE, Dialect, Sql, after, order_by
 from touchbase.search.tree import Node, conjuncts, is_limit
@@ -31,6 +33,14 @@ R = TypeVar("R", Contact, Company)
 
 SAMPLE = 10_000
 """Records in which matches are counted for an estimate."""
+MOST_UNINDEXED = 50_000
+"""Matches of an order without an index among which a page may be chosen by its place."""
+IN_ORDER = {kind: times | {"id"} for kind, times in INDEXED_TIMES.items()}
+"""By kind of record, the columns with an index in the order of a search."""
+_TOO_MANY = (
+    f"finds its place among at most {MOST_UNINDEXED:,} records in this order; narrow the search by a filter, sort by updated_time or "
+    "created_time without other filters than contact_status or company_status and limits of that time, or go on with next_cursor"
+)
 
 
 @query(client="search.client", standby=True)
@@ -38,6 +48,10 @@ def search_page(search: RecordSearch[R]) -> Plan[SearchPage[R]]:
     """A page of records that match."""
     finder = Candidates(search.client, search.kind.kind)
     ids = yield from finder.of_search(search.where, search.words)
+    counts: tuple[int, ...] | None = None
+    if search.share is not None:
+        counts, begin, position = yield from _place(search, ids, finder)
+        search = replace(search, after=position, rank=begin - 1)
     limit = search.limit + 1
     rows: list[Row] = []
     for first in (None,) if ids is not None else _parts(search):
@@ -49,7 +63,51 @@ def search_page(search: RecordSearch[R]) -> Plan[SearchPage[R]]:
         page = yield from with_custom_fields_within(search.kind.kind, page, search.page_bytes)
     count = (yield from _count(search, ids, finder)) if search.count else None
     has_more = len(rows) > search.limit or isinstance(page, Cut)
-    return SearchPage(list(page), position_of(page[-1], search.sort) if has_more else None, count, finder.is_complete)
+    following = position_of(page[-1], search.sort) if has_more else None
+    rank = search.rank
+    if rank is not None:
+        rank = rank + 1 if not search.backward else max(0, rank - len(page)) if has_more else 0
+    return SearchPage(list(page)[:: -1 if search.backward else 1], following, rank, counts, count, finder.is_complete)
+
+
+def _place(
+    search: RecordSearch[Any], ids: Collection[int] | None, finder: Candidates
+) -> Plan[tuple[tuple[int, ...], int, Position | None]]:
+    """Return the matches in each part of the order, the rank at which the page at `share` begins, and the position before it.
+
+    The position is None for the first page. Raises `Invalid` if the order has no index and too many records match.
+    """
+    parts = (None,) if ids is not None else _parts(search)
+    counts = search.counts if len(search.counts) == len(parts) else ()
+    for first in () if counts else parts:
+        is_indexed = ids is not None or (first and _is_in_index(search, finder))
+        rows = yield _select(search, ids, first, None if is_indexed else MOST_UNINDEXED + 1, finder, count=True)
+        counts = (*counts, rows[0][0])
+        if not is_indexed and counts[-1] > MOST_UNINDEXED:
+            raise Invalid([Fault("?at", "order", _TOO_MANY)])
+    total = sum(counts)
+    share = search.share or 0
+    rank = max(0, total - search.limit) if share == 1 else min(round(share * total), max(0, total - 1))
+    skip = rank - 1
+    for first, count in zip(parts, counts, strict=True):
+        if 0 <= skip < count:
+            backward = skip > count // 2
+            columns = f"{''.join(f't.{key.field.column}, ' for key in search.sort)}t.id"
+            skipped = replace(search, backward=backward)
+            rows = yield _select(skipped, ids, first, 1, finder, columns, count - 1 - skip if backward else skip)
+            if rows:  # else records left since they were counted
+                return counts, rank, place_of(rows[0], search.sort)
+        skip -= count
+    return counts, 0, None
+
+
+def _is_in_index(search: RecordSearch[Any], finder: Candidates) -> bool:
+    """Return whether one index has all matches in the order of the page, so that skipping them reads no record."""
+    column = search.sort[0].field.column
+    if len(search.sort) > 1 or search.words or column not in IN_ORDER[search.kind.kind]:
+        return False
+    exact = sum(1 for _ in finder.exact(search.where, search.sort))
+    return sum(not (is_limit(node) and node.field.column == column) for node in conjuncts(search.where)) == exact
 
 
 @query(client="search.client", standby=True)
@@ -137,19 +195,25 @@ def _parts(search: RecordSearch[Any]) -> tuple[bool, ...]:
     first = search.sort[0].field
     if not first.nullable or any(is_limit(node) and node.field == first for node in conjuncts(search.where)):
         return (True,)
-    return (False,) if search.after is not None and search.after[0] is None else (True, False)
+    if search.after is None:
+        return (False, True) if search.backward else (True, False)
+    if search.after[0] is None:
+        return (False, True) if search.backward else (False,)
+    return (True,) if search.backward else (True, False)
 
 
 def _select(
     search: RecordSearch[Any],
     ids: Collection[int] | None,
     first: bool | None,
-    limit: int,
+    limit: int | None,
     finder: Candidates,
     columns: str = "",
     skip: int = 0,
+    *,
+    count: bool = False,
 ) -> Select:
-    """Return the statement that reads records, or only these columns of them, in the order of the page."""
+    """Return the statement that reads records, or only these columns of them, in the order of the page; or that counts them."""
     columns = columns or names(TABLES[search.kind.kind].columns, "t.")
     texts: list[str] = []
     params: list[object] = []
@@ -157,11 +221,16 @@ def _select(
         where, params = _where(search, ids, d, finder, first)
         if first is not None and search.sort[0].field.nullable:
             where += f" AND t.{search.sort[0].field.column} IS {'NOT ' if first else ''}NULL"
-        if search.after is not None and not (first is False and search.after[0] is not None):
-            where += f" AND {after(search.sort, search.after, d, params, first)}"
-        order = order_by(search.sort, d, first)
+        if count:
+            rows = f"FROM {search.kind.name} t WHERE {where}"
+            texts.append(f"SELECT count(*) {rows}" if limit is None else f"SELECT count(*) FROM (SELECT 1 {rows} LIMIT ?) s")
+            continue
+        if search.after is not None and (first is None or (search.after[0] is None) == (first is False)):
+            where += f" AND {after(search.sort, search.after, d, params, first, backward=search.backward)}"
+        order = order_by(search.sort, d, first, backward=search.backward)
         texts.append(f"SELECT {columns} FROM {search.kind.name} t WHERE {where} ORDER BY {order} LIMIT ?{' OFFSET ?' if skip else ''}")
-    return Select(texts[0], (*params, limit, *([skip] if skip else ())), texts[1])
+    limits = [] if limit is None else [limit, skip] if skip else [limit]
+    return Select(texts[0], (*params, *limits), texts[1])
 
 
 def _where(
