@@ -135,6 +135,7 @@ GROUPS: dict[str, dict[str, str]] = {
         "rotate_secret": "rotate_shared_webhook_secret", "resume": "resume_shared_webhook_endpoint", "test": "test_shared_webhook_endpoint",
         "list_attempts": "list_all_webhook_attempts",
     },
+    "admin.report_links": {"list": "list_report_links", "create": "create_report_link", "revoke": "revoke_report_link"},
     "admin.reports": {
         "contacts_by_status": "report_contacts_by_status_of_all_clients",
         "companies_by_status": "report_companies_by_status_of_all_clients", "campaigns": "report_campaigns_of_all_clients",
@@ -165,6 +166,7 @@ ABOUT = {
     "audit_events": "Who did what.",
     "admin.contacts": "Contacts of all clients.", "admin.companies": "Companies of all clients.",
     "admin.suppressions": "Who no client may contact.", "admin.reports": "Reports of each client.",
+    "admin.report_links": "Links to the report of one client.",
     "team.changes": "What was done to many records, and its revert.",
     "team.events": "Events of all clients, newest first.", "team.messages": "Messages of all clients, newest first.",
     "team.webhook_endpoints": "Endpoints of all clients, and those of each.",
