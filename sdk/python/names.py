@@ -88,8 +88,8 @@ GROUPS: dict[str, dict[str, str]] = {
         "crm": "crm_webhook", "check_crm": "check_crm_webhook",
     },
     "deliveries": {
-        "list": "list_deliveries", "get": "get_delivery", "count": "count_deliveries", "group": "group_deliveries",
-        "replay": "replay_delivery", "replay_matching": "replay_deliveries", "list_refusals": "list_refusals",
+        "list": "list_deliveries", "get": "get_delivery", "count": "count_deliveries", "newest": "list_newest_receipts",
+        "group": "group_deliveries", "replay": "replay_delivery", "replay_matching": "replay_deliveries", "list_refusals": "list_refusals",
         "get_refused": "get_refused_webhook", "replay_refused": "replay_refused_webhook",
     },
     "revyops": {
