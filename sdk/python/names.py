@@ -89,8 +89,8 @@ GROUPS: dict[str, dict[str, str]] = {
         "crm": "crm_webhook", "check_crm": "check_crm_webhook",
     },
     "deliveries": {
-        "list": "list_deliveries", "get": "get_delivery", "count": "count_deliveries", "group": "group_deliveries",
-        "replay": "replay_delivery", "replay_matching": "replay_deliveries", "list_refusals": "list_refusals",
+        "list": "list_deliveries", "get": "get_delivery", "count": "count_deliveries", "newest": "list_newest_receipts",
+        "group": "group_deliveries", "replay": "replay_delivery", "replay_matching": "replay_deliveries", "list_refusals": "list_refusals",
         "get_refused": "get_refused_webhook", "replay_refused": "replay_refused_webhook",
     },
     "revyops": {
@@ -136,6 +136,7 @@ GROUPS: dict[str, dict[str, str]] = {
         "rotate_secret": "rotate_shared_webhook_secret", "resume": "resume_shared_webhook_endpoint", "test": "test_shared_webhook_endpoint",
         "list_attempts": "list_all_webhook_attempts",
     },
+    "admin.report_links": {"list": "list_report_links", "create": "create_report_link", "revoke": "revoke_report_link"},
     "admin.reports": {
         "contacts_by_status": "report_contacts_by_status_of_all_clients",
         "companies_by_status": "report_companies_by_status_of_all_clients", "campaigns": "report_campaigns_of_all_clients",
@@ -166,6 +167,7 @@ ABOUT = {
     "audit_events": "Who did what.",
     "admin.contacts": "Contacts of all clients.", "admin.companies": "Companies of all clients.",
     "admin.suppressions": "Who no client may contact.", "admin.reports": "Reports of each client.",
+    "admin.report_links": "Links to the report of one client.",
     "team.changes": "What was done to many records, and its revert.",
     "team.events": "Events of all clients, newest first.", "team.messages": "Messages of all clients, newest first.",
     "team.webhook_endpoints": "Endpoints of all clients, and those of each.",

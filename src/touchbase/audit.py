@@ -35,6 +35,8 @@ ACTIONS: Mapping[str, str] = {
     "key.created": "An API key was created.",
     "key.rotated": "An API key got a successor.",
     "key.revoked": "An API key was revoked.",
+    "report_link.created": "A link to the report of a client was made.",
+    "report_link.revoked": "A link to the report of a client was revoked.",
     "client.created": "A client was created.",
     "client.renamed": "A client was renamed.",
     "client.suspended": "A client was suspended.",

@@ -2,7 +2,19 @@
 
 from __future__ import annotations
 
-from touchbase.administration import audit_events, clients, connections, keys, personal_keys, pushes, snippets, status, team
+from touchbase.administration import (
+    audit_events,
+    clients,
+    connections,
+    keys,
+    personal_keys,
+    pushes,
+    report_links,
+    report_page,
+    snippets,
+    status,
+    team,
+)
 from touchbase.attention import api as attention
 from touchbase.blocking import api as blocking
 from touchbase.changes import api as changes
@@ -82,6 +94,8 @@ ROUTES: tuple[Route, ...] = (
     *connections.ROUTES,
     *pushes.ROUTES,
     *keys.ROUTES,
+    *report_links.ROUTES,
+    *report_page.ROUTES,
     *team.ROUTES,
     *personal_keys.ROUTES,
     *snippets.ROUTES,

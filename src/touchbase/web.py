@@ -11,8 +11,11 @@ import msgspec
 
 from touchbase.adapters.interface import ProtocolResponse
 from touchbase.adapters.registry import Adapters
+from touchbase.administration.report_page import REPORT_CONTENTS
 from touchbase.auth.auth_throttle import WebhookThrottle
 from touchbase.common.asgi import App, Receive, Scope, Send
+from touchbase.common.cache import Cache
+from touchbase.common.timestamps import SECOND
 from touchbase.common.token_bucket import BoundedCache, TokenBucket
 from touchbase.connections.api import CONNECTIONS, FETCH_ALLOWED, TOOLS
 from touchbase.connections.service import Connections
@@ -119,6 +122,7 @@ class Dependencies(HttpDependencies):
             WEBHOOK_ALLOWED: self.webhook_allowed,
             INSTALLATION: self.installation,
             OIDC: self.oidc,
+            REPORT_CONTENTS: Cache(self.clock, 60 * SECOND, most=200),
         }
 
 

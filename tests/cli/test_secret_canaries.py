@@ -76,6 +76,7 @@ def operations() -> Iterator[tuple[str, str]]:
             "note_id": "1",
             "task_id": "1",
             "view_id": "1",
+            "link_id": "0123456789ab",
             "change_id": "1",
             "snippet_id": "1",
         }

@@ -139,6 +139,7 @@ OVERLAYS: dict[str, tuple[str, Callable[[Any], None]]] = {
     "what is done to a client": (f"/clients/{CLIENT}{OF}", button("Manage")),
     "connection": (f"/clients/{CLIENT}{OF}", button("Add a connection")),
     "new key": (f"/keys{OF}", button("New key")),
+    "report link": (f"/reports{OF}", button("Share")),
     "invitation": ("/team", button("Invite")),
     "addresses to block": (f"/suppressions{OF}", button("Block addresses")),
     "addresses to check": (f"/suppressions{OF}", button("Check addresses")),

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 from playwright.sync_api import expect
-from tests.console.conftest import CLIENT, Console, look_faults, press
+from tests.console.conftest import AXE, CLIENT, Console, escape, look_faults, press
 
 pytestmark = pytest.mark.slow
 
@@ -41,3 +41,26 @@ def test_numbers__open_their_contacts_by_click_and_by_keys(console: Console) -> 
     number.click()
     page.wait_for_url(re.compile("counted="))
     expect(rows_of(page)).to_have_count(counted)
+
+
+def test_report__is_shared_by_a_link_and_revoked(console: Console) -> None:
+    page = console.open(f"/reports?client={CLIENT}")
+    page.get_by_role("button", name="Share").click()
+    page.get_by_label("For", exact=True).fill("Dana")
+    assert look_faults(page) == []
+    page.get_by_role("button", name="Create link").click()
+    url = page.locator(".once code").inner_text()
+    escape(page)
+
+    reader = page.context.new_page()
+    reader.goto(url)
+    reader.get_by_role("heading", name="By campaign").wait_for()
+    reader.evaluate(AXE)
+    assert reader.evaluate("axe.run(document).then(found => found.violations.map(each => each.id))") == []
+
+    page.get_by_role("button", name="Share").click()
+    page.get_by_role("button", name="Revoke the link for Dana").click()
+    page.get_by_role("heading", name="Links").wait_for(state="detached")
+    reader.reload()
+    reader.get_by_role("heading", name="This link has ended").wait_for()
+    reader.close()

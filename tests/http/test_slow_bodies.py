@@ -18,7 +18,7 @@ from touchbase.sql.store import Store
 
 DOCUMENT = description("1", keys_needed=True)
 NAMED = {
-    "client_id": "acme", "channel": "crm", "tool": "hubspot", "id": "1", "field_id": "1", "snippet_id": "1", "view_id": "1",
+    "client_id": "acme", "channel": "crm", "tool": "hubspot", "id": "1", "field_id": "1", "snippet_id": "1", "view_id": "1", "link_id": "1",
     "name": "replied",
 }  # fmt: skip
 Meanwhile = Callable[[], Awaitable[object]]
@@ -48,6 +48,7 @@ BODIES: dict[str, Any] = {
     "CompanyChange": {"name": "Late"},
     "MergeRequest": {"with": [2]},
     "NewView": {"name": "Late", "kind": "contact"},
+    "NewReportLink": {"name": "Late"},
     "ViewChange": {"name": "Late"},
     "SearchBody": {"where": {"email": "late@example.com"}},
     "ContactBatch": {"commands": [{"op": "create", "body": {}}]},

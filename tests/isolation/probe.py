@@ -35,6 +35,7 @@ from touchbase.erasure.sql.texts import TEXT_TABLES
 from touchbase.history.events import CONTACT
 from touchbase.idempotency.models import RequestKey
 from touchbase.idempotency.sql import find_response
+from touchbase.inbox.sql.queries import newest_receipts
 from touchbase.inbox.sql.search import find_sought_person, get_effects, step_through_deliveries
 from touchbase.messages.sql.plans import list_all_messages
 from touchbase.notes.plans import find_note
@@ -217,7 +218,7 @@ def client_queries(client: int, owned: Known) -> Iterator[Any]:
     yield from (list_pushes(client, url_of(w.PUSHED_TO), limit, state_is=state) for limit in (1, 100) for state in (None, *STATES))
     yield from (find_note(client, CONTACT, contact, note) for contact in owned.contacts for note in owned.notes)
     yield from (find_task(client, CONTACT, contact, task) for contact in owned.contacts for task in owned.tasks)
-    yield from (list_items([client], TIME_OF_A), list_notifications([client], READER, 100))
+    yield from (newest_receipts([client]), list_items([client], TIME_OF_A), list_notifications([client], READER, 100))
     yield from (list_done_conversations(clients, 100) for clients in ([client], [client, 10**6]))
     yield from (find_draft(client, contact, READER) for contact in owned.contacts)
     yield from (preview_rename(client, CONTACT, word, "another", merge=False) for word in ("contacted", "replied"))

@@ -434,5 +434,6 @@ async def _keys(a: Side) -> None:
     """A key that has a successor, and one that is revoked."""
     first = await a.sure("POST", "/admin/v1/keys", {"name": "zq066keyqz"}, idempotency_key=ADMINISTRATORS)
     await a.sure("POST", f"/admin/v1/keys/{first['key_id']}/rotate", {})
+    await a.sure("POST", f"/admin/v1/clients/{a.client_id}/report-links", {"name": NAME})
     other_sure = await a.sure("POST", "/admin/v1/keys", {"name": "zq067keyqz"})
     await a.sure("DELETE", f"/admin/v1/keys/{other_sure['key_id']}")

@@ -150,7 +150,15 @@ from touchbase.idempotency.sql import expired_responses, find_response
 from touchbase.imports.report import StoredMapping
 from touchbase.imports.sql import save_mapping
 from touchbase.inbox.sql.commands import replay_many, store_delivery
-from touchbase.inbox.sql.queries import busy_clients, count_inbox, get_delivery, group_deliveries, list_deliveries, old_dedupe_keys
+from touchbase.inbox.sql.queries import (
+    busy_clients,
+    count_inbox,
+    get_delivery,
+    group_deliveries,
+    list_deliveries,
+    newest_receipts,
+    old_dedupe_keys,
+)
 from touchbase.inbox.sql.refused import list_refusals
 from touchbase.inbox.sql.refused_bodies import drop_refused
 from touchbase.jobs.models import UPLOADING, Job
@@ -260,7 +268,7 @@ SPANNING_UNLESS_NAMED = {
     store_key, list_keys, list_deliveries, group_deliveries, get_delivery, list_refusals, match_everywhere, get_job, list_jobs,
     find_owner, due_job_files, list_items, list_conversations, list_done_conversations, count_conversations,
     count_day, count_due_tasks, list_tasks, list_notifications, list_endpoints, list_all_attempts, list_newest_places, list_all_messages,
-    page_of_changes,
+    page_of_changes, newest_receipts,
 }  # fmt: skip
 """What is about all clients when it names none, which only an administrator of all of them can ask: reviewed."""
 ABOUT_CLIENTS = {
@@ -306,7 +314,7 @@ NEEDS_NO_EXCEPTION = {
     due_mails, clients_to_link, due_judgements, count_silent, endpoint_versions, lead_shards, list_mail_endpoints, list_troubles,
     due_counts, clients_with_erasures, count_copies, clients_above_limits, list_oldest,
     list_conversations, list_done_conversations, count_conversations, list_notifications, list_newest_places,
-    list_all_messages, list_newly_due, list_tasks, count_due_tasks, page_of_changes,
+    list_all_messages, list_newly_due, list_tasks, count_due_tasks, page_of_changes, newest_receipts,
 }  # fmt: skip
 """What spans clients with texts that name one in every table: client by client, or each table beside the row of the one before."""
 SEALER = AesGcmCipher(StaticKeys(ENCRYPTION_KEYS.read()))
@@ -567,7 +575,7 @@ ASKING: list[Any] = [
     set_default_view(1, 1, "u", True), set_default_view(1, 1, "u", False),
     find_note(1, 1, 1, 1), list_notes(1, 1, 1, 5, (9, 1), 100),
     find_task(1, 1, 1, 1), list_tasks([1], 5, TaskFilters("done", "u", 9, (1, 1)), (9, 1, 1), 100), list_newly_due(1, 9, 5),
-    count_due_tasks([1], "u", 9),
+    count_due_tasks([1], "u", 9), newest_receipts([1]),
     find_assignees(1, [1]), find_dedupes(1, ["a"]), list_notifications([1], "u", 5, (9, 1, 1), True), read_notifications(1, "u", 9),
     due_mails(2**40, 5),
     prune_notifications(1, 2**50, 5), notification_positions(), clients_to_prune(2**50, 5), clients_with_events([1], 5),

@@ -1,9 +1,9 @@
 /** The overview of all clients: the sums, and a line for each client. */
 import { get } from '../api';
-import { useRead } from '../data';
+import { useGet, useRead } from '../data';
 import { go, href, place } from '../route';
-import { clients } from '../session';
-import { Empty, Icon, ProblemNote, Skeleton } from '../ui/basic';
+import { clients, isAdmin } from '../session';
+import { Empty, Icon, ProblemNote, Skeleton, Time } from '../ui/basic';
 import { useCounters } from '../replies/conversations';
 import { useTitle } from '../title';
 import { atMost, count, percent } from '../words';
@@ -66,21 +66,23 @@ export function AllClients() {
 }
 
 /** The columns of numbers; the list is sorted by one, the highest number first. */
-const COLUMNS = [['open', 'Open'], ['needs', 'Needs you'], ['mailed', 'Emailed'], ['replied', 'Replied'], ['rate', 'Rate'], ['bounced', 'Bounced']] as const;
+const COLUMNS = [['open', 'Open'], ['needs', 'Needs you'], ['mailed', 'Emailed'], ['replied', 'Replied'], ['rate', 'Rate'], ['bounced', 'Bounced'], ['last', 'Last call']] as const;
 
 function Lines({ all, items }: { all: AllRows; items: readonly Item[] }) {
   const open = new Map(useCounters('', true).data?.clients?.map((each) => [each.client_id, each.open]));
   const needs = new Map<string, number>();
   for (const { client_id: id } of items) if (id) needs.set(id, (needs.get(id) ?? 0) + 1);
-  const by = COLUMNS.find(([key]) => key === place.value.query.get('by'))?.[0] ?? 'mailed';
+  const calls = new Map(useGet<Schemas['ClientReceipts']>('/admin/v1/deliveries/newest', {}, { enabled: isAdmin.value }).data?.data.map((each) => [each.client_id, each.received_at]));
+  const columns = COLUMNS.filter(([key]) => key !== 'last' || isAdmin.value);
+  const by = columns.find(([key]) => key === place.value.query.get('by'))?.[0] ?? 'mailed';
   const rows = new Map(all.rows.map((each) => [each.client_id ?? '', each]));
   const before = new Map(all.before?.map((each) => [each.client_id ?? '', each]));
   const then = (id: string, key: 'mailed' | 'replied' | 'bounced') => (all.before ? count(before.get(id)?.[key] ?? 0) : undefined);
-  const ids = [...new Set([...open.keys(), ...rows.keys(), ...before.keys()])];
+  const ids = [...new Set([...calls.keys(), ...open.keys(), ...rows.keys(), ...before.keys()])];
   const lines = ids
     .map((id) => {
       const row = rows.get(id);
-      return { id, row, open: open.get(id) ?? 0, needs: needs.get(id) ?? 0, mailed: row?.mailed ?? 0, replied: row?.replied ?? 0, bounced: row?.bounced ?? 0, rate: row?.reply_rate ?? 0 };
+      return { id, row, open: open.get(id) ?? 0, needs: needs.get(id) ?? 0, mailed: row?.mailed ?? 0, replied: row?.replied ?? 0, bounced: row?.bounced ?? 0, rate: row?.reply_rate ?? 0, last: Date.parse(calls.get(id) ?? '') || 0 };
     })
     .sort((a, b) => b[by] - a[by]);
   const named = new Map(clients.value.map((each) => [each.client_id, each.name]));
@@ -102,7 +104,7 @@ function Lines({ all, items }: { all: AllRows; items: readonly Item[] }) {
         <thead>
           <tr>
             <th scope="col">Client</th>
-            {COLUMNS.map(([key, name]) => (
+            {columns.map(([key, name]) => (
               <th key={key} scope="col" class="number" aria-sort={key === by ? 'descending' : undefined}>
                 <button type="button" class="sorts" onClick={() => go('/', { ...periodQuery(), by: key === 'mailed' ? '' : key }, true)}>
                   {name}
@@ -124,6 +126,9 @@ function Lines({ all, items }: { all: AllRows; items: readonly Item[] }) {
               {list(each, 'replied')}
               <td class="number">{percent(each.row?.reply_rate ?? null)}</td>
               {list(each, 'bounced')}
+              {isAdmin.value && (
+                <td class="number">{each.last > 0 && <a href={href('/webhooks', {}, each.id)}><Time at={calls.get(each.id)} /></a>}</td>
+              )}
             </tr>
           ))}
         </tbody>

@@ -1,15 +1,17 @@
 /** Reports: mails and what came of them by client, campaign, step, label or day; each number opens its contacts. */
+import { useState } from 'preact/hooks';
 import { get } from '../api';
 import { cell, save } from '../csv';
 import { useRead } from '../data';
 import { client, go, href, place } from '../route';
-import { clients, session, showsAll } from '../session';
+import { clients, isAdmin, session, showsAll } from '../session';
 import { useTitle } from '../title';
 import { Button, Empty, Icon, ProblemNote, Skeleton } from '../ui/basic';
 import { count, day, percent, toolName, words } from '../words';
 import { reportOfAll, type AllRows } from '../overview/all';
 import { Days } from '../overview/days';
 import { Before, Figures, type Report, type Row } from '../overview/figures';
+import { Share } from './share';
 import { counted, DAY, iso, midnight, periodOf, Periods, periodQuery, type Period } from '../overview/period';
 
 const GROUPS = [['client', 'Client'], ['campaign', 'Campaign'], ['step', 'Step'], ['label', 'Label'], ['day', 'Day']] as const;
@@ -49,6 +51,7 @@ export function Reports() {
   const loaded = useRead(`/reports by ${group} ${JSON.stringify(period.query)}`, (signal) => read(group, period, signal));
   useTitle('Reports');
   const show = (change: Record<string, string>) => go('/reports', { ...Object.fromEntries(place.value.query), ...change }, true);
+  const [isSharing, setSharing] = useState(false);
   const found = loaded.data;
   return (
     <main id="main" class="screen overview reports">
@@ -59,7 +62,13 @@ export function Reports() {
         <Button icon="download" disabled={!found?.rows.length} onClick={() => found && save(`report-by-${group}.csv`, csvOf(found))}>
           CSV
         </Button>
+        {!all && isAdmin.value && (
+          <Button icon="link" onClick={() => setSharing(true)}>
+            Share
+          </Button>
+        )}
       </header>
+      {isSharing && <Share of={client.value || session.value?.client_id || ''} period={period.days} onClose={() => setSharing(false)} />}
       <div class="switch" role="group" aria-label="By">
         {groups.map(([key, text]) => (
           <button key={key} type="button" aria-pressed={key === group} onClick={() => show({ by: key, sort: '' })}>

@@ -31,7 +31,7 @@ KEEP_OLD_SECONDS = service.KEEP_OLD // SECOND
 KeyScope = Literal["records:read", "records:write", "admin"]
 _ENV = {"pattern": "^[a-z0-9]{1,16}$"}
 _SCOPE = named_enum("KeyScope", "What a key allows.", get_args(KeyScope))
-_STATE = named_enum("KeyState", "Whether a key is valid.", KEY_STATES)
+KEY_STATE = named_enum("KeyState", "Whether a key is valid.", KEY_STATES)
 USUAL_SCOPES: list[KeyScope] = ["records:read", "records:write"]
 
 
@@ -69,7 +69,7 @@ class KeyOut(Struct):
     name: str
     client_id: Annotated[str | None, Meta(description="The client whose records it gives access to; null: any client's.")]
     scopes: list[Annotated[str, Meta(extra_json_schema=_SCOPE)]]
-    state: Annotated[str, Meta(extra_json_schema=_STATE)]
+    state: Annotated[str, Meta(extra_json_schema=KEY_STATE)]
     created_time: Time
     expires_time: Time | None
     revoked_time: Time | None

@@ -13,6 +13,8 @@ EXPIRED = "expired"
 REVOKED = "revoked"
 KEY_STATES = (ACTIVE, EXPIRED, REVOKED)
 MINUTE: Micros = 60_000_000
+REPORT_LINK = "report"
+"""The only scope of a report link, which is stored as a key: it shows one page, and opens no route of the API."""
 KEY_TEXT = re.compile(r"tb_[a-z0-9]{1,16}_([0-9a-f]{12})_([0-9a-f]{64})_([0-9a-f]{8})")
 _ID = re.compile(r"[0-9a-f]{12}")
 
@@ -53,6 +55,11 @@ class ApiKey:
     def prefix(self) -> str:
         """The beginning of its text: enough to recognise it, and no secret."""
         return f"tb_{self.env}_{self.key_id}"
+
+    @property
+    def is_report_link(self) -> bool:
+        """Return whether it is the link of a report, and no key."""
+        return REPORT_LINK in self.scopes
 
     def state(self, at: Micros) -> str:
         """Return the key's state at this time, one of `KEY_STATES`."""

@@ -42,6 +42,7 @@ _OVER = {
 }
 
 
+NO_LINK = "there is no report at this address; copy the whole link, or ask for another one"
 PERSON = SESSION + "u"
 """The beginning of a person's session in place of a key."""
 
@@ -301,7 +302,24 @@ class Authenticator:
             return await self._key_of_session(key.removeprefix(SESSION), peer)
         return await self._stored_key(key, peer)
 
+    async def report_link(self, text: str, peer: str) -> tuple[ApiKey, Client | None]:
+        """Return a report link and its client, None if the link has ended; raise `InvalidKey` for another text, and as `client` does."""
+        stored = await self._matching(text, peer)
+        if not stored.is_report_link or stored.client is None:
+            raise InvalidKey(NO_LINK)
+        if stored.state(self._clock()) != api_key.ACTIVE:
+            return stored, None
+        self._uses.record(stored.key_id, self._clock())
+        return stored, await self._own(stored.client)
+
     async def _stored_key(self, key: str, peer: str) -> ApiKey:
+        stored = await self._matching(key, peer)
+        if stored.is_report_link:
+            raise InvalidKey("this is the link of a report, and no key: open it in a browser")
+        return _active(stored, self._clock())
+
+    async def _matching(self, key: str, peer: str) -> ApiKey:
+        """Return the key or link with this text, in any state; raise `InvalidKey`, and `RateLimited` for an address with many failures."""
         parts = key_parts(key)
         entry = None if parts is None else self._keys.peek(parts[0].encode())
         # A text that matches a cached key is not an attempt to guess one.
@@ -314,8 +332,7 @@ class Authenticator:
         # An unknown id costs the same comparison as a wrong secret.
         if not compare_digest(stored.digest if stored is not None else bytes(32), parts[1]) or stored is None:
             raise InvalidKey("this key is not valid; `touchbase keys list` shows valid keys")
-        _active(stored, self._clock())
-        if unknown:
+        if unknown and stored.state(self._clock()) == api_key.ACTIVE:
             self._failed.succeeded(peer, self._clock())
         return stored
 

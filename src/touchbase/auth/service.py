@@ -96,7 +96,7 @@ async def rotate_key(store: Store, key_id: str, at: Micros, keep_old: Micros = K
 async def get_key(store: Store, key_id: str) -> ApiKey:
     """Return one key; raise `NotFound`."""
     api_key = await store.read(find_key(key_id))
-    if api_key is None:
+    if api_key is None or api_key.is_report_link:
         raise no_such_key(key_id)
     return api_key
 

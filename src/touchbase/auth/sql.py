@@ -9,7 +9,7 @@ import msgspec
 
 from touchbase.audit import audited
 from touchbase.auth import api_key
-from touchbase.auth.api_key import ApiKey, no_such_key
+from touchbase.auth.api_key import REPORT_LINK, ApiKey, no_such_key
 from touchbase.common.timestamps import Micros
 from touchbase.errors import NotFound, TouchbaseError, WrongState
 from touchbase.sql.cell_answers import sorted_page
@@ -79,7 +79,12 @@ STORE_KEY_USE = Statement(
 @command(
     unnamed=ALL_CLIENTS,
     client="key.client",
-    follow_up=audited("key.created", "key", lambda call, _: call.key.key_id, lambda call, _: call.key.client or call.key.granted_client),
+    follow_up=audited(
+        lambda call, _: "report_link.created" if call.key.is_report_link else "key.created",
+        "key",
+        lambda call, _: call.key.key_id,
+        lambda call, _: call.key.client or call.key.granted_client,
+    ),
 )
 def store_key(key: ApiKey) -> Plan[NotFound | None]:
     """Store a key. `NotFound` when its client does not exist, or is being deleted."""
@@ -94,7 +99,7 @@ def store_key(key: ApiKey) -> Plan[NotFound | None]:
 def store_first_key(key: ApiKey) -> Plan[bool]:
     """Store this key if the store has none; the result is whether it was stored. Of several at once one is stored."""
     yield Execute(LOCK_FIRST_KEY, [("first_key",)])
-    existing = yield Select("SELECT 1 FROM api_key LIMIT 1", ())
+    existing = yield Select("SELECT 1 FROM api_key WHERE scopes <> ? LIMIT 1", (encode([REPORT_LINK]),))
     return not existing and bool((yield Execute(INSERT_KEY, [key_row(key)])))
 
 
@@ -141,7 +146,12 @@ def _end(key: ApiKey, at: int, successor: str) -> Plan[None]:
 
 @command(
     scope=ALL_CLIENTS,
-    follow_up=audited("key.revoked", "key", lambda call, _: call.key_id, lambda _, key: key.client or key.granted_client),
+    follow_up=audited(
+        lambda _, key: "report_link.revoked" if key.is_report_link else "key.revoked",
+        "key",
+        lambda call, _: call.key_id,
+        lambda _, key: key.client or key.granted_client,
+    ),
 )
 def revoke_key(key_id: str, at: Micros) -> Plan[ApiKey | NotFound]:
     """Revoke a key now; a revoked key stays as it is. `NotFound`."""
@@ -173,13 +183,18 @@ def find_key(key_id: str) -> Plan[ApiKey | None]:
 
 @query(unnamed=ALL_CLIENTS, merge=sorted_page(lambda key: (key.created_us, key.key_id), newest=True))
 def list_keys(
-    limit: int, at: Micros, client: int | None = None, state: str | None = None, before: tuple[Micros, str] | None = None
+    limit: int,
+    at: Micros,
+    client: int | None = None,
+    state: str | None = None,
+    before: tuple[Micros, str] | None = None,
+    are_links: bool = False,
 ) -> Plan[list[ApiKey]]:
-    """Keys, newest first; `before` is the (created_us, key_id) of the last key of the page before.
+    """Keys, newest first, or report links; `before` is the (created_us, key_id) of the last key of the page before.
 
     `at`: The time for which `state` is computed.
     """
-    where = Where()
+    where = Where(f"scopes {'=' if are_links else '<>'} ?", encode([REPORT_LINK]))
     where.equal("client", client)
     if state == api_key.REVOKED:
         where.add("revoked_us IS NOT NULL")
@@ -204,5 +219,5 @@ def list_personal_keys(user_id: str) -> Plan[list[ApiKey]]:
 @query(scope=ALL_CLIENTS, quick=True)
 def any_key() -> Plan[bool]:
     """Whether any API key is stored."""
-    rows = yield Select("SELECT 1 FROM api_key LIMIT 1", ())
+    rows = yield Select("SELECT 1 FROM api_key WHERE scopes <> ? LIMIT 1", (encode([REPORT_LINK]),))
     return bool(rows)

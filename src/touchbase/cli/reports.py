@@ -93,6 +93,53 @@ def campaigns(tb: Touchbase, **options: Any) -> None:
     _print(tb, CAMPAIGN_COLUMNS, "campaigns", **options)
 
 
+@reports.command()
+@through_api()
+@click.option("--client", "client_id", required=True, help="The client's id or handle.")
+@click.option("--name", required=True, help="Who gets the link.")
+@click.option("--days", default=30, show_default=True, type=click.IntRange(1, 365), help="Days after which it ends.")
+@click.option("--period", default="30", show_default=True, type=click.Choice(["7", "30", "90", "365"]), help="Days that it shows first.")
+@click.option("--time-zone", default="UTC", show_default=True, help="IANA name of the zone in which its days begin.")
+@json_option()
+def link(tb: Touchbase, client_id: str, as_json: bool, period: str, **options: Any) -> None:
+    """Create a link by which somebody reads one client's report without signing in, and print it: it is shown only once.
+
+    \b
+    touchbase reports link --client acme --name "Dana at Acme" --days 90
+    """
+    body: Any = {**options, "period": int(period)}
+    new = tb.admin.report_links.create(client_id, body)
+    if as_json:
+        print_json(new)
+    else:
+        click.echo(new["url"])
+
+
+@reports.command()
+@through_api()
+@click.option("--client", "client_id", required=True, help="The client's id or handle.")
+@json_option()
+def links(tb: Touchbase, client_id: str, as_json: bool) -> None:
+    """List the links to a client's report, the newest first, without their addresses."""
+    rows: list[Any] = [*tb.admin.report_links.list(client_id)["data"]]
+    if as_json:
+        print_json(rows)
+        return
+    columns: dict[str, Any] = {"id": "id", "name": Column("name", SHORT), "state": "state", "expires_at": "ends"}
+    columns["last_used_at"] = Column("last used", SPARE)
+    print_table([*columns.values()], [[row[name] for name in columns] for row in rows], empty="no link")
+
+
+@reports.command()
+@through_api()
+@click.argument("link_id")
+@click.option("--client", "client_id", required=True, help="The client's id or handle.")
+def unlink(tb: Touchbase, client_id: str, link_id: str) -> None:
+    """Revoke a link to a client's report."""
+    tb.admin.report_links.revoke(client_id, link_id)
+    click.echo(f"the link {link_id} shows nothing more")
+
+
 def _print(tb: Touchbase, columns: dict[str, Any], report: str, *, client_id: str | None, as_json: bool, **parameters: str | None) -> None:
     """Print the rows of a client; without a client, of all clients, which needs an administrator's key."""
     if client_id is None:

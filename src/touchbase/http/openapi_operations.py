@@ -30,6 +30,7 @@ PATH_PARAMETERS: dict[str, Json] = {
     "snippet_id": {"schema": {"type": "string"}, "description": "The id of the snippet.", "example": "5f3a9c01d2"},
     "task_id": {"schema": _ID, "description": "The id of the task.", "example": 7},
     "view_id": {"schema": _ID, "description": "The id of the view.", "example": 7},
+    "link_id": {"schema": {"type": "string", "pattern": "^[0-9a-f]{12}$"}, "description": "The id of the link.", "example": "5f3a9c1e7b20"},
     "note_id": {"schema": _ID, "description": "The id of the note.", "example": 4},
     "change_id": {"schema": {"type": "string"}, "description": "The id of the change.", "example": "5f0c00000012"},
     "answer_id": {"schema": _ID, "description": "The id of the answer.", "example": 3},

@@ -12,7 +12,7 @@ from msgspec import Meta, Struct
 from touchbase.auth.authentication import ADMIN
 from touchbase.clients.sql.clients import list_client_page
 from touchbase.common.field_limits import LARGEST_ID, InvalidText
-from touchbase.common.timestamps import to_text_or_none
+from touchbase.common.timestamps import to_text, to_text_or_none
 from touchbase.connections.api import ChannelOut
 from touchbase.deliveries.delivery import REMOVED_BY_ERASURE, REMOVED_BY_RETENTION, REMOVED_UNSEARCHABLE, Delivery
 from touchbase.erasure_marks import email_ref, linkedin_ref
@@ -30,7 +30,7 @@ from touchbase.inbox.queries import MOST_COUNTED
 from touchbase.inbox.search import IN_BODY, IN_HISTORY, LONGEST_TEXT, UNREADABLE, DeliverySearch, FoundPage, Place, search_deliveries
 from touchbase.inbox.search_queries import DeliveryEffects
 from touchbase.inbox.service import DeliveryFilter, read_deliveries
-from touchbase.inbox.sql.queries import count_states
+from touchbase.inbox.sql.queries import count_states, newest_receipts
 from touchbase.inbox.sql.search import get_effects
 from touchbase.sandbox.pool import Sandbox
 from touchbase.sql.cell_answers import end_of
@@ -256,6 +256,33 @@ async def counts(call: Call) -> Response:
     return Response(body=encode(DeliveryCounts(rows, states.is_complete)))
 
 
+class ClientReceipt(Struct):
+    """When the newest webhook of a client arrived."""
+
+    client_id: Annotated[str, Meta(description="The client.")]
+    received_at: Time
+
+
+class ClientReceipts(Struct):
+    """The newest webhook of each client that has any, the newest first."""
+
+    data: list[ClientReceipt]
+
+
+example(ClientReceipts, {"data": [{"client_id": "acme", "received_at": "2026-11-20T09:30:00Z"}]})
+
+
+async def newest(call: Call) -> Response:
+    """Handle `GET` of the newest webhook of each client."""
+    caller = await call.principal(of_several=True)
+    call.parameters().done()
+    clients = await call.visible(caller)
+    receipts = await call.api.dependencies.store.read(newest_receipts(clients))
+    named = await call.api.clients.of(receipts)
+    rows = [(received, named[number].client_id) for number, received in receipts.items() if number in named]
+    return Response(body=encode(ClientReceipts([ClientReceipt(client_id, to_text(at)) for at, client_id in sorted(rows, reverse=True)])))
+
+
 ROUTES = [
     Route(
         "GET", "/admin/v1/deliveries", deliveries, scope=ADMIN, operation_id="list_deliveries", tag=INBOX,
@@ -266,6 +293,12 @@ ROUTES = [
         "of a search ends after about a second or 20,000 examined deliveries, and may have fewer; `search` says how far it came and "
         "which bodies could not be searched, and `next_cursor` goes on.",
         query=(*PAGE, *FILTERS), success=(Success(200, "A page.", DeliveryPage),),
+    ),
+    Route(
+        "GET", "/admin/v1/deliveries/newest", newest, scope=ADMIN, operation_id="list_newest_receipts", tag=INBOX,
+        summary="List when each client's newest webhook arrived",
+        description="Of all active clients that the caller may administer; a client without webhooks is left out.",
+        success=(Success(200, "The clients.", ClientReceipts),),
     ),
     Route(
         "GET", "/admin/v1/deliveries/counts", counts, scope=ADMIN, operation_id="count_deliveries", tag=INBOX,

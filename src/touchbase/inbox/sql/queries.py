@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from touchbase.clients.models import ACTIVE
 from touchbase.common.timestamps import Micros
 from touchbase.deliveries.delivery import FAILED, PARKED, RECEIVED, STATES, UNRECOGNISED, Delivery, waiting_since
 from touchbase.deliveries.sql import rows as inbox_rows
@@ -12,8 +13,21 @@ from touchbase.history import sql as history_sql
 from touchbase.history.events import StoredEvent
 from touchbase.inbox.queries import MOST_COUNTED, DeliveryGroup, InboxCounts, StateCount, StateCounts
 from touchbase.sql import rows as sql_rows
-from touchbase.sql.cell_answers import FIRST, AnswerMerge, Answers, Before, page_by_id, sorted_page, sum_of
-from touchbase.sql.filters import Where
+from touchbase.sql.cell_answers import (
+    FIRST,
+    UNITED,
+    AnswerMerge,
+    Answers,
+    Before,
+    Division,
+    divide_clients,
+    named_clients,
+    page_by_id,
+    sorted_page,
+    sum_of,
+    union,
+)
+from touchbase.sql.filters import Where, among
 from touchbase.sql.operation import query
 from touchbase.sql.scope import ALL_CLIENTS
 from touchbase.sql.statement import Plan, Row, Select
@@ -117,6 +131,17 @@ def _where(
         alike = " AND ".join(f"COALESCE(l.{name}, '') = COALESCE(d.{name}, '')" for name in ("channel", "state", "tool", "shape"))
         where.add(f"EXISTS (SELECT 1 FROM delivery l WHERE l.client = d.client AND l.id = ? AND {alike})", like)
     return where
+
+
+@query(clients=named_clients, unnamed=ALL_CLIENTS, divide=Division(divide_clients, union, partial=True), merge=UNITED)
+def newest_receipts(clients: Sequence[int] | None) -> Plan[dict[int, Micros]]:
+    """When the newest webhook of each of these clients (None: of all active ones) arrived, of those that have any."""
+    if clients == []:
+        return {}
+    condition, numbers = (f"IN (SELECT a.id FROM client a WHERE a.state = '{ACTIVE}')", ()) if clients is None else among(clients)
+    newest = "(SELECT d.received_us FROM delivery d WHERE d.client = k.id ORDER BY d.id DESC LIMIT 1)"
+    rows = yield Select(f"SELECT k.id, {newest} FROM client k WHERE k.id {condition}", numbers)
+    return {client: received_us for client, received_us in rows if received_us is not None}
 
 
 @query(unnamed=ALL_CLIENTS, merge=sorted_page(lambda group: (-group.count, -group.example_id)))
