@@ -288,7 +288,7 @@ def key_from_text(text: str) -> tuple[Any, ...] | None:
 
 def unreadable_text(table: StoredTable, why: str) -> UnusableStore:
     """Return the error for a row that the other store cannot have."""
-    return UnusableStore(f"a text in the source's table {table.name} {why}: mend it with SQL, or restore a backup, then repeat the command")
+    return UnusableStore(f"a text in the source's table {table.name} {why}: fix it with SQL, or restore a backup, then repeat the command")
 
 
 def in_progress_elsewhere() -> UnusableStore:
