@@ -190,6 +190,7 @@ UNNOTICED: dict[str, str] = {
     "merging.sql.restore._JOBS_SINCE": "looks whether B's fields were renamed since; A renames none",
     "event_log.sql.changes.SET_STATE": "a change that was found as this client's just before; its id is no other's",
     "event_log.sql.changes.page_of_change": "events with the id of this request and its key or person; no request repeats an id of A's",
+    "event_log.sql.changes.end_of_change": "where B's own log ends; the events of a change are then read as this client's",
     "event_log.sql.changes.oldest_event": "where B's own log begins, below which its changes are not shown",
     "records.sql.address_book._CLAIM.email_key": "reads nothing on SQLite, which has one writer",
     "records.sql.address_book._CLAIM.linkedin_key": "as above",
