@@ -358,7 +358,7 @@ async def _of_people(store: Store, side: Side, contact: int) -> None:
     await store.write(store_draft(side.number, contact, READER, "zq100draftqz", side.call.clock()))
     await side.sure("POST", f"/team/v1/notes/{side.client_id}/contacts/{contact}", {"text": "zq103noteqz"})
     await side.sure(
-        "POST", f"/team/v1/tasks/{side.client_id}/contacts/{contact}", {"text": "zq104taskqz", "due_at": "2026-11-23T08:00:00Z"}
+        "POST", f"/team/v1/tasks/{side.client_id}/contacts/{contact}", {"text": "zq104taskqz", "due_at": "2026-11-20T08:00:00Z"}
     )
     view = {"name": "zq104viewqz", "kind": "contact", "where": {"first_name": "zq105filterqz"}, "visibility": "shared"}
     saved = await side.sure("POST", f"/team/v1/views/{side.client_id}", view)
