@@ -78,9 +78,9 @@ class FieldEffectOut(Struct):
 
     record: Annotated[str, Meta(description="`contact`, `company`, `conversation` or another subject of events.")]
     field: Annotated[str, Meta(description="As in `changed` of events; custom fields as `cf.NAME`.")]
-    before: Any
-    after: Any
-    records: int
+    before: Annotated[Any, Meta(description="The value before; null: none.")]
+    after: Annotated[Any, Meta(description="The value that the change set; null: none.")]
+    records: Annotated[int, Meta(description="In how many records.")]
     several: Annotated[bool, Meta(description=f"Whether it counts all pairs of values but the {MOST_VALUES} most frequent ones.")]
 
 
@@ -95,7 +95,7 @@ class ChangeSummary(Struct):
 class RecordEffectOut(Struct):
     """What a change did to one record."""
 
-    record: str
+    record: Annotated[str, Meta(description="`contact`, `company`, `conversation` or another subject of events.")]
     id: int | None
     name: Annotated[str, Meta(description="Of the contact or company, else its address; blank: it is gone.")]
     acts: Annotated[list[str], Meta(description="Such as `created`, `updated`, `status_changed`.")]

@@ -29,7 +29,9 @@ Key = tuple[str, int | None, int | None]
 
 def subject_of(event: LoggedEvent) -> Key:
     """Return what an event is about."""
-    return event.type.partition(".")[0], event.record_kind, event.record_id
+    subject = event.type.partition(".")[0]
+    number = event.data.get(f"{subject}_id") if event.record_id is None else event.record_id
+    return subject, event.record_kind, number
 
 
 def net_changes(events: Sequence[LoggedEvent]) -> dict[str, tuple[Any, Any]]:
@@ -120,7 +122,7 @@ def effects_of_change(change: Change, below: int, limit: int) -> Plan[tuple[list
     names = yield from _names(change.client, [key for key, _ in shown])
     effects = [
         RecordEffect(
-            subject, number if number is not None else events[0].data.get(f"{subject}_id"), names.get((kind, number), ""),
+            subject, number, names.get((kind, number), ""),
             list(dict.fromkeys(event.type.partition(".")[2] for event in reversed(events))),
             {name: values for name, values in net_changes(events).items() if name not in FOLLOWS},
         )
