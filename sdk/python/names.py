@@ -128,7 +128,10 @@ GROUPS: dict[str, dict[str, str]] = {
     "admin.companies": {"list": "list_companies_of_all_clients", "match": "match_companies_of_all_clients"},
     "admin.suppressions": _suppressions("installation_"),
     "team.events": {"list": "list_all_events"},
-    "team.changes": {"list": "list_changes", "get": "get_change", "revert": "revert_change"},
+    "team.changes": {
+        "list": "list_changes", "get": "get_change", "summary": "summarize_change", "records": "list_change_records",
+        "revert": "revert_change",
+    },
     "team.messages": {"list": "list_all_messages"},
     "team.webhook_endpoints": {
         "list": "list_all_webhook_endpoints", "add": "add_shared_webhook_endpoint", "get": "get_shared_webhook_endpoint",

@@ -11,10 +11,12 @@ from tests.asgi_client import ApiClient
 from tests.imports.jobs import upload, worker
 
 from touchbase.changes.job import KINDS as CHANGE_KINDS
-from touchbase.common.timestamps import DAY
+from touchbase.changes.job import RevertKind
+from touchbase.common.timestamps import DAY, SECOND
 from touchbase.custom_fields import job as field_job
 from touchbase.custom_fields.job import KINDS as FIELD_KINDS
 from touchbase.imports.job import KINDS as IMPORT_KINDS
+from touchbase.jobs.runner import LEASE, JobRun
 from touchbase.statuses.job import KINDS as STATUS_KINDS
 from touchbase.statuses.models import SETTLED
 
@@ -329,6 +331,58 @@ async def test_a_revert_that_is_cancelled__can_be_started_again(call: ApiClient)
 
     assert counts(await reverted(call, change)) == {"deleted": 5}
     assert await state(call, change) == "reverted"
+
+
+class Killed(BaseException):
+    """The process of the worker ends."""
+
+
+class KilledAfterAStep(RevertKind):
+    """A revert whose worker is killed after its first step."""
+
+    async def run(self, run: JobRun) -> None:
+        step = run.step
+
+        async def stepped(*value: Any) -> list[Any]:
+            await step(*value)
+            raise Killed
+
+        run.step = stepped  # type: ignore[method-assign]
+        await super().run(run)
+
+
+async def test_a_revert__continues_after_a_kill_and_repeats_nothing(call: ApiClient) -> None:
+    ids = [await create(call, email=f"k{n}@example.com", contact_status="new") for n in range(2)]
+    await import_file(call, b"email\n" + b"".join(b"p%d@example.com\n" % n for n in range(120)))
+    change = await newest(call)
+    job = (await call.post(f"{path_of(change)}/revert")).json()
+
+    with pytest.raises(Killed):
+        await worker(call, [KilledAfterAStep()]).drain()
+    killed = (await call.get(f"/public/v2/jobs/{job['id']}")).json()
+    left = len((await call.get(f"{CONTACTS}?limit=200")).json()["data"])
+    call.clock.now += LEASE + SECOND
+    await drained(call)
+
+    assert (killed["state"], 0 < killed["progress"]["deleted"] < 120) == ("running", True)
+    assert left == 122 - killed["progress"]["deleted"]
+    done = (await call.get(f"/public/v2/jobs/{job['id']}")).json()
+    assert (done["state"], counts(done)) == ("succeeded", {"deleted": 120})
+    report = (await call.get(f"/public/v2/jobs/{job['id']}/report")).body.decode()
+    assert len({line["id"] for line in csv.DictReader(io.StringIO(report))}) == len(report.splitlines()) - 1 == 120
+    assert [contact["id"] for contact in (await call.get(f"{CONTACTS}?limit=200")).json()["data"]] == ids
+    assert (await newest(call))["counts"] == {"deleted": 120}
+    assert await state(call, change) == "reverted"
+    await call.patch("/public/v2/statuses/contacts/new", {"name": "Fresh"})
+    await drained(call)
+    rename = await newest(call)
+    job = (await call.post(f"{path_of(rename)}/revert")).json()
+    with pytest.raises(Killed):
+        await worker(call, [KilledAfterAStep()]).drain()
+    call.clock.now += LEASE + SECOND
+    await drained(call)
+    assert counts((await call.get(f"/public/v2/jobs/{job['id']}")).json()) == {"renamed": 1}
+    assert [(await get(call, number))["contact_status"] for number in ids] == ["new", "new"]
 
 
 async def test_list__is_filtered_and_paged(call: ApiClient) -> None:

@@ -41,7 +41,7 @@ def test_an_import__is_undone_but_for_the_contacts_that_somebody_edited(console:
     assert look_faults(page) == []
     line.get_by_role("button", name="What changed").click()
     dialog = page.get_by_role("dialog")
-    expect(dialog.get_by_role("list", name="Fields that changed")).to_have_text("Contact created: 300 records")
+    expect(dialog.get_by_role("list", name="Fields that changed")).to_have_text("Contact created: 300")
     expect(dialog.get_by_role("list", name="Records of the change").get_by_role("listitem")).to_have_count(50)
     assert axe_faults(page) == []
     dialog.get_by_role("button", name="Show more records").click()

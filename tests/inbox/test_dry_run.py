@@ -189,11 +189,11 @@ async def test_dry_run__reports_the_changes_and_stores_nothing(store: Store, exe
     [[contact]] = await execute_sql("SELECT id FROM contact")
     named = DryRunRecord(CONTACT, contact, {"first_name": (None, "Ann")})
     assert reported.deliveries == [
-        DryRunDelivery(strange[0], "unrecognised", "applied", 1, None, [named]),
-        DryRunDelivery(strange[1], "unrecognised", "applied", 1, None, [named]),
-        DryRunDelivery(strange[2], "unrecognised", "ignored", 0, "understood, but not used: deal.creation"),
-        DryRunDelivery(sent, "applied", "applied", 1, None, [named]),
-        DryRunDelivery(broken, "received", "failed", 0, "ZeroDivisionError: a fault"),
+        DryRunDelivery(strange[0], "unrecognised", "applied", 1, None, [named], "changes"),
+        DryRunDelivery(strange[1], "unrecognised", "applied", 1, None, [named], "changes"),
+        DryRunDelivery(strange[2], "unrecognised", "ignored", 0, "understood, but not used: deal.creation", effect="no_effect"),
+        DryRunDelivery(sent, "applied", "applied", 1, None, [named], "changes"),
+        DryRunDelivery(broken, "received", "failed", 0, "ZeroDivisionError: a fault", effect="not_recognised"),
     ]
     assert (reported.created, reported.changed, reported.fields) == (0, 1, {"first_name": 1})
 

@@ -132,6 +132,30 @@ async def test_dry_run__says_of_each_delivery_what_it_would_change(call: ApiClie
     assert "email" not in expected["changed"]
 
 
+async def test_dry_run__names_the_effect_of_each_delivery(call: ApiClient, subtests: pytest.Subtests) -> None:
+    await receive(call)
+    for number, outcome in enumerate(("talked", "voicemail")):
+        contact = {"email": f"p{number}@people.example", "contact_status": outcome}
+        await call.post("/public/v2/contacts", contact, x_client_id="abc")
+
+    async def effects(settings: dict[str, Any]) -> Any:
+        reply = await call.post(REPLAY, {**ASKED, "connection": {**PROPOSED, "settings": settings}})
+        would = reply.json()["would"]
+        assert {delivery["effect"] for delivery in would["deliveries"]} == would["effects"].keys()
+        return would["effects"]
+
+    paths, name = SETTINGS["fields"], "call.finished"
+    for expected, settings in {
+        "already_known": {"fields": paths},
+        "changes": {"fields": {**paths, "first_name": "outcome"}},
+        "timeline_only": {"fields": {"email": paths["email"], "event": "kind"}, "events": {name: "email_opened"}},
+        "no_effect": {"fields": {**paths, "event": "kind"}, "events": {name: "other"}},
+        "not_recognised": {"fields": {"email": paths["email"]}},
+    }.items():
+        with subtests.test(expected):
+            assert await effects(settings) == {expected: 2}
+
+
 async def test_custom_fields_of_a_campaign_tool__are_those_of_the_replay(call: ApiClient) -> None:
     await receive(call)
     await call.post(

@@ -95,7 +95,8 @@ async def test_replay_deliveries__dry_run_reports_the_changes_and_stores_nothing
 
     reply = await call.post("/admin/v1/deliveries/replay", {"channel": "crm", "dry_run": True})
 
-    would = {"outcomes": {"unrecognised": 1, "applied": 1}, "records_made": 1, "records_changed": 0, "fields": {}}
+    would: dict[str, Any] = {"outcomes": {"unrecognised": 1, "applied": 1}, "effects": {"not_recognised": 1, "changes": 1}}
+    would |= {"records_made": 1, "records_changed": 0, "fields": {}}
     shown = reply.json()
     assert [(delivery["state"], delivery["would_be"]) for delivery in shown["would"].pop("deliveries")] == [
         ("received", "unrecognised"),

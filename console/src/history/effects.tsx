@@ -7,7 +7,7 @@ import { href } from '../route';
 import type { Schemas } from '../types';
 import { Button, ProblemNote, Skeleton } from '../ui/basic';
 import { Dialog } from '../ui/overlay';
-import { plural, words } from '../words';
+import { count, plural, words } from '../words';
 import type { Change } from './open';
 import { changeName, isHere, pathOf } from './revert';
 
@@ -15,6 +15,8 @@ type Summary = Schemas['ChangeSummary'];
 type RecordEffect = Schemas['RecordEffectOut'];
 
 const SCREENS: Record<string, string> = { contact: 'contacts', company: 'companies', conversation: 'contacts' };
+/** Subjects of events that people call otherwise. */
+const NAMES: Record<string, string> = { suppression: 'Do-not-contact entry' };
 /** Acts that the values before and after say already. */
 const SAID = new Set(['updated', 'status_changed']);
 
@@ -59,7 +61,7 @@ function Totals({ of }: { of: Summary }) {
     <ul aria-label="Fields that changed" class="totals">
       {Object.entries(of.acts).map(([act, records]) => (
         <li key={act}>
-          {words(act)}: <b>{plural(records, 'record')}</b>
+          {act.replace(/^\w+/, (subject) => NAMES[subject] ?? words(subject)).replace(/[._]/g, ' ')}: <b>{count(records)}</b>
         </li>
       ))}
       {of.fields.map((each, n) => (
@@ -74,7 +76,7 @@ function Totals({ of }: { of: Summary }) {
 
 function Subject({ of, change, onClose }: { of: RecordEffect; change: Change; onClose: () => void }) {
   const screen = SCREENS[of.record];
-  const name = of.name || `${words(of.record)} ${of.id ?? ''}`;
+  const name = of.name || `${NAMES[of.record] ?? words(of.record)} ${of.id ?? ''}`;
   return screen && of.id !== null && of.name && isHere(change) ? (
     <a class="cut" dir="auto" href={href(`/${screen}/${of.id}`)} onClick={onClose}>
       {name}

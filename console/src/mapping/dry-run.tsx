@@ -1,72 +1,76 @@
-/** What stored calls would do under a mapping, in sentences. */
+/** What stored webhooks would do under a mapping: the changes first, then what changes nothing and why. */
 import type { UseQueryResult } from '@tanstack/preact-query';
 import type { Problem } from '../api';
+import { memberName } from '../kinds/kind';
+import type { Schemas } from '../types';
 import { ProblemNote } from '../ui/basic';
 import { count, plural, words } from '../words';
 
-export interface Would {
-  count: number;
-  left: number;
-  would: { outcomes: Record<string, number>; records_made: number; records_changed: number; fields: Record<string, number>; deliveries: readonly Tried[] } | null;
-}
-
-/** What would become of one stored webhook. */
-interface Tried {
-  id: number;
-  state: string;
-  would_be: string;
-  error: string | null;
-  records: readonly { record: string; id: number | null; changed: Record<string, readonly unknown[]> }[];
-}
+export type Would = Schemas['ReplayOut'];
+type Tried = Schemas['DryRunDeliveryOut'];
 
 /** Webhooks that are listed one by one. */
 const LISTED = 20;
-
 /** Fields that follow from others, and say nothing about the mapping. */
 const FOLLOWING = new Set(['origin', 'status_changed_at', 'previous_status']);
+const EFFECTS: readonly (readonly [string, string])[] = [
+  ['changes', 'would change a record'], ['already_known', 'already known: records have these values'], ['timeline_only', 'timeline only: no value of a record changes'], ['no_effect', 'no effect: ignored, or the record is unknown'],
+  ['not_recognised', 'still not recognised'],
+];
 
 function One({ of }: { of: Tried }) {
+  const effect = EFFECTS.find(([name]) => name === of.effect)?.[1] ?? words(of.effect);
   return (
     <li>
-      <b>Webhook {of.id}</b>: {words(of.would_be).toLowerCase()}
-      {of.state !== of.would_be && of.state && <span class="faint"> (now {words(of.state).toLowerCase()})</span>}
-      {of.error && <span class="wrong"> {of.error}</span>}
+      <b>Webhook {of.id}</b>: {of.effect === 'changes' ? effect : effect.split(':')[0]}
+      {of.error && <span class={of.effect === 'not_recognised' ? 'wrong' : 'faint'}> {of.error}</span>}
       {of.records.map((each, n) => (
         <p key={n} class="faint" dir="auto">
-          {each.id === null ? `New ${each.record}` : `${words(each.record)} ${each.id}`}: {Object.entries(each.changed).filter(([field]) => !FOLLOWING.has(field)).map(([field, [before, after]]) => `${words(field)} ${before === null || before === undefined ? '' : `${String(before)} → `}${String(after ?? 'none')}`).join(', ') || 'nothing changes'}
+          {each.id === null ? `New ${each.record}` : `${words(each.record)} ${each.id}`}: {Object.entries(each.changed).filter(([field]) => !FOLLOWING.has(field)).map(([field, [before, after]]) => `${memberName(field)}: ${String(before ?? 'none')} → ${String(after ?? 'none')}`).join(', ') || 'nothing changes'}
         </p>
       ))}
     </li>
   );
 }
 
-export function DryRun({ tried, isReady, state }: { tried: UseQueryResult<Would | null, Problem>; isReady: boolean; state: string }) {
+/** What a mapping still lacks; empty: it can be saved. */
+export function missing(tried: Would | null | undefined, who: boolean, means: string | undefined): string {
+  if (!who) return 'Point at the value that says whom the webhook is about, such as the email address.';
+  const effects = tried?.would?.effects;
+  if (!effects) return 'Trying it on the stored webhooks…';
+  if (effects['changes']) return '';
+  if (means === 'other' || means === 'ignored') return effects['no_effect'] ? '' : 'The webhooks would not be ignored: point at the event.';
+  if (means && effects['timeline_only']) return '';
+  if (effects['not_recognised']) return 'Nothing would change. Say what it means: point at the event and choose its meaning, or point at the status.';
+  if (effects['timeline_only']) return 'Nothing would change: it would stand in the timeline only. Choose what the event means, or point at the status or a field.';
+  if (effects['already_known']) return 'Nothing would change: the records have these values. Point at another value.';
+  return 'Nothing would change: no record has this address or id, or the event is ignored. Point at another value.';
+}
+
+export function DryRun({ tried, lacks }: { tried: UseQueryResult<Would | null, Problem>; lacks: string }) {
   const found = tried.data;
   const would = found?.would;
-  const same = would?.outcomes[state] ?? 0;
-  const understood = (would?.outcomes['applied'] ?? 0) + (would?.outcomes['parked'] ?? 0) + (would?.outcomes['ignored'] ?? 0);
+  const changing = would?.effects['changes'] ?? 0;
   return (
-    <div class={`dry-run ${understood ? 'good' : ''}`} role="status" aria-busy={tried.isFetching}>
+    <div class={`dry-run ${changing ? 'good' : ''}`} role="status" aria-busy={tried.isFetching}>
       {tried.error && <ProblemNote problem={tried.error} />}
-      {!isReady && !tried.error && <p>Point at the value that says whom the webhook is about, such as the email address. What the stored webhooks would do is shown here at once.</p>}
-      {isReady && !found && !tried.error && <p>Trying it on the stored webhooks…</p>}
-      {isReady && found && would && !tried.error && (
+      {found && would && !tried.error && (
         <>
           <p>
             <b>
-              {count(understood)} of {plural(found.count, 'stored webhook')} like this would be recognised.
+              {count(changing)} of {plural(found.count, 'stored webhook')} like this would change a record.
             </b>
           </p>
           <ul>
-            {Object.entries(would.outcomes).map(([outcome, calls]) => (
-              <li key={outcome}>
-                {words(outcome)}: {count(calls)}
+            {EFFECTS.filter(([name]) => name !== 'changes' && would.effects[name]).map(([name, text]) => (
+              <li key={name}>
+                {count(would.effects[name] ?? 0)} {text}
               </li>
             ))}
-            {would.records_made > 0 && <li>{plural(would.records_made, 'record')} made</li>}
-            {Object.entries(would.fields).map(([field, records]) => (
+            {would.records_made > 0 && <li>{plural(would.records_made, 'record')} would be created</li>}
+            {Object.entries(would.fields).filter(([field]) => !FOLLOWING.has(field)).map(([field, records]) => (
               <li key={field}>
-                {words(field)} of {plural(records, 'record')}
+                {memberName(field)} of {plural(records, 'record')}
               </li>
             ))}
           </ul>
@@ -79,10 +83,10 @@ export function DryRun({ tried, isReady, state }: { tried: UseQueryResult<Would 
             </ul>
             {would.deliveries.length > LISTED && <p class="faint">And {count(would.deliveries.length - LISTED)} more, as `touchbase connections add --dry-run` lists them.</p>}
           </details>
-          {same === found.count && found.count > 0 && <p>Nothing changes yet. Point at another value, or say what the event means.</p>}
           {found.left > 0 && <p class="faint">{plural(found.left, 'older webhook')} were not tried; saving replays them too.</p>}
         </>
       )}
+      {lacks && !tried.error && <p>{lacks}</p>}
     </div>
   );
 }

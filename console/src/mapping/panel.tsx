@@ -10,7 +10,7 @@ import { href } from '../route';
 import type { WholeDelivery } from '../types';
 import { Button, Icon, ProblemNote, Skeleton } from '../ui/basic';
 import { hasList, leavesOf, parsed, valueAt, type Leaf } from './body';
-import { DryRun, type Would } from './dry-run';
+import { DryRun, missing, type Would } from './dry-run';
 import { CRM_EVENTS, CUSTOM, EVENTS, SLOTS } from './slots';
 
 type Fields = Record<string, string>;
@@ -21,9 +21,11 @@ interface Props {
   onDone: () => void;
 }
 
-/** Whether the body of a call can be pointed at. */
-export function canPoint(call: WholeDelivery): boolean {
-  return (call.tool === null || call.tool === 'generic') && call.body?.encoding === 'utf-8' && parsed(call.body.content) !== undefined;
+/** Why the body of a call cannot be mapped; empty: it can, null: its tool has an adapter that reads it. */
+export function whyNotMapped(call: WholeDelivery): string | null {
+  if (call.tool !== null && call.tool !== 'generic') return null;
+  if (!call.body) return 'Its body is no longer stored, so it cannot be mapped.';
+  return call.body.encoding === 'utf-8' && parsed(call.body.content) !== undefined ? '' : 'Its body is neither a JSON object nor a form, so it cannot be mapped.';
 }
 
 export function Pointing({ call, onClose, onDone }: Props) {
@@ -53,6 +55,8 @@ function Board({ call, known, onClose, onDone }: Props & { known: Connection | n
   const rested = useRested(JSON.stringify({ fields, events }), 250);
   const tried = useRead(`try ${call.id} ${isReady ? rested : ''}`, (signal) => (isReady ? dryRun(call, channel, settings, signal) : Promise.resolve(null)), { gcTime: 0 });
   const event = valueAt(leaves, fields['event']);
+  const means = event === null ? undefined : Object.entries(events).find(([name]) => folded(name) === folded(event))?.[1];
+  const lacks = missing(tried.data, isReady, means);
 
   function point(path: string) {
     setFields({ ...fields, [at]: path });
@@ -105,10 +109,10 @@ function Board({ call, known, onClose, onDone }: Props & { known: Connection | n
             setAt(name);
           }} />
           {event && <Meaning event={event} events={events} meanings={channel === 'crm' ? CRM_EVENTS : EVENTS} onPick={setEvents} />}
-          <DryRun tried={tried} isReady={isReady} state={call.state} />
+          <DryRun tried={tried} lacks={lacks} />
           {problem && <ProblemNote problem={problem} />}
           <div class="tools">
-            <Button kind="main" disabled={!isReady || busy} busy={busy} onClick={() => void store()}>
+            <Button kind="main" disabled={lacks !== '' || busy || tried.isFetching} busy={busy} onClick={() => void store()}>
               Save and replay
             </Button>
             <Button onClick={onClose}>Cancel</Button>

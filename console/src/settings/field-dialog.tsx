@@ -81,7 +81,7 @@ export function FieldDialog({ client, kind, all, what, of, onClose, onDone }: Pr
         </Field>
       )}
       {what === 'merge' && (
-        <Field label="Into" help="A record that has both keeps the value of the other field. This field’s name leads there from then on.">
+        <Field label="Into" help="A record that has both keeps the value of the other field. This field’s name leads there from then on. It cannot be reverted.">
           <select value={name} onChange={(event) => setName(event.currentTarget.value)}>
             <option value="">Choose a field</option>
             {all.filter((each) => each.name !== of?.name).map((each) => (

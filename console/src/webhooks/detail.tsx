@@ -3,7 +3,7 @@ import { useState } from 'preact/hooks';
 import { call as send } from '../api';
 import { useShortcuts } from '../keys';
 import { readAgain, useGet } from '../data';
-import { canPoint, Pointing } from '../mapping/panel';
+import { Pointing, whyNotMapped } from '../mapping/panel';
 import { href, place } from '../route';
 import type { WholeDelivery } from '../types';
 import { Button, Icon, ProblemNote, Skeleton, Time } from '../ui/basic';
@@ -66,7 +66,7 @@ export function Detail({ id }: { id: string }) {
               </p>
             </div>
             <StatusMark status={call.state} />
-            {!points && call.state === 'unrecognised' && canPoint(call) && (
+            {!points && call.state === 'unrecognised' && whyNotMapped(call) === '' && (
               <Button kind="main" icon="edit" onClick={() => setPoints(true)}>
                 Map fields
               </Button>
@@ -76,7 +76,7 @@ export function Detail({ id }: { id: string }) {
             </Button>
           </header>
           <p class={call.state === 'unrecognised' || call.state === 'failed' ? 'meaning warn' : 'meaning'}>
-            {MEANINGS[call.state]} {call.error && <span class="reason">The reason: {call.error.replace(/\.$/, '')}.</span>}
+            {MEANINGS[call.state]} {call.error && <span class="reason">The reason: {call.error.replace(/\.$/, '')}.</span>} {call.state === 'unrecognised' && whyNotMapped(call)}
           </p>
           {call.problems.map((each) => (
             <p key={each.code} class="wrong">

@@ -21,7 +21,6 @@ from touchbase.event_log.sql.changes import (
     REVERTED,
     STATES,
     Change,
-    end_of_change,
     find_change,
     find_edit,
     oldest_event,
@@ -78,9 +77,9 @@ class FieldEffectOut(Struct):
 
     record: Annotated[str, Meta(description="`contact`, `company`, `conversation` or another subject of events.")]
     field: Annotated[str, Meta(description="As in `changed` of events; custom fields as `cf.NAME`.")]
-    before: Any
-    after: Any
-    records: int
+    before: Annotated[Any, Meta(description="The value before; null: none.")]
+    after: Annotated[Any, Meta(description="The value that the change set; null: none.")]
+    records: Annotated[int, Meta(description="In how many records.")]
     several: Annotated[bool, Meta(description=f"Whether it counts all pairs of values but the {MOST_VALUES} most frequent ones.")]
 
 
@@ -95,7 +94,7 @@ class ChangeSummary(Struct):
 class RecordEffectOut(Struct):
     """What a change did to one record."""
 
-    record: str
+    record: Annotated[str, Meta(description="`contact`, `company`, `conversation` or another subject of events.")]
     id: int | None
     name: Annotated[str, Meta(description="Of the contact or company, else its address; blank: it is gone.")]
     acts: Annotated[list[str], Meta(description="Such as `created`, `updated`, `status_changed`.")]
@@ -218,29 +217,25 @@ async def get_team_change(call: Call) -> Response:
     return Response(body=encode(_out(call, client, change)))
 
 
-async def _end(call: Call, change: Change) -> int:
-    end: int = await call.api.dependencies.store.read(end_of_change(change.client, change.first_event, change.until_us))
-    return end
-
-
 async def summarize_team_change(call: Call) -> Response:
     """Handle `GET` of what a change did."""
     call.parameters().done()
-    _, change = await _named(call)
-    summary = await call.api.dependencies.store.read(summary_of_change(change, await _end(call, change)))
+    client, change = await _named(call)
+    summary = await call.api.dependencies.store.read(summary_of_change(client.number, change.id))
+    if summary is None:
+        raise no_such_change(change.id)
     return Response(body=encode(ChangeSummary(summary.acts, [FieldEffectOut(*effect) for effect in summary.fields], summary.is_complete)))
 
 
 async def list_records_of_change(call: Call) -> Response:
     """Handle `GET` of a page of the records of a change."""
     parameters = call.parameters()
-    below = parameters.cursor(f"{PATH} records", int)
+    before = parameters.cursor(f"{PATH} records", int)
     parameters.done()
-    _, change = await _named(call)
-    limit = min(parameters[LIMIT], LARGEST_PAGE)
-    page = effects_of_change(change, below or await _end(call, change), limit)
-    effects, next_below = await call.api.dependencies.store.read(page)
-    cursor = None if next_below is None else cursor_text(f"{PATH} records", next_below)
+    client, change = await _named(call)
+    page = effects_of_change(client.number, change.id, min(parameters[LIMIT], LARGEST_PAGE), before)
+    effects, before = await call.api.dependencies.store.read(page)
+    cursor = None if before is None else cursor_text(f"{PATH} records", before)
     return Response(body=encode(RecordEffectPage([RecordEffectOut(*effect) for effect in effects], cursor)))
 
 

@@ -8,10 +8,11 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from touchbase.event_log.models import LoggedEvent
-from touchbase.event_log.sql.changes import Change, page_of_change
+from touchbase.event_log.sql.changes import Change, end_of_change, find_change, find_edit, page_of_change
 from touchbase.history.events import COMPANY, CONTACT
+from touchbase.sql.builders import ROW_KEY
 from touchbase.sql.operation import query
-from touchbase.sql.statement import Plan, Select
+from touchbase.sql.statement import Execute, Plan, Statement
 
 FOLLOWS = frozenset({"previous_status", "status_changed_at"})
 """What the history of a status gives."""
@@ -19,9 +20,10 @@ MOST_EVENTS = 5_000
 """Events of a change that a summary reads; of a larger change these are its last ones."""
 MOST_VALUES = 5
 """Pairs of values of a field that a summary has one by one, the most frequent ones."""
+_OF = "WHERE t.client = p.client AND t.id = p.id"
 _NAMES = {
-    CONTACT: "SELECT id, first_name, last_name, email FROM contact WHERE client = ? AND id IN ({})",
-    COMPANY: "SELECT id, name, '', domain FROM company WHERE client = ? AND id IN ({})",
+    CONTACT: Statement("contact_names", ROW_KEY, body=f"SELECT t.id, t.first_name, t.last_name, t.email FROM p CROSS JOIN contact t {_OF}"),
+    COMPANY: Statement("company_names", ROW_KEY, body=f"SELECT t.id, t.name, NULL, t.domain FROM p CROSS JOIN company t {_OF}"),
 }
 Key = tuple[str, int | None, int | None]
 """Subject of events: what they are about, and kind and id of the record."""
@@ -29,7 +31,9 @@ Key = tuple[str, int | None, int | None]
 
 def subject_of(event: LoggedEvent) -> Key:
     """Return what an event is about."""
-    return event.type.partition(".")[0], event.record_kind, event.record_id
+    subject = event.type.partition(".")[0]
+    number = event.data.get(f"{subject}_id") if event.record_id is None else event.record_id
+    return subject, event.record_kind, number
 
 
 def net_changes(events: Sequence[LoggedEvent]) -> dict[str, tuple[Any, Any]]:
@@ -75,9 +79,24 @@ class RecordEffect(NamedTuple):
     changed: dict[str, tuple[Any, Any]]
 
 
-@query(client="change.client")
-def summary_of_change(change: Change, below: int) -> Plan[Summary]:
-    """Summarize the last events of a change; `below`: the end of the change."""
+def find_change_or_edit(client: int, id: str) -> Plan[Change | None]:
+    """Return the change with this id, or the recent edit that a request with this id made; None if there is none."""
+    change: Change | None = yield from find_change.plan(client, id)
+    return change if change is not None else (yield from find_edit.plan(client, id))
+
+
+def _end(change: Change) -> Plan[int]:
+    end: int = yield from end_of_change.plan(change.client, change.first_event, change.until_us)
+    return end
+
+
+@query
+def summary_of_change(client: int, id: str) -> Plan[Summary | None]:
+    """What a change did, by its last events; None if there is no such change."""
+    change = yield from find_change_or_edit(client, id)
+    if change is None:
+        return None
+    below = yield from _end(change)
     events: list[LoggedEvent] = []
     while below > change.first_event and len(events) < MOST_EVENTS:
         more, below = yield from _page(change, below, MOST_EVENTS - len(events))
@@ -101,12 +120,16 @@ def summary_of_change(change: Change, below: int) -> Plan[Summary]:
     return Summary(dict(acts.most_common()), fields, below <= change.first_event)
 
 
-@query(client="change.client")
-def effects_of_change(change: Change, below: int, limit: int) -> Plan[tuple[list[RecordEffect], int | None]]:
-    """The last records of a change below a sequence, the newest first, and the sequence below which to go on; None at the end.
+@query
+def effects_of_change(client: int, id: str, limit: int, before: int | None = None) -> Plan[tuple[list[RecordEffect], int | None]]:
+    """The last records of a change before a sequence, the newest first, and the sequence before which to go on; None at the end.
 
     A record is listed twice if its events are not next to each other.
     """
+    change = yield from find_change_or_edit(client, id)
+    if change is None:
+        return [], None
+    below = before or (yield from _end(change))
     groups: list[tuple[Key, list[LoggedEvent]]] = []
     while below > change.first_event and len(groups) <= limit:
         events, below = yield from _page(change, below, limit)
@@ -117,10 +140,10 @@ def effects_of_change(change: Change, below: int, limit: int) -> Plan[tuple[list
                 groups.append((subject_of(event), [event]))
     has_more = len(groups) > limit or below > change.first_event
     shown = groups[:limit]
-    names = yield from _names(change.client, [key for key, _ in shown])
+    names = yield from _names(client, [key for key, _ in shown])
     effects = [
         RecordEffect(
-            subject, number if number is not None else events[0].data.get(f"{subject}_id"), names.get((kind, number), ""),
+            subject, number, names.get((kind, number), ""),
             list(dict.fromkeys(event.type.partition(".")[2] for event in reversed(events))),
             {name: values for name, values in net_changes(events).items() if name not in FOLLOWS},
         )
@@ -141,9 +164,8 @@ def _plain(value: Any) -> Any:
 
 def _names(client: int, subjects: Sequence[Key]) -> Plan[dict[tuple[int | None, int | None], str]]:
     names: dict[tuple[int | None, int | None], str] = {}
-    for kind, text in _NAMES.items():
+    for kind, statement in _NAMES.items():
         numbers = sorted({number for _, of, number in subjects if of == kind and number is not None})
-        if numbers:
-            rows = yield Select(text.format(", ".join("?" * len(numbers))), (client, *numbers))
-            names |= {(kind, row[0]): " ".join(filter(None, row[1:3])) or row[3] or "" for row in rows}
+        rows = (yield Execute(statement, [(client, number) for number in numbers])) if numbers else ()
+        names |= {(kind, row[0]): " ".join(filter(None, row[1:3])) or row[3] or "" for row in rows}
     return names

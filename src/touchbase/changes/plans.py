@@ -265,7 +265,7 @@ class _Page:
                 outcomes += yield from self._revert_entries(group)
             elif subject not in ("contact", "company"):
                 reason = f"{group[0].type} is not taken back by a revert"
-                outcomes.append(Outcome(KEPT, subject, number or group[0].data.get(f"{subject}_id"), reason))
+                outcomes.append(Outcome(KEPT, subject, number, reason))
         return outcomes
 
     def revert_records(self, kind: int, groups: Mapping[int, list[LoggedEvent]]) -> Plan[list[Outcome]]:

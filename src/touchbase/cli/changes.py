@@ -43,8 +43,9 @@ def list_(tb: Touchbase, client_id: str | None, kind: Any, state: Any, actor: st
 @CHANGE
 @json_option()
 def show(tb: Touchbase, change_id: str, as_json: bool) -> None:
-    """Show one change: who made it, its counts, and until when it can be reverted."""
-    print_values({**tb.team.changes.get(_client(), change_id)}, as_json=as_json)
+    """Show one change: who made it, what it did, and until when it can be reverted."""
+    changed = tb.team.changes.summary(_client(), change_id)
+    print_values({**tb.team.changes.get(_client(), change_id), "changed": changed}, as_json=as_json)
 
 
 @changes.command()

@@ -43,6 +43,17 @@ class WorkReport:
     """When the batch began."""
 
 
+CHANGES, KNOWN, TIMELINE, NO_EFFECT, NOT_RECOGNISED = "changes", "already_known", "timeline_only", "no_effect", "not_recognised"
+EFFECTS = {
+    CHANGES: "it would create or change a record",
+    KNOWN: "records have its values already, or it was applied before",
+    TIMELINE: "it would be in the timeline of a record, whose values stay",
+    NO_EFFECT: "it would be ignored, or wait for the address of its record",
+    NOT_RECOGNISED: "it would still not be recognised, or fail",
+}
+"""Effects of a delivery in a dry run."""
+
+
 @dataclass(slots=True)
 class DryRunRecord:
     """A record that a delivery of a dry run would create or change."""
@@ -68,6 +79,8 @@ class DryRunDelivery:
     """The events that the delivery would have after the replay."""
     error: str | None
     records: list[DryRunRecord] = field(default_factory=list)
+    effect: str = NOT_RECOGNISED
+    """One of `EFFECTS`."""
 
 
 @dataclass(slots=True)

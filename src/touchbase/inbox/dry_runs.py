@@ -8,14 +8,26 @@ from dataclasses import dataclass
 from touchbase.common.field_limits import LARGEST_ID
 from touchbase.common.timestamps import Micros, to_text_or_none
 from touchbase.deliveries import claiming
-from touchbase.deliveries.delivery import FAILED, Delivery
+from touchbase.deliveries.delivery import APPLIED, FAILED, UNRECOGNISED, Delivery
 from touchbase.deliveries.limits import MAX_EVENTS
 from touchbase.deliveries.sql import statements as inbox_sql
 from touchbase.deliveries.sql.rows import delivery_of
-from touchbase.deliveries.work import DryRunDelivery, DryRunRecord, DryRunResult, TooManyEvents
+from touchbase.deliveries.work import (
+    CHANGES,
+    KNOWN,
+    NO_EFFECT,
+    NOT_RECOGNISED,
+    TIMELINE,
+    DryRunDelivery,
+    DryRunRecord,
+    DryRunResult,
+    TooManyEvents,
+)
 from touchbase.history.events import EXTERNAL
 from touchbase.projection.apply import ANY_STATE, apply_batch, apply_needs
+from touchbase.projection.delivery_outcomes import ALL_REPEATED
 from touchbase.projection.inbox_batch import InboxBatch
+from touchbase.projection.normalization import NormalizedDelivery
 from touchbase.records.fields import ID, TIME, UPDATED, Field
 from touchbase.records.models import Record
 from touchbase.records.record_type import type_of
@@ -116,15 +128,29 @@ def compare(batch: InboxBatch, outcome: DryRun, before: Snapshot) -> DryRunResul
         result.changed += bool(changed)
         for name in changed:
             result.fields[name] = result.fields.get(name, 0) + 1
-    for delivery in (normalized.delivery for normalized in batch.claimed):
+    for normalized in batch.claimed:
+        delivery = normalized.delivery
         state, error = outcome.endings.get(delivery.id, (delivery.state, delivery.error))
         touched = [records[target] for target in sorted(outcome.targets.get(delivery.id, ())) if target in records]
         shown = [record for record in touched if record.id is None or record.changed]
-        result.deliveries.append(DryRunDelivery(delivery.id, delivery.state, state, outcome.events.get(delivery.id, 0), error, shown))
+        effect = CHANGES if shown else _effect_of_none(normalized, state, error)
+        events = outcome.events.get(delivery.id, 0)
+        result.deliveries.append(DryRunDelivery(delivery.id, delivery.state, state, events, error, shown, effect))
     for broken in batch.broken:
         result.deliveries.append(DryRunDelivery(broken.delivery.id, broken.delivery.state, FAILED, 0, broken.why))
     result.deliveries.sort(key=lambda record: record.id)
     return result
+
+
+def _effect_of_none(normalized: NormalizedDelivery, state: str, error: str | None) -> str:
+    """Return the effect of a delivery that changes no record."""
+    if state in (UNRECOGNISED, FAILED):
+        return NOT_RECOGNISED
+    if state != APPLIED:
+        return KNOWN if error == ALL_REPEATED else NO_EFFECT
+    events = (subject.event for subject in normalized.subjects)
+    has_values = any(event.status or event.fields or event.custom or event.emails or event.first_name for event in events)
+    return KNOWN if has_values or normalized.delivery.state == APPLIED else TIMELINE
 
 
 def _differences(earlier: Mapping[str, object], now: Mapping[str, object]) -> dict[str, tuple[object, object]]:

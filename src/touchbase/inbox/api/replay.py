@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from typing import Annotated, Any, Literal
 
@@ -13,7 +14,7 @@ from touchbase.common.timestamps import Micros, to_text
 from touchbase.connections.api import TOOLS, ChannelOut, ConnectionSettingsBody, settings_of
 from touchbase.connections.validation import connection_faults
 from touchbase.deliveries.payload_fingerprint import fingerprint_parts
-from touchbase.deliveries.work import DryRunDelivery, DryRunResult
+from touchbase.deliveries.work import EFFECTS, DryRunDelivery, DryRunResult
 from touchbase.errors import Fault
 from touchbase.history.events import COMPANY, CONTACT
 from touchbase.http import query_parameters as query
@@ -92,6 +93,9 @@ class ReplayRequest(Struct, forbid_unknown_fields=True):
 example(ReplayRequest, {"tool": "hubspot", "state": "unrecognised", "received_since": "2026-11-01T00:00:00Z", "dry_run": True})
 
 
+_EFFECT = named_enum("DeliveryEffect", "; ".join(f"`{effect}`: {text}" for effect, text in EFFECTS.items()) + ".", tuple(EFFECTS))
+
+
 class DryRunRecordOut(Struct):
     """A record that a delivery would create or change."""
 
@@ -112,6 +116,7 @@ class DryRunDeliveryOut(Struct):
     id: int
     state: Annotated[str, Meta(description="The present state; empty: it could not be tried.")]
     would_be: Annotated[DeliveryStateOut, Meta(description="The state that it would have.")]
+    effect: Annotated[str, Meta(description="What it would do to records.", extra_json_schema=_EFFECT)]
     events: Annotated[int, Meta(description="The events that it would have.")]
     error: str | None
     records: Annotated[list[DryRunRecordOut], Meta(description="The records that it would change.")]
@@ -121,6 +126,7 @@ class DryRunOut(Struct):
     """Preview of a replay. Deliveries are tried in groups of 100 that do not see each other's changes."""
 
     outcomes: Annotated[dict[str, int], Meta(description="Deliveries by the state that they would get.")]
+    effects: Annotated[dict[str, int], Meta(description="Deliveries by their effect.")]
     records_made: int
     records_changed: int
     fields: Annotated[dict[str, int], Meta(description="The number of records in which each field would change.")]
@@ -226,11 +232,10 @@ def _proposal_faults(call: Call, request: ReplayRequest) -> list[Fault]:
 
 
 def _dry_run_out(result: DryRunResult) -> DryRunOut:
-    outcomes: dict[str, int] = {}
-    for delivery in result.deliveries:
-        outcomes[delivery.state] = outcomes.get(delivery.state, 0) + 1
+    outcomes = Counter(delivery.state for delivery in result.deliveries)
+    effects = Counter(delivery.effect for delivery in result.deliveries)
     deliveries = [DryRunDeliveryOut(**values) for values in map(dry_run_values, result.deliveries)]
-    return DryRunOut(outcomes, result.created, result.changed, result.fields, deliveries)
+    return DryRunOut(dict(outcomes), dict(effects), result.created, result.changed, result.fields, deliveries)
 
 
 def dry_run_values(delivery: DryRunDelivery) -> dict[str, Any]:
@@ -239,7 +244,14 @@ def dry_run_values(delivery: DryRunDelivery) -> dict[str, Any]:
         {"record": _RECORDS[record.kind], "id": record.id, "changed": {name: [*map(_cut, pair)] for name, pair in record.changed.items()}}
         for record in delivery.records
     ]
-    state = {"id": delivery.id, "state": delivery.was, "would_be": delivery.state, "events": delivery.events, "error": delivery.error}
+    state = {
+        "id": delivery.id,
+        "state": delivery.was,
+        "would_be": delivery.state,
+        "effect": delivery.effect,
+        "events": delivery.events,
+        "error": delivery.error,
+    }
     return {**state, "records": records}
 
 
