@@ -11,7 +11,7 @@ from touchbase.console.oidc import Provider
 from touchbase.http.routing import Tag
 from touchbase.http.schemas import example
 
-SIGN_IN = Tag("Sign-in", "How people sign in to the console.")
+SIGN_IN = Tag("Access", "How people sign in to the console.")
 
 
 class ProviderOut(Struct):
