@@ -55,7 +55,7 @@ const Webhooks = later(() => import('./more').then((all) => all.Webhooks));
 const Words = later(() => import('./more').then((all) => all.Words));
 
 /** Screens whose content belongs to one client. */
-const OF_CLIENT: readonly (string | undefined)[] = ['contacts', 'companies', 'duplicates', 'imports', 'suppressions', 'bin', 'erasure'];
+const OF_CLIENT: readonly (string | undefined)[] = ['contacts', 'companies', 'imports'];
 
 function Screen() {
   const [first, second] = place.value.path;

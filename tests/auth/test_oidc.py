@@ -14,6 +14,7 @@ from tests.auth.test_people import INVITATIONS, PAGE, SECRET, USERS, Browser, Of
 from touchbase.auth.auth_throttle import KeyThrottle
 from touchbase.auth.authentication import ADMIN
 from touchbase.auth.service import add_key
+from touchbase.common.timestamps import SECOND
 from touchbase.config import OidcSettings
 from touchbase.console.oidc import KEYS_AGAIN, Provider, SignInFlow, SignInRefused
 from touchbase.sql.store import Store
@@ -311,6 +312,24 @@ async def test_provider_that_is_down__is_named(company: Company) -> None:
     for bad in ("http://login.example.com/token", "https:login.example.com/token"):
         company.server.discovery = {"token_endpoint": bad}
         assert (await Browser(company.call)("POST", OIDC, {})).status == 503, bad
+
+
+async def test_ways_to_sign_in__are_shown_without_secrets_and_with_what_is_wrong(company: Company) -> None:
+    shown = await company("GET", "/team/v1/sign-in")
+    company.server.is_down = True
+    company.call.clock.now += 2 * 3600 * SECOND
+    later = (await company("GET", "/team/v1/sign-in")).json()["provider"]
+
+    assert (shown.json()["keys_needed"], shown.json()["passwords"], shown.json()["links"]) == (True, True, False)
+    assert (shown.json()["provider"]["issuer"], shown.json()["provider"]["problem"]) == (ISSUER, None)
+    assert shown.json()["provider"]["redirect_uri"] == f"{PUBLIC}/console/oidc"
+    assert later["problem"]
+    assert CLIENT_SECRET.encode() not in shown.body
+    _, link = await company.invite("mira@example.com", grants=[{"client_id": "ours", "role": "admin"}])
+    browser = Browser(company.call)
+    company.server.is_down = False
+    await company.sign_in(browser, link)
+    assert (await browser("GET", "/team/v1/sign-in", x_client_id="ours")).status == 403
 
 
 async def test_provider_on_this_machine__leads_no_browser_to_a_script() -> None:

@@ -218,12 +218,18 @@ def test_invited_person__is_offered_no_password_where_the_provider_is_the_only_w
         console = start("--auth", "api-key", "--port", port, "--public-url", f"http://127.0.0.1:{port}", *named)
         admin = {"Authorization": f"Bearer {first_key(console.server)}"}
 
-        page = console.open(invite(console, admin, "mira@example.com", role="viewer"), dark=True)
+        page = console.open(invite(console, admin, "mira@example.com", role="admin"), dark=True)
         page.get_by_role("button", name="Join with Example ID").wait_for()
         assert page.locator("input").count() == 0
         assert axe_faults(page) == []
         page.get_by_role("button", name="Join with Example ID").click()
         page.get_by_label("Sign out (Mira Sandoval)").wait_for()
+
+        visit(page, "Settings")
+        page.get_by_role("link", name="Sign-in", exact=True).click()
+        page.get_by_text("Example ID, the only way").wait_for()
+        expect(page.get_by_role("region", name="Provider")).to_contain_text(f"AnswersIssuer{provider.issuer}")
+        assert look_faults(page) == []
         console.wrong[:] = [line for line in console.wrong if not line.startswith(provider.issuer)]
 
 

@@ -157,7 +157,7 @@ def test_selected_conversations__are_changed_at_once_and_undo_leaves_what_change
     assert len({*statuses}) == 1
     assert statuses[0] != "contacted"
     press(page, "u")
-    page.get_by_text("Undone.", exact=True).wait_for()
+    expect(page.locator(".reply", has_text="Contacted")).to_have_count(3)
     assert [replies.send("GET", f"/public/v2/contacts/{number}")["contact_status"] for number in (1, 2, 3)] == ["contacted"] * 3
     press(page, "Control+a")
     press(page, "b")
@@ -266,6 +266,21 @@ def test_all_clients__are_one_list(replies: Console) -> None:
     page.locator(".reply[aria-current]", has_text="Zoe").wait_for()
     press(page, "e")
     page.get_by_text("Zoe: done.").wait_for()
+
+    # Lists of all clients act on the client of the row.
+    replies.server.post("/public/v2/suppressions", {"value": "zoe@people.example"}, **other)
+    replies.go(page, "/all/suppressions")
+    expect(page.locator(".listed li")).to_contain_text("Beta")
+    page.get_by_role("button", name="Remove zoe@people.example").click()
+    page.get_by_role("button", name="Remove from the list").click()
+    page.get_by_text("zoe@people.example is not on the list any more.").wait_for()
+    expect(page.locator(".listed li")).to_have_count(0)
+    replies.server.get("/public/v2/contacts/4", "DELETE", **other)
+    replies.go(page, "/all/bin")
+    expect(page.get_by_role("list", name="Deleted contacts")).to_contain_text("Beta")
+    page.get_by_role("button", name="Restore Zoe").click()
+    page.get_by_text("Zoe is restored.").wait_for()
+    assert replies.server.get("/public/v2/contacts/4", **other)[0] == 200
 
 
 QUOTES = {

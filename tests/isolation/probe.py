@@ -30,9 +30,10 @@ from touchbase.conversations.notifications import list_notifications
 from touchbase.conversations.plans import list_done_conversations
 from touchbase.custom_fields.changes import FieldJob
 from touchbase.deliveries.sql.body_retention import drop_unrecognised, prune_bodies
-from touchbase.erasure.sql.persons import get_erasure
+from touchbase.do_not_contact.sql.lookup import list_all_entries
+from touchbase.erasure.sql.persons import get_erasure, list_all_requests
 from touchbase.erasure.sql.texts import TEXT_TABLES
-from touchbase.history.events import CONTACT
+from touchbase.history.events import COMPANY, CONTACT
 from touchbase.idempotency.models import RequestKey
 from touchbase.idempotency.sql import find_response
 from touchbase.inbox.sql.queries import newest_receipts
@@ -42,6 +43,7 @@ from touchbase.notes.plans import find_note
 from touchbase.outgoing.blocklists import url_of
 from touchbase.outgoing.sql.announced import find_announced, is_listed, is_on_list
 from touchbase.outgoing.sql.pushes import STATES, list_pushes
+from touchbase.projection.bin_rows import list_all_deleted
 from touchbase.records.record_type import COMPANY_TYPE, CONTACT_TYPE, RecordType
 from touchbase.records.sql.reads import Listing, list_records
 from touchbase.reports.parts import CampaignGroups
@@ -225,6 +227,8 @@ def client_queries(client: int, owned: Known) -> Iterator[Any]:
     yield report_campaigns(CampaignGroups(client, (0, NEVER), by_tool=True, by_campaign=True), "UTC")
     yield from (report_messages(CampaignGroups(client, (0, NEVER), True, False, by_step=not it, by_label=it)) for it in (False, True))
     yield from (list_items([client], TIME_OF_B), list_all_messages([client], 100, None, {}, 10**6))
+    yield from (list_all_deleted([client], kind, 100, 10**6) for kind in (CONTACT, COMPANY))
+    yield from (list_all_entries([client], 100, TIME_OF_B, None, {}), list_all_requests([client], 100))
     yield get_erasure(client, LATER_IDS["erasure"])  # B's own, that it begins with
     yield find_response(RequestKey(client, IDEMPOTENCY_KEY, b"", NEVER - 1))
 

@@ -132,12 +132,13 @@ from touchbase.do_not_contact.sql.copies import (
     raise_list_revision,
     read_installation_list,
 )
+from touchbase.do_not_contact.sql.lookup import list_all_entries
 from touchbase.encryption.cipher import AesGcmCipher
 from touchbase.encryption.encrypted_columns import check_encryption, check_keys, reencrypt_batch, replace_lost, retire_keys
 from touchbase.encryption.keys import StaticKeys
 from touchbase.erasure.models import StoredTexts
 from touchbase.erasure.sql.erasures import add_erasures, erase_person, sweep_erasure
-from touchbase.erasure.sql.persons import clients_with_erasures, open_erasures
+from touchbase.erasure.sql.persons import clients_with_erasures, list_all_requests, open_erasures
 from touchbase.erasure.sql.texts import strike_texts
 from touchbase.errors import TouchbaseError
 from touchbase.event_log.sql.changes import begin_change, forget_changes_before, page_of_changes
@@ -183,7 +184,7 @@ from touchbase.outgoing.sql.endpoints import add_endpoint, list_endpoints, repla
 from touchbase.outgoing.sql.pushes import retry_pushes
 from touchbase.outgoing.sql.shared import copy_shared, count_copies, newest_client, read_shared, shared_versions
 from touchbase.presence import ServerFacts, list_servers, note_presence
-from touchbase.projection.bin_rows import asked_erasures
+from touchbase.projection.bin_rows import asked_erasures, list_all_deleted
 from touchbase.projection.delete import delete_record, remove_deleted
 from touchbase.records.models import Company, Contact
 from touchbase.records.operations import create_company, create_contact
@@ -268,7 +269,7 @@ SPANNING_UNLESS_NAMED = {
     store_key, list_keys, list_deliveries, group_deliveries, get_delivery, list_refusals, match_everywhere, get_job, list_jobs,
     find_owner, due_job_files, list_items, list_conversations, list_done_conversations, count_conversations,
     count_day, count_due_tasks, list_tasks, list_notifications, list_endpoints, list_all_attempts, list_newest_places, list_all_messages,
-    page_of_changes, newest_receipts,
+    page_of_changes, newest_receipts, list_all_entries, list_all_deleted, list_all_requests,
 }  # fmt: skip
 """What is about all clients when it names none, which only an administrator of all of them can ask: reviewed."""
 ABOUT_CLIENTS = {
@@ -314,7 +315,7 @@ NEEDS_NO_EXCEPTION = {
     due_mails, clients_to_link, due_judgements, count_silent, endpoint_versions, lead_shards, list_mail_endpoints, list_troubles,
     due_counts, clients_with_erasures, count_copies, clients_above_limits, list_oldest,
     list_conversations, list_done_conversations, count_conversations, list_notifications, list_newest_places,
-    list_all_messages, list_newly_due, list_tasks, count_due_tasks, page_of_changes, newest_receipts,
+    list_all_messages, list_newly_due, list_tasks, count_due_tasks, page_of_changes, newest_receipts, list_all_entries,
 }  # fmt: skip
 """What spans clients with texts that name one in every table: client by client, or each table beside the row of the one before."""
 SEALER = AesGcmCipher(StaticKeys(ENCRYPTION_KEYS.read()))

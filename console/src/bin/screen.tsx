@@ -6,15 +6,18 @@ import { COMPANIES } from '../kinds/company';
 import { CONTACTS } from '../kinds/contact';
 import type { AnyRecord, Kind } from '../kinds/kind';
 import { go, href, place } from '../route';
-import { canWrite } from '../session';
+import { canWrite, showsAll } from '../session';
 import { useTitle } from '../title';
 import { Button, Empty, ProblemNote, Skeleton, Time } from '../ui/basic';
+import { asClient, ClientChip } from '../ui/client-chip';
 import { toast } from '../ui/toast';
 
 interface Deleted {
   deleted_at: string;
   /** Null: it waits for a person's decision. */
   gone_at: string | null;
+  /** Where all clients are shown. */
+  client_id?: string;
 }
 
 export function Bin() {
@@ -38,7 +41,7 @@ export function Bin() {
 }
 
 function List<R extends AnyRecord>({ kind }: { kind: Kind<R> }) {
-  const { data, error, hasMore, more, refetch } = usePages<R & Deleted>(`${kind.api}/deleted`, { structure: 'FLAT', limit: '50' });
+  const { data, error, hasMore, more, refetch } = usePages<R & Deleted>(showsAll.value ? `/team/v1/${kind.many}/deleted` : `${kind.api}/deleted`, { structure: 'FLAT', limit: '50' });
   if (error && !data) return <ProblemNote problem={error} retry={refetch} />;
   if (!data) return <Skeleton lines={8} wide={100} />;
   if (!data.length) {
@@ -52,7 +55,7 @@ function List<R extends AnyRecord>({ kind }: { kind: Kind<R> }) {
     <>
       <ul class="lines" aria-label={`Deleted ${kind.many}`}>
         {data.map((record) => (
-          <Line key={record.id} kind={kind} record={record} />
+          <Line key={`${record.client_id} ${record.id}`} kind={kind} record={record} />
         ))}
       </ul>
       {hasMore && <Button onClick={more}>Show more</Button>}
@@ -65,13 +68,15 @@ function Line<R extends AnyRecord>({ kind, record }: { kind: Kind<R>; record: R 
   const [problem, setProblem] = useState<Problem | null>(null);
   const name = kind.nameOf(record);
   const path = `${kind.api}/${record.id}`;
+  const of = asClient(record.client_id);
+  const again = () => readAgain(kind.api, `/team/v1/${kind.many}`);
   async function restore() {
     setBusy(true);
     setProblem(null);
     try {
-      await call('POST', `${path}/restore`);
-      toast(`${name} is restored.`, { undo: () => call('DELETE', path).then(() => readAgain(kind.api)) });
-      await readAgain(kind.api);
+      await call('POST', `${path}/restore`, of);
+      toast(`${name} is restored.`, { undo: () => call('DELETE', path, of).then(again) });
+      await again();
     } catch (failure) {
       setProblem(asProblem(failure));
       setBusy(false);
@@ -84,11 +89,11 @@ function Line<R extends AnyRecord>({ kind, record }: { kind: Kind<R>; record: R 
           {name}
         </span>
         <span class="faint cut">
-          {kind.below(record)} · deleted <Time at={record.deleted_at} as="ago" />, {record.gone_at ? <>gone <Time at={record.gone_at} /></> : 'waits for a decision under Erasure'}
+          <ClientChip of={record.client_id} /> {kind.below(record)} · deleted <Time at={record.deleted_at} as="ago" />, {record.gone_at ? <>gone <Time at={record.gone_at} /></> : 'waits for a decision under Erasure'}
         </span>
         {problem && (
           <p class="wrong" role="alert">
-            {problem.message} {problem.body.existing_id !== undefined && <a href={href(`${kind.path}/${problem.body.existing_id}`)}>Show that {kind.one}</a>}
+            {problem.message} {problem.body.existing_id !== undefined && <a href={href(`${kind.path}/${problem.body.existing_id}`, {}, record.client_id)}>Show that {kind.one}</a>}
           </p>
         )}
       </div>

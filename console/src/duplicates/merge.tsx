@@ -1,12 +1,13 @@
 /** Two records side by side: which value of each field stays, which id stays, and the merge with its undo. */
 import { useEffect, useState } from 'preact/hooks';
-import { asProblem, post, type Problem } from '../api';
+import { asProblem, call, type Problem } from '../api';
 import { companies, companyName } from '../kinds/companies';
 import { memberName, valueOf, type AnyRecord, type Kind } from '../kinds/kind';
 import { useRead } from '../data';
 import { Button, ProblemNote, Skeleton } from '../ui/basic';
 import { Dialog } from '../ui/overlay';
 import { StatusMark } from '../ui/status';
+import { asClient } from '../ui/client-chip';
 import { toast } from '../ui/toast';
 import type { Merge, MergedField } from './types';
 
@@ -14,6 +15,8 @@ interface Props<R extends AnyRecord> {
   kind: Kind<R>;
   one: R;
   other: R;
+  /** Their client, if it is not that of the scope. */
+  of?: string | undefined;
   onClose: () => void;
   /** After the merge, with the id that stays and the one that is gone. */
   onMerged: (into: number, gone: number) => void;
@@ -25,14 +28,14 @@ function nameOf(field: MergedField): string {
   return field.custom ? `cf.${field.field}` : field.field;
 }
 
-export function MergeDialog<R extends AnyRecord>({ kind, one, other, onClose, onMerged, onUndone }: Props<R>) {
+export function MergeDialog<R extends AnyRecord>({ kind, one, other, of, onClose, onMerged, onUndone }: Props<R>) {
   const [into, setInto] = useState(one.id);
   const [chosen, setChosen] = useState<Record<string, number>>({});
   const [problem, setProblem] = useState<Problem | null>(null);
   const [busy, setBusy] = useState(false);
   const gone = into === one.id ? other : one;
   const path = `${kind.api}/${into}/merge`;
-  const preview = useRead(`merge ${kind.many} ${into} ${gone.id}`, () => post<Merge>(path, { with: [gone.id] }, { dry_run: 'true' }), { gcTime: 0 });
+  const preview = useRead(`merge ${kind.many} ${into} ${gone.id}`, async () => (await call<Merge>('POST', path, { ...asClient(of), body: { with: [gone.id] }, query: { dry_run: 'true' } })).data, { gcTime: 0 });
   const both = [one, other] as const;
   const fields = preview.data?.fields.filter((each) => both.some((record) => valueOf(kind, record, nameOf(each)) !== '')) ?? [];
 
@@ -46,11 +49,11 @@ export function MergeDialog<R extends AnyRecord>({ kind, one, other, onClose, on
     setBusy(true);
     setProblem(null);
     try {
-      const made = await post<Merge>(path, { with: [gone.id], ...(Object.keys(chosen).length > 0 && { from_ids: chosen }) });
+      const { data: made } = await call<Merge>('POST', path, { ...asClient(of), body: { with: [gone.id], ...(Object.keys(chosen).length > 0 && { from_ids: chosen }) } });
       onClose();
       toast(`${kind.nameOf(gone)} (${gone.id}) is part of this ${kind.one} now.`, {
         undo: async () => {
-          await post(`${path}/${made.merge_id}/undo`);
+          await call('POST', `${path}/${made.merge_id}/undo`, asClient(of));
           onUndone(into, gone.id);
         },
       });

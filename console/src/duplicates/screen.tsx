@@ -5,13 +5,14 @@ import { COMPANIES } from '../kinds/company';
 import { CONTACTS } from '../kinds/contact';
 import type { AnyRecord, Kind } from '../kinds/kind';
 import { client, go, href, place } from '../route';
-import { canWrite } from '../session';
+import { canWrite, clients, showsAll } from '../session';
 import { useTitle } from '../title';
 import { Button, Empty, Icon, Keys, ProblemNote, Skeleton } from '../ui/basic';
+import { ClientChip } from '../ui/client-chip';
 import { StatusMark } from '../ui/status';
 import { toast } from '../ui/toast';
 import { plural } from '../words';
-import { dismiss, dismissed, isDismissed } from './dismissed';
+import { countDismissed, dismiss, isDismissed } from './dismissed';
 import { MergeDialog } from './merge';
 import { usePairs } from './search';
 import { REASONS, type Pair } from './types';
@@ -37,9 +38,9 @@ function Pairs<R extends AnyRecord>({ kind }: { kind: Kind<R> }) {
   const score = query.get('score') ?? '';
   const reason = query.get('reason') ?? '';
   const hidden = query.get('two') === '1';
-  const known = dismissed(kind.many);
-  const found = usePairs(kind, `${client.value} ${kind.many} ${score} ${reason}`, score || '0.8', (pair) => !reason || pair.reasons.includes(reason));
-  const pairs = found.pairs.filter((each) => isDismissed(known, each.one.id, each.other.id) === hidden);
+  const searched = showsAll.value ? clients.value.map((each) => each.client_id) : [undefined];
+  const found = usePairs(kind, searched, `${client.value} ${kind.many} ${score} ${reason}`, score || '0.8', (pair) => !reason || pair.reasons.includes(reason));
+  const pairs = found.pairs.filter((each) => isDismissed(kind.many, each) === hidden);
   const [at, setAt] = useState(0);
   const [opened, setOpened] = useState<Pair<R> | null>(null);
   const chosen = Math.min(at, Math.max(0, pairs.length - 1));
@@ -47,8 +48,8 @@ function Pairs<R extends AnyRecord>({ kind }: { kind: Kind<R> }) {
   useTitle('Duplicates');
 
   function say(pair: Pair<R>, are: boolean) {
-    dismiss(kind.many, pair.one.id, pair.other.id, are);
-    toast(are ? 'They are shown as two from now on, in this browser.' : 'The pair is in the list again.', { undo: async () => dismiss(kind.many, pair.one.id, pair.other.id, !are) });
+    dismiss(kind.many, pair, are);
+    toast(are ? 'They are shown as two from now on, in this browser.' : 'The pair is in the list again.', { undo: async () => dismiss(kind.many, pair, !are) });
   }
   const now = useRef({ move: (_: number) => undefined as void, open: () => undefined as void, two: () => undefined as void });
   now.current = {
@@ -91,11 +92,11 @@ function Pairs<R extends AnyRecord>({ kind }: { kind: Kind<R> }) {
       <div class="filters">
         <Select label="Score" value={score} options={SCORES} pick={(value) => show({ score: value })} />
         <Select label="Reason" value={reason} options={[['', 'Any reason'], ...Object.entries(REASONS)]} pick={(value) => show({ reason: value })} />
-        <Select label="Pairs" value={hidden ? '1' : ''} options={[['', 'To decide'], ['1', `Not the same (${known.size})`]]} pick={(value) => show({ two: value })} />
+        <Select label="Pairs" value={hidden ? '1' : ''} options={[['', 'To decide'], ['1', `Not the same (${countDismissed(kind.many, searched)})`]]} pick={(value) => show({ two: value })} />
       </div>
       <ul class="pairs-list" ref={list} aria-label="Possible duplicates">
         {pairs.map((each, n) => (
-          <OnePair key={`${each.one.id} ${each.other.id}`} kind={kind} pair={each} at={n === chosen} hidden={hidden} choose={() => setAt(n)} open={() => setOpened(each)} say={(are) => say(each, are)} />
+          <OnePair key={`${each.of} ${each.one.id} ${each.other.id}`} kind={kind} pair={each} at={n === chosen} hidden={hidden} choose={() => setAt(n)} open={() => setOpened(each)} say={(are) => say(each, are)} />
         ))}
       </ul>
       {found.problem && <ProblemNote problem={found.problem} retry={found.pairs.length ? found.more : found.reload} />}
@@ -110,6 +111,7 @@ function Pairs<R extends AnyRecord>({ kind }: { kind: Kind<R> }) {
           kind={kind}
           one={opened.one}
           other={opened.other}
+          of={opened.of}
           onClose={() => setOpened(null)}
           onMerged={(_, gone) => found.without(gone)}
           onUndone={found.reload}
@@ -177,11 +179,11 @@ function OnePair<R extends AnyRecord>({ kind, pair, at, hidden, choose, open, sa
       </span>
       {[pair.one, pair.other].map((each) => (
         <span key={each.id} class="one">
-          <a class="strong cut" dir="auto" href={href(`${kind.path}/${each.id}`)}>
+          <a class="strong cut" dir="auto" href={href(`${kind.path}/${each.id}`, {}, pair.of)}>
             {kind.nameOf(each)}
           </a>
           <span class="faint cut" dir="auto">
-            {kind.below(each) || `Id ${each.id}`}
+            <ClientChip of={pair.of} /> {kind.below(each) || `Id ${each.id}`}
           </span>
           <StatusMark status={kind.statusOf(each)} />
         </span>

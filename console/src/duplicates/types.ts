@@ -23,6 +23,8 @@ export interface Pair<R extends AnyRecord> {
   reasons: string[];
   one: R;
   other: R;
+  /** Their client, where all are shown. */
+  of: string | undefined;
 }
 
 export const REASONS: Record<string, string> = {

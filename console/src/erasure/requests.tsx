@@ -6,16 +6,20 @@ import type { Contact } from '../types';
 import { Button, ProblemNote, Time } from '../ui/basic';
 import { toast, toastProblem } from '../ui/toast';
 import { personName } from '../words';
+import { showsAll } from '../session';
+import { asClient, ClientChip } from '../ui/client-chip';
 import { removedText, type Erased } from './types';
 
 interface ErasureAsked extends Contact {
   erasure_requested_at: string;
+  /** Where all clients are shown. */
+  client_id?: string;
 }
 
 const WAITING = { erasure_requested: 'true', structure: 'FLAT', limit: '20' };
 
 export function ErasureRequests({ decided }: { decided: () => void }) {
-  const { data, error, hasMore, more, refetch } = usePages<ErasureAsked>('/public/v2/contacts/deleted', WAITING);
+  const { data, error, hasMore, more, refetch } = usePages<ErasureAsked>(showsAll.value ? '/team/v1/contacts/deleted' : '/public/v2/contacts/deleted', WAITING);
   if (error) return <ProblemNote problem={error} retry={refetch} />;
   if (!data?.length) return null;
   return (
@@ -24,7 +28,7 @@ export function ErasureRequests({ decided }: { decided: () => void }) {
       <ol class="requests">
         {data.map((each) => (
           <Request
-            key={each.id}
+            key={`${each.client_id} ${each.id}`}
             contact={each}
             decided={() => {
               refetch();
@@ -39,6 +43,7 @@ export function ErasureRequests({ decided }: { decided: () => void }) {
 }
 
 function Request({ contact, decided }: { contact: ErasureAsked; decided: () => void }) {
+  const of = asClient(contact.client_id);
   const [sure, setSure] = useState(false);
   const [busy, setBusy] = useState(false);
   async function decide(work: () => Promise<string>) {
@@ -52,16 +57,16 @@ function Request({ contact, decided }: { contact: ErasureAsked; decided: () => v
     }
   }
   async function erase(): Promise<string> {
-    const erased = (await call<Erased>('DELETE', `/public/v2/contacts/${contact.id}`, { query: { erase: 'true' } })).data;
+    const erased = (await call<Erased>('DELETE', `/public/v2/contacts/${contact.id}`, { ...of, query: { erase: 'true' } })).data;
     return `The person is erased: ${removedText(erased.removed)}.`;
   }
   async function restore(): Promise<string> {
-    await call('POST', `/public/v2/contacts/${contact.id}/restore`);
+    await call('POST', `/public/v2/contacts/${contact.id}/restore`, of);
     return 'The request is declined, and the contact restored.';
   }
   return (
     <li>
-      <span class="strong cut" dir="auto">{personName(contact)}</span>
+      <span class="strong cut" dir="auto">{personName(contact)} <ClientChip of={contact.client_id} /></span>
       <span class="removed cut">{contact.email ?? contact.linkedin_url ?? `id ${contact.id}`}</span>
       <span class="faint">
         asked <Time at={contact.erasure_requested_at} as="ago" />

@@ -3,7 +3,8 @@ import { useEffect, useState } from 'preact/hooks';
 import { asProblem, get, type Problem } from '../api';
 import { readAgain } from '../data';
 import { client, go, place } from '../route';
-import { isAdmin } from '../session';
+import { isAdmin, showsAll } from '../session';
+import { ClientList } from '../shell';
 import { SettingsTabs } from '../settings/tabs';
 import { useTitle } from '../title';
 import type { Contact, Page } from '../types';
@@ -32,7 +33,14 @@ export function Erasure() {
       </header>
       <SettingsTabs />
       <p class="lead">Removes a person permanently: the contact, its timeline and messages, and the bodies of the webhooks that name the person. Keyed hashes of the addresses stay, so that a late webhook does not bring the person back.</p>
-      <Lookup key={client.value} erased={decided} />
+      {showsAll.value ? (
+        <section class="choose" aria-label="Choose a client">
+          <p>A person is found in the records of one client. Which one?</p>
+          <ClientList close={() => undefined} hasAll={false} waits />
+        </section>
+      ) : (
+        <Lookup key={client.value} erased={decided} />
+      )}
       <ErasureRequests key={`requests ${client.value}`} decided={decided} />
       <PastErasures key={`past ${client.value}`} />
     </main>
@@ -40,7 +48,7 @@ export function Erasure() {
 }
 
 function decided(): void {
-  readAgain('/public/v2/erasures', '/public/v2/contacts');
+  readAgain('/public/v2/erasures', '/public/v2/contacts', '/team/v1/erasures', '/team/v1/contacts');
 }
 
 type Found = { text: string; people: Contact[] };

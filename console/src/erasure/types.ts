@@ -10,6 +10,8 @@ export interface ErasureRequest {
   done_time: string | null;
   removed: Record<string, number>;
   searched_share: number;
+  /** Where all clients are shown. */
+  client_id?: string;
 }
 
 export interface Erased {

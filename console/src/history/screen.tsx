@@ -6,6 +6,7 @@ import { client, go, href, place } from '../route';
 import { clients, session, showsAll } from '../session';
 import { useTitle } from '../title';
 import { Button, Empty, ProblemNote, Skeleton, Time } from '../ui/basic';
+import { ClientChip } from '../ui/client-chip';
 import { Mark, type Group, type Hue } from '../ui/status';
 import { Effects } from './effects';
 import { reverting, type Change } from './open';
@@ -31,15 +32,13 @@ export function History() {
         <h1>History</h1>
         <span class="push" />
         {!showsAll.value && (
-          <>
-            <a class="button" href={href('/imports')}>
-              All jobs
-            </a>
-            <a class="button" href={href('/bin')}>
-              Bin
-            </a>
-          </>
+          <a class="button" href={href('/imports')}>
+            All jobs
+          </a>
         )}
+        <a class="button" href={href('/bin')}>
+          Bin
+        </a>
         {session.value?.user && (
           <div class="switch" role="group" aria-label="Whose changes">
             <button type="button" aria-pressed={!who} onClick={() => show({ who: '' })}>
@@ -93,7 +92,6 @@ function Line({ change }: { change: Change }) {
   const [isShown, show] = useState(false);
   const name = changeName(change);
   const state = STATES[change.state];
-  const of = showsAll.value ? (clients.value.find((each) => each.client_id === change.client_id)?.name ?? change.client_id) : '';
   const who = actor.name || (actor.type === 'anyone' ? nobody() : actor.id);
   const way = actor.via === 'job' && change.kind === 'import' ? 'import' : VIA[actor.via];
   return (
@@ -107,7 +105,7 @@ function Line({ change }: { change: Change }) {
             </Mark>
           )}
         </b>
-        <span class="faint cut">{[of, summary(change.counts)].filter(Boolean).join(' · ')}</span>
+        <span class="faint cut"><ClientChip of={change.client_id} /> {summary(change.counts)}</span>
         {change.state !== 'open' && summary(change.revert_counts) && <span class="faint cut">Reverted: {summary(change.revert_counts)}</span>}
       </div>
       <div class="what">

@@ -1,7 +1,8 @@
 /** Companies by id, for the names of the companies of contacts; shared by all screens of the client. */
 import { signal } from '@preact/signals';
-import { get } from '../api';
+import { call } from '../api';
 import type { Company, Page } from '../types';
+import { asClient } from '../ui/client-chip';
 
 /** What stands for the domain of a company that only its name identifies. */
 export const NO_DOMAIN = 'no domain';
@@ -10,13 +11,13 @@ export type Named = Pick<Company, 'id' | 'domain' | 'name'>;
 
 export const companies = signal<ReadonlyMap<number, Named>>(new Map());
 
-/** Load the names of the companies of these contacts that are not known yet. */
-export async function loadCompanies(of: readonly { company_id?: number }[]): Promise<void> {
+/** Load the names of the companies of these contacts that are not known yet; `client`: whose they are, if not the scope's. */
+export async function loadCompanies(of: readonly { company_id?: number }[], client?: string): Promise<void> {
   const known = companies.peek();
   const ids = [...new Set(of.map((each) => each.company_id).filter((id) => id !== undefined))].filter((id) => !known.has(id));
   if (!ids.length) return;
   try {
-    const page = await get<Page<Named>>('/public/v2/companies', { 'id[in]': ids.join(','), fields: 'name,domain', limit: '200' });
+    const { data: page } = await call<Page<Named>>('GET', '/public/v2/companies', { ...asClient(client), query: { 'id[in]': ids.join(','), fields: 'name,domain', limit: '200' } });
     companies.value = new Map([...companies.peek(), ...page.data.map((each) => [each.id, each] as const)]);
   } catch {
     // The cells stay empty; the contacts are there.

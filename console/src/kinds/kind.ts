@@ -62,7 +62,7 @@ export interface Kind<R extends AnyRecord> {
   views: readonly UsualView[];
   searches: string;
   /** Load what the rows refer to. */
-  prepare: (rows: readonly R[]) => Promise<void>;
+  prepare: (rows: readonly R[], client?: string) => Promise<void>;
   /** Members on the record's page, in order; which of them a person may change; what is shown of a value that is no text. */
   members: readonly string[];
   editable: readonly string[];

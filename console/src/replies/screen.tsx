@@ -4,10 +4,11 @@ import { density, LIST_WIDTH, listWidth, setListWidth } from '../density';
 import { keep, kept } from '../kept';
 import { useShortcuts } from '../keys';
 import { client, go, href, place, root } from '../route';
-import { canWrite, clients, isAdmin, session, showsAll } from '../session';
+import { canWrite, isAdmin, session, showsAll } from '../session';
 import type { Status } from '../types';
 import { useTitle } from '../title';
 import { Button, Empty, ProblemNote, Skeleton, Time } from '../ui/basic';
+import { ClientChip } from '../ui/client-chip';
 import { copy } from '../ui/overlay';
 import { Sizer } from '../ui/sizer';
 import { digitOf, MOST_KEYS, StatusMark, withDigits } from '../ui/status';
@@ -45,7 +46,6 @@ export function Replies() {
   const tab = all.find(({ name }) => name === query.get('state')) ?? all.find(({ name }) => name === 'open');
   const state = tab?.state ?? 'open';
   const people = usePeople();
-  const isAll = showsAll.value;
   const of = client.value || (filter['of'] ?? '');
   // A search looks into all states.
   const isSearch = filter['q'] !== undefined;
@@ -133,7 +133,7 @@ export function Replies() {
       {list.data && !conversations.length && <NoReply state={state} of={of} isFiltered={Object.keys(filter).length > 0} snoozed={counters.data?.snoozed ?? 0} />}
       {conversations.length > 0 && (
         <div class={`split ${chosen ? 'chosen' : ''}`} style={{ '--list': `${width}px` }}>
-          <List conversations={conversations} hasMore={list.hasMore} more={list.more} chosen={chosen} people={people} common={common} isAll={isAll} isSearch={isSearch} choose={choose} />
+          <List conversations={conversations} hasMore={list.hasMore} more={list.more} chosen={chosen} people={people} common={common} isSearch={isSearch} choose={choose} />
           <Sizer label="Width of the list" width={width} min={LIST_WIDTH.min} max={LIST_WIDTH.max} onMove={setDragged} onEnd={(to) => (setDragged(null), to !== null && setListWidth(to))} />
           {chosen ? (
             <Pane key={keyOf(chosen)} conversation={chosen} statuses={statuses} people={people} place={`${present + 1} of ${conversations.length}${list.hasMore ? '+' : ''}`} turn={{ previous: present > 0 ? () => choose(present - 1) : null, next: present + 1 < conversations.length ? () => choose(present + 1) : null }} back={() => setChosenKey(null)} />
@@ -156,8 +156,6 @@ interface ListProps {
   chosen: Conversation | undefined;
   people: ReadonlyMap<string, string>;
   common: readonly Status[];
-  /** Whether rows name their client. */
-  isAll: boolean;
   /** Whether rows name their state. */
   isSearch: boolean;
   choose: (at: number) => void;
@@ -197,7 +195,7 @@ function List({ conversations, hasMore, more, chosen, choose, common, ...shown }
   );
 }
 
-interface RowProps extends Pick<ListProps, 'people' | 'isAll' | 'isSearch'> {
+interface RowProps extends Pick<ListProps, 'people' | 'isSearch'> {
   conversation: Conversation;
   index: number;
   /** The length of the list; -1: not known yet. */
@@ -208,13 +206,12 @@ interface RowProps extends Pick<ListProps, 'people' | 'isAll' | 'isSearch'> {
   choose: () => void;
 }
 
-function Row({ conversation, index, of: length, top, isAll, isSearch, people, chosen, isStop, choose }: RowProps) {
+function Row({ conversation, index, of: length, top, isSearch, people, chosen, isStop, choose }: RowProps) {
   const { contact, newest, label } = conversation;
   const isSelected = selected.value.has(keyOf(conversation));
   const isCompact = density.value === 'compact';
   const text = newest?.text ?? 'No text is stored';
   const act = acts.value.get(keyOf(conversation));
-  const of = clients.value.find((each) => each.client_id === conversation.client_id);
   return (
     <li aria-posinset={index + 1} aria-setsize={length} style={{ top: `${top}px` }} class={`reply ${isSelected ? 'selected' : ''} ${act ? 'acted' : ''} ${conversation.unread ? 'unread' : ''}`} aria-current={chosen ? 'true' : undefined}>
       {canWrite.value && <input type="checkbox" tabIndex={isStop ? 0 : -1} aria-label={`Select ${nameOf(conversation)}`} checked={isSelected} onChange={() => toggle(conversation)} />}
@@ -226,7 +223,7 @@ function Row({ conversation, index, of: length, top, isAll, isSearch, people, ch
         </span>
         <span class={isCompact ? 'line' : 'line faint'}>
           <span class={isCompact ? 'cut snippet' : 'cut'} dir="auto">{isCompact ? text : (newest?.subject ?? '')}</span>
-          {isAll && <span class="chip">{of?.name || of?.handle || conversation.client_id}</span>}
+          <ClientChip of={conversation.client_id} />
         </span>
         {!isCompact && <span class="cut snippet" dir="auto">{text}</span>}
         <span class="line faint">

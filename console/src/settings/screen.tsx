@@ -4,13 +4,14 @@ import { clientPath } from '../clients/requests';
 import type { ClientDetail } from '../clients/types';
 import { useRead } from '../data';
 import { client as chosen, href, place } from '../route';
-import { canWrite, choosesClient, clients, isAdmin, session, showsAll } from '../session';
+import { canWrite, choosesClient, clients, isAdmin, seesEveryClient, session, showsAll } from '../session';
 import { ChooseClient } from '../shell';
 import { useTitle } from '../title';
 import { Empty, ProblemNote, Skeleton } from '../ui/basic';
 import { SettingsForm } from './client-settings';
 import { Fields } from './fields';
 import { Snippets, useSnippets } from './snippets';
+import { SignInWays } from './sign-in';
 import { Statuses, useStatusesOf } from './statuses';
 import { SettingsTabs, tabOfSettings } from './tabs';
 import { TeamStatuses, useTeamStatuses } from './team-statuses';
@@ -23,7 +24,8 @@ export function Settings() {
   const client = loaded.data ?? null;
   const isMissing = loaded.error?.status === 404;
   const name = client?.name || clients.value.find((each) => each.client_id === id)?.name || id;
-  useTitle('Settings');
+  useTitle(tab === 'sign-in' ? 'Sign-in' : 'Settings');
+  if (tab === 'sign-in' && isAdmin.value && seesEveryClient.value) return <SignInWays />;
   if (showsAll.value && !place.value.query.has('of')) {
     return (
       <ChooseClient>{tab !== 'fields' && <OfTheTeam />}</ChooseClient>

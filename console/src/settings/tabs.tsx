@@ -1,12 +1,13 @@
 /** The parts of Settings: those of one client, and the screens of people, keys, the audit log and erasure. */
 import { href, place } from '../route';
-import { isAdmin } from '../session';
+import { isAdmin, seesEveryClient } from '../session';
 
 const TABS = [
   { path: '/settings', tab: '', name: 'General', needsAdmin: true },
   { path: '/settings', tab: 'statuses', name: 'Statuses' },
   { path: '/settings', tab: 'fields', name: 'Custom fields' },
   { path: '/team', name: 'Team' },
+  { path: '/settings', tab: 'sign-in', name: 'Sign-in', needsAdmin: true, ofAll: true },
   { path: '/keys', name: 'Keys', needsAdmin: true },
   { path: '/audit', name: 'Audit log', needsAdmin: true },
   { path: '/erasure', name: 'Erasure', needsAdmin: true },
@@ -24,7 +25,7 @@ export function SettingsTabs() {
   const of = screen === '/settings' ? (place.value.query.get('of') ?? '') : '';
   return (
     <nav class="tabs" aria-label="Parts of the settings">
-      {TABS.filter((each) => !('needsAdmin' in each) || isAdmin.value).map((each) => (
+      {TABS.filter((each) => (!('needsAdmin' in each) || isAdmin.value) && (!('ofAll' in each) || seesEveryClient.value)).map((each) => (
         <a
           key={each.name}
           href={href(each.path, 'tab' in each ? { of, tab: each.tab } : {})}

@@ -1,21 +1,24 @@
 /** The do-not-contact lists: the client's, and for administrators of the installation the one of all clients. */
 import { useEffect, useState } from 'preact/hooks';
 import { useAct } from '../acts';
-import { call, post, send } from '../api';
+import { call, send } from '../api';
 import { save } from '../csv';
 import { useShortcuts } from '../keys';
 import { usePages } from '../data';
 import { go, href, place } from '../route';
-import { canWrite, isAdmin, session } from '../session';
+import { canWrite, isAdmin, session, showsAll } from '../session';
 import { useTitle } from '../title';
 import { Button, Empty, ProblemNote, Skeleton, Time } from '../ui/basic';
 import { Confirm } from '../ui/confirm';
+import { asClient, ClientChip } from '../ui/client-chip';
 import { toast, toastProblem } from '../ui/toast';
 import { toolName } from '../words';
 import { Add } from './add';
 import { Check } from './check';
 import { KINDS, PATHS, REASONS, SOURCES, type Entry, type List } from './types';
 
+/** The lists of all clients together. */
+const OF_EACH = '/team/v1/suppressions';
 const FILTERS = ['kind', 'reason', 'source', 'active', 'value'];
 const CHOICES: readonly (readonly [string, string, Record<string, string>])[] = [
   ['kind', 'All kinds', KINDS],
@@ -24,25 +27,26 @@ const CHOICES: readonly (readonly [string, string, Record<string, string>])[] = 
   ['active', 'Include expired', { true: 'In force now', false: 'Expired' }],
 ];
 
-/** The list that is shown, and whether the person may change it. */
-function shown(): { list: List; mayAll: boolean; may: boolean } {
+/** The list that is shown, whether the person may change it, and whether it is that of each client. */
+function shown(): { list: List; mayAll: boolean; may: boolean; isOfEach: boolean } {
   const mayAll = isAdmin.value && session.value?.client_id === null;
   const list: List = mayAll && place.value.query.get('list') === 'all' ? 'installation' : 'client';
-  return { list, mayAll, may: list === 'client' ? canWrite.value : mayAll };
+  const isOfEach = showsAll.value && list === 'client';
+  return { list, mayAll, may: list === 'client' ? canWrite.value && !isOfEach : mayAll, isOfEach };
 }
 
 export function Suppressions() {
   const { query } = place.value;
-  const { list, mayAll, may } = shown();
+  const { list, mayAll, may, isOfEach } = shown();
   const filter = Object.fromEntries(FILTERS.map((name) => [name, query.get(name) ?? '']).filter(([, value]) => value)) as Record<string, string>;
-  const entries = usePages<Entry>(PATHS[list], { ...filter, limit: '100' });
+  const entries = usePages<Entry>(isOfEach ? OF_EACH : PATHS[list], { ...filter, limit: '100' });
   const [asks, setAsks] = useState<'add' | 'check' | Entry | null>(null);
   useAct(() => may && setAsks('add'));
   useShortcuts(() => {
     const group = 'Do not contact';
     const keys = [
       { keys: '/', does: 'Search', group, run: () => document.querySelector<HTMLInputElement>('.listed-filter input')?.focus() },
-      { keys: 'c', does: 'Check addresses', group, run: () => setAsks('check') },
+      { keys: 'c', does: 'Check addresses', group, run: () => !shown().isOfEach && setAsks('check') },
     ];
     return canWrite.value ? [...keys, { keys: 'a', does: 'Block addresses', group, run: () => shown().may && setAsks('add') }] : keys;
   });
@@ -64,18 +68,22 @@ export function Suppressions() {
           <div class="switch" role="group" aria-label="List">
             {(['client', 'installation'] as const).map((each) => (
               <button key={each} type="button" aria-pressed={each === list} onClick={() => go('/suppressions', { ...filter, list: each === 'client' ? '' : 'all' })}>
-                {each === 'client' ? 'This client' : 'All clients'}
+                {each === 'installation' ? 'All clients' : showsAll.value ? 'Their own' : 'This client'}
               </button>
             ))}
           </div>
         )}
         <span class="push" />
-        <Button icon="search" onClick={() => setAsks('check')}>
-          Check addresses
-        </Button>
-        <Button icon="download" onClick={() => void fetchFile()}>
-          Export CSV
-        </Button>
+        {!isOfEach && (
+          <>
+            <Button icon="search" onClick={() => setAsks('check')}>
+              Check addresses
+            </Button>
+            <Button icon="download" onClick={() => void fetchFile()}>
+              Export CSV
+            </Button>
+          </>
+        )}
         {may && (
           <Button kind="main" icon="plus" onClick={() => setAsks('add')}>
             Block addresses
@@ -88,7 +96,7 @@ export function Suppressions() {
       {entries.data && !entries.data.length && (filtered ? <NoneLikeIt list={list} /> : <NoEntry list={list} />)}
       <ul class="listed" aria-label="Entries">
         {entries.data?.map((each) => (
-          <Line key={each.id} entry={each} remove={may && isAdmin.value ? () => setAsks(each) : null} />
+          <Line key={`${each.client_id} ${each.id}`} entry={each} remove={(may || isOfEach) && isAdmin.value ? () => setAsks(each) : null} />
         ))}
       </ul>
       {entries.hasMore && <Button onClick={entries.more}>Show more</Button>}
@@ -140,7 +148,7 @@ function Line({ entry, remove }: { entry: Entry; remove: (() => void) | null }) 
           {name}
         </p>
         <p class="faint cut">
-          {KINDS[entry.kind] ?? entry.kind}
+          <ClientChip of={entry.client_id} /> {KINDS[entry.kind] ?? entry.kind}
           {entry.value === null && '; only a hash of it is kept'}
           {entry.note && (
             <>
@@ -152,7 +160,7 @@ function Line({ entry, remove }: { entry: Entry; remove: (() => void) | null }) 
       </div>
       <div>
         <p class="cut">{REASONS[entry.reason] ?? entry.reason}</p>
-        <p class="faint cut">{entry.delivery_id !== null && isAdmin.value ? <a class="source" href={href(`/webhooks/${entry.delivery_id}`)}>{source}</a> : source}</p>
+        <p class="faint cut">{entry.delivery_id !== null && isAdmin.value ? <a class="source" href={href(`/webhooks/${entry.delivery_id}`, {}, entry.client_id)}>{source}</a> : source}</p>
       </div>
       <div class="when">
         <p>
@@ -176,13 +184,14 @@ function Line({ entry, remove }: { entry: Entry; remove: (() => void) | null }) 
 
 function Remove({ entry, list, onClose, reload }: { entry: Entry; list: List; onClose: () => void; reload: () => void }) {
   const name = entry.value ?? 'this entry of an erased person';
+  const of = asClient(entry.client_id);
   async function run() {
-    await call('DELETE', `${PATHS[list]}/${entry.id}`);
+    await call('DELETE', `${PATHS[list]}/${entry.id}`, of);
     reload();
     const { kind, value, reason, note, since, until } = entry;
     const source = entry.source === 'event' ? 'person' : entry.source;
     const back = async () => {
-      await post(PATHS[list], { kind, value, reason, note, source, since, ...(until && entry.active && { until }) });
+      await call('POST', PATHS[list], { ...of, body: { kind, value, reason, note, source, since, ...(until && entry.active && { until }) } });
       reload();
     };
     toast(`${value ?? 'The entry'} is not on the list any more.`, value === null ? {} : { undo: back });

@@ -13,6 +13,8 @@ export interface Entry {
   active: boolean;
   tool: string | null;
   delivery_id: number | null;
+  /** Where all clients are shown. */
+  client_id?: string;
 }
 
 export interface Fault {

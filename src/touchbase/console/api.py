@@ -23,8 +23,8 @@ from msgspec import Struct
 from msgspec.json import Decoder
 
 from touchbase.auth.api_key import ApiKey
-from touchbase.auth.authentication import SCOPES, key_scopes
-from touchbase.auth.sessions import SESSION, require_same_origin
+from touchbase.auth.authentication import ADMIN, SCOPES, key_scopes
+from touchbase.auth.sessions import IDLE_DAYS, LONGEST_DAYS, SESSION, require_same_origin
 from touchbase.auth.users import ACTIVE as USER_ACTIVE
 from touchbase.auth.users import ADMINISTRATOR, SIGN_IN, User, any_user, find_password, link_digest, new_link, store_link, use_link
 from touchbase.clients.models import DELETING, Client
@@ -32,11 +32,13 @@ from touchbase.common.asgi import peer_of
 from touchbase.common.normalize import find_email_key
 from touchbase.common.timestamps import to_text_or_none
 from touchbase.console.oidc import OIDC
+from touchbase.console.sign_in import SIGN_IN as SIGN_IN_TAG
+from touchbase.console.sign_in import SignInWays, provider_out
 from touchbase.errors import Fault, Forbidden, Invalid, InvalidKey, NotFound
 from touchbase.http.conditional import ETAG, unless_known
 from touchbase.http.endpoint import Call
 from touchbase.http.responses import Response
-from touchbase.http.routing import Route
+from touchbase.http.routing import Route, Success
 from touchbase.http.schemas import encode
 from touchbase.http.session_cookie import begin_session, record_refused, session_text, unauthenticated_body, with_session
 from touchbase.outgoing.api.mail_to_people import can_mail, link_mail
@@ -336,7 +338,29 @@ def _named_client(client: Client, user: User | None = None) -> NamedClient:
     return NamedClient(client.client_id, client.handle, client.name, None if user is None else sorted(user.scopes(client.number)))
 
 
+async def get_ways(call: Call) -> Response:
+    """Handle `GET` of the ways to sign in."""
+    if await call.administrator() is not None:
+        raise Forbidden("the ways to sign in are shown to administrators of all clients")
+    call.parameters().done()
+    provider, needed = call.api[OIDC], call.api.authenticator.keys_needed
+    others = needed and not (provider is not None and provider.settings.only)
+    shown = None if provider is None else await provider_out(provider)
+    return Response(body=encode(SignInWays(needed, others, others and can_mail(call), shown, IDLE_DAYS, LONGEST_DAYS)))
+
+
 ROUTES = [
+    Route(
+        "GET",
+        "/team/v1/sign-in",
+        get_ways,
+        scope=ADMIN,
+        operation_id="get_sign_in",
+        tag=SIGN_IN_TAG,
+        summary="Get the ways to sign in",
+        description="How people sign in, and whether the OpenID provider can be reached. Needs a key or a person for all clients.",
+        success=(Success(200, "The ways to sign in.", SignInWays),),
+    ),
     Route("GET", "/", front, scope=""),
     Route("GET", f"{PATH}/session", session, scope=""),
     Route("POST", f"{PATH}/session", sign_in, scope=""),

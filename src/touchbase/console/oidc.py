@@ -253,6 +253,14 @@ class Provider:
             claims.pop("email_verified", None)
         return {**more, **claims}
 
+    async def problem(self) -> str | None:
+        """Return why the provider can sign nobody in; None if its configuration was read within the hour."""
+        try:
+            await self._addresses()
+        except SignInRefused as error:
+            return str(error)
+        return None
+
     async def _addresses(self) -> Discovery:
         if self._discovery is None or self._discovery[1] <= self._clock():
             response = await self._request("GET", f"{self._issuer}/.well-known/openid-configuration", {"accept": "application/json"})

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Annotated, Any
 
-from msgspec import UNSET, Meta, Struct, UnsetType
+from msgspec import UNSET, Meta, Struct, UnsetType, structs
 
 from touchbase.auth.authentication import ADMIN
 from touchbase.clients.models import Client
@@ -19,16 +19,16 @@ from touchbase.do_not_contact.api.schemas import SuppressionOut, entry_out
 from touchbase.erasure.models import Erasure
 from touchbase.erasure.person_export import ContactDelivery, Exported, export_deliveries, export_person, exported_contact
 from touchbase.erasure.service import Eraser
-from touchbase.erasure.sql.persons import list_requests
+from touchbase.erasure.sql.persons import list_all_requests, list_requests
 from touchbase.errors import Fault, Invalid
 from touchbase.history.events import CONTACT
 from touchbase.history.last_writer_wins import EffectiveTime
 from touchbase.http import query_parameters as query
 from touchbase.http.endpoint import Call
-from touchbase.http.query_parameters import DRY_RUN, LIMIT, PAGE, cursor_text
+from touchbase.http.query_parameters import CLIENT, DRY_RUN, LIMIT, PAGE, cursor_text
 from touchbase.http.responses import Response
 from touchbase.http.routing import Route, Success
-from touchbase.http.schemas import MaybeTime, Time, encode, example, fitting
+from touchbase.http.schemas import MaybeTime, PageOf, Time, encode, example, fitting
 from touchbase.inbox.api.deliveries import PROCESSING, READ, DeliveryStateOut, RawBody, raw_body
 from touchbase.inbox.worker import translator
 from touchbase.merging.api.bin import CONTACT_BIN, DELETE_CONTACT
@@ -95,6 +95,19 @@ _REQUEST = {
 }  # fmt: skip
 example(ErasureRequestOut, _REQUEST)
 example(ErasurePage, {"data": [_REQUEST], "next_cursor": None})
+
+
+class TeamErasure(ErasureRequestOut):
+    """An erasure with its client."""
+
+    client_id: str
+
+
+example(TeamErasure, {**_REQUEST, "client_id": "acme"})
+
+
+class TeamErasurePage(PageOf[TeamErasure]):
+    """A page of erasures of several clients, newest first; `next_cursor` is null on the last one."""
 
 
 class IdentityOut(Struct):
@@ -208,6 +221,25 @@ async def list_erasures(call: Call) -> Response:
     page = erasures[: query[LIMIT]]
     cursor = cursor_text("erasures", page[-1].id) if len(erasures) > len(page) else None
     return Response(body=encode(ErasurePage([_request_out(erasure) for erasure in page], cursor)))
+
+
+async def list_all_erasures(call: Call) -> Response:
+    """Handle `GET` of a page of erasures of all clients that the caller may see."""
+    caller, query = await call.principal(of_several=True), call.parameters()
+    before: tuple[int, int, int] | None = query.cursor("all erasures", tuple[int, int, int])
+    query.done()
+    numbers, limit = await call.visible(caller, query[CLIENT]), query[LIMIT]
+    erasures = await call.api.dependencies.store.read(list_all_requests(numbers, limit + 1, before))
+    page = erasures[:limit]
+    clients = await call.api.clients.of(erasure.client for erasure in page)
+    # A client may have been deleted meanwhile.
+    data = [
+        TeamErasure(**structs.asdict(_request_out(erasure)), client_id=clients[erasure.client].client_id)
+        for erasure in page
+        if erasure.client in clients
+    ]
+    cursor = cursor_text("all erasures", (page[-1].asked_us, page[-1].client, page[-1].id)) if len(erasures) > len(page) else None
+    return Response(body=encode(TeamErasurePage(data, cursor)))
 
 
 def _request_out(erasure: Erasure) -> ErasureRequestOut:
@@ -351,5 +383,10 @@ ROUTES = [
         summary="List erasures of people, newest first",
         description="When each was asked for, how far the search of the inbox is, and what was removed.",
         query=PAGE, success=(Success(200, "A page.", ErasurePage),),
+    ),
+    Route(
+        "GET", "/team/v1/erasures", list_all_erasures, scope=ADMIN, operation_id="list_all_erasures", tag=CONTACT_TAG,
+        summary="List erasures of people of all clients, newest first", description="As the list of one client.",
+        query=(CLIENT, *PAGE), success=(Success(200, "A page.", TeamErasurePage),), problems=(404,),
     ),
 ]  # fmt: skip

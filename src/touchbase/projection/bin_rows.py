@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from touchbase.common.timestamps import Micros
@@ -10,10 +11,10 @@ from touchbase.projection.bin import DeletedRecord, deleted_of
 from touchbase.projection.deleted_records import DELETED_LINK
 from touchbase.records.sql import statements as records_sql
 from touchbase.sql.builders import RECORD, RECORD_MATCH, find
-from touchbase.sql.cell_answers import CONCATENATED
-from touchbase.sql.filters import Where
+from touchbase.sql.cell_answers import CONCATENATED, AnswerMerge, Answers, Division, divide_clients, named_clients
+from touchbase.sql.filters import ACTIVE_CLIENTS, Where, among
 from touchbase.sql.operation import query
-from touchbase.sql.page_budget import ByteBudget, Cut
+from touchbase.sql.page_budget import ByteBudget, Cut, newest_of
 from touchbase.sql.rows import Columns, names
 from touchbase.sql.scope import ALL_CLIENTS
 from touchbase.sql.statement import Plan, Select, Statement, delete
@@ -61,6 +62,45 @@ def list_deleted(
     budget = ByteBudget(page_bytes, (1,))
     rows = yield Select(sql, (*where.params, limit), budget=budget)
     deleted = [deleted_of(kind, *row) for row in rows]
+    return Cut(deleted) if budget.is_spent else deleted
+
+
+def _newest_of_all(call: Any, answers: Answers) -> list[DeletedRecord[Any]]:
+    return newest_of(answers.values(), _place_of, call.limit)
+
+
+def _place_of(deleted: DeletedRecord[Any]) -> tuple[Micros, int, int]:
+    return deleted.deleted_us, deleted.record.client, deleted.record.id
+
+
+@query(
+    clients=named_clients,
+    unnamed=ALL_CLIENTS,
+    divide=Division(divide_clients, _newest_of_all, partial=True),
+    merge=AnswerMerge(_newest_of_all),
+)
+def list_all_deleted(
+    clients: Sequence[int] | None,
+    kind: int,
+    limit: int,
+    page_bytes: int,
+    before: tuple[Micros, int, int] | None = None,
+    to_erase: bool = False,
+) -> Plan[list[DeletedRecord[Any]]]:
+    """Deleted records of these clients (None: of all active ones) as in `list_deleted`; `before` has the client between time and id."""
+    if clients == []:
+        return []
+    condition, numbers = ACTIVE_CLIENTS if clients is None else among(clients)
+    where = Where(f"client {condition}", *numbers)
+    where.equal("record_kind", kind)
+    if before is not None:
+        where.add("(deleted_us, client, record_id) < (?, ?, ?)", *before)
+    if to_erase:
+        where.add("erasure_asked_us IS NOT NULL")
+    order = "ORDER BY deleted_us DESC, client DESC, record_id DESC LIMIT ?"
+    budget = ByteBudget(page_bytes, (1,))
+    sql = f"SELECT deleted_us, content, erasure_asked_us FROM deleted_record WHERE {where} {order}"
+    deleted = [deleted_of(kind, *row) for row in (yield Select(sql, (*where.params, limit), budget=budget))]
     return Cut(deleted) if budget.is_spent else deleted
 
 

@@ -5,8 +5,9 @@ Else two hundred records of a few hundred kilobytes would be read for a response
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from operator import itemgetter
 from typing import Any, TypeVar
 
@@ -44,6 +45,14 @@ class ByteBudget:
             return 0
         self.rows = max(1, min(MOST_ROWS, self.left * len(rows) // size)) if rows else self.rows
         return self.rows
+
+
+def newest_of(lists: Collection[list[T]], place_of: Callable[[T], tuple[int, ...]], limit: int) -> list[T]:
+    """Return the newest rows of all lists; none older than the end of a `Cut`, behind which there may be newer ones."""
+    cuts = [rows for rows in lists if isinstance(rows, Cut)]
+    end = max((place_of(rows[-1]) for rows in cuts), default=())
+    newest = sorted((row for row in chain.from_iterable(lists) if place_of(row) >= end), key=place_of, reverse=True)[:limit]
+    return Cut(newest) if cuts else newest
 
 
 def page_of(rows: Sequence[T], limit: int) -> tuple[Sequence[T], bool]:

@@ -357,10 +357,10 @@ def create_client(
     """
     if (yield from _taken(client_id)) is not None:
         return _conflict(client_id)
-    if handle and (yield Select("SELECT 1 FROM client WHERE handle = ?", (handle,))):
-        handle = ""
-    row = (ids.take("client"), client_id, at, settings_text(settings or ClientSettings()), name, handle or new_handle())
-    created = yield Execute(ADD_CLIENT, [row])
+    row = (ids.take("client"), client_id, at, settings_text(settings or ClientSettings()), name)
+    created = yield Execute(ADD_CLIENT, [(*row, handle or new_handle())])
+    if not created and handle:
+        created = yield Execute(ADD_CLIENT, [(*row, new_handle())])
     yield from _check_not_former(client_id)
     rows = yield Execute(CLIENT_BY_CLIENT_ID, [(client_id,)])
     return client_of(rows[0]) if created else _conflict(client_id)

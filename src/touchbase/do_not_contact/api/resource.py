@@ -7,6 +7,8 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import cast
 
+from msgspec import structs
+
 from touchbase.auth.authentication import ADMIN, READ, WRITE
 from touchbase.clients.models import Client
 from touchbase.common.field_limits import InvalidText
@@ -21,6 +23,8 @@ from touchbase.do_not_contact.api.schemas import (
     SuppressionCheck,
     SuppressionOut,
     SuppressionPage,
+    TeamSuppression,
+    TeamSuppressionPage,
     addresses_of,
     checked_item,
     entry_out,
@@ -30,12 +34,12 @@ from touchbase.do_not_contact.api.schemas import (
 from touchbase.do_not_contact.csv_files import COLUMNS, to_csv, write_rows
 from touchbase.do_not_contact.models import CREATED, INSTALLATION, KINDS, REASONS, SOURCES, Entry, NewEntry, Saved
 from touchbase.do_not_contact.sql.entries import remove_entry, save_entries
-from touchbase.do_not_contact.sql.lookup import find_suppressed, get_entry, list_entries
+from touchbase.do_not_contact.sql.lookup import find_suppressed, get_entry, list_all_entries, list_entries
 from touchbase.errors import Fault, Forbidden, Invalid, NotFound, TouchbaseError
 from touchbase.http import query_parameters as query
 from touchbase.http.dependencies import WRITE_BATCH
 from touchbase.http.endpoint import Call, author_of
-from touchbase.http.query_parameters import DRY_RUN, LIMIT, PAGE, Parameters, cursor_text
+from touchbase.http.query_parameters import CLIENT, DRY_RUN, LIMIT, PAGE, Parameters, cursor_text
 from touchbase.http.responses import Response
 from touchbase.http.routing import Route, Success, Tag
 from touchbase.http.schemas import encode, named_enum
@@ -52,6 +56,7 @@ KIND = query.choice("kind", KINDS, "Entries of this kind of address.", member="k
 VALUE = query.text("value", "An address in any form; without `kind`, its kind is recognised.")
 REASON = query.choice("reason", REASONS, "Entries with this reason.", member="reason")
 SOURCE = query.choice("source", SOURCES, "Entries that came to the list in this way.", member="source")
+OF_ALL = "/team/v1/suppressions"
 ACTIVE = query.yes_or_no("active", "`true`: only entries that suppress now; `false`: only entries that are over. CSV: `true`.")
 FORMAT = query.choice("format", (JSON, CSV), "`csv`: all entries that match, as one file for other tools, without pages.")
 
@@ -294,7 +299,43 @@ def _routes(at: SuppressionResource, read: str, write: str, prefix: str, whose: 
 
 OF_CLIENT = SuppressionResource("/public/v2/suppressions", _of_client)
 OF_INSTALLATION = SuppressionResource("/admin/v1/suppressions", _of_installation)
+
+
+async def list_all(call: Call) -> Response:
+    """`GET` of a page of entries of all clients that the caller may see."""
+    caller, parameters, now = await call.principal(of_several=True), call.parameters(), call.api.dependencies.clock()
+    after: tuple[Micros, int, int] | None = parameters.cursor(OF_ALL, tuple[int, int, int])
+    kind, value = _address(parameters)
+    parameters.done()
+    filters = {"kind": kind, "value": value, "reason": parameters[REASON], "source": parameters[SOURCE], "active": parameters[ACTIVE]}
+    numbers, limit = await call.visible(caller, parameters[CLIENT]), parameters[LIMIT]
+    page = await call.api.dependencies.store.read(list_all_entries(numbers, limit + 1, now, after, filters))
+    more, page = len(page) > limit, page[:limit]
+    clients = await call.api.clients.of(number for number, _ in page)
+    # A client may have been deleted meanwhile.
+    data = [
+        TeamSuppression(**structs.asdict(entry_out(entry, now)), client_id=clients[number].client_id)
+        for number, entry in page
+        if number in clients
+    ]
+    cursor = cursor_text(OF_ALL, (page[-1][1].created_us, page[-1][0], page[-1][1].id)) if more else None
+    return Response(body=encode(TeamSuppressionPage(data, cursor)))
+
+
 ROUTES = [
+    Route(
+        "GET",
+        OF_ALL,
+        list_all,
+        scope=READ,
+        operation_id="list_all_suppressions",
+        tag=SUPPRESSIONS,
+        summary="List the do-not-contact lists of all clients",
+        description="The entries of the clients' own lists, in the order in which they were put there, newest last.",
+        query=(CLIENT, *PAGE, KIND, VALUE, REASON, SOURCE, ACTIVE),
+        problems=(404,),
+        success=(Success(200, "A page.", TeamSuppressionPage),),
+    ),
     *_routes(OF_CLIENT, READ, WRITE, "", "the client's", "The entries of this client, without the installation's."),
     *_routes(
         OF_INSTALLATION, ADMIN, ADMIN, "installation_", "the installation's", "The entries for all clients. Needs a key without a client."

@@ -31,7 +31,7 @@ from touchbase.do_not_contact.models import (
 )
 from touchbase.errors import Fault
 from touchbase.http.query_parameters import parse_time
-from touchbase.http.schemas import MaybeTime, PageOf, RecordId, Time, example, named_enum
+from touchbase.http.schemas import EXAMPLES, MaybeTime, PageOf, RecordId, Time, example, named_enum
 
 MAX_LENGTH = 2_000
 """Characters of an address as it is sent."""
@@ -99,7 +99,7 @@ class SuppressionOut(Struct):
         str | None, Meta(description="The address in normal form; null: the person was erased, and only a keyed hash of it is stored.")
     ]
     reason: Annotated[str, Meta(extra_json_schema=_REASON)]
-    source: Annotated[str, Meta(extra_json_schema=_SOURCE)]
+    source: Annotated[str, Meta(extra_json_schema=_SOURCE, description="How the address came to the list.")]
     note: str
     since: Time
     until: MaybeTime
@@ -128,6 +128,19 @@ example(
         "delivery_id": 4711,
     },
 )
+
+
+class TeamSuppression(SuppressionOut):
+    """An entry with its client."""
+
+    client_id: Annotated[str, Meta(description="The client whose list it is on.")]
+
+
+example(TeamSuppression, {**EXAMPLES["SuppressionOut"], "client_id": "acme"})
+
+
+class TeamSuppressionPage(PageOf[TeamSuppression]):
+    """A page of entries of several clients, newest last; `next_cursor` is null on the last one."""
 
 
 class SuppressionPage(PageOf[SuppressionOut]):

@@ -5,10 +5,11 @@ They also mark the records that must not be contacted.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import chain
-from typing import Protocol
+from typing import Any, Protocol
 
 import msgspec
 
@@ -48,9 +49,11 @@ from touchbase.erasure_marks import EMAIL as EMAIL_REF
 from touchbase.erasure_marks import LINKEDIN as LINKEDIN_REF
 from touchbase.erasure_marks import find_erasure_key
 from touchbase.history.status_words import is_opt_out_word
-from touchbase.sql.filters import Where
+from touchbase.sql.cell_answers import AnswerMerge, Answers, Division, divide_clients, named_clients
+from touchbase.sql.filters import ACTIVE_CLIENTS, Where, among
 from touchbase.sql.operation import query
 from touchbase.sql.rows import names
+from touchbase.sql.scope import ALL_CLIENTS
 from touchbase.sql.statement import Execute, Plan, Row, Select
 
 Item = tuple[int, Addresses]
@@ -335,6 +338,42 @@ def list_entries(
     columns, table = (SHARED, "installation_suppression") if shared else (ENTRY, "suppression")
     rows = yield Select(f"SELECT {names(columns)} FROM {table} WHERE {where} ORDER BY created_us, id LIMIT ?", (*where.params, limit))
     return [_entry(client, row) for row in rows]
+
+
+def _oldest_of_all(call: Any, answers: Answers) -> list[tuple[int, Entry]]:
+    return sorted(chain.from_iterable(answers.values()), key=_place_of)[: call.limit]
+
+
+def _place_of(owned: tuple[int, Entry]) -> tuple[Micros, int, int]:
+    client, entry = owned
+    return entry.created_us, client, entry.id
+
+
+@query(
+    clients=named_clients,
+    unnamed=ALL_CLIENTS,
+    divide=Division(divide_clients, _oldest_of_all, partial=True),
+    merge=AnswerMerge(_oldest_of_all),
+    long=True,
+)
+def list_all_entries(
+    clients: Sequence[int] | None, limit: int, now: Micros, after: tuple[Micros, int, int] | None, filters: Mapping[str, Any]
+) -> Plan[list[tuple[int, Entry]]]:
+    """Entries of the lists of these clients (None: of all active ones), each with its client, newest last.
+
+    `after`: time, client and id of the last one of a page. `filters` are those of `list_entries`.
+    """
+    if clients == []:
+        return []
+    condition, numbers = ACTIVE_CLIENTS if clients is None else among(clients)
+    has_entries = "EXISTS (SELECT 1 FROM suppression s WHERE s.client = k.id AND s.reason IS NOT NULL)"
+    rows = yield Select(f"SELECT k.id FROM client k WHERE k.id {condition} AND {has_entries} ORDER BY k.id", numbers)
+    entries: list[tuple[int, Entry]] = []
+    for (client,) in rows:
+        behind = None if after is None else (after[0], after[2] if client == after[1] else sys.maxsize if client < after[1] else 0)
+        page = yield from list_entries.plan(client, limit, now, behind, **filters)
+        entries = sorted((*entries, *((client, entry) for entry in page)), key=_place_of)[:limit]
+    return entries
 
 
 class MarkedRecord(Protocol):

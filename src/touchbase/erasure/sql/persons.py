@@ -8,6 +8,7 @@ from collections.abc import Container, Iterable, Sequence
 import msgspec
 
 from touchbase.common.field_limits import LARGEST_ID
+from touchbase.common.timestamps import Micros
 from touchbase.deliveries.claiming import DELIVERIES_WITH_BODIES
 from touchbase.deliveries.sql.rows import delivery_of
 from touchbase.erasure.models import BodyPage, ErasedKey, ErasedPage, Erasure, LinkPage, Person, PersonSource
@@ -17,7 +18,8 @@ from touchbase.history import sql as history_sql
 from touchbase.history.events import CONTACT
 from touchbase.history.identity_links import Ref
 from touchbase.projection.deleted_records import deleted_having
-from touchbase.sql.cell_answers import CONCATENATED
+from touchbase.sql.cell_answers import CONCATENATED, Division, divide_clients, named_clients, sorted_page
+from touchbase.sql.filters import ACTIVE_CLIENTS, Where, among
 from touchbase.sql.operation import query
 from touchbase.sql.scope import ALL_CLIENTS
 from touchbase.sql.statement import Execute, Plan, Row, Select
@@ -119,6 +121,22 @@ def list_requests(client: int, limit: int, before: int | None = None) -> Plan[li
     """List the erasures of one client, newest first; `before`: the last id of the previous page."""
     current_before = LARGEST_ID + 1 if before is None else before
     rows = yield Select(f"{_ERASURE} WHERE client = ? AND id < ? ORDER BY id DESC LIMIT ?", (client, current_before, limit))
+    return [erasure_of(row) for row in rows]
+
+
+_NEWEST = sorted_page(lambda erasure: (erasure.asked_us, erasure.client, erasure.id), newest=True)
+
+
+@query(clients=named_clients, unnamed=ALL_CLIENTS, divide=Division(divide_clients, _NEWEST.join, partial=True), merge=_NEWEST)
+def list_all_requests(clients: Sequence[int] | None, limit: int, before: tuple[Micros, int, int] | None = None) -> Plan[list[Erasure]]:
+    """List the erasures of these clients (None: of all active ones), newest first; `before`: the last time, client and id of a page."""
+    if clients == []:
+        return []
+    condition, numbers = ACTIVE_CLIENTS if clients is None else among(clients)
+    where = Where(f"client {condition}", *numbers)
+    if before is not None:
+        where.add("(requested_us, client, id) < (?, ?, ?)", *before)
+    rows = yield Select(f"{_ERASURE} WHERE {where} ORDER BY requested_us DESC, client DESC, id DESC LIMIT ?", (*where.params, limit))
     return [erasure_of(row) for row in rows]
 
 

@@ -15,13 +15,13 @@ from touchbase.errors import NotFound
 from touchbase.history.events import CONTACT
 from touchbase.http import query_parameters as query
 from touchbase.http.endpoint import Call, author_of
-from touchbase.http.query_parameters import DRY_RUN, LIMIT, PAGE, cursor_text
+from touchbase.http.query_parameters import CLIENT, DRY_RUN, LIMIT, PAGE, cursor_text
 from touchbase.http.responses import Response
 from touchbase.http.routing import Route, Success, Tag
 from touchbase.http.schemas import EXAMPLES, PageOf, Time, encode, example, fitting
 from touchbase.merging.sql.restore import restore_record
 from touchbase.projection.bin import DeletedRecord, gone_us
-from touchbase.projection.bin_rows import get_deleted, list_deleted
+from touchbase.projection.bin_rows import get_deleted, list_all_deleted, list_deleted
 from touchbase.projection.delete import delete_record
 from touchbase.records.api.if_match import IF_MATCH, if_updated_us
 from touchbase.records.api.parameters import FLAT
@@ -38,7 +38,7 @@ class DeletedContact(ContactResponse, kw_only=True):
     """A deleted contact, as it was. One that a CRM asked to erase is not removed until a person erases or restores it."""
 
     deleted_at: Time
-    gone_at: Time | None
+    gone_at: Annotated[Time | None, Meta(description="When it is removed permanently.")]
     erasure_requested_at: Annotated[Time | None, Meta(description="When a CRM asked to erase the person, if it waits to be confirmed.")]
 
 
@@ -46,7 +46,27 @@ class DeletedCompany(CompanyResponse, kw_only=True):
     """A deleted company, as it was."""
 
     deleted_at: Time
-    gone_at: Time
+    gone_at: Annotated[Time, Meta(description="When it is removed permanently.")]
+
+
+class TeamDeletedContact(DeletedContact, kw_only=True):
+    """A deleted contact with its client."""
+
+    client_id: str
+
+
+class TeamDeletedCompany(DeletedCompany, kw_only=True):
+    """A deleted company with its client."""
+
+    client_id: str
+
+
+class TeamDeletedContactPage(PageOf[TeamDeletedContact]):
+    """A page of deleted contacts of several clients; `next_cursor` is null on the last one."""
+
+
+class TeamDeletedCompanyPage(PageOf[TeamDeletedCompany]):
+    """A page of deleted companies of several clients; `next_cursor` is null on the last one."""
 
 
 class DeletedContactPage(PageOf[DeletedContact]):
@@ -60,14 +80,15 @@ class DeletedCompanyPage(PageOf[DeletedCompany]):
 _TIMES = {"deleted_at": "2026-11-22T10:00:00Z", "gone_at": "2026-12-22T10:00:00Z"}
 example(DeletedContact, {**EXAMPLES["ContactResponse"], **_TIMES, "erasure_requested_at": None})
 example(DeletedCompany, {**EXAMPLES["CompanyResponse"], **_TIMES})
+example(TeamDeletedContact, {**EXAMPLES["DeletedContact"], "client_id": "acme"})
+example(TeamDeletedCompany, {**EXAMPLES["DeletedCompany"], "client_id": "acme"})
 
 
 class BinResource:
     """The handlers of one type of record."""
 
-    def __init__(self, kind: ResourceType[Any, Any, Any], shown: type[DeletedContact] | type[DeletedCompany]) -> None:
-        self._kind = kind
-        self._shown: Any = shown
+    def __init__(self, kind: ResourceType[Any, Any, Any], shown: type[msgspec.Struct], of_team: type[msgspec.Struct]) -> None:
+        self._kind, self._shown, self._of_team = kind, shown, of_team
 
     async def delete(self, call: Call) -> Response:
         """`DELETE` of one record: move it into the bin."""
@@ -121,6 +142,25 @@ class BinResource:
         place = (page[-1].deleted_us, page[-1].record.id) if has_more else None
         return Response(body=encode({"data": data, "next_cursor": place and cursor_text(listing, place)}))
 
+    async def list_all(self, call: Call) -> Response:
+        """`GET` of a page of deleted records of all clients that the caller may see."""
+        caller, kind = await call.principal(of_several=True), self._kind.type
+        parameters, listing = call.parameters(), f"all deleted {kind.plural}"
+        before = parameters.cursor(listing, tuple[int, int, int])
+        parameters.done()
+        numbers, page_bytes = await call.visible(caller, parameters[CLIENT]), await call.page_bytes()
+        to_erase, limit = kind.kind == CONTACT and parameters[TO_ERASE], parameters[LIMIT]
+        deleted = await call.api.dependencies.store.read(list_all_deleted(numbers, kind.kind, limit + 1, page_bytes, before, to_erase))
+        page, has_more = page_of(deleted, limit)
+        clients = await call.api.clients.of(record.record.client for record in page)
+        # A client may have been deleted meanwhile.
+        owned = [(record, clients[record.record.client]) for record in page if record.record.client in clients]
+        shown = (self._out(client, record, flat=parameters[FLAT], client_id=client.client_id) for record, client in owned)
+        data = fitting(shown, page_bytes)
+        last = owned[len(data) - 1][0] if len(data) < len(owned) else page[-1] if has_more else None
+        cursor = last and cursor_text(listing, (last.deleted_us, last.record.client, last.record.id))
+        return Response(body=encode({"data": data, "next_cursor": cursor}))
+
     async def get(self, call: Call, client: Client, number: int) -> Any:
         """Return a record; its error says whether it is in the bin, or was merged."""
         return await get_record(call.api.dependencies.store, self._kind.type, client.number, number)
@@ -131,7 +171,7 @@ class BinResource:
             raise NotFound(f"there is no deleted {self._kind.type.name} with id {number}")
         return deleted.record
 
-    def _out(self, client: Client, deleted: DeletedRecord[Any], *, flat: bool) -> msgspec.Struct:
+    def _out(self, client: Client, deleted: DeletedRecord[Any], *, flat: bool, **more: Any) -> msgspec.Struct:
         shown = self._kind.out(deleted.record, flat, client.settings)
         values = {name: getattr(shown, name) for name in shown.__struct_fields__}
         values["deleted_at"] = to_text(deleted.deleted_us)
@@ -140,7 +180,8 @@ class BinResource:
             erasure_us = deleted.erasure_asked_us
             values["erasure_requested_at"] = None if erasure_us is None else to_text(erasure_us)
             values["gone_at"] = values["gone_at"] if erasure_us is None else None
-        in_bin: msgspec.Struct = self._shown(**values)
+        shown_as = self._of_team if more else self._shown
+        in_bin: msgspec.Struct = shown_as(**values, **more)
         return in_bin
 
     def _response(self, client: Client, record: Any, *, flat: bool) -> Response:
@@ -148,7 +189,10 @@ class BinResource:
         return Response(body=body, headers=[(b"etag", etag(record, flat, client.settings))])
 
 
-CONTACT_BIN, COMPANY_BIN = BinResource(CONTACTS, DeletedContact), BinResource(COMPANIES, DeletedCompany)
+CONTACT_BIN, COMPANY_BIN = (
+    BinResource(CONTACTS, DeletedContact, TeamDeletedContact),
+    BinResource(COMPANIES, DeletedCompany, TeamDeletedCompany),
+)
 
 
 TO_ERASE = query.flag("erasure_requested", "Only contacts that a CRM asked to erase, and about which no person has decided.")
@@ -182,6 +226,12 @@ def bin_routes(handlers: BinResource, kind: ResourceType[Any, Any, Any], tag: Ta
             description=f"The {many} in the bin, as they were. `gone_at` is when each is removed: `keep_deleted_days` after its "
             f"deletion.{erasure}",
             query=(FLAT, *filters, *PAGE), success=(Success(200, "A page.", page),),
+        ),
+        Route(
+            "GET", f"/team/v1/{many}/deleted", handlers.list_all, scope=READ, operation_id=f"list_all_deleted_{many}", tag=tag,
+            summary=f"List deleted {many} of all clients, the last deleted first", description="As the list of one client.",
+            query=(CLIENT, FLAT, *filters, *PAGE), problems=(404,),
+            success=(Success(200, "A page.", TeamDeletedContactPage if kind is CONTACTS else TeamDeletedCompanyPage),),
         ),
         Route(
             "POST", f"{by_id}/restore", handlers.restore, scope=WRITE, operation_id=f"restore_{name}", tag=tag,

@@ -6,10 +6,9 @@ Columns, rows and statements of messages. The contact of a copy is that of its e
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from heapq import nsmallest
-from itertools import chain
 from typing import Any
 
 import msgspec
@@ -45,7 +44,7 @@ from touchbase.sql.cell_answers import AnswerMerge, Answers, Division, divide_cl
 from touchbase.sql.filters import ACTIVE_CLIENTS, Where, among
 from touchbase.sql.ids import Ids
 from touchbase.sql.operation import command, query
-from touchbase.sql.page_budget import ByteBudget, Cut
+from touchbase.sql.page_budget import ByteBudget, Cut, newest_of
 from touchbase.sql.rows import Columns, encode, names
 from touchbase.sql.scope import ALL_CLIENTS
 from touchbase.sql.statement import Execute, Plan, Row, Select, Statement
@@ -620,16 +619,8 @@ def _place_of(owned: tuple[int, Message]) -> Place:
     return message.occurred_us, client, message.place
 
 
-def _newest(lists: Collection[list[tuple[int, Message]]], limit: int) -> list[tuple[int, Message]]:
-    """Return the newest messages of all lists; none older than the end of a `Cut`, behind which there may be newer ones."""
-    cuts = [messages for messages in lists if isinstance(messages, Cut)]
-    end = max((_place_of(messages[-1]) for messages in cuts), default=(0, 0, 0))
-    newest = sorted((owned for owned in chain.from_iterable(lists) if _place_of(owned) >= end), key=_place_of, reverse=True)[:limit]
-    return Cut(newest) if cuts else newest
-
-
 def _first_of_all(call: Any, answers: Answers) -> list[tuple[int, Message]]:
-    return _newest(answers.values(), call.limit)
+    return newest_of(answers.values(), _place_of, call.limit)
 
 
 @query(
@@ -663,7 +654,7 @@ def list_all_messages(
         left = max(1, page_bytes - sum(len(message.text or "") + len(message.html or "") for _, message in messages))
         page = yield from list_messages.plan(client, limit, after, page_bytes=left, **filters)
         owned = [(client, message) for message in page]
-        messages = _newest((messages, Cut(owned) if isinstance(page, Cut) else owned), limit)
+        messages = newest_of((messages, Cut(owned) if isinstance(page, Cut) else owned), _place_of, limit)
     return messages
 
 
