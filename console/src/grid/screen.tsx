@@ -27,8 +27,8 @@ export function Records<R extends AnyRecord>({ kind, none }: Props<R>) {
   useEffect(() => {
     document.title = `${kind.title} · Touchbase`;
     select(selection, []);
-  }, [rows.key.join()]);
-  const isEmpty = rows.isStarted && !rows.error && !rows.hasMore && !rows.data.length;
+  }, [rows.list]);
+  const isEmpty = rows.isStarted && !rows.error && !rows.at(0) && rows.total?.count === 0;
   const all = view.q || view.filters.length ? <NothingFound kind={kind} /> : none;
   return (
     <main id="main" class="screen fixed">

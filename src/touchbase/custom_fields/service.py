@@ -54,15 +54,18 @@ class TypeCheck:
 
 
 async def list_fields(
-    store: Store, client: Client, kind: int, name: str | None = None, *, after: str = "", limit: int = 0
+    store: Store, client: Client, kind: int, name: str | None = None, *, after: str = "", limit: int = 0, part: str = ""
 ) -> list[ClientField]:
     """Return the client's custom fields by name: defined ones, and all that records have; or the one of this name.
 
-    With `limit` so many of the ones behind the name `after`.
+    With `limit` so many of the ones behind the name `after` whose names contain `part`.
     """
+    part = _in_lower_case(part)
     types, names = RECORD_TYPES[kind].field_types(client.settings), RECORD_TYPES[kind].field_names(client.settings)
-    uses = await store.read(find_uses(client.number, kind, name, after, limit))
-    shown = [field for field in sorted({*types, *uses}) if field == name or (name is None and field > after)]
+    uses = await store.read(find_uses(client.number, kind, name, after, limit, part))
+    shown = [
+        field for field in sorted({*types, *uses}) if field == name or (name is None and field > after and part in _in_lower_case(field))
+    ]
     shown = shown[:limit] if limit else shown
     none = FieldUse(0, 0, 0)
     fields = []
@@ -72,6 +75,11 @@ async def list_fields(
         first, last = (use.first_us, use.last_us) if use.records else (None, None)
         fields.append(ClientField(own_name, types.get(own_name, TEXT), own_name in types, use.records, first, last, former))
     return fields
+
+
+def _in_lower_case(name: str) -> str:
+    """Return the name with its ASCII letters in lower case, as both engines do it."""
+    return name.encode().lower().decode()
 
 
 async def preview_change(store: Store, client: Client, kind: int, what: FieldJob) -> ChangePreview:

@@ -69,8 +69,12 @@ _USES = "SELECT name, count(*), min(created_us), max(updated_us) FROM custom_fie
 
 
 @query(long=True)
-def find_uses(client: int, kind: int, name: str | None = None, after: str = "", limit: int = 0) -> Plan[dict[str, FieldUse]]:
+def find_uses(
+    client: int, kind: int, name: str | None = None, after: str = "", limit: int = 0, part: str = ""
+) -> Plan[dict[str, FieldUse]]:
     """The custom fields that records of one kind have a value of, by name; of one field, if `name` is given.
+
+    With `part` those whose names contain it, in lower case; ASCII letters match in either case.
 
     With `limit` the first so many in the order of their characters, behind the name `after`.
     """
@@ -79,8 +83,9 @@ def find_uses(client: int, kind: int, name: str | None = None, after: str = "", 
     if not limit:
         rows = yield Select(f"{_USES} WHERE {where} GROUP BY name", where.params)
     else:
-        texts = [f"{_USES} WHERE {where} AND name{order} > ? GROUP BY name ORDER BY name{order} LIMIT ?" for order in ("", ' COLLATE "C"')]
-        rows = yield Select(texts[0], (*where.params, after, limit), texts[1])
+        behind = "name{0} > ? AND {1}(lower(name{0}), ?) > 0 GROUP BY name ORDER BY name{0} LIMIT ?"
+        texts = [f"{_USES} WHERE {where} AND {behind.format(*of)}" for of in (("", "instr"), (' COLLATE "C"', "strpos"))]
+        rows = yield Select(texts[0], (*where.params, after, part, limit), texts[1])
     return {row[0]: FieldUse(row[1], row[2], row[3]) for row in rows}
 
 
