@@ -76,7 +76,8 @@ function pairsOf(query: Query): readonly (readonly [string, string])[] {
   return Symbol.iterator in query ? [...query] : Object.entries(query);
 }
 
-function keyOf(path: string, query: Query): string {
+/** The key of what a request reads. */
+export function keyOf(path: string, query: Query): string {
   return `${path}?${pairsOf(query).map((each) => each.join('=')).join('&')}`;
 }
 

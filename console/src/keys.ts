@@ -40,7 +40,7 @@ addEventListener('keydown', (event) => {
   // Keys are an open panel's own: Escape closes it, letters and arrows go to its entries.
   if (!mod && document.querySelector(':popover-open')) return;
   const inDialog = document.querySelector('dialog[open]') !== null;
-  const pressed = mod ? `mod+${key.toLowerCase()}` : key;
+  const pressed = mod ? `mod+${key.toLowerCase()}` : event.shiftKey && key.startsWith('Arrow') ? `Shift+${key}` : key;
   const all = shortcuts.value;
   // What Shift makes of a digit differs from keyboard to keyboard, so these keys go by their place.
   const digit = event.shiftKey ? /^Digit(\d)$/.exec(event.code)?.[1] : undefined;

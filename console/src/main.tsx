@@ -1,7 +1,5 @@
 import { QueryClientProvider } from '@tanstack/preact-query';
-import { render, type ComponentType, type JSX } from 'preact';
-import { useEffect, useState } from 'preact/hooks';
-import { Problem } from './api';
+import { render } from 'preact';
 import { queries } from './data';
 import './kept';
 import './told';
@@ -14,25 +12,8 @@ import { endedBecause, session, seesEveryClient, showsAll, start, startProblem }
 import { ChooseClient, Shell } from './shell';
 import { Join, SignIn, SignInAgain, SignInByLink } from './sign-in';
 import { Empty, ProblemNote } from './ui/basic';
+import { later } from './ui/later';
 import { Toasts } from './ui/toast';
-
-/** A screen whose script is loaded when it is first shown. */
-function later<P extends object>(load: () => Promise<ComponentType<P>>): (props: P) => JSX.Element {
-  let known: ComponentType<P> | undefined;
-  return (props) => {
-    const [Loaded, set] = useState(() => known);
-    const [failed, setFailed] = useState<Problem | null>(null);
-    useEffect(() => {
-      if (Loaded) return;
-      load().then((found) => {
-        known = found;
-        set(() => found);
-      }, () => setFailed(new Problem(0, 'unreachable', 'This part of the console could not be loaded. Reload the page.')));
-    }, []);
-    if (Loaded) return <Loaded {...props} />;
-    return <main id="main" class="screen" aria-busy={!failed}>{failed && <ProblemNote problem={failed} retry={() => location.reload()} />}</main>;
-  };
-}
 
 const AuditLog = later(() => import('./more').then((all) => all.AuditLog));
 const Bin = later(() => import('./more').then((all) => all.Bin));

@@ -8,6 +8,8 @@ export { Words } from './clients/words-screen';
 export { Duplicates } from './duplicates/screen';
 export { Endpoints } from './endpoints/screen';
 export { Erasure } from './erasure/screen';
+export { Export } from './grid/export';
+export { Fill } from './grid/fill';
 export { Help } from './help/screen';
 export { History } from './history/screen';
 export { revertMyLast, Reverting } from './history/revert';

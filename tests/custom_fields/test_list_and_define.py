@@ -93,3 +93,19 @@ async def test_remove__refuses_a_field_in_use_unless_its_values_go_too(house: Ho
     await house.request("POST", path(), {"name": "Tier"})
     assert (await house.request("DELETE", path("Tier"))).status == 204
     assert (await house.request("DELETE", path("Tier"))).status == 404
+
+
+async def test_list__finds_names_by_a_part(house: House) -> None:
+    await contact(house, "jane@a.example", **{"Seats 1": "x", "seats 2": "x", "Other": "x", "Élan": "x"})
+    house_fields = await house.request("POST", path(), {"name": "Reserved SEATS", "type": "text"})
+    assert house_fields.status == 201
+
+    async def names(query: str) -> list[str]:
+        page = (await house.request("GET", f"{path()}?{query}")).json()
+        return [item["name"] for item in page["data"]]
+
+    assert await names("q=sEaTs") == ["Reserved SEATS", "Seats 1", "seats 2"]
+    assert await names("q=lan") == ["Élan"]
+    assert await names("q=none") == []
+    first = (await house.request("GET", f"{path()}?q=seats&limit=2")).json()
+    assert await names(f"q=seats&limit=2&cursor={first['next_cursor']}") == ["seats 2"]

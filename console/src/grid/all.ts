@@ -1,10 +1,12 @@
 /** Changes of all records that match a view: one request that the server carries out, after a dry run that counts them. */
 import { call, get, Problem, type Answer } from '../api';
-import type { AnyRecord, Kind } from '../kinds/kind';
+import { memberName, type AnyRecord, type Kind } from '../kinds/kind';
+import { bodyOf } from '../record/fields';
+import { go } from '../route';
 import type { Page } from '../types';
 import { changeToast, dismiss, toast, toastProblem } from '../ui/toast';
 import { count, plural, words } from '../words';
-import { refresh, suppress } from './changes';
+import { refresh } from './changes';
 import { pagesOf } from './pages';
 import { countOf, type Rows } from './rows';
 import { renew, type Selection } from './selection';
@@ -81,13 +83,14 @@ export async function setStatusOfAll<R extends AnyRecord>(rows: Rows<R>, view: V
   }
 }
 
-/** Give all that match an owner, null for nobody, at most as many as were counted. */
-export async function setOwnerOfAll<R extends AnyRecord>(rows: Rows<R>, view: View, owner: string | null, name: string, most: number, after: () => void): Promise<void> {
+/** Set a field of all that match, at most as many as were counted; `name` is the value for people. It can be reverted in History. */
+export async function setFieldOfAll<R extends AnyRecord>(rows: Rows<R>, view: View, member: string, value: string, name: string, most: number, after: () => void): Promise<void> {
   const { kind } = rows;
-  const id = toast('Setting the owner…', { stays: true });
+  const field = memberName(member).toLowerCase();
+  const id = toast(`Setting the ${field}…`, { stays: true });
   try {
-    const { data } = await patch(kind, matchQuery(view), { owner_id: owner }, most);
-    toast(data.changed ? `${plural(data.changed, kind.one, kind.many)} set to “${name}”.` : 'They have this owner already.');
+    const { data } = await patch(kind, matchQuery(view), bodyOf(kind.one, member, value), most);
+    toast(data.changed ? `${plural(data.changed, kind.one, kind.many)} set to “${name}”.` : `They have this ${field} already.`, { action: { text: 'Open History', run: () => go('/history') } });
     if (data.failed) toast(`${plural(data.failed, kind.one, kind.many)} not changed: ${data.failures[0]?.detail ?? 'the server refused it'}`, { bad: true });
     await renewRows(rows, after);
   } catch (error) {
@@ -139,20 +142,20 @@ export function renewAll<R extends AnyRecord>(rows: Rows<R>, selection: Selectio
   renew(selection, new Map(rows.loaded().map((each) => [each.id, each])));
 }
 
-/** Put the addresses of all that match on the list, at most as many as were counted. */
-export async function suppressAll<R extends AnyRecord>(kind: Kind<R>, view: View, reason: string, most: number): Promise<void> {
+/** Read all that match, at most as many as were counted, and do something with them. */
+export async function withAll<R extends AnyRecord>(kind: Kind<R>, view: View, fields: string, most: number, run: (records: readonly R[]) => Promise<void>): Promise<void> {
   const id = toast(`Reading ${kind.many}…`, { stays: true });
   try {
     const found: R[] = [];
     // By id, so that what changes in the meantime is met once.
-    for await (const page of pagesOf(kind, { ...view, sort: 'id' }, kind.one === 'contact' ? 'email' : 'domain')) {
+    for await (const page of pagesOf(kind, { ...view, sort: 'id' }, fields)) {
       found.push(...page);
       changeToast(id, `Reading ${kind.many}: ${count(found.length)}…`);
       if (found.length > most) break;
     }
     dismiss(id);
     if (found.length > most) toast(`More ${kind.many} match than the ${count(most)} that you were asked about. Nothing was changed; try again.`, { bad: true });
-    else await suppress(kind, found, reason);
+    else await run(found);
   } catch (error) {
     dismiss(id);
     toastProblem(error);

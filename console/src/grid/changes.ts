@@ -1,8 +1,11 @@
 /** Changes of many records: in parts, with progress, a way to stop and a way back. */
 import { call, post, Problem } from '../api';
 import { memberName, valueOf, type AnyRecord, type Kind } from '../kinds/kind';
+import { bodyOf } from '../record/fields';
 import { changeToast, dismiss, toast, toastProblem } from '../ui/toast';
 import { count, plural } from '../words';
+import { readAgain } from '../data';
+import { go } from '../route';
 import { readRows, type Rows } from './rows';
 
 interface BatchResult {
@@ -77,7 +80,7 @@ export async function setMember<R extends AnyRecord>(rows: Rows<R>, records: rea
 async function update<R extends AnyRecord>(rows: Rows<R>, member: string, changes: readonly MemberChange[], tell: (changes: readonly MemberChange[]) => void): Promise<Done> {
   const { kind } = rows;
   const done = await inParts(changes, PART, `Setting the ${memberName(member).toLowerCase()}`, async (part) => {
-    const commands = part.map((each) => ({ op: 'update', id: each.id, body: { [member]: each.value ?? '' } }));
+    const commands = part.map((each) => ({ op: 'update', id: each.id, body: bodyOf(kind.one, member, each.value ?? '') }));
     const made = await post<BatchResult>(`${kind.api}/batch`, { commands });
     return made.results.filter((each) => each.status >= 400).map((each) => each.problem?.detail ?? 'the server refused it');
   });
@@ -85,6 +88,24 @@ async function update<R extends AnyRecord>(rows: Rows<R>, member: string, change
   const shown = new Set(rows.loaded().map((each) => each.id));
   await refresh(rows, changes.map((each) => each.id).filter((id) => shown.has(id)));
   return done;
+}
+
+/** Move records into the bin; they can be restored there, and as one change in History. */
+export async function remove<R extends AnyRecord>(kind: Kind<R>, records: readonly Pick<R, 'id'>[]): Promise<void> {
+  try {
+    // One request id for all parts makes them one change.
+    const headers = { 'x-request-id': crypto.randomUUID() };
+    const done = await inParts(records, PART, 'Moving into the bin', async (part) => {
+      const { data } = await call<BatchResult>('POST', `${kind.api}/batch`, { body: { commands: part.map(({ id }) => ({ op: 'delete', id })) }, headers });
+      return data.results.filter((each) => each.status >= 400).map((each) => each.problem?.detail ?? 'the server refused it');
+    });
+    toast(`${plural(done.tried - done.failed.length, kind.one, kind.many)} moved into the bin.`, { action: { text: 'Open the bin', run: () => go('/bin') } });
+    if (done.ended) toastProblem(done.ended);
+    if (done.failed.length) toast(`${plural(done.failed.length, kind.one, kind.many)} not deleted: ${done.failed[0]}`, { bad: true });
+  } catch (error) {
+    toastProblem(error);
+  }
+  await readAgain(kind.api);
 }
 
 /** Read changed records again. */

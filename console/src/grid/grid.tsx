@@ -1,5 +1,5 @@
 /** The grid: only the rows in sight are on the page. */
-import type { RefObject } from 'preact';
+import type { ComponentChild, ComponentType, RefObject } from 'preact';
 import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
 import { density } from '../density';
 import { keep, kept } from '../kept';
@@ -10,13 +10,17 @@ import { go, href } from '../route';
 import { Icon, Time } from '../ui/basic';
 import { Sizer } from '../ui/sizer';
 import { StatusMark } from '../ui/status';
-import { useVirtual } from '../ui/virtual';
-import { PAGE, type Rows } from './rows';
-import { select, toggle, type Selection } from './selection';
+import { later } from '../ui/later';
+import { reveal, useVirtual } from '../ui/virtual';
+import { CellEditor, filterBy, isEditable, useClipboard } from './cells';
+import type { Rows } from './rows';
+import { isInRange, select, toggle, type Selection } from './selection';
 import { current, show, type View } from './view';
 
 const ROW = { regular: 40, compact: 32 };
 const ROW_TOUCH = 56;
+type AnyFill = (props: { rows: unknown; columns: unknown; selection: unknown; pasted: string }) => ComponentChild;
+const Paste = later(() => import('../more').then((all) => all.Fill as AnyFill as ComponentType<Parameters<AnyFill>[0]>), true);
 const HEAD = 36;
 
 interface Props<R extends AnyRecord> {
@@ -54,19 +58,20 @@ export function Grid<R extends AnyRecord>({ rows, view, columns: chosen, selecti
   const list = useRef<HTMLDivElement>(null);
   const height = narrow.value || touch.value ? ROW_TOUCH : ROW[density.value];
   const head = narrow.value ? 0 : HEAD;
-  const waiting = rows.hasMore || !rows.isStarted ? PAGE : 0;
-  const virtual = useVirtual(list, { count: rows.data.length + waiting, height, head, from: kept('scroll grid') });
+  const sizes = { count: rows.count, height, head };
+  const virtual = useVirtual(list, { ...sizes, from: kept('scroll grid') });
   const drawn = virtual.getVirtualItems();
-  const last = drawn.at(-1)?.index ?? 0;
-  useEffect(() => {
-    if (rows.hasMore && last + PAGE > rows.data.length) rows.more();
-  }, [rows.data.length, rows.hasMore, last]);
+  const [first, last] = [drawn[0]?.index ?? 0, drawn.at(-1)?.index ?? 0];
+  useEffect(() => rows.need(first, last), [rows.list, first, last]);
   useKeptPosition(rows, selection, list);
-  useGridKeys(rows, selection, selectable, () => virtual.scrollToIndex(selection.at.value));
+  useGridKeys(rows, columns, selection, selectable, () => reveal(virtual, sizes, selection.at.value));
+  useClipboard(list, rows, columns, selection, selectable);
   const tracks = [selectable ? '40px' : '16px', ...columns.map((each, n) => (n === columns.length - 1 ? `minmax(${each.width}px, 1fr)` : `${each.width}px`))].join(' ');
   const width = 40 + columns.reduce((sum, each) => sum + each.width, 0);
   const { total } = rows;
   const shape = { kind: rows.kind, tracks, columns, selection, selectable };
+  const at = selection.at.value;
+  const isDrawn = at >= first && at <= last;
   return (
     <div
       ref={list}
@@ -80,16 +85,17 @@ export function Grid<R extends AnyRecord>({ rows, view, columns: chosen, selecti
       aria-multiselectable={selectable}
       aria-busy={!rows.isStarted}
       tabIndex={0}
-      aria-activedescendant={selection.at.value >= 0 ? `row-${selection.at.value}` : undefined}
+      aria-activedescendant={isDrawn && at >= 0 ? (narrow.value ? `row-${at}` : `cell-${at}-${selection.column.value}`) : undefined}
     >
       <div class="grid-width" role="presentation" style={{ minWidth: narrow.value ? '0' : `${width}px` }}>
         <Head view={view} rows={rows} onSize={setDragged} {...shape} />
-        <div class="grid-rows" role="rowgroup" style={{ height: `${virtual.getTotalSize()}px` }}>
+        <div class="grid-rows" role="rowgroup" style={{ height: `${virtual.pixels}px` }}>
           {drawn.map(({ index, start }) => (
-            <Row key={index} index={index} record={rows.data[index]} top={start - head} height={height} {...shape} />
+            <Row key={index} index={index} record={rows.at(index)} top={start - head - virtual.shift} height={height} rows={rows} {...shape} />
           ))}
         </div>
       </div>
+      {selection.pasted.value && <Paste rows={rows} columns={columns} selection={selection} pasted={selection.pasted.value} />}
     </div>
   );
 }
@@ -165,11 +171,12 @@ function ColumnSizer<R extends AnyRecord>({ kind, column, onSize }: { kind: Kind
 interface RowProps<R extends AnyRecord> extends Shape<R> {
   index: number;
   record: R | undefined;
+  rows: Rows<R>;
   top: number;
   height: number;
 }
 
-function Row<R extends AnyRecord>({ kind, index, record, top, height, tracks, columns, selection, selectable }: RowProps<R>) {
+function Row<R extends AnyRecord>({ kind, index, record, rows, top, height, tracks, columns, selection, selectable }: RowProps<R>) {
   const style = { transform: `translateY(${top}px)`, height: `${height}px`, gridTemplateColumns: narrow.value ? undefined : tracks };
   if (!record) {
     return (
@@ -211,11 +218,33 @@ function Row<R extends AnyRecord>({ kind, index, record, top, height, tracks, co
           </span>
         </div>
       ) : (
-        columns.map((each) => (
-          <div key={each.key} role="gridcell" class={classOf(each)} style={placeOf(each)}>
-            {each.show(record)}
-          </div>
-        ))
+        columns.map((each, number) => {
+          const isAt = selection.at.value === index && selection.column.value === number;
+          return (
+            <div
+              key={each.key}
+              id={`cell-${index}-${number}`}
+              role="gridcell"
+              class={`${classOf(each)} ${isAt ? 'at' : ''} ${isInRange(selection, index, number) ? 'in-range' : ''}`}
+              style={placeOf(each)}
+              onMouseDown={(event) => {
+                if ((event.target as Element).closest('.cell-editor')) return;
+                selection.editing.value = false;
+                if (event.shiftKey) event.preventDefault(); // a range of cells, not of text
+                selection.from.value = event.shiftKey ? (selection.from.value ?? { row: selection.at.value, column: selection.column.value }) : null;
+                selection.column.value = number;
+              }}
+              onClickCapture={(event) => {
+                if (!event.altKey) return;
+                event.preventDefault();
+                event.stopPropagation();
+                filterBy(kind, each, record);
+              }}
+            >
+              {isAt && selection.editing.value ? <CellEditor rows={rows} columns={columns} selection={selection} column={each} record={record} /> : each.show(record)}
+            </div>
+          );
+        })
       )}
     </div>
   );
@@ -223,37 +252,60 @@ function Row<R extends AnyRecord>({ kind, index, record, top, height, tracks, co
 
 /** The row that the keyboard is at belongs to the address; another view begins at its top. */
 function useKeptPosition<R extends AnyRecord>(rows: Rows<R>, selection: Selection<R>, list: RefObject<HTMLElement | null>): void {
-  const shown = useRef(rows.key.join());
+  const shown = useRef(rows.list);
   useLayoutEffect(() => {
-    if (shown.current !== rows.key.join()) list.current?.scrollTo(0, 0);
-    shown.current = rows.key.join();
+    if (shown.current !== rows.list) list.current?.scrollTo(0, 0);
+    shown.current = rows.list;
     selection.at.value = kept('row') ?? -1;
-  }, [rows.key.join()]);
+  }, [rows.list]);
   useEffect(() => {
     if (selection.at.value !== (kept('row') ?? -1)) keep('row', selection.at.value);
   }, [selection.at.value]);
 }
 
-function useGridKeys<R extends AnyRecord>(rows: Rows<R>, selection: Selection<R>, selectable: boolean, reveal: () => void): void {
+function useGridKeys<R extends AnyRecord>(rows: Rows<R>, columns: readonly Column<R>[], selection: Selection<R>, selectable: boolean, reveal: () => void): void {
   const { kind } = rows;
+  /** Whether the keys have to do with a range of cells from here on. */
+  function extend(isRange: boolean) {
+    if (!isRange) selection.from.value = null;
+    else if (selection.at.value >= 0) selection.from.value ??= { row: selection.at.value, column: selection.column.value };
+  }
   Object.assign(latest, {
-    move: (step: number) => {
-      selection.at.value = Math.max(0, Math.min(rows.data.length - 1, selection.at.value + step));
+    move: (step: number, isRange = false) => {
+      extend(isRange);
+      selection.at.value = Math.max(0, Math.min(rows.count - 1, selection.at.value + step));
       reveal();
     },
+    side: (step: number, isRange = false) => {
+      extend(isRange);
+      selection.column.value = Math.max(0, Math.min(columns.length - 1, selection.column.value + step));
+      document.getElementById(`cell-${selection.at.value}-${selection.column.value}`)?.scrollIntoView({ block: 'nearest', inline: 'nearest' });
+    },
+    end: () =>
+      void rows.end().then((last) => {
+        selection.from.value = null;
+        selection.at.value = Math.max(0, last);
+        // The list is as long as it is by now when it has been drawn again.
+        requestAnimationFrame(() => requestAnimationFrame(() => latest.move(0)));
+      }),
     open: () => {
-      const found = rows.data[selection.at.value];
+      const found = rows.at(selection.at.value);
       if (found) go(`${kind.path}/${found.id}`);
     },
+    enter: () => {
+      const column = columns[selection.column.value];
+      if (selectable && !narrow.value && column && rows.at(selection.at.value) && isEditable(kind, column)) selection.editing.value = true;
+      else latest.open();
+    },
     pick: () => {
-      const found = rows.data[selection.at.value];
+      const found = rows.at(selection.at.value);
       if (found && selectable) toggle(selection, found);
     },
   });
   useShortcuts(() => {
     // The arrows of an open panel are the panel's.
-    const move = (step: number) => () => document.querySelector(':popover-open') === null && latest.move(step);
-    const open = () => latest.open();
+    const move = (step: number, isRange = false) => () => document.querySelector(':popover-open') === null && latest.move(step, isRange);
+    const side = (step: number, isRange = false) => () => document.querySelector(':popover-open') === null && latest.side(step, isRange);
     const group = kind.title;
     // Of the selected rows, else of the one that the keyboard is at.
     const setStatus = () => {
@@ -268,14 +320,26 @@ function useGridKeys<R extends AnyRecord>(rows: Rows<R>, selection: Selection<R>
       { keys: 'PageDown', does: 'Twenty rows on', group, run: move(20) },
       { keys: 'PageUp', does: 'Twenty rows back', group, run: move(-20) },
       { keys: 'Home', does: 'First row', group, run: move(-Infinity) },
-      { keys: 'o', does: 'Open the row', group, run: open },
-      { keys: 'Enter', does: 'Open the row', group, run: open },
+      { keys: 'End', does: 'Last row', group, run: () => latest.end() },
+      { keys: 'ArrowRight', does: 'Next cell', group, run: side(1) },
+      { keys: 'ArrowLeft', does: 'Cell before', group, run: side(-1) },
+      { keys: 'o', does: 'Open the row', group, run: () => latest.open() },
+      { keys: 'Enter', does: selectable ? 'Edit the cell; on the name: open the row' : 'Open the row', group, run: () => latest.enter() },
+      ...(selectable
+        ? [
+            { keys: 'Shift+ArrowDown', does: 'Extend the range of cells', group, run: move(1, true) },
+            { keys: 'Shift+ArrowUp', does: 'Extend the range of cells', group, run: move(-1, true) },
+            { keys: 'Shift+ArrowRight', does: 'Extend the range of cells', group, run: side(1, true) },
+            { keys: 'Shift+ArrowLeft', does: 'Extend the range of cells', group, run: side(-1, true) },
+          ]
+        : []),
       { keys: 'x', does: 'Select the row', group, run: () => latest.pick() },
       ...(selectable ? [{ keys: 's', does: 'Set the status', group, run: setStatus }] : []),
-      { keys: 'Escape', does: 'Select nothing', group, run: () => select(selection, []) },
+      { keys: 'Escape', does: 'Select nothing', group, run: () => ((selection.from.value = null), select(selection, [])) },
     ];
   });
 }
 
 /** What the shortcuts work on: they are added once, the rows change. */
-const latest = { move: (_: number) => undefined as void, open: () => undefined as void, pick: () => undefined as void };
+const nothing = () => undefined as void;
+const latest = { move: (_: number, _isRange?: boolean) => undefined as void, side: (_: number, _isRange?: boolean) => undefined as void, end: nothing, open: nothing, enter: nothing, pick: nothing };

@@ -5,26 +5,29 @@ import { Popover } from '../ui/overlay';
 import { memberName, type AnyRecord, type Kind } from '../kinds/kind';
 import { notedHere } from '../record/notes';
 import { usePeople } from '../replies/conversations';
+import { FieldSearch } from './field-search';
 import { current, OPERATORS, show, TIME_OPERATORS } from './view';
 
 const TEXT_OPERATORS = ['contains', 'eq', 'ne', 'starts_with', 'in', 'is_set'];
 const OWNER = 'owner_id';
+/** Opens the search of all custom fields. */
+const CUSTOM = ' custom';
 const CUSTOM_OPERATORS = ['contains', 'eq', 'ne', 'gte', 'lte', 'is_set'];
 
 interface Props<R extends AnyRecord> {
   kind: Kind<R>;
-  custom: readonly string[];
 }
 
-export function NewFilter<R extends AnyRecord>({ kind, custom }: Props<R>) {
+export function NewFilter<R extends AnyRecord>({ kind }: Props<R>) {
   return (
     <Popover text="Filter" icon="plus">
-      {(close) => <Form kind={kind} custom={custom} close={close} />}
+      {(close) => <Form kind={kind} close={close} />}
     </Popover>
   );
 }
 
-function Form<R extends AnyRecord>({ kind, custom, close }: Props<R> & { close: () => void }) {
+function Form<R extends AnyRecord>({ kind, close }: Props<R> & { close: () => void }) {
+  const [custom, setCustom] = useState(false);
   const [field, setField] = useState(kind.times[0] ?? '');
   const [operator, setOperator] = useState('gte');
   const [value, setValue] = useState('');
@@ -50,15 +53,19 @@ function Form<R extends AnyRecord>({ kind, custom, close }: Props<R> & { close: 
     close();
   }
 
+  if (custom) return <FieldSearch kind={kind} own={[]} pick={(key) => (choose(key), setCustom(false))} />;
   return (
     <form class="filter-form" onSubmit={add}>
       <label>
         Field
-        <select value={field} onChange={(event) => choose(event.currentTarget.value)}>
+        <select value={field} onChange={(event) => (event.currentTarget.value === CUSTOM ? setCustom(true) : choose(event.currentTarget.value))}>
           <optgroup label="Times">{kind.times.map((each) => <option key={each} value={each}>{memberName(each)}</option>)}</optgroup>
           {people.size > 0 && <optgroup label="People"><option value={OWNER}>{memberName(OWNER)}</option></optgroup>}
           <optgroup label="Fields">{kind.texts.map((each) => <option key={each} value={each}>{memberName(each)}</option>)}</optgroup>
-          {custom.length > 0 && <optgroup label="Custom fields">{custom.map((each) => <option key={each} value={`cf.${each}`}>{each}</option>)}</optgroup>}
+          <optgroup label="Custom fields">
+            {field.startsWith('cf.') && <option value={field}>{memberName(field)}</option>}
+            <option value={CUSTOM}>Find a custom field…</option>
+          </optgroup>
         </select>
       </label>
       <label>

@@ -26,8 +26,8 @@ export function Records<R extends AnyRecord>({ kind, none }: Props<R>) {
   const rows = useRows(kind, view);
   const selection = useMemo(() => newSelection<R>(), []);
   useTitle(kind.title);
-  useEffect(() => select(selection, []), [rows.key.join()]);
-  const isEmpty = rows.isStarted && !rows.error && !rows.hasMore && !rows.data.length;
+  useEffect(() => select(selection, []), [rows.list]);
+  const isEmpty = rows.isStarted && !rows.error && !rows.at(0) && rows.total?.count === 0;
   const all = view.q || view.filters.length ? <NothingFound kind={kind} /> : none;
   return (
     <main id="main" class="screen fixed">

@@ -1,26 +1,29 @@
 /** Above the grid: search, filters, columns, views, export, and the call of the API. */
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { useShortcuts } from '../keys';
-import { allColumns, columnsOf } from '../kinds/columns';
+import { columnsOf } from '../kinds/columns';
 import { memberName, type AnyRecord, type Kind } from '../kinds/kind';
 import { useGet } from '../data';
 import { DENSITIES, density, setDensity } from '../density';
 import { href } from '../route';
 import { makeNew } from '../record/new';
 import { canWrite, session } from '../session';
-import type { CustomField, Page, Status } from '../types';
+import type { Page, Status } from '../types';
 import { Button, Icon } from '../ui/basic';
 import { copy, Dialog, Entry, Popover } from '../ui/overlay';
 import { StatusMark } from '../ui/status';
+import { later } from '../ui/later';
 import { toast } from '../ui/toast';
 import { count } from '../words';
 import { notedHere } from '../record/notes';
 import { usePeople } from '../replies/conversations';
-import { Export } from './export';
+import { FieldSearch } from './field-search';
 import { NewFilter } from './new-filter';
 import type { Rows } from './rows';
 import { curlOf, current, inWords, show, type View } from './view';
 import { ViewBar, Views } from './views';
+
+const Export = later<{ kind: Kind<AnyRecord>; view: View; total: number | null; onClose: () => void }>(() => import('../more').then((all) => all.Export), true);
 
 interface Props<R extends AnyRecord> {
   kind: Kind<R>;
@@ -30,13 +33,11 @@ interface Props<R extends AnyRecord> {
 export function Toolbar<R extends AnyRecord>({ kind, view, rows }: Props<R> & { rows: Rows<R> }) {
   const [curl, setCurl] = useState(false);
   const [exports, setExports] = useState(false);
-  const fields = useGet<Page<CustomField>>(`/public/v2/custom-fields/${kind.many}`, { limit: '200' });
-  const custom = fields.data?.data.map((each) => each.name) ?? [];
   return (
     <div class="toolbar">
       <Search kind={kind} view={view} />
       <StatusFilter kind={kind} view={view} />
-      <NewFilter kind={kind} custom={custom} />
+      <NewFilter kind={kind} />
       <div class="push" />
       <div class="tools">
         {canWrite.value && <Button kind="quiet" icon="plus" label={`New ${kind.one}`} onClick={() => makeNew(kind.one)}>New</Button>}
@@ -44,7 +45,7 @@ export function Toolbar<R extends AnyRecord>({ kind, view, rows }: Props<R> & { 
         <Button kind="quiet" icon="board" label={view.layout === 'board' ? 'Show as a table' : 'Show as a board'} onClick={() => show(kind, { ...current(kind), layout: view.layout === 'board' ? 'table' : 'board' })}>
           {view.layout === 'board' ? 'Table' : 'Board'}
         </Button>
-        <Columns kind={kind} view={view} custom={custom} />
+        <Columns kind={kind} view={view} />
         <a class="button quiet" href={href('/duplicates', kind.many === 'companies' ? { of: 'companies' } : {})} aria-label={`Duplicates of ${kind.many}`} title={`Duplicates of ${kind.many}`}>
           <Icon name="merge" />
           <span>Duplicates</span>
@@ -52,7 +53,7 @@ export function Toolbar<R extends AnyRecord>({ kind, view, rows }: Props<R> & { 
         <Button kind="quiet" icon="download" label="Export this view" onClick={() => setExports(true)}>Export</Button>
         <Button kind="quiet" icon="code" label="The API call for this view" onClick={() => setCurl(true)}>API call</Button>
       </div>
-      {exports && <Export kind={kind} view={view} total={rows.total?.count ?? null} onClose={() => setExports(false)} />}
+      {exports && <Export kind={kind as unknown as Kind<AnyRecord>} view={view} total={rows.total?.count ?? null} onClose={() => setExports(false)} />}
       {curl && <Curl kind={kind} view={view} onClose={() => setCurl(false)} />}
       <Chips kind={kind} view={view} rows={rows} />
       <ViewBar kind={kind} view={view} />
@@ -122,7 +123,7 @@ function StatusFilter<R extends AnyRecord>({ kind, view }: Props<R>) {
   );
 }
 
-function Columns<R extends AnyRecord>({ kind, view, custom }: Props<R> & { custom: readonly string[] }) {
+function Columns<R extends AnyRecord>({ kind, view }: Props<R>) {
   function pick(key: string) {
     const now = current(kind);
     show(kind, { ...now, columns: now.columns.includes(key) ? now.columns.filter((each) => each !== key) : [...now.columns, key] }, true);
@@ -134,14 +135,7 @@ function Columns<R extends AnyRecord>({ kind, view, custom }: Props<R> & { custo
   return (
     <Popover text="Columns" label="Columns" icon="columns" kind="quiet">
       {() => (
-        <div class="entries">
-          {allColumns(kind, custom)
-            .filter((each) => each.key !== 'name')
-            .map((each) => (
-              <Entry key={each.key} chosen={view.columns.includes(each.key)} note={each.key.startsWith('cf.') ? 'custom' : undefined} onPick={() => pick(each.key)}>
-                {each.name}
-              </Entry>
-            ))}
+        <FieldSearch kind={kind} own={kind.columns.slice(1).map((each) => each.key)} nameOf={(key) => kind.columns.find((each) => each.key === key)?.name ?? key} chosen={view.columns} pick={pick}>
           <p class="note heading">Rows</p>
           {DENSITIES.map(([value, text]) => <Entry key={value} chosen={density.value === value} onPick={() => setDensity(value)}>{text}</Entry>)}
           <p class="note heading">Stay in sight</p>
@@ -150,7 +144,7 @@ function Columns<R extends AnyRecord>({ kind, view, custom }: Props<R> & { custo
               {each.name}
             </Entry>
           ))}
-        </div>
+        </FieldSearch>
       )}
     </Popover>
   );

@@ -96,9 +96,19 @@ export function MappingForm({ job, preview: first, started }: Props) {
     setChecking(false);
   }
   const fields = useRead(`custom fields ${client.value}`, async (signal) => {
-    const read = (of: Many) => get<Page<CustomField>>(`/public/v2/custom-fields/${of}`, { limit: '200' }, signal);
+    /** All names: a column's own is new only if none of them is it. */
+    async function read(of: Many): Promise<string[]> {
+      const names: string[] = [];
+      let cursor: string | null = '';
+      while (cursor !== null) {
+        const page: Page<CustomField> = await get<Page<CustomField>>(`/public/v2/custom-fields/${of}`, { limit: '200', cursor }, signal);
+        names.push(...page.data.map((each) => each.name));
+        cursor = page.next_cursor;
+      }
+      return names;
+    }
     const [contacts, companies] = await Promise.all([read('contacts'), read('companies')]);
-    return { contacts: contacts.data.map((each) => each.name), companies: companies.data.map((each) => each.name) };
+    return { contacts, companies };
   });
   const known = fields.data ?? { contacts: [], companies: [] };
   const faults = faultsOf(problem);

@@ -15,6 +15,7 @@ export function nameColumn<R extends AnyRecord>(path: string, sort: string, name
     name: 'Name',
     width: 200,
     sort,
+    isMember: false,
     show: (of) => (
       <a class="strong" href={href(`${path}/${of.id}`)} tabIndex={-1}>
         {nameOf(of)}
@@ -64,11 +65,6 @@ export function customColumn<R extends AnyRecord>(kind: Kind<R>, name: string): 
       return found === undefined || found === null ? null : <span class={typeof found === 'number' ? 'figure' : ''} title={String(found)}>{String(found)}</span>;
     },
   };
-}
-
-/** All columns that can be chosen. */
-export function allColumns<R extends AnyRecord>(kind: Kind<R>, custom: readonly string[]): Column<R>[] {
-  return [...kind.columns, ...custom.map((name) => customColumn(kind, name))];
 }
 
 /** The chosen columns by their keys; the name is always the first, before pinned ones. */

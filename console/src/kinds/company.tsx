@@ -17,7 +17,7 @@ export const COMPANIES: Kind<Company> = {
   api: '/public/v2/companies',
   status: 'company_status',
   statusOf: (of) => of.company_status,
-  customOf: (of) => of.company_custom_fields,
+  customOf: (of) => of.company_custom_fields ?? {},
   nameOf: companyName,
   below: (of) => of.domain || NO_DOMAIN,
   when: (of) => of.status_changed_at,
@@ -35,6 +35,7 @@ export const COMPANIES: Kind<Company> = {
     idColumn<Company>(),
   ],
   usual: ['name', 'domain', 'company_status', 'status_changed_at', 'updated_time'],
+  inLists: [...NAMES, 'owner_id', 'company_status', 'previous_status', 'status_changed_at', 'updated_time'],
   times: ['status_changed_at', 'updated_time', 'created_time'],
   texts: [...NAMES, ...TEXTS, 'company_status', 'previous_status'],
   views: [

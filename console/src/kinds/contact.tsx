@@ -26,7 +26,7 @@ export const CONTACTS: Kind<Contact> = {
   api: '/public/v2/contacts',
   status: 'contact_status',
   statusOf: (of) => of.contact_status,
-  customOf: (of) => of.contact_custom_fields,
+  customOf: (of) => of.contact_custom_fields ?? {},
   nameOf: personName,
   below: (of) => of.email ?? of.linkedin_url ?? '',
   when: (of) => of.last_reply_received ?? of.last_campaign_email_sent,
@@ -37,7 +37,7 @@ export const CONTACTS: Kind<Contact> = {
     textColumn<Contact>('email', 264),
     statusColumn<Contact>('contact_status', (of) => of.contact_status),
     {
-      key: 'company', name: 'Company', width: 180,
+      key: 'company', name: 'Company', width: 180, isMember: false, filter: (of) => ['company.name', companyOf(of)],
       show: (of) => (companyOf(of) ? <a class="plain" href={href(`/companies/${of.company_id}`)} tabIndex={-1}>{companyOf(of)}</a> : null),
     },
     timeColumn<Contact>('last_reply_received'),
@@ -52,6 +52,7 @@ export const CONTACTS: Kind<Contact> = {
     idColumn<Contact>(),
   ],
   usual: ['name', 'email', 'contact_status', 'company', 'last_reply_received', 'last_campaign_email_sent', 'origin'],
+  inLists: [...NAMES, 'company_id', 'owner_id', 'contact_status', 'previous_status', 'status_changed_at', 'updated_time', ...SENT_TIMES],
   times: ['last_reply_received', 'last_campaign_email_sent', 'first_campaign_email_sent', 'status_changed_at', 'updated_time', 'created_time'],
   texts: [...NAMES, ...TEXTS, 'contact_status', 'previous_status', 'company.name', 'company.domain', 'company.company_status'],
   views: [

@@ -25,6 +25,10 @@ export interface Column<R> {
   down?: boolean;
   /** Aligned to the right: numbers. */
   number?: boolean;
+  /** False: it shows members of other names. */
+  isMember?: boolean;
+  /** The field and the value to filter by, if they are not the column's. */
+  filter?: (of: R) => readonly [string, string];
   show: (of: R) => ComponentChildren;
 }
 
@@ -56,6 +60,8 @@ export interface Kind<R extends AnyRecord> {
   /** The first column is the name, which is always shown. */
   columns: readonly [Column<R>, ...Column<R>[]];
   usual: readonly string[];
+  /** Members that each row of a list has, whatever its columns are. */
+  inLists: readonly string[];
   /** Names of filters: times, and texts. */
   times: readonly string[];
   texts: readonly string[];

@@ -20,20 +20,34 @@ export function etagOf({ updated_time }: AnyRecord): string {
 /** What is read of records, with another state of one. */
 function withRecord(found: unknown, id: number, change: object): unknown {
   if (found instanceof Map && found.has(id)) return new Map(found).set(id, { ...(found.get(id) as object), ...change });
-  if (typeof found !== 'object' || found === null || !('record' in found)) return found;
+  if (typeof found !== 'object' || found === null) return found;
+  if ('data' in found && Array.isArray(found.data)) {
+    const rows = found.data as AnyRecord[];
+    return rows.some((each) => each.id === id) ? { ...found, data: rows.map((each) => (each.id === id ? { ...each, ...change } : each)) } : found;
+  }
+  if (!('record' in found)) return found;
   const record = found.record as AnyRecord;
   return record.id === id ? { ...found, record: { ...record, ...change } } : found;
+}
+
+/** What a change sets, as records have it: custom fields by their names. */
+function asRead(record: AnyRecord, body: object): object {
+  const found = Object.entries(body).find(([name]) => name.endsWith(INPUT));
+  if (!found) return body;
+  const name = found[0].replace(/_input$/, '');
+  const named = (found[1] as { field_name: string; field_value: unknown }[]).map((each) => [each.field_name, each.field_value]);
+  return { ...body, [name]: { ...(record as unknown as Record<string, object>)[name], ...Object.fromEntries(named) } };
 }
 
 function show(kind: Api, id: number, change: object): void {
   queries.setQueriesData({ predicate: ({ queryKey: [, key] }) => typeof key === 'string' && key.startsWith(kind.api) }, (found: unknown) => withRecord(found, id, change));
 }
 
-/** Change members of a record; raise `Problem`. Where somebody changed the same meanwhile, the person chooses. The message offers the way back. */
-export async function change(kind: Api, record: AnyRecord, body: object, back: object, said: string): Promise<void> {
+/** Change members of a record; raise `Problem`. Where somebody changed the same meanwhile, the person chooses. The message offers the way back. `again`: whether lists are read again. */
+export async function change(kind: Api, record: AnyRecord, body: object, back: object, said: string, again = true): Promise<void> {
   // A record has no member for what is absent: what the body names and an answer lacks is no longer there.
   const absent = Object.fromEntries(Object.keys(body).map((name) => [name, undefined]));
-  show(kind, record.id, body);
+  show(kind, record.id, asRead(record, body));
   try {
     const changed = await patch(kind, record, body);
     if (changed === null) return;
@@ -43,7 +57,7 @@ export async function change(kind: Api, record: AnyRecord, body: object, back: o
     show(kind, record.id, { ...absent, ...record });
     throw error;
   } finally {
-    readAgain(kind.api, kind.api.replace('/v2/', '/v2/statuses/'));
+    readAgain(...(again ? [kind.api] : []), kind.api.replace('/v2/', '/v2/statuses/'));
   }
 }
 

@@ -46,7 +46,7 @@ export function Fields<R extends AnyRecord>({ kind, known }: FieldsProps<R>) {
   const names = [...kind.members, ...custom.map((name) => `cf.${name}`)];
   const isEmpty = (name: string) => !valueOf(kind, record, name) && !kind.always.includes(name);
   const fieldOf = (name: string) => <Field kind={kind} name={name} label={memberName(name)} record={record} explained={by.get(name)} />;
-  const empty = names.filter((name) => isEmpty(name) && isEditable(kind, name));
+  const empty = names.filter((name) => isEmpty(name) && isText(kind, name));
   return (
     <section class={`fields ${pinned.value ? 'pinned' : ''}`} aria-labelledby="fields">
       <div class="row">
@@ -109,12 +109,13 @@ interface FieldProps<R extends AnyRecord> {
   explained: Explained | undefined;
 }
 
-function isEditable<R extends AnyRecord>(kind: Kind<R>, name: string): boolean {
+/** Whether the person may change a text of records. */
+export function isText<R extends AnyRecord>(kind: Kind<R>, name: string): boolean {
   return canWrite.value && (kind.editable.includes(name) || name.startsWith('cf.'));
 }
 
 /** The body of a change of one field; an empty text unsets it. */
-function bodyOf(one: string, name: string, value: string): object {
+export function bodyOf(one: string, name: string, value: string): object {
   if (name.startsWith('cf.')) return { [`${one}_custom_fields_input`]: [{ field_name: name.slice(3), field_value: value === '' ? null : value }] };
   return { [name]: value };
 }
@@ -124,7 +125,7 @@ function Field<R extends AnyRecord>({ kind, name, label, record, explained }: Fi
   const [why, setWhy] = useState(false);
   const button = useRef<HTMLSpanElement>(null);
   const value = valueOf(kind, record, name);
-  const can = isEditable(kind, name);
+  const can = isText(kind, name);
   function done() {
     setEditing(false);
     requestAnimationFrame(() => button.current?.querySelector('button')?.focus());

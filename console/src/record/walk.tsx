@@ -41,11 +41,11 @@ export function Walk<R extends AnyRecord>({ kind, id }: { kind: Kind<R>; id: str
 
 function Neighbours<R extends AnyRecord>({ kind, id, query }: { kind: Kind<R>; id: string; query: Query }) {
   const rows = useRows(kind, viewOf(kind, new URLSearchParams([...(query as Listed)])));
-  const at = rows.data.findIndex((each) => `${each.id}` === id);
-  const [previous, next] = [rows.data[at - 1], rows.data[at + 1]];
+  const at = rows.indexOf(Number(id));
+  const [previous, next] = [rows.at(at - 1), rows.at(at + 1)];
   useEffect(() => {
-    if (at >= 0 && !next && rows.hasMore) rows.more();
-  }, [at, next, rows.hasMore]);
+    if (at >= 0) rows.need(at - 1, Math.min(at + 1, rows.count - 1));
+  }, [at, rows.count]);
   useShortcuts(() => [
     { keys: 'j', does: `Next ${kind.one} of the list`, group: kind.title, run: () => step('next') },
     { keys: 'k', does: `Previous ${kind.one} of the list`, group: kind.title, run: () => step('previous') },

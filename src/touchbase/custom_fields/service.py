@@ -9,7 +9,7 @@ from touchbase.clients.models import Client, FieldType
 from touchbase.common.timestamps import Micros
 from touchbase.custom_fields.changes import REMOVE, FieldJob, FieldUse, Values
 from touchbase.custom_fields.sql import Fields, count_values, field_version, prepare_change, read_values
-from touchbase.custom_fields.uses import find_uses, store_parts
+from touchbase.custom_fields.uses import find_uses, in_lower_case, store_parts
 from touchbase.errors import TouchbaseError, WrongState
 from touchbase.records.record_type import RECORD_TYPES
 from touchbase.records.validation import misfit
@@ -56,15 +56,18 @@ class TypeCheck:
 
 
 async def list_fields(
-    store: Store, client: Client, kind: int, name: str | None = None, *, after: str = "", limit: int = 0
+    store: Store, client: Client, kind: int, name: str | None = None, *, after: str = "", limit: int = 0, part: str = ""
 ) -> list[ClientField]:
     """Return the client's custom fields by name: defined ones, and all that records have; or the one of this name.
 
-    With `limit` so many of the ones behind the name `after`.
+    With `limit` so many of the ones behind the name `after` whose names contain `part`.
     """
+    part = in_lower_case(part)
     types, names = RECORD_TYPES[kind].field_types(client.settings), RECORD_TYPES[kind].field_names(client.settings)
-    uses = await _uses(store, client.number, kind, name, after, limit)
-    shown = [field for field in sorted({*types, *uses}) if field == name or (name is None and field > after)]
+    uses = await _uses(store, client.number, kind, name, after, limit, part)
+    shown = [
+        field for field in sorted({*types, *uses}) if field == name or (name is None and field > after and part in in_lower_case(field))
+    ]
     shown = shown[:limit] if limit else shown
     none = FieldUse(0, 0, 0)
     fields = []
@@ -76,8 +79,10 @@ async def list_fields(
     return fields
 
 
-async def _uses(store: Store, client: int, kind: int, name: str | None, after: str = "", limit: int = 0) -> dict[str, FieldUse]:
-    uses = await store.read(find_uses(client, kind, name, after, limit))
+async def _uses(
+    store: Store, client: int, kind: int, name: str | None, after: str = "", limit: int = 0, part: str = ""
+) -> dict[str, FieldUse]:
+    uses = await store.read(find_uses(client, kind, name, after, limit, part))
     if uses.counted:
         with suppress(TouchbaseError):  # a store that cannot write now can still answer
             await store.write(store_parts(client, kind, uses.counted))

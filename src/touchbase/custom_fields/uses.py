@@ -68,19 +68,25 @@ def store_parts(client: int, kind: int, parts: Mapping[int, tuple[int, bytes]]) 
 
 
 @query(long=True)
-def find_uses(client: int, kind: int, name: str | None = None, after: str = "", limit: int = 0) -> Plan[Uses]:
+def find_uses(client: int, kind: int, name: str | None = None, after: str = "", limit: int = 0, part: str = "") -> Plan[Uses]:
     """The custom fields that records of one kind have a value of; of one field, if `name` is given.
 
-    With `limit` the first so many in the order of their characters, behind the name `after`.
+    With `limit` the first so many in the order of their characters, behind the name `after`, whose names contain `part`: that is in
+    lower case, and finds ASCII letters of either case.
     """
     if (uses := (yield from _unite(client, kind))) is None:
-        return Uses((yield from _count_names(client, kind, name, after, limit)))
+        return Uses((yield from _count_names(client, kind, name, after, limit, part)))
     if name is not None:
         uses.fields = {name: uses.fields[name]} if name in uses.fields else {}
     elif limit:
-        first = sorted(field for field in uses.fields if field > after)[:limit]
+        first = sorted(field for field in uses.fields if field > after and part in in_lower_case(field))[:limit]
         uses.fields = {field: uses.fields[field] for field in first}
     return uses
+
+
+def in_lower_case(name: str) -> str:
+    """Return the name with its ASCII letters in lower case, as both engines do it."""
+    return name.encode().lower().decode()
 
 
 def values_of(client: int, kind: int) -> Where:
@@ -91,17 +97,17 @@ def values_of(client: int, kind: int) -> Where:
     return where
 
 
-def _count_names(client: int, kind: int, name: str | None = None, after: str = "", limit: int = 0) -> Plan[dict[str, FieldUse]]:
+def _count_names(
+    client: int, kind: int, name: str | None = None, after: str = "", limit: int = 0, part: str = ""
+) -> Plan[dict[str, FieldUse]]:
     where = values_of(client, kind)
     where.equal("name", name)
     if not limit:
         rows = yield Select(f"SELECT name, {_USES} WHERE {where} GROUP BY name", where.params)
     else:
-        texts = [
-            f"SELECT name, {_USES} WHERE {where} AND name{order} > ? GROUP BY name ORDER BY name{order} LIMIT ?"
-            for order in ("", ' COLLATE "C"')
-        ]
-        rows = yield Select(texts[0], (*where.params, after, limit), texts[1])
+        behind = "name{0} > ? AND {1}(lower(name{0}), ?) > 0 GROUP BY name ORDER BY name{0} LIMIT ?"
+        texts = [f"SELECT name, {_USES} WHERE {where} AND {behind.format(*of)}" for of in (("", "instr"), (' COLLATE "C"', "strpos"))]
+        rows = yield Select(texts[0], (*where.params, after, part, limit), texts[1])
     return {row[0]: FieldUse(*row[1:]) for row in rows}
 
 

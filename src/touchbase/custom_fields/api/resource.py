@@ -31,7 +31,7 @@ from touchbase.errors import Fault, Invalid, NotFound, PreconditionFailed, Wrong
 from touchbase.http import query_parameters as query
 from touchbase.http.conditional import ETAG, changed_since, if_match, tags_named
 from touchbase.http.endpoint import Call, author_of
-from touchbase.http.query_parameters import LIMIT, PAGE, cursor_text
+from touchbase.http.query_parameters import LIMIT, PAGE, cursor_text, text
 from touchbase.http.responses import Response
 from touchbase.http.routing import Route, Success, Tag
 from touchbase.http.schemas import encode, fitting, named_enum
@@ -48,6 +48,7 @@ named_enum("Misfits", "What happens to values that are not of a new type.", ("ke
 VALUES = query.choice("values", ("delete",), "`delete`: also remove the values of all records, by a job.")
 MISFITS = query.choice("misfits", ("keep",), "`keep`: set the type although some values are not of it. They stay until they are changed.")
 _LISTING = "custom_fields"
+_NAME_PART = text("q", "Only fields whose names contain this text; the case of ASCII letters does not count.")
 
 
 class FieldResource:
@@ -64,7 +65,7 @@ class FieldResource:
         parameters.done()
         parts, limit = call.api.dependencies, parameters[LIMIT]
         page_bytes = await call.page_bytes()
-        fields = await list_fields(parts.store, client, self._kind, after=after or "", limit=limit + 1)
+        fields = await list_fields(parts.store, client, self._kind, after=after or "", limit=limit + 1, part=parameters[_NAME_PART] or "")
         data = fitting(map(detail_of, fields[:limit]), page_bytes)
         cursor = cursor_text(_LISTING, fields[len(data) - 1].name) if len(fields) > len(data) else None
         return Response(body=encode(CustomFieldPage(data, cursor)))  # type: ignore[arg-type]  # encoded items
@@ -217,7 +218,7 @@ def _routes(of: FieldResource) -> list[Route]:
             "GET", of.path, of.list, scope=READ, operation_id=f"list_{type_name}_custom_fields", tag=TAG,
             summary=f"List the custom fields of {of.many} with their use",
             description="By name: defined fields, and all that records have. Counting reads all values of the client.",
-            query=PAGE, success=(Success(200, "A page.", CustomFieldPage),),
+            query=(*PAGE, _NAME_PART), success=(Success(200, "A page.", CustomFieldPage),),
         ),
         Route(
             "POST", of.path, of.define, scope=WRITE, operation_id=f"define_{type_name}_custom_field", tag=TAG,
