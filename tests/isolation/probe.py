@@ -196,12 +196,10 @@ def client_queries(client: int, owned: Known) -> Iterator[Any]:
         for chosen in itertools.product(*choices):
             yield kind(*chosen)
     # Custom fields and files: other texts have ids, whose digits grow with what A has.
-    yield measure_page(client, (4, None))
-    yield search_page(RecordSearch(CONTACT_TYPE, client, default_sort(CONTACT), 100, words=("a",)))
+    yield from (measure_page(client, (4, None)), search_page(RecordSearch(CONTACT_TYPE, client, default_sort(CONTACT), 100, words=("a",))))
     for record_type, limit in itertools.product((CONTACT_TYPE, COMPANY_TYPE), (1, 100)):
         yield list_records(Listing(record_type, client, limit))
-        yield search_page(RecordSearch(record_type, client, default_sort(record_type.kind), limit))
-        yield search_page(RecordSearch(record_type, client, default_sort(record_type.kind), limit, share=0.5))
+        yield from (search_page(RecordSearch(record_type, client, default_sort(record_type.kind), limit, share=at)) for at in (None, 0.5))
     everyone = RecordSearch(CONTACT_TYPE, client, default_sort(CONTACT), 100)
     of_a = replace(everyone, where=Parser(SearchFields(CONTACT_TYPE, ClientSettings()), 0, []).json({"email": w.EMAIL}))
     counted = Parser(SearchFields(CONTACT_TYPE, ClientSettings()), 0, []).json({"counted": "mailed_replied;tool=instantly;step="})
