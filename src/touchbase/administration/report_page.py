@@ -78,7 +78,9 @@ class ReportContent:
 
     edges: Sequence[Micros]
     by: dict[str, list[CampaignCounts]]
-    """By group."""
+    """The first `MOST_ROWS` rows by group."""
+    more: dict[str, int]
+    """By group, how many rows are left out."""
 
 
 REPORT_CONTENTS: AppKey[Cache[tuple[int, int, str], ReportContent]] = AppKey()
@@ -121,7 +123,10 @@ async def _content(call: Call, client: int, days: int, zone: str, now: Micros) -
     edges = edges_of(begin_of(now - 1, DAY, zone, days - 1), now, DAY, zone)
     store, whole = call.api.dependencies.store, (edges[0], edges[-1])
     by = {group: await report_campaigns(store, client, whole, {group}, zone, now) for group in (CLIENT, CAMPAIGN, STEP, LABEL)}
-    return ReportContent(edges, by | {DAY: await report_campaigns(store, client, edges, {DAY}, zone, now)})
+    by[CAMPAIGN].sort(key=lambda row: -row.mailed)
+    by[DAY] = await report_campaigns(store, client, edges, {DAY}, zone, now)
+    cut = {group: rows[:MOST_ROWS] for group, rows in by.items()}
+    return ReportContent(edges, cut, {group: len(rows) - len(cut[group]) for group, rows in by.items()})
 
 
 def _report(client: Client, content: ReportContent, days: int, zone: str, ends: Micros) -> str:
@@ -143,15 +148,11 @@ def _report(client: Client, content: ReportContent, days: int, zone: str, ends: 
         f"<dl>{''.join(f'<div><dt>{name}</dt><dd>{value}</dd></div>' for name, value in figures)}</dl>"
         f"<h2>By day</h2>{_chart(rows, 'mailed', 'people emailed', dates)}{_chart(rows, 'replied', 'people who replied', dates)}"
         f"<details><summary>All days</summary>{_table('Day', rows, lambda row: _date(dates[row.number]))}</details>"
-        f"<h2>By campaign</h2>{_table('Campaign', _by_mails(content.by[CAMPAIGN]), _campaign)}"
-        f"<h2>By step</h2>{_table('Step', content.by[STEP], lambda row: row.step and f'Step {row.step}')}"
+        f"<h2>By campaign</h2>{_table('Campaign', content.by[CAMPAIGN], _campaign, content.more[CAMPAIGN])}"
+        f"<h2>By step</h2>{_table('Step', content.by[STEP], lambda row: row.step and f'Step {row.step}', content.more[STEP])}"
         f"<h2>Replies by label</h2>{_table('Label', content.by[LABEL], lambda row: row.label and row.label.replace('_', ' ').capitalize())}"
         f"<p class=end>People count once in a row. This link ends on {to_text(ends)[:10]}.</p>"
     )
-
-
-def _by_mails(rows: Sequence[CampaignCounts]) -> list[CampaignCounts]:
-    return sorted(rows, key=lambda row: -row.mailed)
 
 
 def _campaign(row: CampaignCounts) -> str:
@@ -179,7 +180,7 @@ def _chart(rows: Sequence[CampaignCounts], member: str, what: str, dates: Sequen
     return f'<svg viewBox="0 0 720 96" preserveAspectRatio="none" role="img" aria-label="{label}">{bars}</svg><p>{what.capitalize()}</p>'
 
 
-def _table(head: str, rows: Sequence[CampaignCounts], name: Callable[[CampaignCounts], str | None]) -> str:
+def _table(head: str, rows: Sequence[CampaignCounts], name: Callable[[CampaignCounts], str | None], more: int = 0) -> str:
     if not rows:
         return "<p>None in this time.</p>"
     columns = ("Replied",) if head == "Label" else ("Emailed", "Replied", "Reply rate", "Bounced", "Unsubscribed")
@@ -190,12 +191,12 @@ def _table(head: str, rows: Sequence[CampaignCounts], name: Callable[[CampaignCo
 
     body = "".join(
         f"<tr><th scope=row>{escape(name(row) or 'Not known')}</th>{''.join(f'<td>{cell}</td>' for cell in cells(row))}</tr>"
-        for row in rows[:MOST_ROWS]
+        for row in rows
     )
     heads = "".join(f"<th scope=col>{column}</th>" for column in (head, *columns))
-    more = f"<p>{len(rows) - MOST_ROWS:,} more rows are not shown.</p>" if len(rows) > MOST_ROWS else ""
+    left_out = f"<p>{more:,} more rows are not shown.</p>" if more else ""
     table = f"<table><thead><tr>{heads}</tr></thead><tbody>{body}</tbody></table>"
-    return f'<div class=scroll tabindex=0 role=region aria-label="By {head.lower()}">{table}</div>{more}'
+    return f'<div class=scroll tabindex=0 role=region aria-label="By {head.lower()}">{table}</div>{left_out}'
 
 
 def _message(title: str, detail: str) -> str:

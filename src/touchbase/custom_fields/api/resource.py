@@ -217,7 +217,7 @@ def _routes(of: FieldResource) -> list[Route]:
         Route(
             "GET", of.path, of.list, scope=READ, operation_id=f"list_{type_name}_custom_fields", tag=TAG,
             summary=f"List the custom fields of {of.many} with their use",
-            description="By name: defined fields, and all that records have. Counting reads all values of the client.",
+            description="By name: defined fields, and all that records have.",
             query=(*PAGE, _NAME_PART), success=(Success(200, "A page.", CustomFieldPage),),
         ),
         Route(
