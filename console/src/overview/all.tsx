@@ -72,7 +72,7 @@ function Lines({ all, items }: { all: AllRows; items: readonly Item[] }) {
   const open = new Map(useCounters('', true).data?.clients?.map((each) => [each.client_id, each.open]));
   const needs = new Map<string, number>();
   for (const { client_id: id } of items) if (id) needs.set(id, (needs.get(id) ?? 0) + 1);
-  const calls = new Map(useGet<Schemas['ClientReceipts']>('/admin/v1/deliveries/newest', {}, { enabled: isAdmin.value }).data?.data.map((each) => [each.client_id, each.received_at]));
+  const calls = new Map(useGet<Schemas['ClientReceipts']>('/team/v1/deliveries/newest', {}, { enabled: isAdmin.value }).data?.data.map((each) => [each.client_id, each.received_at]));
   const columns = COLUMNS.filter(([key]) => key !== 'last' || isAdmin.value);
   const by = columns.find(([key]) => key === place.value.query.get('by'))?.[0] ?? 'mailed';
   const rows = new Map(all.rows.map((each) => [each.client_id ?? '', each]));

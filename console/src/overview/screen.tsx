@@ -6,6 +6,7 @@ import { choosesClient, clients, isAdmin, session, showsAll } from '../session';
 import { useTitle } from '../title';
 import type { Page, Status } from '../types';
 import { Empty, ProblemNote, Skeleton } from '../ui/basic';
+import { later } from '../ui/later';
 import { hueOf, StatusMark } from '../ui/status';
 import { count, percent, toolName } from '../words';
 import { AllClients } from './all';
@@ -13,11 +14,12 @@ import { Attention, useAttention } from './attention';
 import { CallFigures } from './calls';
 import { Days } from './days';
 import { Figures, type Report, type Row } from './figures';
-import { Funnel } from './funnel';
-import { OverTime } from './over-time';
 import { counted, iso, midnight, periodOf, Periods, periodQuery, type Period } from './period';
 import { Start } from './start';
 import { Work } from './work';
+
+const OverTime = later(() => import('../more').then((all) => all.OverTime), true);
+const Funnel = later(() => import('../more').then((all) => all.Funnel), true);
 
 interface Reports {
   sums: Report;
