@@ -82,7 +82,7 @@ GROUPS: dict[str, dict[str, str]] = {
         "list": "list_webhook_endpoints", "get": "get_webhook_endpoint", "add": "add_webhook_endpoint",
         "change": "change_webhook_endpoint", "remove": "remove_webhook_endpoint", "preview": "preview_webhook",
         "rotate_secret": "rotate_webhook_secret", "resume": "resume_webhook_endpoint", "test": "test_webhook_endpoint",
-        "replay": "replay_webhooks", "list_attempts": "list_webhook_attempts",
+        "replay": "replay_webhooks", "list_attempts": "list_webhook_attempts", "get_request": "get_webhook_request",
     },
     "webhooks": {
         "emailcampaign": "emailcampaign_webhook", "check_emailcampaign": "check_emailcampaign_webhook",
@@ -140,7 +140,7 @@ GROUPS: dict[str, dict[str, str]] = {
         "list": "list_all_webhook_endpoints", "add": "add_shared_webhook_endpoint", "get": "get_shared_webhook_endpoint",
         "change": "change_shared_webhook_endpoint", "remove": "remove_shared_webhook_endpoint",
         "rotate_secret": "rotate_shared_webhook_secret", "resume": "resume_shared_webhook_endpoint", "test": "test_shared_webhook_endpoint",
-        "list_attempts": "list_all_webhook_attempts",
+        "list_attempts": "list_all_webhook_attempts", "get_request": "get_shared_webhook_request",
     },
     "admin.report_links": {"list": "list_report_links", "create": "create_report_link", "revoke": "revoke_report_link"},
     "admin.reports": {

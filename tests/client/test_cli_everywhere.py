@@ -206,6 +206,9 @@ def test_endpoints__are_added_shown_and_changed(run: Run, same: Callable[..., st
     assert "contact.replied" in same("endpoints", "list", *of)
     assert same("endpoints", "attempts", *of) == ""
     assert json.loads(run("endpoints", "preview", number, "--json", *of).stdout)["kind"] == "webhook"
+    run("endpoints", "test", number, *of, status=1)
+    attempt = str(json.loads(run("endpoints", "attempts", "--json", *of).stdout)[0]["id"])
+    assert '"type":"endpoint.test"' in same("endpoints", "request", attempt, *of)
     assert run("endpoints", "replay", number, "--missing-since", "1h", *of).stdout == f"0 events will be sent to endpoint {number}\n"
     assert run("endpoints", "resume", number, *of).stdout == f"endpoint {number} is active\n"
     elsewhere = run("endpoints", "add", "--kind", "email", "--to", "eve@evil.example", *of, status=1).stderr

@@ -84,6 +84,10 @@ def test_endpoint__is_added_tested_changed_stopped_replayed_and_removed(
     page.locator(".toast.bad", has_text="503").wait_for()
     page.locator(".attempt", has_text="endpoint.test").click()
     expect(page.locator(".attempt pre")).to_contain_text("<b>closed for today</b>")
+    page.get_by_role("button", name="Show the request").click()
+    expect(page.get_by_label("The request")).to_contain_text("webhook-signature: v1,")
+    expect(page.get_by_label("The request")).to_contain_text('"type":"endpoint.test"')
+    page.get_by_role("button", name="Copy as curl").wait_for()
 
     receiver.answer = 204
     console.send("POST", "/public/v2/contacts", {"email": "new@outgoing.example"})

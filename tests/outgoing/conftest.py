@@ -101,6 +101,12 @@ class Webhooks:
         assert reply.status == 200, reply.body
         return reply.json()["data"]
 
+    async def request_of(self, attempt: int) -> Any:
+        """Return the request of an attempt as the response shows it."""
+        reply = await self.house.request("GET", f"/public/v2/webhook-attempts/{attempt}/request")
+        assert reply.status == 200, reply.body
+        return reply.json()
+
     async def reply(self, email: str, at: float = 5, **contact: Any) -> int:
         """Let a new contact reply to a campaign; return its id."""
         number = await self.house.contact(email=email, **contact)

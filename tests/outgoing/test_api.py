@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import json
+import subprocess
+
 import pytest
-from tests.outgoing.conftest import PATH, URL, Webhooks
+from tests.outgoing.conftest import PATH, SLACK_URL, URL, Webhooks
 
 from touchbase.outgoing.http_client import ReceiverAnswer
 from touchbase.outgoing.signatures import sign
@@ -122,6 +125,63 @@ async def test_attempts__are_filtered_and_paged(webhooks: Webhooks) -> None:
     assert len(page["data"]) == 3
     assert (len(body["data"]), body["next_cursor"]) == (1, None)
     assert (await webhooks.house.request("GET", "/public/v2/webhook-attempts?event=5x")).status == 422
+
+
+def shell_words(command: str) -> list[str]:
+    """Return the arguments that a shell passes to `curl`."""
+    script = f"curl() {{ printf '%s\\0' \"$@\"; }}\n{command}"
+    return subprocess.run(["/bin/sh", "-c", script], capture_output=True, check=True, text=True).stdout.split("\0")[:-1]
+
+
+async def test_request_of_an_attempt__is_what_was_sent(webhooks: Webhooks) -> None:
+    created = await webhooks.add(fields=["email", "last_name"], format="cloudevents")
+    webhooks.receivers.answer = lambda sent: 503
+    number = await webhooks.house.contact(email="ada@example.com", last_name="O'Neil $HOME")
+    [sent] = await webhooks.deliver()
+    await webhooks.ask("POST", f"/{created['id']}/test")
+    [test] = webhooks.receivers.take()
+    tested, attempt = await webhooks.attempts()
+
+    for shown, request in ((attempt, sent), (tested, test)):
+        rebuilt = await webhooks.request_of(shown["id"])
+        assert (rebuilt["method"], rebuilt["url"], rebuilt["headers"]) == ("POST", request.url, request.headers)
+        assert rebuilt["body"] == request.raw.decode()
+        assert rebuilt["changed"] == []
+        words = [word for name, value in request.headers.items() for word in ("-H", f"{name}: {value}")]
+        assert shell_words(rebuilt["curl"]) == [request.url, *words, "--data-raw", request.raw.decode()]
+
+    webhooks.clock.move(60)
+    assert (await webhooks.house.request("PATCH", f"/public/v2/contacts/{number}", {"last_name": "O'Neill"})).status == 200
+    assert [change.partition(" at ")[0] for change in (await webhooks.request_of(attempt["id"]))["changed"]] == ["the record was changed"]
+    await webhooks.ask("PATCH", f"/{created['id']}", {"fields": []})
+    rebuilt = await webhooks.request_of(attempt["id"])
+    assert [change.partition(" at ")[0] for change in rebuilt["changed"]] == [
+        "the endpoint was changed, stopped or resumed", "the record was changed",
+    ]  # fmt: skip
+    assert json.loads(rebuilt["body"])["data"]["object"]["last_name"] == "O'Neill"
+    assert [len((await webhooks.request_of(shown["id"]))["changed"]) for shown in (tested, attempt)] == [1, 2]
+
+
+async def test_request_of_an_attempt__has_no_secret(webhooks: Webhooks) -> None:
+    slack = await webhooks.add(kind="slack")
+    mail = await webhooks.add(kind="email", to=["sales@agency.example"])
+    await webhooks.ask("POST", f"/{slack['id']}/test")
+    await webhooks.ask("POST", f"/{mail['id']}/test")
+    posted, mailed = webhooks.receivers.take()
+
+    of_mail, of_slack = [await webhooks.request_of(attempt["id"]) for attempt in await webhooks.attempts()]
+
+    assert (of_slack["url"], of_slack["headers"], of_slack["body"]) == (slack["url"], posted.headers, posted.raw.decode())
+    assert of_slack["curl"].startswith('curl "$URL" \\\n')
+    assert SLACK_URL.rpartition("/")[2] not in json.dumps(of_slack)
+    assert of_mail["headers"]["Subject"] in mailed.raw.decode()
+    assert (of_mail["method"], of_mail["url"], of_mail["curl"]) == ("MAIL", "mailto:sales@agency.example", None)
+
+
+async def test_request_of_an_unknown_attempt__is_not_found(webhooks: Webhooks) -> None:
+    refused = await webhooks.house.request("GET", "/public/v2/webhook-attempts/7/request")
+
+    assert (refused.status, refused.problem["detail"]) == (404, "there is no webhook attempt 7")
 
 
 async def test_replay__needs_exactly_one_member(webhooks: Webhooks) -> None:

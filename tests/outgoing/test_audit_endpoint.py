@@ -66,6 +66,9 @@ async def test_acts__are_sent_signed_in_their_order_after_a_moment(log: Log) -> 
     assert [one.body["data"]["object"] for one in sent] == listed[-4:]
     assert [one.id for one in sent] == [f"{act['id']}_{added['id']}" for act in listed[-4:]]
     assert all(one.headers["webhook-signature"].startswith("v1,") for one in sent)
+    newest = (await log.call("GET", "/team/v1/webhook-attempts?limit=1")).json()["data"][0]["id"]
+    rebuilt = (await log.call("GET", f"/team/v1/webhook-attempts/{newest}/request")).json()
+    assert (rebuilt["headers"], rebuilt["body"]) == (sent[-1].headers, sent[-1].raw.decode())
     assert (added["secret"][:6], added["client_id"], added["clients"]) == ("whsec_", None, "all")
     assert await log.sent() == []
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import pytest
@@ -167,6 +168,11 @@ async def test_erased_person__leaves_no_answer_that_repeats_the_request(shared: 
     assert (await shared.houses[1].request("DELETE", f"/public/v2/contacts/{contact}?erase=true")).status == 200
 
     assert (before, await bodies()) == ({"default": True, "beside": True}, {"default": True, "beside": False})
+    [attempt] = (await shared.houses[1].request("GET", "/public/v2/webhook-attempts?outcome=refused")).json()["data"]
+    shown = (await shared.houses[1].request("GET", f"/public/v2/webhook-attempts/{attempt['id']}/request")).json()
+    assert (shown["url"], shown["changed"]) == ("https://receiver.example/...", ["the record does not exist any more"])
+    assert "ann@x.example" not in json.dumps(shown)
+    assert "/hooks" not in json.dumps(shown)
 
 
 async def test_erased_person__leaves_no_answer_about_a_contact_that_was_merged(shared: Shared) -> None:

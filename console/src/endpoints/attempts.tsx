@@ -1,24 +1,27 @@
-/** Attempts of one endpoint, newest first, page by page. */
+/** Attempts of one endpoint, newest first, page by page, with what was sent. */
+import { useState } from 'preact/hooks';
 import { call } from '../api';
-import { usePages } from '../data';
+import { usePages, useRead } from '../data';
 import { go, place } from '../route';
 import { Button, ProblemNote, Skeleton, Time } from '../ui/basic';
 import { Mark, type Group, type Hue } from '../ui/status';
+import { copy } from '../ui/overlay';
 import { toast, toastProblem } from '../ui/toast';
 import { words } from '../words';
-import { OUTCOMES, type Attempt } from './types';
+import { OF_ONE, OUTCOMES, type Attempt, type AttemptRequest, type Kind } from './types';
 
 const LOOKS: Record<string, readonly [Hue, Group]> = { delivered: ['green', 'won'], skipped: ['grey', 'lost'] };
 const LIMIT = '25';
 
 interface AttemptsProps {
   id: number;
+  kind: Kind;
   path: string;
   isShared: boolean;
   changed: () => void;
 }
 
-export function Attempts({ id, path, isShared, changed }: AttemptsProps) {
+export function Attempts({ id, kind, path, isShared, changed }: AttemptsProps) {
   const outcome = place.value.query.get('outcome') ?? '';
   const { data, error, hasMore, more, refetch } = usePages<Attempt>(isShared ? '/team/v1/webhook-attempts' : '/public/v2/webhook-attempts', { endpoint: String(id), limit: LIMIT, ...(outcome && { outcome }) });
   return (
@@ -42,7 +45,7 @@ export function Attempts({ id, path, isShared, changed }: AttemptsProps) {
       {data?.length === 0 && <p class="faint">{outcome ? 'No attempt ended like this.' : 'No attempt yet. Send a test to see the first one.'}</p>}
       <ol class="attempts">
         {data?.map((each) => (
-          <AttemptRow key={`${each.client_id ?? ''} ${each.id}`} one={each} changed={changed} />
+          <AttemptRow key={`${each.client_id ?? ''} ${each.id}`} one={each} isShown={!OF_ONE.includes(kind)} changed={changed} />
         ))}
       </ol>
       {hasMore && <Button onClick={more}>Show older attempts</Button>}
@@ -50,7 +53,8 @@ export function Attempts({ id, path, isShared, changed }: AttemptsProps) {
   );
 }
 
-function AttemptRow({ one, changed }: { one: Attempt; changed: () => void }) {
+function AttemptRow({ one, isShown, changed }: { one: Attempt; isShown: boolean; changed: () => void }) {
+  const [open, setOpen] = useState(false);
   const note = one.error || one.response_body;
   async function again() {
     if (one.event === null) return;
@@ -87,13 +91,48 @@ function AttemptRow({ one, changed }: { one: Attempt; changed: () => void }) {
           ) : (
             <p class="faint">The response has no body.</p>
           )}
-          {one.event !== null && (
-            <Button icon="replay" onClick={() => void again()}>
-              Send this event again
-            </Button>
-          )}
+          {open && <Request of={one} />}
+          <div class="attempt-acts">
+            {isShown && !open && (
+              <Button icon="outgoing" onClick={() => setOpen(true)}>
+                Show the request
+              </Button>
+            )}
+            {one.event !== null && (
+              <Button icon="replay" onClick={() => void again()}>
+                Send this event again
+              </Button>
+            )}
+          </div>
         </div>
       </details>
     </li>
+  );
+}
+
+/** The request of an attempt, rebuilt by the server, and what has changed since. */
+function Request({ of }: { of: Attempt }) {
+  const path = `/${of.client_id === null ? 'team/v1' : 'public/v2'}/webhook-attempts/${of.id}/request`;
+  const headers: Record<string, string> = of.client_id === null ? {} : { 'x-client-id': of.client_id };
+  const { data, error, refetch } = useRead(`${of.client_id ?? ''} ${path}`, async (signal) => (await call<AttemptRequest>('GET', path, { headers, signal })).data);
+  if (error) return <ProblemNote problem={error} retry={() => void refetch()} />;
+  if (!data) return <Skeleton lines={6} wide={90} />;
+  const { curl } = data;
+  const lines = [`${data.method} ${data.url}`, ...Object.entries(data.headers).map(([name, value]) => `${name}: ${value}`), '', data.body];
+  return (
+    <>
+      <p class="faint">
+        Rebuilt from the event.{' '}
+        {data.changed.length ? `What was sent may have been different: ${data.changed.join('; ')}.` : 'Endpoint and record have not changed since.'}
+      </p>
+      <pre class="code" dir="auto" tabIndex={0} aria-label="The request">
+        {lines.join('\n')}
+      </pre>
+      {curl !== null && (
+        <Button icon="copy" onClick={() => void copy(curl).then(() => toast('The curl command is copied.'), () => toast('The browser does not allow copying here. Select the text instead.', { bad: true }))}>
+          Copy as curl
+        </Button>
+      )}
+    </>
   );
 }

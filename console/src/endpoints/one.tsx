@@ -53,7 +53,7 @@ export function OneEndpoint({ id }: { id: string }) {
       <div class="endpoint-body">
         <div>
           {one && <FreshSecret one={one} />}
-          {one && <Attempts id={one.id} path={`/endpoints/${id}`} isShared={isShared} changed={again} />}
+          {one && <Attempts id={one.id} kind={one.kind} path={`/endpoints/${id}`} isShared={isShared} changed={again} />}
         </div>
         <aside aria-label="Settings">{one?.shared_id ? <Copy of={one.shared_id} /> : one ? <Settings key={one.updated_time} one={one} path={path} changed={again} /> : <Skeleton lines={10} wide={90} />}</aside>
       </div>

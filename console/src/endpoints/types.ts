@@ -1,4 +1,5 @@
 /** Endpoints and attempts, as the API answers them. */
+import type { Schemas } from '../types';
 
 export type Kind = 'webhook' | 'slack' | 'email' | 'hubspot' | 'blocklist' | 'audit';
 
@@ -63,6 +64,8 @@ export interface Attempt {
   response_body: string;
   error: string;
 }
+
+export type AttemptRequest = Schemas['WebhookRequestOut'];
 
 export interface Preview {
   kind: string;

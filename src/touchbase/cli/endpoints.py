@@ -263,6 +263,25 @@ def attempts(
 
 
 @endpoints.command()
+@through_api(client="needed")
+@click.argument("attempt_id", type=ID, metavar="ATTEMPT")
+@json_option("Print JSON, with headers and body.")
+def request(tb: Touchbase, attempt_id: int, as_json: bool) -> None:
+    """Print the request of an attempt as a `curl` command that repeats it; a mail as its text.
+
+    It is rebuilt from the event; standard error says what has changed since the attempt.
+    """
+    shown = endpoints_of(tb).get_request(attempt_id)
+    if as_json:
+        print_json(shown)
+        return
+    for line in (shown["curl"] or shown["body"]).splitlines():
+        echo(escape_controls(line))
+    for change in shown["changed"]:
+        click.echo(f"what was sent may have been different: {change}", err=True)
+
+
+@endpoints.command()
 @one_endpoint
 @click.option("--event", help="One event, such as evt_1207, in any state.")
 @click.option("--failed-since", callback=point_in_time, metavar="TIME", help="Events that began to fail since then.")

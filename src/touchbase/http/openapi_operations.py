@@ -63,6 +63,7 @@ NOUNS = {
     "suppressions": "entry",
     "jobs": "job",
     "webhook-endpoints": "endpoint",
+    "webhook-attempts": "attempt",
     "contacts-master-list": "contact",
     "companies-master-list": "company",
     "emails": "e-mail",

@@ -11,7 +11,7 @@ from typing import Protocol
 from urllib.parse import urlsplit
 
 from touchbase.clients.sql.clients import find_client_by_number
-from touchbase.common.timestamps import SECOND, Clock, Micros
+from touchbase.common.timestamps import SECOND, Clock, Micros, from_text, to_text
 from touchbase.enrichment.retry_policy import retry_after_of
 from touchbase.event_log.models import EventType, LoggedEvent, event_id
 from touchbase.event_log.sql.queries import list_logged_events
@@ -207,12 +207,18 @@ class Outbox:
 
     async def test(self, endpoint: Endpoint, client_id: str) -> tuple[Attempt, ReceiverAnswer]:
         """Send a test."""
-        return await self._attempt(endpoint, await self._test_message(endpoint, client_id), 0, 1)
+        at = self._clock()
+        return await self._attempt(endpoint, await self._test_message(endpoint, client_id, at), 0, 1, at=at)
 
-    async def preview(self, endpoint: Endpoint, client_id: str, sequence: int | None) -> OutgoingMessage | None:
-        """Return the message about an event, or of a test, without sending it; None if the log does not have the event."""
+    async def preview(
+        self, endpoint: Endpoint, client_id: str, sequence: int | None, tested_us: Micros | None = None
+    ) -> OutgoingMessage | None:
+        """Return the message about an event, or of a test, without sending it; None if the log does not have the event.
+
+        `tested_us`: The time of the test's attempt; None: now.
+        """
         if sequence is None:
-            return await self._test_message(endpoint, client_id, is_preview=True)
+            return await self._test_message(endpoint, client_id, self._clock() if tested_us is None else tested_us, is_preview=True)
         if (event := await self._event(endpoint.client, sequence)) is None:
             return None
         return await self._message(endpoint, client_id, event)
@@ -228,11 +234,23 @@ class Outbox:
         contact = None if event.record_id is None else await self._show.record(self._store, endpoint.client, (CONTACT, event.record_id))
         return await write_of(self._store, endpoint, event, contact)
 
-    async def _test_message(self, endpoint: Endpoint, client_id: str, *, is_preview: bool = False) -> OutgoingMessage:
+    async def changes_since(self, endpoint: Endpoint, sequence: int, at: Micros) -> list[str]:
+        """Return what has changed since an attempt, so that its request may have been another; a record's change counts whole."""
+        changes = [f"the endpoint was changed, stopped or resumed at {to_text(endpoint.updated_us)}"] if endpoint.updated_us > at else []
+        event = await self._event(endpoint.client, sequence) if sequence else None
+        if event is None or event.record_kind is None or event.record_id is None:
+            return changes
+        if (record := await self._show.record(self._store, endpoint.client, (event.record_kind, event.record_id))) is None:
+            return [*changes, "the record does not exist any more"]
+        if from_text(record["updated_time"]) > at:
+            changes.append(f"the record was changed at {record['updated_time']}")
+        return changes
+
+    async def _test_message(self, endpoint: Endpoint, client_id: str, at: Micros, *, is_preview: bool = False) -> OutgoingMessage:
         if endpoint.kind == BLOCKLIST:
             return await test_of_blocklist(self._store, endpoint, is_preview=is_preview)
         if endpoint.kind != HUBSPOT:
-            return test_message(endpoint, client_id, self._clock(), await self._placed(endpoint))
+            return test_message(endpoint, client_id, at, await self._placed(endpoint))
         return await test_write(self._store, endpoint, is_preview=is_preview)
 
     async def _placed(self, endpoint: Endpoint) -> Installation:
@@ -297,9 +315,15 @@ class Outbox:
         return attempt, answer
 
     async def _attempt(
-        self, endpoint: Endpoint, message: OutgoingMessage, sequence: int, number: int, more: Mapping[str, str] = NO_HEADERS
+        self,
+        endpoint: Endpoint,
+        message: OutgoingMessage,
+        sequence: int,
+        number: int,
+        more: Mapping[str, str] = NO_HEADERS,
+        at: Micros | None = None,
     ) -> tuple[Attempt, ReceiverAnswer]:
-        at = self._clock()
+        at = self._clock() if at is None else at
         self.sent += message.answer is None
         headers = {**message.signed(endpoint, at), **more} if more else message.signed(endpoint, at)
         answer = message.answer or await self._post(message.target or endpoint.target, headers, message.body)

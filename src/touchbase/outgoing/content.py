@@ -8,7 +8,6 @@ from datetime import datetime
 from email.message import EmailMessage
 from email.policy import SMTP
 from email.utils import format_datetime, parseaddr
-from secrets import token_hex
 from typing import Any
 
 from msgspec import json, to_builtins
@@ -79,7 +78,7 @@ def act_message(endpoint: Endpoint, type: str, act: dict[str, Any]) -> OutgoingM
 
 def test_message(endpoint: Endpoint, client_id: str, now: Micros, place: Installation) -> OutgoingMessage:
     """Return the message of a test send. People get one about an event of a type that they will get, of a fictitious person."""
-    message_id = f"test_{token_hex(12)}"
+    message_id = f"test_{now:x}_{endpoint.id}"
     if endpoint.kind not in SIGNED:
         sample_envelope, objects = sample((*endpoint.types, *REPLIES)[0], client_id, now)
         return _notice(endpoint, message_id, sample_envelope, objects, place)

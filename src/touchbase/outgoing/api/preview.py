@@ -1,4 +1,4 @@
-"""HTTP resource of previews: the message of an endpoint, without sending it."""
+"""The message of an endpoint, without sending it: previews, and the requests of attempts."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from email import message_from_bytes
 from email.policy import SMTP
+from shlex import quote
 
 from msgspec import UNSET, json
 
@@ -18,7 +19,7 @@ from touchbase.http.endpoint import Call
 from touchbase.http.responses import Response
 from touchbase.http.schemas import encode
 from touchbase.outgoing.api.endpoint_bodies import check_endpoint, endpoint_from, outbox_of, sequence_of_id, take_test
-from touchbase.outgoing.api.schemas import WebhookEndpointRequest, WebhookPreviewOut, WebhookPreviewRequest
+from touchbase.outgoing.api.schemas import WebhookEndpointRequest, WebhookPreviewOut, WebhookPreviewRequest, WebhookRequestOut, url_out
 from touchbase.outgoing.blocklists import path_of
 from touchbase.outgoing.content import OutgoingMessage
 from touchbase.outgoing.hubspot import paths_of
@@ -70,6 +71,17 @@ def preview_out(kind: str, message: OutgoingMessage) -> WebhookPreviewOut:
     mail = message_from_bytes(message.body, policy=SMTP)
     headers = {name: str(value) for name, value in mail.items()}
     return WebhookPreviewOut(kind, message.type, headers, mail.get_content().replace("\r\n", "\n"), message.body.decode())
+
+
+def request_out(endpoint: Endpoint, message: OutgoingMessage, at: Micros, changed: list[str]) -> WebhookRequestOut:
+    """Return the request of an attempt as shown; signed at the attempt's time."""
+    if endpoint.kind == EMAIL:
+        mail = preview_out(EMAIL, message)
+        return WebhookRequestOut("MAIL", endpoint.url, mail.headers, mail.body, None, changed)
+    url, headers, body = url_out(endpoint), message.signed(endpoint, at), message.body.decode()
+    shell_url = quote(url) if url == endpoint.target else '"$URL"'
+    lines = [f"curl {shell_url}", *(f"-H {quote(f'{name}: {value}')}" for name, value in headers.items()), f"--data-raw {quote(body)}"]
+    return WebhookRequestOut("POST", url, headers, body, " \\\n  ".join(lines), changed)
 
 
 def _write_out(kind: str, message: OutgoingMessage) -> WebhookPreviewOut:

@@ -29,7 +29,7 @@ from touchbase.outgoing.api.endpoint_bodies import (
     sequence_of_id,
     take_test,
 )
-from touchbase.outgoing.api.preview import preview
+from touchbase.outgoing.api.preview import preview, request_out
 from touchbase.outgoing.api.schemas import (
     WebhookAttemptOut,
     WebhookAttemptPage,
@@ -40,12 +40,25 @@ from touchbase.outgoing.api.schemas import (
     WebhookPreviewOut,
     WebhookPreviewRequest,
     WebhookReplay,
+    WebhookRequestOut,
     WebhookSecretRotation,
     WebhooksReplayed,
     attempt_out,
     endpoint_out,
 )
-from touchbase.outgoing.models import ACTS, AUDIT, EVERY_CLIENT, OUTCOMES, SIGNED, STATES, Endpoint, EndpointProgress, Secret
+from touchbase.outgoing.models import (
+    ACTS,
+    AUDIT,
+    BLOCKLIST,
+    EVERY_CLIENT,
+    HUBSPOT,
+    OUTCOMES,
+    SIGNED,
+    STATES,
+    Endpoint,
+    EndpointProgress,
+    Secret,
+)
 from touchbase.outgoing.signatures import new_secret
 from touchbase.outgoing.sql import dispatch as sql_dispatch
 from touchbase.outgoing.sql import endpoints as sql_endpoints
@@ -115,7 +128,7 @@ async def list_all_endpoints(call: Call) -> Response:
 
 async def owner_of(call: Call) -> Client:
     """Return the client of a request, or what stands for all in one of an administrator. Raises `Forbidden`."""
-    if not call.scope["path"].startswith(OF_ALL):
+    if not call.scope["path"].startswith((OF_ALL, ATTEMPTS_OF_ALL)):
         return await call.client()
     principal = await call.principal(of_several=True)
     if principal.client is not None or principal.clients is not None:
@@ -322,6 +335,24 @@ async def list_all_attempts(call: Call) -> Response:
     return Response(body=encode({"data": data, "next_cursor": cursor}))
 
 
+async def get_request(call: Call) -> Response:
+    """Handle `GET` of the request of one attempt."""
+    client, number, parts = await owner_of(call), call.id("webhook attempt"), call.api.dependencies
+    call.parameters().done()
+    attempts = await parts.store.read(sql_dispatch.list_attempts(client.number, 1, number + 1))
+    if not attempts or attempts[0].id != number:
+        raise NotFound(f"there is no webhook attempt {number}")
+    attempt, endpoint = attempts[0], await _find(call, client, attempts[0].endpoint_id)
+    if endpoint.kind in (HUBSPOT, BLOCKLIST):
+        raise NotFound(f"the request of attempt {number} is not shown: the kind {endpoint.kind} writes what is true when it sends")
+    outbox = outbox_of(call)
+    message = await outbox.preview(endpoint, client.client_id, attempt.sequence or None, attempt.at)
+    if message is None:
+        raise NotFound(f"the request of attempt {number} is not shown: its event is not in the log any more")
+    changed = await outbox.changes_since(endpoint, attempt.sequence, attempt.at)
+    return Response(body=encode(request_out(endpoint, message, attempt.at, changed)), headers=[(b"cache-control", b"no-store")])
+
+
 _SHOWN = (Success(200, "The endpoint; its secret is not shown.", WebhookEndpointOut),)
 _TAGGED = (Success(200, "The endpoint; its secret is not shown.", WebhookEndpointOut, ("ETag",)),)
 _ID = f"{PATH}/{{id}}"
@@ -391,6 +422,15 @@ ROUTES = [
         query=(ENDPOINT, EVENT, OUTCOME, *PAGE), success=(Success(200, "A page.", WebhookAttemptPage),),
     ),
     Route(
+        "GET", f"{ATTEMPTS}/{{id}}/request", get_request, scope=ADMIN, operation_id="get_webhook_request", tag=TAG,
+        summary="Show the request of one attempt",
+        description="Headers with the signature, body, and a `curl` that repeats it by hand. The request is rebuilt from the stored event, "
+        "the endpoint and the record as it is now; `changed` says what is newer than the attempt. 404 for the kinds hubspot and blocklist, "
+        "and once the event has left the log. A receiver that checks `webhook-timestamp` refuses the repetition after some minutes: "
+        "replay the event then.",
+        success=(Success(200, "The request.", WebhookRequestOut),),
+    ),
+    Route(
         "GET", OF_ALL, list_all_endpoints, scope=ADMIN, operation_id="list_all_webhook_endpoints", tag=TAG,
         summary="List webhook endpoints of all clients",
         description="Those of all clients together first, with the counts of their copies, then each client's.",
@@ -443,5 +483,11 @@ ROUTES = [
         summary="List attempts of all clients, newest first",
         description="As the list of one client. `endpoint` may be one of all clients: then the attempts of its copies are listed.",
         query=(CLIENT, ENDPOINT, OUTCOME, *PAGE), success=(Success(200, "A page.", WebhookAttemptPage),), problems=(404,),
+    ),
+    Route(
+        "GET", f"{ATTEMPTS_OF_ALL}/{{id}}/request", get_request, scope=ADMIN, operation_id="get_shared_webhook_request", tag=TAG,
+        summary="Show the request of one attempt that has no client",
+        description="As of one client: of the audit log, and of tests of endpoints of all clients.",
+        success=(Success(200, "The request.", WebhookRequestOut),),
     ),
 ]  # fmt: skip

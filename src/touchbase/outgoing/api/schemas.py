@@ -287,6 +287,32 @@ class WebhookAttemptOut(Struct):
     error: Annotated[str, Meta(description="Why there is no response, why nothing was sent, or what to do about the response.")]
 
 
+class WebhookRequestOut(Struct):
+    """A request to an endpoint, rebuilt from the event and the endpoint: what was sent is not stored."""
+
+    method: Annotated[str, Meta(description="`POST`; of a mail `MAIL`.")]
+    url: Annotated[str, Meta(description="As the endpoint shows it: of the kind slack, and of a copy, only the host.")]
+    headers: Annotated[
+        dict[str, str],
+        Meta(
+            description="With the signature at the time of the attempt, by the secrets of then that are stored. Those of the HTTP client "
+            "and of tracing are left out."
+        ),
+    ]
+    body: Annotated[str, Meta(description="The exact text of the body, or the text of the mail.")]
+    curl: Annotated[
+        str | None,
+        Meta(description="A command that repeats the request; with `$URL` where the URL is not shown. null: a mail."),
+    ]
+    changed: Annotated[
+        list[str],
+        Meta(
+            description="Changes of the endpoint and the record since the attempt, so that the request may have been another. Others, "
+            "such as a renamed status, are not listed."
+        ),
+    ]
+
+
 class WebhookAttemptPage(Struct):
     """A page of attempts, newest first."""
 
@@ -337,6 +363,24 @@ example(
     },
 )  # fmt: skip
 
+example(
+    WebhookRequestOut,
+    {
+        "method": "POST", "url": "https://crm.example.com/hooks/touchbase",
+        "headers": {
+            "content-type": "application/json", "webhook-id": "evt_1207_3", "webhook-timestamp": "1795168931",
+            "webhook-signature": "v1,K5oZfzN95Z9UVu1EsfQmfVNQhnkZ2pj9o9NDN/H/pI4=",
+        },
+        "body": '{"id":"evt_1207"}', "curl": "curl https://crm.example.com/hooks/touchbase --data-raw '{\"id\":\"evt_1207\"}'",
+        "changed": ["the record was changed at 2026-11-20T11:00:00Z"],
+    },
+)  # fmt: skip
+
+
+def url_out(e: Endpoint) -> str:
+    """Return the URL as shown: of a copy only the host, since the whole is the operator's, not the client's."""
+    return e.url if e.shared_id is None or e.kind != WEBHOOK else host_of(e.url)
+
 
 def endpoint_out(
     e: Endpoint,
@@ -350,7 +394,7 @@ def endpoint_out(
     times = (to_text(e.state_us), to_text(e.created_us), to_text(e.updated_us))
     is_copied = not client.number and e.kind != AUDIT
     shown = UNSET if progress is None or is_copied else _progress_out(progress)
-    url = e.url if e.shared_id is None or e.kind != WEBHOOK else host_of(e.url)  # the whole is the operator's, not the client's
+    url = url_out(e)
     counted = UNSET if copies is None or not is_copied else CopiesOut(*(copies.get((e.id, name), 0) for name in COUNTED))
     return WebhookEndpointOut(
         e.id, client.client_id or None, "one" if client.number else "all", e.shared_id,
