@@ -14,6 +14,8 @@ export { Help } from './help/screen';
 export { History } from './history/screen';
 export { revertMyLast, Reverting } from './history/revert';
 export { Imports } from './imports/screen';
+export { Start } from './overview/start';
+export { acts, entries, help, tools } from './palette/entries';
 export { Reports } from './reports/screen';
 export { Profile } from './team/profile';
 export { Settings } from './settings/screen';
