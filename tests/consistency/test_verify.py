@@ -165,6 +165,7 @@ async def test_verify__finds_no_differences_after_webhooks_and_writes(store: Sto
         ("DELETE FROM delivery_body", "body is missing, and must be present, because neither erasure nor retention removed it"),
     ],
 )  # fmt: skip
+@pytest.mark.slow_on_postgresql
 async def test_verify__names_a_value_changed_by_hand(store: Store, execute_sql: ExecuteSql, statement: str, field: str) -> None:
     client = await filled(store, times=2)
 

@@ -16,7 +16,7 @@ SOURCES = ROOT / "console"
 BUILT = ROOT / "src" / "touchbase" / "console" / "static"
 FIRST_SCRIPTS = 110_000
 """Most bytes of the scripts that the first page loads, compressed."""
-SCRIPTS = 190_000
+SCRIPTS = 198_000
 """Most bytes of all scripts, compressed."""
 STYLE = 15_000
 """Most bytes of the style, compressed."""

@@ -59,7 +59,7 @@ async def test_bulk_block__of_several_is_one_change_and_taken_back_by_one_reques
     assert "no contact" in rows[99]["error"]
     entries = (await messages.call.get("/public/v2/suppressions")).json()["data"]
     assert {(entry["value"], entry["reason"]) for entry in entries} == {(JANE, "complained"), ("joe@example.com", "complained")}
-    [changed] = (await messages.call.get("/team/v1/changes?kind=bulk")).json()["data"]
+    [changed] = (await messages.call.get("/team/v1/changes?kind=block")).json()["data"]
     assert changed["counts"] == {"records": 2}
 
     undone = await messages.call.post("/team/v1/conversations/block", {"conversations": named[:2], "block": None})

@@ -9,7 +9,7 @@ from tests.reports.test_campaigns import mail
 from touchbase.auth.authentication import ADMIN, READ, add_key
 from touchbase.sql.store import Store
 
-PATH = "/admin/v1/deliveries/newest"
+PATH = "/team/v1/deliveries/newest"
 
 
 async def test_newest__is_of_each_active_client_that_the_key_may_see(store: Store, make_client: MakeClient) -> None:

@@ -1,5 +1,5 @@
 /** The list of the records of a kind. */
-import type { ComponentChildren } from 'preact';
+import type { ComponentChild, ComponentChildren, ComponentType } from 'preact';
 import { useEffect, useMemo } from 'preact/hooks';
 import { columnsOf } from '../kinds/columns';
 import type { AnyRecord, Kind } from '../kinds/kind';
@@ -7,13 +7,16 @@ import { href } from '../route';
 import { canWrite } from '../session';
 import { useTitle } from '../title';
 import { Empty, ProblemNote } from '../ui/basic';
-import { Board } from './board';
+import { later } from '../ui/later';
 import { Bulk } from './bulk';
 import { Grid } from './grid';
 import { useRows } from './rows';
 import { newSelection, select } from './selection';
 import { Toolbar } from './toolbar';
-import { current } from './view';
+import { current, type View } from './view';
+
+type AnyBoard = (props: { kind: unknown; view: View }) => ComponentChild;
+const Board = later(() => import('../more').then((all) => all.Board as AnyBoard as ComponentType<Parameters<AnyBoard>[0]>), true);
 
 interface Props<R extends AnyRecord> {
   kind: Kind<R>;

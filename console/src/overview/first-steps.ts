@@ -2,7 +2,7 @@
 import { signal } from '@preact/signals';
 
 /** When the newest webhook of each client arrived. */
-export const RECEIVED = '/admin/v1/deliveries/newest';
+export const RECEIVED = '/team/v1/deliveries/newest';
 const STORED = 'touchbase-first-steps';
 
 export const firstSteps = signal(localStorage.getItem(STORED) ?? '');

@@ -17,10 +17,11 @@ import { CallFigures } from './calls';
 import { Days } from './days';
 import { Figures, type Report, type Row } from './figures';
 import { firstSteps, RECEIVED, setFirstSteps } from './first-steps';
-import { Funnel } from './funnel';
-import { OverTime } from './over-time';
 import { counted, iso, midnight, periodOf, Periods, periodQuery, type Period } from './period';
 import { Work } from './work';
+
+const OverTime = later(() => import('../more').then((all) => all.OverTime), true);
+const Funnel = later(() => import('../more').then((all) => all.Funnel), true);
 
 interface Reports {
   sums: Report;

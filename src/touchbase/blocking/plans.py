@@ -193,7 +193,8 @@ def block_conversations(
     for named in sorted(conversations, key=lambda named: named[:2]):
         plan = _block_conversation(cipher, named, at, f"{key}-{named[1]}", by, block, reader)
         outcomes[named[:2]] = yield from or_nothing(plan)
-    yield from note_outcomes(outcomes, at, by)
+    if block is None:  # each block is in History by itself
+        yield from note_outcomes(outcomes, at, by)
     return outcomes
 
 

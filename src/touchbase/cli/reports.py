@@ -134,10 +134,14 @@ def links(tb: Touchbase, client_id: str, as_json: bool) -> None:
 @through_api()
 @click.argument("link_id")
 @click.option("--client", "client_id", required=True, help="The client's id or handle.")
-def unlink(tb: Touchbase, client_id: str, link_id: str) -> None:
+@json_option()
+def unlink(tb: Touchbase, client_id: str, link_id: str, as_json: bool) -> None:
     """Revoke a link to a client's report."""
     tb.admin.report_links.revoke(client_id, link_id)
-    click.echo(f"the link {link_id} shows nothing more")
+    if as_json:
+        print_json(next(link for link in tb.admin.report_links.list(client_id)["data"] if link["id"] == link_id))
+    else:
+        click.echo(f"the link {link_id} shows nothing more")
 
 
 def _print(tb: Touchbase, columns: dict[str, Any], report: str, *, client_id: str | None, as_json: bool, **parameters: str | None) -> None:

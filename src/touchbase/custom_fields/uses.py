@@ -102,12 +102,12 @@ def _count_names(
 ) -> Plan[dict[str, FieldUse]]:
     where = values_of(client, kind)
     where.equal("name", name)
-    if not limit:
-        rows = yield Select(f"SELECT name, {_USES} WHERE {where} GROUP BY name", where.params)
-    else:
-        behind = "name{0} > ? AND {1}(lower(name{0}), ?) > 0 GROUP BY name ORDER BY name{0} LIMIT ?"
-        texts = [f"SELECT name, {_USES} WHERE {where} AND {behind.format(*of)}" for of in (("", "instr"), (' COLLATE "C"', "strpos"))]
-        rows = yield Select(texts[0], (*where.params, after, part, limit), texts[1])
+    params = where.params
+    some, page = "", ""
+    if limit:
+        some, page, params = " AND name{0} > ? AND {1}(lower(name{0}), ?) > 0", " ORDER BY name{0} LIMIT ?", (*params, after, part, limit)
+    text = f"SELECT name, {_USES} WHERE {where}{some} GROUP BY name{page}"
+    rows = yield Select(text.format("", "instr"), params, text.format(' COLLATE "C"', "strpos"))
     return {row[0]: FieldUse(*row[1:]) for row in rows}
 
 

@@ -295,7 +295,7 @@ ROUTES = [
         query=(*PAGE, *FILTERS), success=(Success(200, "A page.", DeliveryPage),),
     ),
     Route(
-        "GET", "/admin/v1/deliveries/newest", newest, scope=ADMIN, operation_id="list_newest_receipts", tag=INBOX,
+        "GET", "/team/v1/deliveries/newest", newest, scope=ADMIN, operation_id="list_newest_receipts", tag=INBOX,
         summary="List when each client's newest webhook arrived",
         description="Of all active clients that the caller may administer; a client without webhooks is left out.",
         success=(Success(200, "The clients.", ClientReceipts),),
