@@ -35,7 +35,7 @@ export function OneJob({ id }: { id: string }) {
       {loaded.error && <ProblemNote problem={loaded.error} retry={() => void loaded.refetch()} />}
       {job?.state === 'preview' && job.preview && (canWrite.value ? <MappingForm job={job} preview={job.preview} started={changed} /> : <p>Your key may not start it.</p>)}
       {job && job.state !== 'preview' && <Progress job={job} />}
-      {job && ENDED.includes(job.state) && <After job={job} path={path} changed={changed} />}
+      {job && ENDED.includes(job.state) && <After key={job.started_at} job={job} path={path} changed={changed} />}
     </main>
   );
 }
@@ -159,6 +159,8 @@ function ending(job: Job): string {
 }
 
 function After({ job, path, changed }: { job: Job; path: string; changed: () => void }) {
+  /** The start removes the files of the test run, whose rows are not to be read again then. */
+  const [isStarting, setStarting] = useState(false);
   const [busy, setBusy] = useState(false);
   const [problem, setProblem] = useState<Problem | null>(null);
   const many = manyOf(job);
@@ -178,20 +180,20 @@ function After({ job, path, changed }: { job: Job; path: string; changed: () => 
     setBusy(false);
   }
   async function importNow() {
-    setBusy(true);
+    setStarting(true);
     try {
       await post<Job>(`${path}/start`, { dry_run: false });
       changed();
     } catch (error) {
       setProblem(asProblem(error));
-      setBusy(false);
+      setStarting(false);
     }
   }
   return (
     <>
       <div class="actions">
         {job.settings.dry_run && job.state === 'succeeded' && canWrite.value && (hasFile ? (
-          <Button kind="main" icon="upload" busy={busy} onClick={() => void importNow()}>
+          <Button kind="main" icon="upload" busy={isStarting} onClick={() => void importNow()}>
             Import it now
           </Button>
         ) : (
@@ -222,8 +224,8 @@ function After({ job, path, changed }: { job: Job; path: string; changed: () => 
         )}
       </div>
       {problem && <ProblemNote problem={problem} />}
-      {list && list !== 'invalid' && job.files.report && <ReportLines key={list} path={path} many={many} list={list} total={counted(job, list) ?? 0} />}
-      {(!list || list === 'invalid') && job.files.bad_rows && <BadRows path={`${path}/bad-rows`} total={counted(job, 'invalid') ?? 0} />}
+      {!isStarting && list && list !== 'invalid' && job.files.report && <ReportLines key={list} path={path} many={many} list={list} total={counted(job, list) ?? 0} />}
+      {!isStarting && (!list || list === 'invalid') && job.files.bad_rows && <BadRows path={`${path}/bad-rows`} total={counted(job, 'invalid') ?? 0} />}
       {job.files_until && (job.files.bad_rows || job.files.result || job.files.report) && <p class="faint">Its files are removed on {longTime(job.files_until)}.</p>}
     </>
   );
