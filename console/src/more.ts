@@ -17,6 +17,8 @@ export { revertMyLast, Reverting } from './history/revert';
 export { Imports } from './imports/screen';
 export { Funnel } from './overview/funnel';
 export { OverTime } from './overview/over-time';
+export { Start } from './overview/start';
+export { acts, entries, help, tools } from './palette/entries';
 export { Reports } from './reports/screen';
 export { Profile } from './team/profile';
 export { Settings } from './settings/screen';

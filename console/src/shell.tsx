@@ -6,7 +6,7 @@ import { announced, useTitle } from './title';
 import { reachable } from './api';
 import { isMac, shortcuts, shownKeys, useShortcuts } from './keys';
 import { narrow } from './narrow';
-import { Palette } from './palette';
+import { Palette } from './palette/palette';
 import { chooseClient, client, go, href, place } from './route';
 import { helpOf } from './help/pages';
 import { reverting } from './history/open';

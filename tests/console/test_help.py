@@ -70,3 +70,12 @@ def test_palette__runs_actions_and_leads_to_tools_and_pages(console: Console) ->
     escape(page)
     find("merge two", "Merge two people")
     page.get_by_role("heading", name="Merge two people", level=1).wait_for()
+
+    console.go(page, f"/contacts/3{OF}")
+    find("set the status", "Set the status")
+    page.locator(":popover-open .entry").first.wait_for()
+    escape(page)
+    find("webhooks of instantly", "Webhooks of Instantly")
+    page.wait_for_url("**/webhooks?tool=instantly")
+    find("settings custom", "Settings: Custom fields")
+    page.wait_for_url("**/settings?tab=fields")

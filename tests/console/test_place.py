@@ -134,13 +134,39 @@ def test_session_that_ends__is_begun_again_over_the_page_and_typed_text_stays(st
     page.locator("h1", has_text="Typed").wait_for()
 
 
-def test_empty_store__is_greeted_with_what_to_do_and_no_error(start: Callable[..., Console]) -> None:
+STEPS = ["Create a client", "Paste an address into a tool", "Receive the first webhook", "Invite a colleague"]
+
+
+def test_empty_store__begins_with_first_steps_that_tick_themselves_until_all_are_done(start: Callable[..., Console]) -> None:
     console = start()
     page = console.open()
-
-    expect(page.locator(".start h2")).to_have_text(["Create a client", "Paste an address", "Send a sample", "Import a list"])
+    expect(page.locator(".start h3")).to_have_text(STEPS)
     assert page.get_by_role("alert").count() == 0
-    assert axe_faults(page) == []
+    steps = page.get_by_role("region", name="Start here")
+    done = steps.get_by_role("heading", name=", done")
+    steps.get_by_role("link", name="New client").click()
+    dialog = page.get_by_role("dialog", name="New client")
+    dialog.get_by_role("textbox", name="Name").fill("Alder")
+    dialog.get_by_role("button", name="Create client").click()
+    page.get_by_role("heading", name="Alder", level=1).wait_for()
+    page.get_by_role("link", name="Overview").click()
+    expect(done).to_have_text([f"{STEPS[0]}, done"])
+    assert look_faults(page) == []
+
+    other = console.open("", size=NARROW)
+    other.get_by_role("button", name="Hide").click()
+    expect(other.get_by_role("region", name="Start here")).to_have_count(0)
+    other.reload()
+    other.get_by_role("heading", name="Webhooks from tools").wait_for()
+    expect(other.get_by_role("region", name="Start here")).to_have_count(0)
+
+    address = steps.locator("code").first.inner_text()
+    console.send("POST", address.removeprefix(console.origin), {"event_type": "email_sent", "lead_email": "ann@example.com"})
+    expect(done).to_have_text([f"{step}, done" for step in STEPS[:3]])
+    console.send("POST", "/team/v1/invitations", {"email": "mira@example.com", "name": "Mira", "role": "operator", "grants": []})
+    page.reload()
+    page.get_by_role("heading", name="Webhooks from tools").wait_for()
+    expect(steps).to_have_count(0)
 
 
 @on_sqlite

@@ -171,6 +171,37 @@ async def test_dry_run__counts_and_writes_nothing(call: ApiClient) -> None:
     assert (await call.get("/public/v2/contacts")).body == before
 
 
+async def test_start_after_a_test_run__imports_the_stored_file_as_it_was_tested(call: ApiClient) -> None:
+    file = b"Mail,Role\njane@example.com,CTO\nbad,B\n"
+    job = await upload(call, file)
+    path = f"/public/v2/jobs/{job['id']}/start"
+    await call.post(path, {"mapping": {"columns": {"Mail": "email", "Role": "origin"}}, "dry_run": True})
+    tested = await finished(call, job)
+
+    mapped = await call.post(path, {"mapping": {"columns": {"Mail": "email"}}})
+    call.clock.move(5)
+    started = await call.post(path, {})
+    done = await finished(call, job)
+    again = await call.post(path, {})
+
+    assert (mapped.status, "leave mapping out" in mapped.problem["detail"]) == (409, True)
+    assert (started.status, started.json()["state"], started.json()["files"]) == (200, "queued", {})
+    assert counts(tested) == counts(done) == {"created": 1, "invalid": 1}
+    assert (done["settings"]["dry_run"], done["started_at"] > tested["finished_at"]) == (False, True)
+    assert [row["row"] for row in await bad_rows(call, done)] == ["3"]
+    assert [(contact["email"], contact["origin"]) for contact in await contacts(call)] == [("jane@example.com", "CTO")]
+    assert (again.status, "test run" in again.problem["detail"]) == (409, True)
+
+
+async def test_start_after_a_test_run__needs_the_file(call: ApiClient) -> None:
+    job = await finished(call, await upload(call, b"email\njane@example.com\n", start="true", dry_run="true"))
+    call.clock.move(8 * 86_400)
+
+    started = await call.post(f"/public/v2/jobs/{job['id']}/start", {})
+
+    assert (started.status, started.problem["detail"]) == (409, f"the file of job {job['id']} has been removed; send it again")
+
+
 async def test_companies_of_contacts__are_created_once_and_linked(call: ApiClient) -> None:
     file = b"email,company.domain,company.name\na@x.example,x.example,X\nb@x.example,https://www.X.example/about,X\nc@y.example,,\n"
     await call.post("/public/v2/companies", {"domain": "y.example", "name": "Y"})

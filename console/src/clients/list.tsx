@@ -3,8 +3,8 @@ import { useEffect, useState } from 'preact/hooks';
 import { useAct } from '../acts';
 import { call as send } from '../api';
 import { usePages, useRead, useRested } from '../data';
-import { go, href, place } from '../route';
-import { choosesClient, isAdmin, refreshClients, session } from '../session';
+import { chooseClient, go, href, place } from '../route';
+import { choosesClient, clients, isAdmin, refreshClients, session } from '../session';
 import { useTitle } from '../title';
 import type { ListedDelivery } from '../types';
 import { Button, Empty, ProblemNote, Skeleton, Time } from '../ui/basic';
@@ -155,8 +155,11 @@ function NewClient({ onClose }: { onClose: () => void }) {
   const [id, setId] = useState('');
   async function run() {
     const made = (await send<ClientDetail>('POST', '/admin/v1/clients', { body: { name, ...(id.trim() && { client_id: id.trim() }) } })).data;
+    const isFirst = !clients.value.length;
     await refreshClients();
-    go(`/clients/${made.client_id}`);
+    const path = `/clients/${made.client_id}`;
+    if (isFirst) chooseClient(made.client_id, path); // until now the scope was a client that does not exist
+    else go(path);
   }
   return (
     <Confirm title="New client" action="Create client" onClose={onClose} run={run}>

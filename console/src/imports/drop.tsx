@@ -1,13 +1,13 @@
 /** Where a file is dropped or chosen. */
 import { useEffect, useRef, useState } from 'preact/hooks';
-import { asProblem, type Problem } from '../api';
+import { asProblem, upload, type Problem } from '../api';
 import { useShortcuts } from '../keys';
 import { go, place } from '../route';
 import { Button, Icon, ProblemNote } from '../ui/basic';
 import { dismiss, toast, toastProblem } from '../ui/toast';
 import { bytes } from '../words';
-import { send } from './files';
 import type { Many } from './targets';
+import type { Job } from './types';
 
 interface Sending {
   name: string;
@@ -42,7 +42,7 @@ export function Drop() {
     setProblem(null);
     setSending({ name: file.name, size: file.size, share: 0, stop });
     try {
-      const job = await send(many, file, (share) => setSending((old) => old && { ...old, share }), stop.signal);
+      const job = await upload<Job>(`/public/v2/${many}/imports`, { file_name: file.name }, file, (share) => setSending((old) => old && { ...old, share }), stop.signal);
       const show = () => go(`/imports/${job.id}`);
       if (isShown.current) show();
       else {

@@ -13,7 +13,6 @@ import { Mark } from '../ui/status';
 import { toastProblem } from '../ui/toast';
 import { count, longTime, plural, span, words } from '../words';
 import { BadRows, ReportLines } from './lines';
-import { fileOf, sendAgain } from './files';
 import { MappingForm } from './mapping';
 import { ENDED, type Job } from './types';
 import { counted, isImport, jobName, jobTitle, LISTS, lookOfJob, manyOf, meaning, stateName, waits } from './words';
@@ -36,7 +35,7 @@ export function OneJob({ id }: { id: string }) {
       {loaded.error && <ProblemNote problem={loaded.error} retry={() => void loaded.refetch()} />}
       {job?.state === 'preview' && job.preview && (canWrite.value ? <MappingForm job={job} preview={job.preview} started={changed} /> : <p>Your key may not start it.</p>)}
       {job && job.state !== 'preview' && <Progress job={job} />}
-      {job && ENDED.includes(job.state) && <After job={job} path={path} />}
+      {job && ENDED.includes(job.state) && <After key={job.started_at} job={job} path={path} changed={changed} />}
     </main>
   );
 }
@@ -159,11 +158,13 @@ function ending(job: Job): string {
   return job.settings.dry_run ? `${read}This was only tried: nothing was written.` : `${read}It is done.`;
 }
 
-function After({ job, path }: { job: Job; path: string }) {
+function After({ job, path, changed }: { job: Job; path: string; changed: () => void }) {
+  /** The start removes the files of the test run, whose rows are not to be read again then. */
+  const [isStarting, setStarting] = useState(false);
   const [busy, setBusy] = useState(false);
   const [problem, setProblem] = useState<Problem | null>(null);
   const many = manyOf(job);
-  const file = fileOf(job.id);
+  const hasFile = job.files_until !== null && Date.parse(job.files_until) > Date.now();
   const list = place.value.query.get('list') ?? '';
   const wrote = isImport(job) && !job.settings.dry_run && job.started_at !== null;
   const during = { 'created_time[gte]': job.started_at ?? '', ...(job.finished_at && { 'created_time[lte]': job.finished_at }), sort: 'created_time' };
@@ -178,20 +179,21 @@ function After({ job, path }: { job: Job; path: string }) {
     }
     setBusy(false);
   }
-  async function importNow(of: File) {
-    setBusy(true);
+  async function importNow() {
+    setStarting(true);
     try {
-      await sendAgain(many, of, job.settings, () => undefined);
+      await post<Job>(`${path}/start`, { dry_run: false });
+      changed();
     } catch (error) {
       setProblem(asProblem(error));
-      setBusy(false);
+      setStarting(false);
     }
   }
   return (
     <>
       <div class="actions">
-        {job.settings.dry_run && job.state === 'succeeded' && canWrite.value && (file ? (
-          <Button kind="main" icon="upload" busy={busy} onClick={() => void importNow(file)}>
+        {job.settings.dry_run && job.state === 'succeeded' && canWrite.value && (hasFile ? (
+          <Button kind="main" icon="upload" busy={isStarting} onClick={() => void importNow()}>
             Import it now
           </Button>
         ) : (
@@ -222,8 +224,8 @@ function After({ job, path }: { job: Job; path: string }) {
         )}
       </div>
       {problem && <ProblemNote problem={problem} />}
-      {list && list !== 'invalid' && job.files.report && <ReportLines key={list} path={path} many={many} list={list} total={counted(job, list) ?? 0} />}
-      {(!list || list === 'invalid') && job.files.bad_rows && <BadRows path={`${path}/bad-rows`} total={counted(job, 'invalid') ?? 0} />}
+      {!isStarting && list && list !== 'invalid' && job.files.report && <ReportLines key={list} path={path} many={many} list={list} total={counted(job, list) ?? 0} />}
+      {!isStarting && (!list || list === 'invalid') && job.files.bad_rows && <BadRows path={`${path}/bad-rows`} total={counted(job, 'invalid') ?? 0} />}
       {job.files_until && (job.files.bad_rows || job.files.result || job.files.report) && <p class="faint">Its files are removed on {longTime(job.files_until)}.</p>}
     </>
   );

@@ -1,4 +1,5 @@
 /** The overview of all clients: the sums, and a line for each client. */
+import type { ComponentChildren } from 'preact';
 import { get } from '../api';
 import { useGet, useRead } from '../data';
 import { go, href, place } from '../route';
@@ -11,6 +12,7 @@ import type { Schemas } from '../types';
 import { Attention, useAttention, type Item } from './attention';
 import { Days } from './days';
 import { Before, Figures, type Row } from './figures';
+import { RECEIVED } from './first-steps';
 import { counted, iso, periodOf, Periods, periodQuery, type Period } from './period';
 import { Work } from './work';
 
@@ -38,7 +40,7 @@ async function read(period: Period, signal: AbortSignal) {
   return { sums, days };
 }
 
-export function AllClients() {
+export function AllClients({ steps }: { steps: ComponentChildren }) {
   const period = periodOf();
   const attention = useAttention('');
   const loaded = useRead(`/admin/v1/reports/campaigns of all kinds ${JSON.stringify(period.query)}`, (signal) => read(period, signal));
@@ -51,6 +53,7 @@ export function AllClients() {
         <span class="push" />
         <Periods />
       </header>
+      {steps}
       {loaded.error && <ProblemNote problem={loaded.error} retry={() => void loaded.refetch()} />}
       {!found && !loaded.error && <Skeleton lines={12} wide={100} />}
       {attention.error && <ProblemNote problem={attention.error} retry={() => void attention.refetch()} />}
@@ -72,7 +75,7 @@ function Lines({ all, items }: { all: AllRows; items: readonly Item[] }) {
   const open = new Map(useCounters('', true).data?.clients?.map((each) => [each.client_id, each.open]));
   const needs = new Map<string, number>();
   for (const { client_id: id } of items) if (id) needs.set(id, (needs.get(id) ?? 0) + 1);
-  const calls = new Map(useGet<Schemas['ClientReceipts']>('/team/v1/deliveries/newest', {}, { enabled: isAdmin.value }).data?.data.map((each) => [each.client_id, each.received_at]));
+  const calls = new Map(useGet<Schemas['ClientReceipts']>(RECEIVED, {}, { enabled: isAdmin.value }).data?.data.map((each) => [each.client_id, each.received_at]));
   const columns = COLUMNS.filter(([key]) => key !== 'last' || isAdmin.value);
   const by = columns.find(([key]) => key === place.value.query.get('by'))?.[0] ?? 'mailed';
   const rows = new Map(all.rows.map((each) => [each.client_id ?? '', each]));

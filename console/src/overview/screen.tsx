@@ -1,10 +1,12 @@
 /** The overview: what needs attention, what came of the mails, where the contacts stand. */
+import type { ComponentChildren } from 'preact';
+import { useEffect } from 'preact/hooks';
 import { get } from '../api';
 import { useGet, useRead } from '../data';
 import { client, go, href } from '../route';
-import { choosesClient, clients, isAdmin, session, showsAll } from '../session';
+import { clients, isAdmin, seesEveryClient, session, showsAll } from '../session';
 import { useTitle } from '../title';
-import type { Page, Status } from '../types';
+import type { Page, Schemas, Status } from '../types';
 import { Empty, ProblemNote, Skeleton } from '../ui/basic';
 import { later } from '../ui/later';
 import { hueOf, StatusMark } from '../ui/status';
@@ -14,8 +16,8 @@ import { Attention, useAttention } from './attention';
 import { CallFigures } from './calls';
 import { Days } from './days';
 import { Figures, type Report, type Row } from './figures';
+import { firstSteps, RECEIVED, setFirstSteps } from './first-steps';
 import { counted, iso, midnight, periodOf, Periods, periodQuery, type Period } from './period';
-import { Start } from './start';
 import { Work } from './work';
 
 const OverTime = later(() => import('../more').then((all) => all.OverTime), true);
@@ -33,13 +35,36 @@ async function readReports({ query }: Period, signal: AbortSignal): Promise<Repo
   return { sums, campaigns, days };
 }
 
+const Start = later(() => import('../more').then((all) => all.Start), true);
+
 export function Overview() {
-  if (isAdmin.value && choosesClient.value && !clients.value.length) return <Start />;
-  return showsAll.value ? <AllClients /> : <OneClient />;
+  const mayBegin = isAdmin.value && seesEveryClient.value;
+  const isEmpty = mayBegin && !clients.value.length;
+  const received = useGet<Schemas['ClientReceipts']>(RECEIVED, {}, { enabled: mayBegin && !isEmpty && !firstSteps.value }).data?.data;
+  const begins = isEmpty || received?.length === 0;
+  useEffect(() => {
+    if (!firstSteps.value && (isEmpty || received)) setFirstSteps(begins ? 'shown' : 'hidden');
+  }, [isEmpty, received]);
+  if (isEmpty) return <Nothing />;
+  const steps = mayBegin && firstSteps.value === 'shown' && <Start />;
+  return showsAll.value ? <AllClients steps={steps} /> : <OneClient steps={steps} />;
+}
+
+/** Before the first client there is nothing to count. */
+function Nothing() {
+  useTitle('Overview');
+  return (
+    <main id="main" class="screen">
+      <header class="screen-head">
+        <h1>Overview</h1>
+      </header>
+      <Start />
+    </main>
+  );
 }
 
 /** The parts come one by one, as reports over millions of events take longer; each has its room from the beginning. */
-function OneClient() {
+function OneClient({ steps }: { steps: ComponentChildren }) {
   const period = periodOf();
   const attention = useAttention(client.value || session.value?.client_id || '');
   const reports = useRead(`/public/v2/reports/campaigns of all kinds ${JSON.stringify(period.query)}`, (signal) => readReports(period, signal));
@@ -55,6 +80,7 @@ function OneClient() {
         <span class="push" />
         <Periods />
       </header>
+      {steps}
       {all.map((each) => each.error && <ProblemNote key={each.error.message} problem={each.error} retry={() => void each.refetch()} />)}
       {!attention.data && !attention.error ? (
         <Skeleton lines={12} wide={100} />

@@ -13,6 +13,9 @@ const TABS = [
   { path: '/erasure', name: 'Erasure', needsAdmin: true },
 ] as const;
 
+/** The tabs that the person may see. */
+export const tabs = () => TABS.filter((each) => (!('needsAdmin' in each) || isAdmin.value) && (!('ofAll' in each) || seesEveryClient.value));
+
 /** The tab of `/settings` that the address names, as far as the person may see it. */
 export function tabOfSettings(): string {
   const tab = place.value.query.get('tab') ?? '';
@@ -25,7 +28,7 @@ export function SettingsTabs() {
   const of = screen === '/settings' ? (place.value.query.get('of') ?? '') : '';
   return (
     <nav class="tabs" aria-label="Parts of the settings">
-      {TABS.filter((each) => (!('needsAdmin' in each) || isAdmin.value) && (!('ofAll' in each) || seesEveryClient.value)).map((each) => (
+      {tabs().map((each) => (
         <a
           key={each.name}
           href={href(each.path, 'tab' in each ? { of, tab: each.tab } : {})}

@@ -32,7 +32,7 @@ from touchbase.imports.report import MODES, Mode, StoredMapping
 from touchbase.imports.sql import save_mapping
 from touchbase.jobs.api import PATH as JOBS
 from touchbase.jobs.api import JobOut, find_job, job_response
-from touchbase.jobs.models import FAILED, INPUT, PREVIEW, QUEUED, UPLOADING, Job
+from touchbase.jobs.models import FAILED, INPUT, PREVIEW, QUEUED, SUCCEEDED, UPLOADING, Job
 from touchbase.jobs.runner import PIECE, pieces_of
 from touchbase.jobs.sql import append_to_file, change_job, create_job
 from touchbase.records.api.bodies import find_owners
@@ -98,7 +98,7 @@ class MappingBody(Struct, forbid_unknown_fields=True):
 
 
 class StartImport(Struct, forbid_unknown_fields=True):
-    """Import of an uploaded file. Members that are left out are as in the preview."""
+    """Import of an uploaded file. Members that are left out are as in the preview; after a test run as in that, without `dry_run`."""
 
     mapping: MappingBody | UnsetType = UNSET
     mapping_name: Annotated[str, Meta(description="A stored mapping, in place of `mapping`.")] = ""
@@ -295,14 +295,17 @@ async def read_again(call: Call) -> Response:
 
 
 async def start(call: Call) -> Response:
-    """Handle `POST` that starts an uploaded import."""
+    """Handle `POST` that starts an uploaded import, or after a test run the import of the same file."""
     client = await call.client()
     check_space(client, call.api.dependencies.limits.stored_bytes)
     call.parameters().done()
     request = await call.body(StartImport)
     parts, job = call.api.dependencies, await find_job(call, client.number)
-    if job.kind not in KINDS or job.state != PREVIEW:
-        raise WrongState(f"job {job.id} is {job.state}; only an import in the state preview can be started")
+    is_tested = job.state == SUCCEEDED and job.settings.get("dry_run") is True
+    if job.kind not in KINDS or not (job.state == PREVIEW or is_tested):
+        raise WrongState(f"job {job.id} is {job.state}; only an import in the state preview, or one that was a test run, can be started")
+    if is_tested and (request.mapping_name or request.mapping is not UNSET):
+        raise WrongState(f"job {job.id} was tested with its mapping; leave mapping out, or send the file again for another one")
     record, _ = KINDS[job.kind]
     settings = msgspec.convert(job.settings, ImportSettings)
     if request.mapping_name:
@@ -312,15 +315,17 @@ async def start(call: Call) -> Response:
         settings.mapping = msgspec.structs.replace(request.mapping.mapping(record), day_order=order)
     settings.mode = settings.mode if request.mode is UNSET else request.mode
     settings.match = settings.match if request.match is UNSET else request.match
-    settings.dry_run = settings.dry_run if request.dry_run is UNSET else request.dry_run
+    if request.dry_run is not UNSET or is_tested:
+        settings.dry_run = request.dry_run is True
     _check_match(record, settings.match, "/match")
-    _resolve(settings.mapping, job.progress["preview"]["header"])
+    if not is_tested:
+        _resolve(settings.mapping, job.progress["preview"]["header"])
     settings.owners = await _owners(call, client, settings.mapping)
     at = parts.clock()
     if request.save_as.strip():
         stored = StoredMapping(record, _name(request.save_as), _without_record(settings.mapping), at)
         await parts.store.write(save_mapping(client.number, stored))
-    change = change_job(job.client, job.id, (PREVIEW,), QUEUED, at, settings=msgspec.to_builtins(settings), progress={})
+    change = change_job(job.client, job.id, (job.state,), QUEUED, at, settings=msgspec.to_builtins(settings), progress={})
     response = await call.write_and_respond(lambda writes: writes.write(change), lambda changed: job_response(call, changed, {}, 200))
     parts.on_job()
     return response
@@ -462,7 +467,9 @@ ROUTES = [
     Route(
         "POST", f"{JOBS}/{{id}}/start", start, scope=WRITE, operation_id="start_import", tag=CONTACT_TAG,
         summary="Start the import of an uploaded file",
-        description="The job must be in the state `preview`. Faults of the mapping are a 422 that names each column.",
+        description="The job must be in the state `preview`, or a test run (`dry_run`) whose file is stored until `files_until`: the "
+        "same job then imports it as it was tested, and its results replace those of the test run. Faults of the mapping are a 422 that "
+        "names each column.",
         body=StartImport, success=(Success(200, "The job.", JobOut),),
     ),
 ]  # fmt: skip

@@ -10,7 +10,21 @@ import msgspec
 from touchbase.audit import audited
 from touchbase.common.timestamps import Micros
 from touchbase.errors import NotFound, TouchbaseError, WrongState
-from touchbase.jobs.models import DUE, ENDED, FAILED, PREVIEW, RUNNING, SUCCEEDED, UPLOADING, Checkpoint, Job, Json
+from touchbase.jobs.models import (
+    BAD_ROWS,
+    DUE,
+    ENDED,
+    FAILED,
+    PREVIEW,
+    QUEUED,
+    REPORT,
+    RUNNING,
+    SUCCEEDED,
+    UPLOADING,
+    Checkpoint,
+    Job,
+    Json,
+)
 from touchbase.sql.builders import ROW_KEY, ROW_MATCH, find, insert, update
 from touchbase.sql.cell_answers import FIRST, Before, page_by_id
 from touchbase.sql.filters import Where
@@ -119,6 +133,8 @@ def change_job(
 ) -> Plan[Job | TouchbaseError]:
     """Change a job that is in one of the states `of`; `NotFound`, and `WrongState` for another state. None leaves a value.
 
+    A job that has ended and is queued begins anew: without checkpoint and results; `WrongState` if its files are removed.
+
     `token`: With a token: only the worker that has the job may change it.
     `files_until_us`: When its files are removed; a time in the past that the job has already stays, because it is of an erasure.
     """
@@ -127,6 +143,11 @@ def change_job(
         return no_such_job(id)
     if job.state not in of or (token and job.token != token):
         return WrongState(f"job {job.id} is {job.state}; this needs one that is {' or '.join(of)}")
+    if job.state in ENDED and state == QUEUED:
+        if job.files_until_us is None or job.files_until_us <= at:
+            return WrongState(f"the file of job {job.id} has been removed; send it again")
+        job.position, job.started_us, job.finished_us = {}, None, None
+        yield Execute(REMOVE_FILE, [(client, id, name) for name in (BAD_ROWS, REPORT)])
     job.state, job.updated_us, job.token, job.lease_until_us = state, at, "", 0
     job.settings = job.settings if settings is None else settings
     job.progress = job.progress if progress is None else progress
