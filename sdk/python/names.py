@@ -51,7 +51,7 @@ GROUPS: dict[str, dict[str, str]] = {
         "list": "list_messages", "get": "get_message", "create": "create_message", "delete": "delete_message",
         "set_interested": "set_message_interested",
     },
-    "attention": {"list": "list_attention"},
+    "attention": {"list": "list_attention", "change": "change_attention"},
     "conversations": {
         "list": "list_conversations", "get": "get_conversation", "change": "change_conversation", "change_many": "change_conversations",
         "block_many": "block_conversations",

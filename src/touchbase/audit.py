@@ -53,6 +53,8 @@ ACTIONS: Mapping[str, str] = {
     "endpoint.secret_rotated": "An endpoint got another secret.",
     "endpoint.resumed": "An endpoint was resumed.",
     "endpoint.removed": "An endpoint was removed.",
+    "attention.snoozed": "Something that needs a person was snoozed.",
+    "attention.woken": "The snooze of something that needs a person was ended.",
     "status.defined": "A status was declared.",
     "status.renamed": "A status was renamed, or merged into another one.",
     "status.looks_changed": "The team's list of statuses was changed: their labels, colours and keys.",

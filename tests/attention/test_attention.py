@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -10,9 +11,9 @@ from tests.answering.test_answers import Answers, answers, smartlead
 from tests.messages.conftest import Messages, mail, messages
 
 from touchbase.adapters.interface import WebhookRequest
-from touchbase.attention.plans import list_items, working_time
+from touchbase.attention.plans import CRITICAL, WARNING, Item, Snooze, list_items, mark_snoozed, working_time
 from touchbase.auth.users import ACTIVE, INVITATION, OPERATOR, User, invite_user, list_users, new_link, new_user_id
-from touchbase.common.timestamps import DAY, from_text
+from touchbase.common.timestamps import DAY, from_text, to_text
 from touchbase.connections.models import Connection, ConnectionSettings
 from touchbase.connections.sql.connections import add_connection
 from touchbase.conversations.plans import (
@@ -209,3 +210,90 @@ async def test_answer_that_was_not_sent__is_an_item_until_it_is_removed_or_repea
     await answers.take_back(second)
     await answers.take_back(first)
     assert await open_items() == []
+
+
+async def snooze(messages: Messages, item: dict[str, Any], days: float = 1) -> None:
+    until = to_text(messages.call.clock() + int(days * DAY))
+    reply = await messages.call("PATCH", f"{PATH}/{item['id']}", {"snoozed_until": until})
+    assert (reply.status, reply.json()["snoozed_until"]) == (200, until), reply
+
+
+async def test_snoozed_item__comes_back_at_its_time_or_woken(messages: Messages) -> None:
+    await messages.receive(mail("sent", second=1))
+    await refuse(messages, 1, NOT_VERIFIED)
+    await refuse(messages, 1, NOT_VERIFIED, tool="attio")
+    await refuse(messages, NO_CLIENT, UNKNOWN_CLIENT, "nobody", None)
+    before = await items(messages)
+    unknown, refused = (next(item for item in before if item["tool"] == tool) for tool in (None, "pipedrive"))
+
+    await snooze(messages, unknown)
+    await snooze(messages, refused)
+    await refuse(messages, 1, NOT_VERIFIED)  # the same goes on
+
+    page = (await messages.call.get(f"{PATH}?state=snoozed")).json()
+    assert [item["tool"] for item in await items(messages)] == ["attio"]
+    assert (page["snoozed"], {item["id"] for item in page["data"]}) == (2, {unknown["id"], refused["id"]})
+    assert (await messages.call.get(f"{PATH}?kind=unknown_client")).json() == {"data": [], "next_cursor": None, "snoozed": 1}
+    assert (await messages.call("PATCH", f"{PATH}/{refused['id']}", {"snoozed_until": None})).json()["snoozed_until"] is None
+    assert {item["tool"] for item in await items(messages)} == {"attio", "pipedrive"}
+    messages.call.clock.move(86_401)
+    assert {item["id"] for item in await items(messages)} == {item["id"] for item in before}
+    acts = (await messages.call.get("/team/v1/audit-events?action=attention.*")).json()["data"]
+    assert {(act["action"], act["client_id"], act["target"]["id"]) for act in acts} == {
+        ("attention.woken", "default", refused["id"]),
+        ("attention.snoozed", "default", refused["id"]),
+        ("attention.snoozed", None, unknown["id"]),
+    }
+
+
+async def test_snoozed_item__comes_back_when_it_begins_anew(messages: Messages) -> None:
+    await messages.receive(mail("sent", second=1))
+    await refuse(messages, 1, NOT_VERIFIED)
+    await snooze(messages, (await items(messages))[0], 6)
+    messages.call.clock.move(60)
+    at = messages.call.clock()
+    await messages.call.parts.store.write(add_connection(Connection(1, "crm", "pipedrive", at, at, ["secret"], ConnectionSettings())))
+    gone = (await messages.call.get(PATH)).json()
+    messages.call.clock.move(60)
+    await refuse(messages, 1, NOT_VERIFIED)
+
+    assert (gone["data"], gone["snoozed"]) == ([], 0)
+    assert [item["kind"] for item in await items(messages)] == ["refused_webhooks"]
+
+
+def test_snooze__ends_when_the_item_gets_critical() -> None:
+    item = Item("stored_bytes", 1, 1, None, None, WARNING)
+    snooze = Snooze(1, item.key, WARNING, None, 9)
+
+    mark_snoozed([item], [snooze])
+
+    assert item.snoozed_until_us == 9
+    assert not snooze.covers(replace(item, severity=CRITICAL))
+    assert snooze._replace(severity=CRITICAL).covers(item)
+
+
+async def test_snoozed_key_that_ends__is_left_out(messages: Messages) -> None:
+    ends = to_text(messages.call.clock() + 3 * DAY)
+    for name in ("n8n", "zapier"):
+        assert (
+            await messages.call("POST", "/admin/v1/keys", {"name": name, "expires_time": ends, "scopes": ["records:read"]})
+        ).status == 201
+    first = next(item for item in await items(messages) if "n8n" in item["title"])
+
+    await snooze(messages, first)
+
+    assert [item["title"] for item in await items(messages)] == [f"the key zapier ends {ends}"]
+    assert [item["id"] for item in await items(messages, "?state=snoozed")] == [first["id"]]
+
+
+async def test_snooze__is_refused_with_what_to_send(messages: Messages) -> None:
+    await messages.receive(mail("sent", second=1))
+    await refuse(messages, 1, NOT_VERIFIED)
+    [item] = await items(messages)
+
+    past = await messages.call("PATCH", f"{PATH}/{item['id']}", {"snoozed_until": "2020-01-01T00:00:00Z"})
+    strange = await messages.call("PATCH", f"{PATH}/nothing", {"snoozed_until": None})
+
+    assert (past.status, past.json()["errors"][0]["pointer"]) == (422, "/snoozed_until")
+    assert "send null" in past.json()["errors"][0]["detail"]
+    assert (strange.status, "GET /team/v1/attention" in strange.json()["detail"]) == (404, True)

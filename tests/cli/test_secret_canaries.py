@@ -75,6 +75,7 @@ def operations() -> Iterator[tuple[str, str]]:
             "answer_id": "1",
             "note_id": "1",
             "task_id": "1",
+            "item_id": "5f3a9c01b27d44e0",
             "view_id": "1",
             "link_id": "0123456789ab",
             "change_id": "1",

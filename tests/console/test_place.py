@@ -237,6 +237,15 @@ def test_overview__names_what_broke_and_each_button_lands_on_its_field(many: Con
     page = many.open("/all/overview")
     page.get_by_role("heading", name="Needs you (3)").wait_for()
     assert look_faults(page) == []
+    refused = page.locator(".attention li", has=page.get_by_role("link", name="Enter secret"))
+    refused.get_by_role("button", name="Snooze").click()
+    page.get_by_role("button", name="3 hours").click()
+    page.get_by_role("heading", name="Needs you (2)").wait_for()
+    page.locator("summary", has_text="1 snoozed").click()
+    refused.get_by_role("button", name="Wake").wait_for()
+    assert look_faults(page) == []
+    refused.get_by_role("button", name="Wake").click()
+    page.get_by_role("heading", name="Needs you (3)").wait_for()
 
     page.get_by_role("link", name="Enter secret").click()
     expect(page.get_by_role("textbox", name="The tool")).to_be_focused()

@@ -20,7 +20,7 @@ from tests.isolation.world import BEYOND, CLIENT_B, IDEMPOTENCY_KEY, LATER_IDS, 
 from tests.operations import all_queries, handler
 from tests.storage.statements import texts
 
-from touchbase.attention.plans import list_items
+from touchbase.attention.plans import list_items, list_snoozes
 from touchbase.clients.models import ClientSettings, Removal
 from touchbase.clients.sql.clients import begin_deletion, find_client, find_client_by_number, list_client_page
 from touchbase.clients.sql.removal import remove_client_rows
@@ -218,7 +218,12 @@ def client_queries(client: int, owned: Known) -> Iterator[Any]:
     yield from (list_pushes(client, url_of(w.PUSHED_TO), limit, state_is=state) for limit in (1, 100) for state in (None, *STATES))
     yield from (find_note(client, CONTACT, contact, note) for contact in owned.contacts for note in owned.notes)
     yield from (find_task(client, CONTACT, contact, task) for contact in owned.contacts for task in owned.tasks)
-    yield from (newest_receipts([client]), list_items([client], TIME_OF_A), list_notifications([client], READER, 100))
+    yield from (
+        newest_receipts([client]),
+        list_items([client], TIME_OF_A),
+        list_snoozes([client], TIME_OF_A),
+        list_notifications([client], READER, 100),
+    )
     yield from (list_done_conversations(clients, 100) for clients in ([client], [client, 10**6]))
     yield from (find_draft(client, contact, READER) for contact in owned.contacts)
     yield from (preview_rename(client, CONTACT, word, "another", merge=False) for word in ("contacted", "replied"))

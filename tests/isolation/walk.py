@@ -48,6 +48,8 @@ class Known:
     notes: list[int] = field(default_factory=list)
     tasks: list[int] = field(default_factory=list)
     changes: list[str] = field(default_factory=list)
+    items: list[str] = field(default_factory=list)
+    """Of the attention list."""
     endpoints: list[int] = field(default_factory=list)
     fields: list[int] = field(default_factory=list)
     listed: list[tuple[str, str]] = field(default_factory=list)
@@ -87,6 +89,7 @@ async def known_of(world: World, a: Side) -> Known:
         created.cursors += [page["next_cursor"]] if page["next_cursor"] else []
     replay = await a.sure("POST", "/admin/v1/deliveries/replay", {"state": "parked", "dry_run": True})
     assert replay["count"] == 2
+    created.items = [item["id"] for item in (await a.sure("GET", f"/team/v1/attention?client_id={a.client_id}"))["data"]][:2]
     created.etags = [(await a("GET", f"/public/v2/contacts/{created.contacts[0]}")).headers["etag"]]
     return created
 
@@ -202,6 +205,7 @@ def bodies(owned: Known) -> dict[str, list[Any]]:
         "NewMessage": [{"direction": "sent", "contact_id": owned.contacts[0]}, {"direction": "sent", "contact_email": w.EMAIL}],
         "Interest": [{}],
         "BlockContact": [{}, {"company": True}],
+        "AttentionChange": [{"snoozed_until": "2027-01-01T00:00:00Z"}, {"snoozed_until": None}],
         "ChangeConversation": [{"state": "done"}, {"label": "later"}],
         "NewAnswer": [{"message_id": 1, "text": "of B"}],
         "TeamStatuses": [{"data": [{"name": w.STATUS}]}],
@@ -274,6 +278,7 @@ def _targets(path: str, parameters: list[Any], owned: Known) -> Iterator[str]:
         "channel": ["crm", "email_campaign"], "tool": ["hubspot", "instantly"], "refused_id": [DIGEST],
         "name": [w.MAPPING, w.STATUS, w.NEXT_STATUS, w.OWN_FIELD],
         "answer_id": [1], "note_id": [1], "task_id": [1], "view_id": [1], "change_id": owned.changes[:2], "snippet_id": ["zq5f3a9c01"],
+        "item_id": owned.items,
         "field_id": owned.fields, "user_id": [w.USER.id], "invitation_id": [w.INVITED.id], "session_id": [w.SESSION.id_hash],
     }  # fmt: skip
     for name in names:

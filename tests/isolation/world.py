@@ -17,6 +17,7 @@ from tests.inbox.refused import refused_body
 from tests.outgoing.unsent import miss_a_push, miss_an_event
 
 from touchbase.adapters.registry import load_adapters
+from touchbase.attention.plans import Snooze, snooze_item
 from touchbase.auth.authentication import ADMIN, add_key
 from touchbase.auth.sessions import Session, store_session
 from touchbase.auth.users import ACTIVE, INVITATION, OneTimeLink, User, invite_user
@@ -363,6 +364,7 @@ async def _of_people(store: Store, side: Side, contact: int) -> None:
     view = {"name": "zq104viewqz", "kind": "contact", "where": {"first_name": "zq105filterqz"}, "visibility": "shared"}
     saved = await side.sure("POST", f"/team/v1/views/{side.client_id}", view)
     await store.write(set_default_view(side.number, saved["id"], READER, True))
+    await store.write(snooze_item(Snooze(side.number, "zq106itemqz", "warning", None, LATEST), 1))
     new_notification = NewNotification(READER, "critical", "zq101toldqz", contact, "zq102aboutqz", mail_us=1)
     await store.write(store_notifications(side.number, [new_notification], side.call.clock(), 1))
 

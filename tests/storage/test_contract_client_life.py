@@ -14,6 +14,7 @@ from tests.inbox.refused import refused_body
 from tests.outgoing.unsent import miss_an_event
 from tests.storage.moved_address import move_an_address
 
+from touchbase.attention.plans import Snooze, snooze_item
 from touchbase.auth.api_key import ApiKey
 from touchbase.auth.sql import store_key
 from touchbase.clients.models import ACTIVE, DELETING, DELETION_DELAY, SUSPENDED, Client, Deletion, FormerId, Removal
@@ -138,6 +139,7 @@ async def with_data(store: Store, client_id: str = "acme", many: int = 3) -> Cli
     await store.write(begin_change(number, IMPORT, Author(None, "request"), 5, job.id))
     view = await store.write(add_view(number, View(number, 0, CONTACT, "u1", True, "All", "{}", 0, 1, 5), True))
     await store.write(set_default_view(number, view.id, "u1", True))
+    await store.write(snooze_item(Snooze(number, "a", "warning", 4, 9), 5))
     return client
 
 

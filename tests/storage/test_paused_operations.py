@@ -387,6 +387,7 @@ NAME_NO_RECORD = {
     "connections.sql.connections": "add_connection change_connection remove_connection",
     "connections.sql.fetching": "claim_fetch finish_fetch",
     "connections.sql.silence": "claim_check count_calls judge_connection",
+    "attention.plans": "snooze_item wake_item",
     "custom_fields.sql": "define_field forget_field start_change",
     "custom_fields.uses": "store_parts",
     "deliveries.sql.body_retention": "drop_unrecognised prune_bodies",

@@ -20,6 +20,7 @@ from tests.storage.moved_address import move_an_address
 from tests.storage.statements import STATEMENTS
 
 from touchbase.app import assembled, standalone_workers
+from touchbase.attention.plans import Snooze, snooze_item
 from touchbase.auth.api_key import ApiKey
 from touchbase.auth.sql import store_key
 from touchbase.clients.sql.clients import ensure_client, find_client, rotate_client_id
@@ -147,6 +148,7 @@ async def fill(store: Store, *clients: int) -> None:
         await store.write(begin_change(n, IMPORT, Author(None, "request"), 5, 1))
         view = await store.write(add_view(n, View(n, 0, CONTACT, "u1", True, "All", "{}", 0, 1, 5), True))
         await store.write(set_default_view(n, view.id, "u1", True))
+        await store.write(snooze_item(Snooze(n, "a", "warning", 4, 9), 5))
         job = await store.write(create_job(Job(n, 0, "contacts.import", UPLOADING, 5, 5)))
         await store.write(append_to_file(n, job.id, "input", b"email", 5))
         await store.write(save_mapping(n, StoredMapping("contact", "leads", {}, 5)))

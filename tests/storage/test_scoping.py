@@ -21,7 +21,7 @@ from tests.outgoing.unsent import miss_an_event
 from tests.storage.statements import FOLDER, MAKERS, STATEMENTS, calls_of, module_at, texts
 
 from touchbase.administration.snippets import Snippet, add_snippet, change_snippet, list_snippets, remove_snippet
-from touchbase.attention.plans import list_items
+from touchbase.attention.plans import Snooze, list_items, list_snoozes, snooze_item, wake_item
 from touchbase.audit import count_audit_events, follow_audit_events, forget_acts, list_audit_events, record_act
 from touchbase.auth.api_key import ApiKey
 from touchbase.auth.identities import Identity, sign_in_identity
@@ -269,7 +269,7 @@ SPANNING_UNLESS_NAMED = {
     store_key, list_keys, list_deliveries, group_deliveries, get_delivery, list_refusals, match_everywhere, get_job, list_jobs,
     find_owner, due_job_files, list_items, list_conversations, list_done_conversations, count_conversations,
     count_day, count_due_tasks, list_tasks, list_notifications, list_endpoints, list_all_attempts, list_newest_places, list_all_messages,
-    page_of_changes, newest_receipts, list_all_entries, list_all_deleted, list_all_requests,
+    page_of_changes, newest_receipts, list_all_entries, list_all_deleted, list_all_requests, list_snoozes,
 }  # fmt: skip
 """What is about all clients when it names none, which only an administrator of all of them can ask: reviewed."""
 ABOUT_CLIENTS = {
@@ -573,7 +573,8 @@ ASKING: list[Any] = [
     prune_messages(1, 2**40, 5), prune_answers(1, 2**40, 5), find_draft(1, 1, "u"),
     list_views(1, "u"), find_view(1, 1, "u"), add_view(1, View(1, 0, 1, "u", True, "a", "{}", 1, 1, 5), True),
     change_view(1, View(1, 1, 1, "u", True, "a", "{}", 1, 1, 5), "u"), remove_view(1, 1, "u"), remove_view(1, 1, "u", ["1"]),
-    set_default_view(1, 1, "u", True), set_default_view(1, 1, "u", False),
+    set_default_view(1, 1, "u", True), set_default_view(1, 1, "u", False), list_snoozes([1], 5), list_snoozes(None, 5),
+    snooze_item(Snooze(1, "a", "warning", 4, 9), 5), wake_item(1, "a"),
     find_note(1, 1, 1, 1), list_notes(1, 1, 1, 5, (9, 1), 100),
     find_task(1, 1, 1, 1), list_tasks([1], 5, TaskFilters("done", "u", 9, (1, 1)), (9, 1, 1), 100), list_newly_due(1, 9, 5),
     count_due_tasks([1], "u", 9), newest_receipts([1]),

@@ -57,7 +57,7 @@ export function AllClients({ steps }: { steps: ComponentChildren }) {
       {loaded.error && <ProblemNote problem={loaded.error} retry={() => void loaded.refetch()} />}
       {!found && !loaded.error && <Skeleton lines={12} wide={100} />}
       {attention.error && <ProblemNote problem={attention.error} retry={() => void attention.refetch()} />}
-      <Attention items={attention.data?.data ?? []} isAll />
+      <Attention page={attention.data} of="" isAll />
       <Work of="" />
       {found && <Figures rows={found.sums.rows} before={found.sums.before} />}
       {found && (

@@ -1,10 +1,14 @@
 /** What needs a person, of one client or of all, each with the place where it is put right. Nothing is shown where nothing is wrong. */
-import { useGet } from '../data';
+import { useState } from 'preact/hooks';
+import { call } from '../api';
+import { readAgain, useGet } from '../data';
 import { SHARED } from '../endpoints/types';
+import { SnoozeMenu } from '../replies/snooze';
 import { href, type Query } from '../route';
-import { clients, isAdmin } from '../session';
-import type { Page, Schemas } from '../types';
-import { Icon } from '../ui/basic';
+import { canWrite, clients, isAdmin } from '../session';
+import type { Schemas } from '../types';
+import { Button, Icon, ProblemNote } from '../ui/basic';
+import { toast, toastProblem } from '../ui/toast';
 import { capital, count, shortTime, toolName } from '../words';
 
 export type Item = Schemas['AttentionItem'];
@@ -26,8 +30,21 @@ const PLACES: Record<string, (item: Item) => readonly [path: string, query: Quer
   key: () => ['/keys', {}, 'Rotate it', true],
 };
 
+const PATH = '/team/v1/attention';
+
 export function useAttention(of: string) {
-  return useGet<Page<Item>>('/team/v1/attention', { limit: '100', ...(of && { client_id: of }) });
+  return useGet<Schemas['AttentionPage']>(PATH, { limit: '100', ...(of && { client_id: of }) });
+}
+
+async function snooze(item: Item, until: string | null): Promise<void> {
+  try {
+    await call('PATCH', `${PATH}/${item.id}`, { body: { snoozed_until: until } });
+    toast(until ? `Snoozed until ${shortTime(until)}, for the whole team.` : 'It is back in the list.', { undo: () => snooze(item, item.snoozed_until) });
+  } catch (error) {
+    toastProblem(error);
+  } finally {
+    void readAgain(PATH);
+  }
 }
 
 function Line({ item, isAll }: { item: Item; isAll: boolean }) {
@@ -40,22 +57,43 @@ function Line({ item, isAll }: { item: Item; isAll: boolean }) {
       <span>
         {isAll && item.client_id && <span class="chip">{client?.name || item.client_id}</span>} {capital(named)}
         {item.since && <span class="faint"> · since {shortTime(item.since)}</span>}
+        {item.snoozed_until && <span class="faint"> · snoozed until {shortTime(item.snoozed_until)}</span>}
       </span>
+      {canWrite.value && (item.snoozed_until ? <Button onClick={() => void snooze(item, null)}>Wake</Button> : <SnoozeMenu pick={(until) => void snooze(item, until.toISOString())} />)}
       {place && (place[3] && !isAdmin.value ? <span class="faint">Ask an admin</span> : <a class="button" href={href(place[0], place[1], item.client_id ?? undefined)}>{place[2]}</a>)}
     </li>
   );
 }
 
-export function Attention({ items, isAll }: { items: readonly Item[]; isAll: boolean }) {
-  if (!items.length) return null;
+function Lines({ items, isAll }: { items: readonly Item[]; isAll: boolean }) {
+  return (
+    <ul>
+      {items.map((item) => (
+        <Line key={item.id} item={item} isAll={isAll} />
+      ))}
+    </ul>
+  );
+}
+
+function Snoozed({ of, isAll }: { of: string; isAll: boolean }) {
+  const { data, error, refetch } = useGet<Schemas['AttentionPage']>(PATH, { state: 'snoozed', limit: '100', ...(of && { client_id: of }) });
+  return error ? <ProblemNote problem={error} retry={() => void refetch()} /> : <Lines items={data?.data ?? []} isAll={isAll} />;
+}
+
+/** The items of a client, or of all with `of` blank; snoozed ones are read when their fold opens. */
+export function Attention({ page, of, isAll }: { page: Schemas['AttentionPage'] | undefined; of: string; isAll: boolean }) {
+  const [isOpen, setOpen] = useState(false);
+  if (!page || (!page.data.length && !page.snoozed)) return null;
   return (
     <section class="attention" aria-labelledby="attention">
-      <h2 id="attention">{`Needs you (${count(items.length)})`}</h2>
-      <ul>
-        {items.map((item) => (
-          <Line key={`${item.kind} ${item.client_id} ${item.tool} ${item.target_id} ${item.title}`} item={item} isAll={isAll} />
-        ))}
-      </ul>
+      <h2 id="attention">{`Needs you (${count(page.data.length)})`}</h2>
+      <Lines items={page.data} isAll={isAll} />
+      {page.snoozed > 0 && (
+        <details open={isOpen} onToggle={(event) => setOpen(event.currentTarget.open)}>
+          <summary>{`${count(page.snoozed)} snoozed`}</summary>
+          {isOpen && <Snoozed of={of} isAll={isAll} />}
+        </details>
+      )}
     </section>
   );
 }

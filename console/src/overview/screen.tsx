@@ -86,7 +86,7 @@ function OneClient({ steps }: { steps: ComponentChildren }) {
         <Skeleton lines={12} wide={100} />
       ) : (
         <>
-          <Attention items={attention.data?.data ?? []} isAll={false} />
+          <Attention page={attention.data} of={id} isAll={false} />
           <Work of={id} />
           <Figures rows={reports.error ? [] : reports.data?.sums.data} before={reports.data?.sums.previous?.data} />
           <Days

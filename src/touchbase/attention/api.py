@@ -7,8 +7,8 @@ from typing import Annotated
 from msgspec import Meta, Struct
 
 from touchbase.attention import plans
-from touchbase.attention.plans import CRITICAL, KEY_NOTICE, KINDS, WARNING, Item, list_items
-from touchbase.auth.authentication import ADMIN, READ
+from touchbase.attention.plans import CRITICAL, KEY_NOTICE, KINDS, WARNING, Item, Snooze, list_items, list_snoozes, snooze_item, wake_item
+from touchbase.auth.authentication import ADMIN, READ, WRITE, Principal
 from touchbase.auth.service import list_keys
 from touchbase.clients.models import ACTIVE, Client
 from touchbase.clients.sql.stored_bytes import list_near_limit
@@ -16,9 +16,11 @@ from touchbase.clients.stored_bytes import is_above, percent_of
 from touchbase.common.misspelt import MOST_NAMES, suggest
 from touchbase.common.timestamps import to_text_or_none
 from touchbase.conversations.api import CLIENT
+from touchbase.conversations.plans import OPEN, SNOOZED
+from touchbase.errors import Fault, Invalid, NotFound
 from touchbase.http import query_parameters as query
 from touchbase.http.endpoint import Call
-from touchbase.http.query_parameters import LARGEST_PAGE, LIMIT, PAGE, cursor_text
+from touchbase.http.query_parameters import LARGEST_PAGE, LIMIT, PAGE, cursor_text, parse_time
 from touchbase.http.responses import Response
 from touchbase.http.routing import Route, Success, Tag
 from touchbase.http.schemas import MaybeTime, PageOf, encode, example, named_enum
@@ -28,12 +30,16 @@ TAG = Tag("Attention", "What needs a person, over all clients that a key may see
 PATH = "/team/v1/attention"
 _KIND = named_enum("AttentionKind", "What needs a person.", KINDS)
 _SEVERITY = named_enum("AttentionSeverity", "Whether something is lost or stands still, or only waits.", (CRITICAL, WARNING))
+_STATES = (OPEN, SNOOZED)
+named_enum("AttentionState", "Which items a list has.", _STATES)
 KIND = query.choice("kind", KINDS, "Only items of this kind.")
+STATE = query.choice("state", _STATES, "Items that are open, or that are snoozed; left out: open ones.")
 
 
 class AttentionItem(Struct, kw_only=True):
     """One thing that needs a person; it is gone as soon as its cause is."""
 
+    id: Annotated[str, Meta(description="Name of the item, as long as its cause stays.")]
     kind: Annotated[str, Meta(extra_json_schema=_KIND, description="What happened.")]
     severity: Annotated[str, Meta(extra_json_schema=_SEVERITY, description="How urgent it is.")]
     client_id: Annotated[str | None, Meta(description="null: it is of no client.")]
@@ -47,64 +53,111 @@ class AttentionItem(Struct, kw_only=True):
     target_id: Annotated[
         int | None, Meta(description="The endpoint, the job, the newest webhook, or the contact who waits longest or got no answer.")
     ] = None
+    snoozed_until: Annotated[MaybeTime, Meta(description="Until when it is left out of the list; null: it is not.")] = None
 
 
 class AttentionPage(PageOf[AttentionItem]):
     """A page of items, critical ones first; `next_cursor` is null on the last one."""
 
+    snoozed: Annotated[int, Meta(description="How many items are snoozed, of the same kind and clients.")]
+
+
+class AttentionChange(Struct, forbid_unknown_fields=True):
+    """A snooze of an item, or its end."""
+
+    snoozed_until: Annotated[
+        MaybeTime, Meta(description="When the item comes back: earlier if it gets critical, or begins anew. null ends the snooze now.")
+    ]
+
 
 example(
     AttentionItem,
     {
+        "id": "5f3a9c01b27d44e0", "snoozed_until": None,
         "kind": "refused_webhooks", "severity": "critical", "client_id": "acme", "next": "enter the secret of the tool's webhook",
         "title": "157 webhooks of pipedrive were refused: the signature is missing or wrong", "count": 157,
         "since": "2026-11-26T09:12:00Z", "last_at": "2026-11-27T08:00:00Z", "channel": "crm", "tool": "pipedrive", "target_id": None,
     },
 )  # fmt: skip
+example(AttentionChange, {"snoozed_until": "2026-11-30T08:00:00Z"})
 
 
 async def list_attention(call: Call) -> Response:
     """Handle `GET` of a page of items."""
     caller, parameters = await call.principal(of_several=True), call.parameters()
-    kind, start = parameters[KIND], parameters.cursor(PATH, tuple[int]) or (0,)
+    kind, is_snoozed, start = parameters[KIND], parameters[STATE] == SNOOZED, parameters.cursor(PATH, tuple[int]) or (0,)
     parameters.done()
-    named = parameters[CLIENT]
+    items = [item for item in await _items(call, caller, parameters[CLIENT]) if kind in (None, item.kind)]
+    wanted = [item for item in items if is_snoozed == (item.snoozed_until_us is not None)]
+    limit, first = min(parameters[LIMIT], LARGEST_PAGE), start[0]
+    end = first + limit
+    cursor = cursor_text(PATH, (end,)) if end < len(wanted) else None
+    page = wanted[first:end]
+    snoozed = len(wanted) if is_snoozed else len(items) - len(wanted)
+    return Response(body=encode({"data": await _shown(call, page), "next_cursor": cursor, "snoozed": snoozed}))
+
+
+async def change_attention(call: Call) -> Response:
+    """Handle `PATCH` of one item."""
+    caller, id = await call.principal(of_several=True), call.path("item_id")
+    call.parameters().done()
+    body, store, now = await call.body(AttentionChange), call.api.dependencies.store, call.api.dependencies.clock()
+    faults: list[Fault] = []
+    until = parse_time(body.snoozed_until, "/snoozed_until", faults)
+    if until is not None and until <= now:
+        faults.append(Fault("/snoozed_until", "time", "must lie in the future; send null to end a snooze"))
+    if faults:
+        raise Invalid(faults)
+    item = next((item for item in await _items(call, caller, None) if item.key == id), None)
+    if item is None:
+        raise NotFound(f"nothing that you may see needs a person under the id {id[:40]!r}; GET {PATH} lists what does")
+    if until is None:
+        await store.write(wake_item(item.client, id))
+    else:
+        await store.write(snooze_item(Snooze(item.client, id, item.severity, item.last_us or item.since_us, until), now))
+    item.snoozed_until_us = until
+    return Response(body=encode((await _shown(call, [item]))[0]))
+
+
+async def _items(call: Call, caller: Principal, named: str | None) -> list[Item]:
+    """Return the items that the caller may see, snoozed ones too; `named`: of this client."""
     clients, now, store = await call.visible(caller, named), call.api.dependencies.clock(), call.api.dependencies.store
-    items = await store.read(list_items(clients, now))
+    items, further = await store.read(list_items(clients, now)), list[Item]()
     for share in await store.read(list_near_limit()):
         if clients is None or share.client in clients:
             severity = CRITICAL if is_above(100, share.stored_bytes, share.limit_bytes) else WARNING
             used = f"{percent_of(share.stored_bytes, share.limit_bytes)} % of {share.limit_bytes} bytes"
-            items.append(Item(plans.STORED_BYTES, share.client, 1, None, None, severity, about=used))
+            further.append(Item(plans.STORED_BYTES, share.client, 1, None, None, severity, about=used))
     if clients is None and ADMIN in caller.scopes:
-        items += [Item(plans.SERVER, NO_CLIENT, 1, None, None, about=warning) for warning in store.warnings]
+        further += [Item(plans.SERVER, NO_CLIENT, 1, None, None, about=warning) for warning in store.warnings]
         keys, _ = await list_keys(store, now, LARGEST_PAGE, state="active")
         ending = [key for key in keys if key.expires_us is not None and key.expires_us < now + KEY_NOTICE and key.replaced_by is None]
-        items += [
+        further += [
             Item(
                 plans.KEY, key.client or NO_CLIENT, 1, None, None, about=f"{key.name or key.key_id} ends {to_text_or_none(key.expires_us)}"
             )
             for key in ending
         ]
-    wanted = [item for item in plans.in_order(items) if kind in (None, item.kind)]
-    limit, first = min(parameters[LIMIT], LARGEST_PAGE), start[0]
-    end = first + limit
-    cursor = cursor_text(PATH, (end,)) if end < len(wanted) else None
-    page = wanted[first:end]
-    shown = await call.api.clients.of(item.client for item in page)
+    if further:
+        plans.mark_snoozed(further, await store.read(list_snoozes(clients, now)))
+    return plans.in_order(items + further)
+
+
+async def _shown(call: Call, items: list[Item]) -> list[AttentionItem]:
+    shown = await call.api.clients.of(item.client for item in items)
     names: list[str] = []
-    if any(item.kind == plans.UNKNOWN for item in page):
+    if any(item.kind == plans.UNKNOWN for item in items):
         candidates, _ = await call.api.clients.page(MOST_NAMES // 2, None, state=ACTIVE)
         names = [name for client in candidates for name in (client.client_id, client.name) if name]
-    return Response(body=encode({"data": [_out(item, shown.get(item.client), names) for item in page], "next_cursor": cursor}))
+    return [_out(item, shown.get(item.client), names) for item in items]
 
 
 def _out(item: Item, client: Client | None, names: list[str]) -> AttentionItem:
     title, following = _words(item, names)
     return AttentionItem(
-        kind=item.kind, severity=item.severity, client_id=None if client is None else client.client_id, title=title, next=following,
-        count=item.count, since=to_text_or_none(item.since_us), last_at=to_text_or_none(item.last_us), channel=item.channel,
-        tool=item.tool, target_id=item.id,
+        id=item.key, kind=item.kind, severity=item.severity, client_id=None if client is None else client.client_id, title=title,
+        next=following, count=item.count, since=to_text_or_none(item.since_us), last_at=to_text_or_none(item.last_us), channel=item.channel,
+        tool=item.tool, target_id=item.id, snoozed_until=to_text_or_none(item.snoozed_until_us),
     )  # fmt: skip
 
 
@@ -148,6 +201,13 @@ ROUTES = [
         description="Refused and unrecognised webhooks, misspelt clients, silent connections, endpoints that stand still, failed jobs, "
         "requests to erase, promising replies that wait, answers that were not sent, full stores, ending keys and warnings "
         "of the server. Webhooks for unknown clients, keys and warnings are seen by those who see all clients.",
-        query=(*PAGE, CLIENT, KIND), success=(Success(200, "A page.", AttentionPage),), problems=(404,),
+        query=(*PAGE, CLIENT, KIND, STATE), success=(Success(200, "A page.", AttentionPage),), problems=(404,),
+    ),
+    Route(
+        "PATCH", f"{PATH}/{{item_id}}", change_attention, scope=WRITE, operation_id="change_attention", tag=TAG,
+        summary="Snooze an item, or wake it",
+        description="A snoozed item is left out of the list, summaries and notifications of the whole team until its time, or until it "
+        "gets critical or begins anew.",
+        body=AttentionChange, success=(Success(200, "The item.", AttentionItem),), problems=(404,),
     ),
 ]  # fmt: skip

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from hashlib import blake2b
+from typing import NamedTuple
 
+from touchbase.audit import audited
 from touchbase.clients.models import ACTIVE
 from touchbase.common.timestamps import DAY, SECOND, Micros
 from touchbase.conversations.answers import FAILED as UNSENT_ANSWER
@@ -16,9 +19,9 @@ from touchbase.jobs.models import FAILED as FAILED_JOB
 from touchbase.messages.sql.plans import event_of_copy
 from touchbase.sql.cell_answers import AnswerMerge, Answers, Division, divide_clients, named_clients
 from touchbase.sql.filters import among
-from touchbase.sql.operation import query
+from touchbase.sql.operation import command, query
 from touchbase.sql.scope import ALL_CLIENTS
-from touchbase.sql.statement import Plan, Row, Select
+from touchbase.sql.statement import Execute, Plan, Row, Select, Statement
 
 REFUSED, UNKNOWN, ENDPOINT, SILENT, FETCHING, JOB, ERASURE, WAITING_REPLY, UNSENT = (
     "refused_webhooks", "unknown_client", "endpoint", "silent_connection", "fetching", "job", "erasure_request", "waiting_reply",
@@ -60,7 +63,36 @@ class Item:
     """The cause of a refusal, the id in the address, the state or error of an endpoint, a queue or a job."""
     id: int | None = None
     """The endpoint, the job, the newest of the webhooks, or the contact whose reply waits longest or who got no answer."""
+    snoozed_until_us: Micros | None = None
 
+    @property
+    def key(self) -> str:
+        """Name of the item, which stays the same as long as its cause does."""
+        subject = self.id if self.kind in (ENDPOINT, JOB) else self.about if self.kind in (REFUSED, UNKNOWN, KEY, SERVER) else None
+        return blake2b(repr((self.kind, self.client, self.channel, self.tool, subject)).encode(), digest_size=8).hexdigest()
+
+
+class Snooze(NamedTuple):
+    """What the team puts off until a time, as it was then."""
+
+    client: int
+    item: str
+    severity: str
+    last_us: Micros | None
+    until_us: Micros
+
+    def covers(self, item: Item) -> bool:
+        """Return whether the item is still the snoozed one: not more severe, and not begun since."""
+        is_worse = item.severity == CRITICAL != self.severity
+        return not is_worse and (item.since_us is None or self.last_us is None or item.since_us <= self.last_us)
+
+
+STORE_SNOOZE = Statement(
+    "store_attention_snooze",
+    (("client", "bigint"), ("item", "text"), ("severity", "text"), ("last_us", "bigint"), ("until_us", "bigint")),
+    body="INSERT INTO attention_snooze (client, item, severity, last_us, until_us) SELECT * FROM p WHERE true ON CONFLICT (client, item) "
+    "DO UPDATE SET severity = excluded.severity, last_us = excluded.last_us, until_us = excluded.until_us",
+)
 
 _ACTIVE_AND_NONE: tuple[str, Row] = (f"IN (SELECT id FROM client WHERE state = '{ACTIVE}' UNION ALL SELECT {NO_CLIENT})", ())
 
@@ -76,23 +108,24 @@ def in_order(items: Iterable[Item]) -> list[Item]:
 
 @query(clients=named_clients, unnamed=ALL_CLIENTS, divide=Division(divide_clients, _joined, partial=True), merge=AnswerMerge(_joined))
 def list_items(clients: Sequence[int] | None, now: Micros) -> Plan[list[Item]]:
-    """Return the attention items of these clients; None: of all active ones, and webhooks for unknown clients too."""
+    """Return the attention items of these clients, snoozed ones too; None: of all active ones, and webhooks for unknown clients too."""
     if clients == []:
         return []
     condition, numbers = _ACTIVE_AND_NONE if clients is None else among(clients)
     items = (yield from _refused(condition, numbers, now)) + (yield from _endpoints(condition, numbers, now))
     rows = yield Select(
-        "SELECT n.client, n.channel, n.tool, n.since_us, n.noticed_us FROM connection_silence n "
-        f"WHERE n.client {condition} AND n.ended_us IS NULL "
-        f"LIMIT {MOST}",
-        numbers,
+        "SELECT s.* FROM (SELECT n.client, n.channel, n.tool, n.since_us, n.noticed_us, NULL AS error FROM connection_silence n "
+        f"WHERE n.client {condition} AND n.ended_us IS NULL LIMIT {MOST}) s "
+        "UNION ALL SELECT t.* FROM (SELECT f.client, NULL, f.tool, f.error_us, f.error_us AS last_us, f.error FROM fetch_state f "
+        f"WHERE f.client {condition} AND f.stopped = 1 LIMIT {MOST}) t",
+        (*numbers, *numbers),
     )
-    items += [Item(SILENT, row[0], 1, row[3], row[4], WARNING, row[1], row[2]) for row in rows]
-    rows = yield Select(
-        f"SELECT f.client, f.tool, f.error, f.error_us FROM fetch_state f WHERE f.client {condition} AND f.stopped = 1 LIMIT {MOST}",
-        numbers,
-    )
-    items += [Item(FETCHING, row[0], 1, row[3], row[3], CRITICAL, "crm", row[1], row[2]) for row in rows]
+    items += [
+        Item(FETCHING, client, 1, since, last, CRITICAL, "crm", tool, error)
+        if channel is None
+        else Item(SILENT, client, 1, since, last, WARNING, channel, tool)
+        for client, channel, tool, since, last, error in rows
+    ]
     items += yield from _deliveries(condition, numbers)
     rows = yield Select(
         f"SELECT j.client, j.id, j.kind, j.error, j.finished_us FROM job j WHERE j.client {condition} AND j.state = '{FAILED_JOB}' "
@@ -108,7 +141,57 @@ def list_items(clients: Sequence[int] | None, now: Micros) -> Plan[list[Item]]:
     items += [Item(ERASURE, *row) for row in rows]
     items += yield from _waiting(clients, now)
     items += yield from _unsent(condition, numbers)
+    mark_snoozed(items, (yield from _snoozes(condition, numbers, now)))
     return in_order(items)
+
+
+def mark_snoozed(items: Iterable[Item], snoozes: Iterable[Snooze]) -> None:
+    """Set until when the items are snoozed."""
+    by_item = {(snooze.client, snooze.item): snooze for snooze in snoozes}
+    if by_item:
+        for item in items:
+            snooze = by_item.get((item.client, item.key))
+            if snooze is not None and snooze.covers(item):
+                item.snoozed_until_us = snooze.until_us
+
+
+def _snoozes(condition: str, numbers: Row, now: Micros) -> Plan[list[Snooze]]:
+    rows = yield Select(
+        f"SELECT s.client, s.item, s.severity, s.last_us, s.until_us FROM attention_snooze s WHERE s.client {condition} AND s.until_us > ?",
+        (*numbers, now),
+    )
+    return [Snooze(*row) for row in rows]
+
+
+def _joined_snoozes(call: object, answers: Answers) -> list[Snooze]:
+    return [snooze for answer in answers.values() for snooze in answer]
+
+
+@query(
+    clients=named_clients, unnamed=ALL_CLIENTS, divide=Division(divide_clients, _joined_snoozes, partial=True),
+    merge=AnswerMerge(_joined_snoozes),
+)  # fmt: skip
+def list_snoozes(clients: Sequence[int] | None, now: Micros) -> Plan[list[Snooze]]:
+    """Return the snoozes of these clients that have not ended; None: of all active ones, and of no client."""
+    if clients == []:
+        return []
+    return (yield from _snoozes(*(_ACTIVE_AND_NONE if clients is None else among(clients)), now))
+
+
+@command(
+    client="snooze.client",
+    follow_up=audited("attention.snoozed", "attention", lambda call, _: call.snooze.item, lambda call, _: call.snooze.client),
+)
+def snooze_item(snooze: Snooze, now: Micros) -> Plan[None]:
+    """Put an item off; removes the client's snoozes that have ended."""
+    yield Select("DELETE FROM attention_snooze WHERE client = ? AND until_us <= ? RETURNING item", (snooze.client, now))
+    yield Execute(STORE_SNOOZE, [tuple(snooze)])
+
+
+@command(follow_up=audited("attention.woken", "attention", lambda call, _: call.item))
+def wake_item(client: int, item: str) -> Plan[None]:
+    """End the snooze of an item, if it has one."""
+    yield Select("DELETE FROM attention_snooze WHERE client = ? AND item = ? RETURNING item", (client, item))
 
 
 def _refused(condition: str, numbers: Row, now: Micros) -> Plan[list[Item]]:

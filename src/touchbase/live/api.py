@@ -107,7 +107,10 @@ class Reader:
         """Read the attention list; return a notice if it has changed."""
         clients = None if self._changed is not None else sorted(self._clients)
         items = await self._parts.store.read(list_items(clients, self._parts.clock()))
-        before, self._attention = self._attention, [(item.kind, item.client, item.count, item.tool, item.id, item.about) for item in items]
+        before, self._attention = (
+            self._attention,
+            [(item.key, item.count, item.id, item.about, item.snoozed_until_us) for item in items],
+        )
         return [Notice(type=ATTENTION)] if before != self._attention else []
 
     async def changes(self) -> list[Notice]:

@@ -80,7 +80,8 @@ async def summarize(store: Store, user: User, of: SummaryTime, now: Micros) -> s
     clients = None if user.role is not None else sorted(user.grants.keys() & {*await store.read(list_active_clients())})
     counts = await store.read(count_day(clients, now, of.since_us, of.at_us, of.ends_us))
     tasks = await store.read(count_due_tasks(clients, user.id, of.ends_us))
-    needs = Counter(item.client for item in await store.read(list_items(clients, now)))
+    items = await store.read(list_items(clients, now))
+    needs = Counter(item.client for item in items if item.snoozed_until_us is None)
     days = [
         ClientDay(client, day.replies, day.open, needs[client], day.ending, tasks.get(client, 0))
         for client in sorted({*counts, *needs, *tasks})

@@ -259,7 +259,7 @@ class NotificationWorker(Worker):
             return
         new: dict[int, list[NewNotification]] = {}
         for item in items:
-            if item.severity == CRITICAL_ITEM:
+            if item.severity == CRITICAL_ITEM and item.snoozed_until_us is None:
                 about = " ".join(filter(None, (item.kind, item.channel, item.tool)))
                 dedupe = f"{about} {item.id if item.kind in ('endpoint', 'job') else ''}"
                 people = self._wanting(item.client, CRITICAL)

@@ -48,6 +48,7 @@ CLIENT_TABLES = (
     ClientTable("task", ("id",)),
     ClientTable("saved_view", ("id",)),
     ClientTable("default_view", ("person", "kind")),
+    ClientTable("attention_snooze", ("item",)),
     ClientTable("conversation", ("contact_id",)),
     ClientTable("conversation_read", ("contact_id", "user_id")),
     ClientTable("notification", ("id",)),
