@@ -10,6 +10,8 @@ export const startProblem = signal<Problem | null>(null);
 /** Why the person must sign in again; empty at the first time. */
 export const endedBecause = signal('');
 export const clients = signal<KnownClient[]>([]);
+/** Whether the list of clients has been read; before, it is empty because nobody has asked. */
+export const areClientsKnown = signal(false);
 
 /** What may be done for the chosen client: a person's role may differ from client to client. */
 const scopes = computed(() => clients.value.find((each) => each.client_id === client.value)?.scopes ?? session.value?.scopes ?? []);
@@ -129,6 +131,7 @@ async function listClients(found: Session): Promise<void> {
   }
   const page = await get<Page<Client>>('/admin/v1/clients', { limit: '200' });
   clients.value = page.data;
+  areClientsKnown.value = true;
   learn(page.data);
   if (!client.value && page.data.length < 2) client.value = page.data[0]?.client_id ?? (found.keys_needed ? '' : 'default');
   const rest = listRest(page, now).then(() => {

@@ -140,7 +140,7 @@ export function useRows<R extends AnyRecord>(kind: Kind<R>, view: View, begin = 
   const isKnown = total !== null && (total.exact || extent.isWhole);
   const rows: Rows<R> = {
     kind, view, list, total, error, isStarted,
-    count: isStarted && isKnown ? total.count : (extent.pages + 1) * PAGE,
+    count: error && !extent.pages ? 0 : isStarted && isKnown ? total.count : (extent.pages + 1) * PAGE,
     at: (index) => inMemory(Math.floor(index / PAGE))?.data[index % PAGE],
     indexOf: (id) => inOrder().map(({ number, page }) => ({ number, at: page.data.findIndex((each) => each.id === id) })).filter(({ at }) => at >= 0).map(({ number, at }) => number * PAGE + at)[0] ?? -1,
     need: (first, last) => {

@@ -4,7 +4,7 @@ import { useEffect } from 'preact/hooks';
 import { get } from '../api';
 import { useGet, useRead } from '../data';
 import { client, go, href } from '../route';
-import { clients, isAdmin, seesEveryClient, session, showsAll } from '../session';
+import { areClientsKnown, clients, isAdmin, seesEveryClient, session, showsAll } from '../session';
 import { useTitle } from '../title';
 import type { Page, Schemas, Status } from '../types';
 import { Empty, ProblemNote, Skeleton } from '../ui/basic';
@@ -38,7 +38,7 @@ async function readReports({ query }: Period, signal: AbortSignal): Promise<Repo
 const Start = later(() => import('../more').then((all) => all.Start), true);
 
 export function Overview() {
-  const mayBegin = isAdmin.value && seesEveryClient.value;
+  const mayBegin = isAdmin.value && seesEveryClient.value && areClientsKnown.value;
   const isEmpty = mayBegin && !clients.value.length;
   const received = useGet<Schemas['ClientReceipts']>(RECEIVED, {}, { enabled: mayBegin && !isEmpty && !firstSteps.value }).data?.data;
   const begins = isEmpty || received?.length === 0;

@@ -119,7 +119,7 @@ function Table({ group, found, period, show }: TableProps) {
     );
   }
   return (
-    <div class="scroll" tabIndex={0} role="region" aria-label={`By ${group}`}>
+    <div class="scroll" tabIndex={0} role="region" aria-label={`Numbers by ${group}`}>
       <table class="table">
         <thead>
           <tr>
