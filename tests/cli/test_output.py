@@ -31,6 +31,8 @@ WITHOUT_JSON = {
     "conversations change",
     "conversations answer",
     "conversations take-back",
+    "attention snooze",
+    "attention wake",
     "tasks add",
     "tasks done",
     "messages get",
