@@ -26,6 +26,7 @@ def test_narrow_page__has_four_sections_in_sight_and_the_others_under_more(conso
     assert entries.all_inner_texts() == [
         "Tasks",
         "Companies",
+        "Reports",
         "Imports",
         "Do not contact",
         "History",
@@ -40,7 +41,7 @@ def test_narrow_page__has_four_sections_in_sight_and_the_others_under_more(conso
     expect(entries.nth(1)).to_be_focused()
     page.keyboard.press("ArrowDown")
     page.keyboard.press("Enter")
-    page.wait_for_url("**/imports**")
+    page.wait_for_url("**/reports**")
     expect(page.locator(":popover-open")).to_have_count(0)
     expect(page.locator(".more.here")).to_have_count(1)
     assert page.evaluate(TOO_WIDE) == []
