@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import tracemalloc
 import asyncio
+import tracemalloc
 from contextlib import closing
 from dataclasses import replace
 from pathlib import Path

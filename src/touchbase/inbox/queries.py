@@ -32,6 +32,7 @@ class StateCounts:
 class DeliveryGroup:
     """Deliveries in one state with the same fingerprint: count, times, and an example."""
 
+    client: int
     client_id: str
     channel: str
     tool: str | None

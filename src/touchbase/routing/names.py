@@ -10,7 +10,7 @@ from typing import Any, Protocol
 
 from touchbase.auth.api_key import ApiKey
 from touchbase.auth.sql import find_key, revoke_key, rotate_key, store_key, store_key_uses
-from touchbase.cells.models import HOME, ClientPlace, Directory
+from touchbase.cells.models import HOME, ID_BITS, ClientPlace, Directory
 from touchbase.cells.sql import confirm_place, find_key_place, find_place, forget_places, place_key, release_place, reserve_place
 from touchbase.clients.models import Client, Removal
 from touchbase.clients.service import SINCE_EVER
@@ -64,6 +64,14 @@ class Placement:
     def cell_of(self, number: int) -> int:
         """Return the cell of the client of this number."""
         return self._cells.get(number, HOME)
+
+    def is_copy(self, row: Any, cell: int) -> bool:
+        """Whether a row of this cell is of a client that lives elsewhere: a move copies it, or has not removed it yet."""
+        number = getattr(row, "client", getattr(row, "number", None))
+        if not isinstance(number, int) or number <= 0:
+            return False
+        origin = HOME if cell == HOME else number >> ID_BITS  # of a client that the directory of this process does not have yet
+        return self._cells.get(number, origin) != cell
 
     def place_of(self, client_id: str) -> ClientPlace | None:
         """Return the place of a client by a present or former id, if it has one."""

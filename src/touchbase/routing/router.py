@@ -244,8 +244,17 @@ class CellRouter:
                 continue
             if isinstance(result, BaseException):
                 raise result
-            answers[number] = result
+            answers[number] = self._without_copies(number, result)
         return answers
+
+    def _without_copies(self, cell: int, answer: Any) -> Any:
+        """Leave out rows of clients that live elsewhere, so that no list has a row twice while a client is moved."""
+        if not isinstance(answer, list):
+            return None if self.placement.is_copy(answer, cell) else answer
+        own = [row for row in answer if not self.placement.is_copy(row, cell)]
+        if len(own) < len(answer):
+            answer[:] = own  # in place: a list that was cut says so itself
+        return answer
 
     async def work(self, client: int, limit: int, translate: Translate, now_us: int) -> WorkReport:
         """Apply waiting deliveries of one client, in its cell."""
