@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import suppress
 from functools import partial
+from itertools import chain
 from typing import Any
 
 import pytest
@@ -121,6 +122,23 @@ async def seen(house: House) -> object:
         feed,
         await house.differences(),
     )
+
+
+async def test_move__of_a_contact_with_a_thousand_addresses_keeps_them_and_the_limit(house: House, steps: Steps) -> None:
+    parts = [[f"p{part}-{number}@example.com" for number in range(50)] for part in range(20)]
+    first, *others = [await house.contact(emails=emails) for emails in parts]
+    merge = await house.merge(first, *others)
+
+    await steps.run("eu")
+    await steps.run("us")
+    await steps.run("home")
+
+    assert sorted((await house.get(first))["emails"]) == sorted(chain.from_iterable(parts))
+    one_more = {"emails": [parts[0][0], "more@example.com"]}
+    assert (await house.request("POST", "/public/v2/contacts?on_duplicate=update", one_more)).status == 422
+    await house.undo(first, merge["merge_id"])
+    assert [sorted((await house.get(number))["emails"]) for number in (first, *others)] == [sorted(part) for part in parts]
+    assert await house.differences() == []
 
 
 async def rows_in(router: CellRouter, number: int) -> list[int]:
