@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import suppress
 from functools import partial
+from itertools import chain
 from typing import Any
 
 import pytest
@@ -12,11 +13,14 @@ from tests.asgi_client import ApiClient, MakeClient, Response
 from tests.conftest import ENCRYPTION_KEYS
 from tests.house import House, read
 
+from touchbase.adapters.interface import WebhookRequest
 from touchbase.clients.models import ACTIVE
 from touchbase.clients.sql.clients import find_client
 from touchbase.clients.sql.removal import count_client_rows
 from touchbase.errors import NotFound, StoreUnavailable, UnusableStore, WrongState
+from touchbase.history.events import Translation
 from touchbase.inbox.worker import InboxWorker
+from touchbase.jobs.sql import list_jobs
 from touchbase.routing import move as moving
 from touchbase.routing.move import Moved, move_client
 from touchbase.routing.router import CellRouter
@@ -120,6 +124,23 @@ async def seen(house: House) -> object:
     )
 
 
+async def test_move__of_a_contact_with_a_thousand_addresses_keeps_them_and_the_limit(house: House, steps: Steps) -> None:
+    parts = [[f"p{part}-{number}@example.com" for number in range(50)] for part in range(20)]
+    first, *others = [await house.contact(emails=emails) for emails in parts]
+    merge = await house.merge(first, *others)
+
+    await steps.run("eu")
+    await steps.run("us")
+    await steps.run("home")
+
+    assert sorted((await house.get(first))["emails"]) == sorted(chain.from_iterable(parts))
+    one_more = {"emails": [parts[0][0], "more@example.com"]}
+    assert (await house.request("POST", "/public/v2/contacts?on_duplicate=update", one_more)).status == 422
+    await house.undo(first, merge["merge_id"])
+    assert [sorted((await house.get(number))["emails"]) for number in (first, *others)] == [sorted(part) for part in parts]
+    assert await house.differences() == []
+
+
 async def rows_in(router: CellRouter, number: int) -> list[int]:
     """Return the numbers of rows of a client in the home store and the two cells."""
     return [await store.read(count_client_rows(number)) for store in router.stores().values()]
@@ -163,6 +184,40 @@ async def test_move__refuses_writes_and_serves_reads_and_others_meanwhile(call: 
     assert [answer.status for answer in answers] == [503, 200, 201]
     assert (answers[0].problem["code"], answers[0].headers["retry-after"]) == ("client_moving", "5")
     assert await house.contact(email="new@example.com")
+
+
+@pytest.mark.parametrize("step", ["insert event", "open_fence"])
+async def test_move__lists_of_all_clients_have_each_row_once_meanwhile(house: House, steps: Steps, step: str) -> None:
+    """While rows are in both databases: before the switch all of them, and behind it until the last is removed, also after a kill."""
+
+    def of_no_tool(request: WebhookRequest) -> Translation:
+        return Translation(None, [])
+
+    assert (await house.call.post("/public/crm-webhook/acme", raw=b"\x00")).status == 200
+    await InboxWorker(steps.router.home, of_no_tool, house.call.clock).drain()
+    job = await house.request("POST", "/public/v2/contacts/exports", {})
+    assert (job.status, (await house.call.post("/admin/v1/keys", {"name": "ours", "client_id": "acme"})).status) == (201, 201)
+    names = {"clients": "client_id", "deliveries": "id", "deliveries/groups": "example_id", "keys": "key_id"}
+
+    async def listed() -> list[list[Any]]:
+        pages = [[row[name] for row in (await house.call.get(f"/admin/v1/{path}")).json()["data"]] for path, name in names.items()]
+        return [*pages, [row.id for row in await steps.router.read(list_jobs(None, 50))]]
+
+    before, seen_meanwhile = await listed(), []
+
+    async def look(name: str) -> None:
+        if name == step:
+            await steps.router.refresh()  # servers follow the directory
+            seen_meanwhile.append(await listed())
+
+    steps.before = look
+    await steps.run("eu")
+    await steps.run("us")
+    await steps.run("home")
+
+    assert all(before)
+    assert seen_meanwhile
+    assert [lists for lists in seen_meanwhile if lists != before] == []
 
 
 async def test_move__killed_at_any_step_and_repeated_loses_nothing(router: CellRouter, house: House, steps: Steps) -> None:

@@ -64,7 +64,7 @@ async def test_group_deliveries__groups_ignored_deliveries_by_event_and_keys(sto
 
     keys = "deal.creation\nobjectId, portalId, subscriptionType"
     reason = "understood, but not used: deal.creation"
-    assert result[0] == DeliveryGroup("acme", "crm", "hubspot", "ignored", keys, 12, NOON, NOON + 11, numbers[-1], reason)
+    assert result[0] == DeliveryGroup(result[0].client, "acme", "crm", "hubspot", "ignored", keys, 12, NOON, NOON + 11, numbers[-1], reason)
     assert [(group_delivery.count, fingerprint_parts(group_delivery.fingerprint)[0]) for group_delivery in result[1:]] == [
         (1, "ticket.creation")
     ]

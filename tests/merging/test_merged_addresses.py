@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 from tests.asgi_client import ApiClient
+from tests.changes.test_reverts import newest, reverted
 from tests.house import House, house
 from tests.projection.test_crm_merges import event
 
@@ -185,4 +186,33 @@ async def test_upserts__add_no_more_addresses_than_a_contact_may_have(house: Hou
     assert (refused.status, refused.problem["errors"][0]["pointer"]) == (422, "/emails")
     assert (await house.request("POST", upsert, {"emails": [ANN, "a1@example.com"], "first_name": "Ann"})).status == 200
     assert (await house.get(ann))["emails"] == [ANN, "a1@example.com", "a2@example.com"]
+    assert await house.differences() == []
+
+
+@pytest.mark.parametrize("reverts", [False, True], ids=["by the record", "by the change"])
+async def test_contact_at_its_limit_of_addresses__has_no_more_after_the_bin_and_an_undo(
+    call: ApiClient, monkeypatch: pytest.MonkeyPatch, reverts: bool
+) -> None:
+    """Restored and divided, also by a revert, it has its addresses and no more; the limit holds for the next write."""
+    for module in ("merging.sql.merge", "records.sql.update", "projection.address_book"):
+        monkeypatch.setattr(f"touchbase.{module}.MAX_EMAILS", 5)
+    house = await House.of(call, "default")
+    both = [[f"{name}{number}@example.com" for number in range(count)] for name, count in (("a", 3), ("b", 2))]
+    ann, lee = [await house.contact(emails=emails) for emails in both]
+    one_more = (f"{CONTACTS}?on_duplicate=update", {"emails": ["a0@example.com", "c@example.com"]})
+
+    merge = await house.merge(ann, lee)
+    merged = await newest(call)
+    call.clock.move(3600)
+    await house.delete(ann)
+    await (reverted(call, await newest(call)) if reverts else house.restore(ann))
+
+    assert {*(await house.get(ann))["emails"]} == {*both[0], *both[1]}
+    assert (await house.request("POST", *one_more)).status == 422
+    await (reverted(call, merged) if reverts else house.undo(ann, merge["merge_id"]))
+    assert [(await house.get(number))["emails"] for number in (ann, lee)] == both
+    for letter in "de":
+        assert (await house.request("POST", one_more[0], {"emails": ["a0@example.com", f"{letter}@example.com"]})).status == 200
+    assert (await house.request("POST", *one_more)).status == 422
+    assert (await house.request("POST", f"{CONTACTS}/{ann}/merge", {"with": [lee]})).status == 422
     assert await house.differences() == []

@@ -178,6 +178,20 @@ async def test_request_of_an_attempt__has_no_secret(webhooks: Webhooks) -> None:
     assert (of_mail["method"], of_mail["url"], of_mail["curl"]) == ("MAIL", "mailto:sales@agency.example", None)
 
 
+async def test_request_of_an_attempt__is_one_command_whatever_the_record_and_the_url_hold(webhooks: Webhooks) -> None:
+    """A terminal shows the command as it is: nothing in it moves the cursor, turns the direction or ends a line."""
+    created = await webhooks.add(url="https://crm.example.com/[1-9]{a,b}?q='$(id)`id`%41", fields=["last_name"])
+    await webhooks.house.contact(email="ada@example.com", last_name="'\"$(id)`id`%s\\n\x85\x9b\u2028\u202e%41\\047'")
+    [sent] = await webhooks.deliver()
+
+    [attempt] = await webhooks.attempts()
+    curl = (await webhooks.request_of(attempt["id"]))["curl"]
+
+    assert curl.replace("\n", "").isprintable()
+    words = [word for name, value in sent.headers.items() for word in ("-H", f"{name}: {value}")]
+    assert shell_words(curl) == ["--globoff", created["url"], *words, "--data-raw", sent.raw.decode()]
+
+
 async def test_request_of_an_unknown_attempt__is_not_found(webhooks: Webhooks) -> None:
     refused = await webhooks.house.request("GET", "/public/v2/webhook-attempts/7/request")
 

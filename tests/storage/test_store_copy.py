@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import tracemalloc
 from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
@@ -27,6 +28,7 @@ from touchbase.search.sorting import default_sort
 from touchbase.search.sql.index import next_to_index
 from touchbase.search.sql.plans import search_page
 from touchbase.storage import store_copy as copying
+from touchbase.storage.postgres.store_copy import PostgresReader
 from touchbase.storage.sqlite.connection import open_reader
 from touchbase.storage.sqlite.store_copy import SqliteReader
 from touchbase.stores import copy_store, open_store
@@ -238,3 +240,22 @@ async def test_copy_store__refuses_a_store_in_use(empty_postgres_url: str, tmp_p
 async def test_copy_store__refuses_urls_that_are_not_supported(source: str, target: str) -> None:
     with pytest.raises(BadAddress):
         await copy_store(source, target, EncryptionKeys(encode_key(new_key())), silent)
+
+
+async def test_postgres_reader__holds_a_few_large_rows_at_once(empty_postgres_url: str) -> None:
+    connection = await asyncpg.connect(empty_postgres_url)
+    await connection.execute("CREATE TABLE body (id bigint PRIMARY KEY, body bytea NOT NULL)")
+    await connection.execute("INSERT INTO body SELECT n, convert_to(repeat('x', 4194304), 'UTF8') FROM generate_series(1, 40) n")
+    rows = PostgresReader(connection)
+    table = (await rows.tables())["body"]
+
+    tracemalloc.start()
+    try:
+        sizes = [len(row[1]) async for row in rows.rows(table, None)]
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+        await connection.close()
+
+    assert sizes == [4_194_304] * 40
+    assert peak < 80_000_000, "all 40 rows are 168 MB"

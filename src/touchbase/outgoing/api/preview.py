@@ -79,9 +79,22 @@ def request_out(endpoint: Endpoint, message: OutgoingMessage, at: Micros, change
         mail = preview_out(EMAIL, message)
         return WebhookRequestOut("MAIL", endpoint.url, mail.headers, mail.body, None, changed)
     url, headers, body = url_out(endpoint), message.signed(endpoint, at), message.body.decode()
-    shell_url = quote(url) if url == endpoint.target else '"$URL"'
-    lines = [f"curl {shell_url}", *(f"-H {quote(f'{name}: {value}')}" for name, value in headers.items()), f"--data-raw {quote(body)}"]
+    shell_url = _quoted(url) if url == endpoint.target else '"$URL"'
+    curl = "curl --globoff" if any(sign in url for sign in "[]{}") else "curl"
+    lines = [f"{curl} {shell_url}", *(f"-H {_quoted(f'{name}: {value}')}" for name, value in headers.items())]
+    lines.append(f"--data-raw {_quoted(body)}")
     return WebhookRequestOut("POST", url, headers, body, " \\\n  ".join(lines), changed)
+
+
+def _quoted(text: str) -> str:
+    """Quote a text for a shell; what a terminal does not show as it is, such as a change of direction, becomes an escape of `printf`."""
+    if text.isprintable():
+        return quote(text)
+    escapes = {"%": "%%", "\\": "\\\\", "'": "\\047"}
+    escaped = (
+        escapes.get(letter, letter) if letter.isprintable() else "".join(f"\\{byte:03o}" for byte in letter.encode()) for letter in text
+    )
+    return f"\"$(printf '{''.join(escaped)}')\""
 
 
 def _write_out(kind: str, message: OutgoingMessage) -> WebhookPreviewOut:

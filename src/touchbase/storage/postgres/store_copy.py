@@ -43,7 +43,8 @@ _SECONDS_BETWEEN_LOOKS = 0.1
 _FENCE_TRIES = 60
 _FENCE_WAIT_MS = 500
 _ROWS_PER_FETCH = 200
-"""Few, as each may have the body of a delivery."""
+_BYTES_PER_FETCH = 32 * 1024 * 1024
+"""As each row may have the body of a delivery."""
 
 
 class PostgresReader:
@@ -76,8 +77,11 @@ class PostgresReader:
         numbers = ", ".join(f"${number}" for number in range(1, len(table.key) + 1))
         behind = f" AND ({key}) > ({numbers})" if after is not None else ""
         sql = f"SELECT {', '.join(table.columns)} FROM {table.name} WHERE {table.condition}{behind} ORDER BY {key}"
+        sizes = " + ".join(f"COALESCE(octet_length({column}), 0)" for column, kind in table.columns.items() if kind != "integer")
         async with _of_all_clients(self._connection):
-            async for record in self._connection.cursor(sql, *(after or ()), prefetch=_ROWS_PER_FETCH):
+            longest = await self._connection.fetchval(f"SELECT max({sizes or 0}) FROM {table.name} WHERE {table.condition}")
+            most = min(_ROWS_PER_FETCH, _BYTES_PER_FETCH // max(1, longest or 0)) or 1
+            async for record in self._connection.cursor(sql, *(after or ()), prefetch=most):
                 yield tuple(record)
 
     async def count(self, table: StoredTable) -> int:
