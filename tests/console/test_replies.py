@@ -183,19 +183,19 @@ def test_selected_conversations_of_many_clients__get_a_status_that_all_of_them_h
     console = start()
     for number in range(21):
         send = sender(console.origin, f"client-{number}")
-        person = {"email": "one@people.example", "contact_status": "contacted" if number else "new"}
+        person = {"email": "one@people.example", "contact_status": "warm" if number else "tepid"}
         contact = send("POST", "/public/v2/contacts", person)["id"]
-        send("POST", "/public/v2/contacts", {"email": "two@people.example", "contact_status": "won"})
+        send("POST", "/public/v2/contacts", {"email": "two@people.example", "contact_status": "ready"})
         send("POST", "/public/v2/messages", {"direction": "received", "contact_id": contact, "text": "Yes"})
     page = console.open("/all/replies")
     page.locator(".reply").first.wait_for()
 
     press(page, "Control+a", "s")
     choices = page.locator(":popover-open")
-    choices.get_by_role("button", name="Won").wait_for()
-    assert choices.get_by_role("button", name="Contacted").count() == 0
-    choices.get_by_role("button", name="Won").click()
-    page.get_by_text("21 set to “Won”.").wait_for()
+    choices.get_by_role("button", name="Ready").wait_for()
+    assert choices.get_by_role("button", name="Warm").count() == 0
+    choices.get_by_role("button", name="Ready").click()
+    page.get_by_text("21 set to “Ready”.").wait_for()
 
 
 def test_acts__wait_while_the_server_does_not_answer(replies: Console) -> None:
