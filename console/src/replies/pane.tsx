@@ -180,10 +180,10 @@ function Acts({ conversation, statuses, people }: ActsProps) {
             <StatusMark status={status.name} />
           </button>
         ))}
+        <StatusMenu conversation={conversation} statuses={statuses} />
         <BlockButton conversation={conversation} />
       </div>
       <div class="marks">
-        <StatusMenu conversation={conversation} statuses={statuses} />
         <DoneButton conversation={conversation} />
         <SnoozeButton conversation={conversation} />
         <MoreActs conversation={conversation} people={people} />

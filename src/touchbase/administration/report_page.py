@@ -61,6 +61,7 @@ dd { margin: 0; font-size: 28px; line-height: 36px; font-weight: 600; font-varia
 dd.then { color: var(--soft); font-size: 12px; line-height: 16px; font-weight: 400; }
 small { color: var(--soft); }
 svg { display: block; width: 100%; height: 96px; margin-bottom: 8px; border-bottom: 1px solid var(--line); }
+svg + p { margin-bottom: 16px; }
 .mailed { fill: var(--blue); } .replied { fill: var(--green); } .weekend { fill: var(--line); opacity: .4; }
 polyline { fill: none; stroke: var(--soft); stroke-width: 1.5; stroke-dasharray: 4 3; vector-effect: non-scaling-stroke; }
 .scroll { overflow-x: auto; }
