@@ -101,7 +101,7 @@ export function Shell({ children }: { children: ComponentChildren }) {
       <div class="content">
         {!reachable.value && (
           <p class="banner" role="alert">
-            <Icon name="warning" /> The server does not answer. What you see may be old.
+            <Icon name="warning" /> The server does not answer; it is asked again and again. What you see may be old, and what you type stays.
           </p>
         )}
         {children}

@@ -1,13 +1,13 @@
 /** Live changes of all clients that the person may see: one stream for all tabs. The tab that has the lock reads it and passes them on. */
 import { signal } from '@preact/signals';
-import { Problem, send } from './api';
+import { Problem, reachable, send } from './api';
 import { queries, readAgain } from './data';
 import { client, root } from './route';
 import { session, showsAll } from './session';
 import type { Schemas } from './types';
 
 export interface LiveEvent {
-  /** The type of an event of the log, `many`, `attention.changed`, `access.changed`, or `ready` at the beginning of a stream. */
+  /** The type of an event of the log, `many`, `attention.changed`, `access.changed`, `presence`, or `ready` at the beginning of a stream. */
   type: string;
   client_id?: string;
   record?: 'contact' | 'company';
@@ -50,12 +50,14 @@ function apply(): void {
     readAgain('/team/v1/counters', '/team/v1/conversations new');
   }
   if (events.some(is('task', 'many', 'contact.merged', 'contact.deleted', 'contact.restored'))) readAgain('/team/v1/counters', '/team/v1/tasks');
-  if (events.some(is('attention', 'access', 'delivery', 'connection', 'many'))) readAgain('/team/v1/attention');
+  if (events.some(is('attention', 'access', 'delivery', 'connection', 'many'))) readAgain('/team/v1/attention', '/team/v1/counters');
   // After a gap everything that is shown is read again, but for the lists of replies, which say that there is more.
   if (events.some(is('access')) || (wasReady && events.some(is('ready'))))
     void queries.invalidateQueries({ predicate: ({ queryKey: [, key] }) => !`${key as string}`.startsWith('/team/v1/conversations?') });
   wasReady ||= events.some(is('ready'));
-  const shown = events.filter(isShown);
+  // Another tab may read the stream.
+  if (events.some(is('ready'))) reachable.value = true;
+  const shown = events.filter((each) => isShown(each) && each.type !== 'presence');
   const hasMany = shown.some(is('many'));
   for (const kind of ['contact', 'company'] as const) {
     const many = kind === 'contact' ? 'contacts' : 'companies';

@@ -232,6 +232,7 @@ async def test_snoozed_item__comes_back_at_its_time_or_woken(messages: Messages)
 
     page = (await messages.call.get(f"{PATH}?state=snoozed")).json()
     assert [item["tool"] for item in await items(messages)] == ["attio"]
+    assert (await messages.call.get("/team/v1/counters")).json()["attention"] == 1
     assert (page["snoozed"], {item["id"] for item in page["data"]}) == (2, {unknown["id"], refused["id"]})
     assert (await messages.call.get(f"{PATH}?kind=unknown_client")).json() == {"data": [], "next_cursor": None, "snoozed": 1}
     assert (await messages.call("PATCH", f"{PATH}/{refused['id']}", {"snoozed_until": None})).json()["snoozed_until"] is None

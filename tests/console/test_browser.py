@@ -183,6 +183,19 @@ def test_every_overlay__has_nothing_that_axe_finds(console: Console, subtests: p
             assert faults == []
 
 
+@on_sqlite
+def test_client_before_its_first_call__has_no_error_and_says_what_to_do(console: Console) -> None:
+    page = console.open("?client=new-one")
+    page.get_by_text("No emails in this time").wait_for()
+    assert page.get_by_role("alert").count() == 0
+    done = console.send("GET", "/team/v1/conversations?state=done&limit=1")["data"]
+    assert done, "of another client"
+
+    console.go(page, "/replies?client=new-one")
+    page.get_by_text("No reply yet").wait_for()
+    expect(page.locator(".copy-line code")).to_have_text(f"{console.origin}/public/emailcampaign-webhook/new-one")
+
+
 HOSTILE = [
     "<script>window.pwned = 1; alert(1)</script>",
     '"><img src=x onerror="window.pwned = 1">',

@@ -95,6 +95,24 @@ def test_colleagues_act__is_named_in_the_row_before_the_row_leaves(team: Team) -
     assert len(names(mira)) == 5
 
 
+def test_colleague_who_writes_an_answer__is_named_in_the_row(team: Team) -> None:
+    mira, ben = team.join("Mira"), team.join("Ben")
+    contact = team.reply("ours", "Ada")
+
+    ben.evaluate(
+        """([path, text]) => fetch(path, { method: 'PUT', body: JSON.stringify({ text }),
+          headers: { 'x-touchbase-console': '1', 'content-type': 'application/json' } })""",
+        [f"/team/v1/conversations/ours/{contact}/draft", "Thursday at ten"],
+    )
+
+    row = mira.locator(".reply", has_text="Ours").filter(has_text="Ada")
+    row.get_by_text("Ben is answering").wait_for()
+    press(mira, "j")
+    assert ben.get_by_text("is answering").count() == 0
+    ben.locator(".tabs a", has_text="All").wait_for()
+    assert len(names(mira)) == 6
+
+
 def test_conversation_that_is_read__stays_when_a_colleague_has_done_it(team: Team) -> None:
     mira, ben = team.join("Mira"), team.join("Ben")
     for page in (mira, ben):

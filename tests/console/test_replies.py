@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import Error, expect
 from tests.console.conftest import CLIENT, NARROW, Console, axe_faults, escape, first_key, look_faults, press, settle
+from tests.console.seed import sender
 
 pytestmark = pytest.mark.slow
 OF = f"?client={CLIENT}"
@@ -176,6 +177,43 @@ def test_selected_conversations__are_changed_at_once_and_undo_leaves_what_change
     press(page, "e")
     page.get_by_text("3 done.").wait_for()
     assert counted(replies) == (0, 0, 0)
+
+
+def test_selected_conversations_of_many_clients__get_a_status_that_all_of_them_have(start: Callable[..., Console]) -> None:
+    console = start()
+    for number in range(21):
+        send = sender(console.origin, f"client-{number}")
+        person = {"email": "one@people.example", "contact_status": "warm" if number else "tepid"}
+        contact = send("POST", "/public/v2/contacts", person)["id"]
+        send("POST", "/public/v2/contacts", {"email": "two@people.example", "contact_status": "ready"})
+        send("POST", "/public/v2/messages", {"direction": "received", "contact_id": contact, "text": "Yes"})
+    page = console.open("/all/replies")
+    page.locator(".reply").first.wait_for()
+
+    press(page, "Control+a", "s")
+    choices = page.locator(":popover-open")
+    choices.get_by_role("button", name="Ready").wait_for()
+    assert choices.get_by_role("button", name="Warm").count() == 0
+    choices.get_by_role("button", name="Ready").click()
+    page.get_by_text("21 set to “Ready”.").wait_for()
+
+
+def test_acts__wait_while_the_server_does_not_answer(replies: Console) -> None:
+    page = replies.open(f"/replies{OF}")
+    press(page, "j")
+    page.locator(".pane .letter").first.wait_for()
+    page.route("**/team/v1/**", lambda route: route.abort())
+    page.get_by_role("link", name="Snoozed").click()
+    page.get_by_text("The server does not answer").first.wait_for()
+    page.go_back()
+    page.locator(".pane .letter").first.wait_for()
+
+    expect(page.locator(".pane .acts")).to_have_attribute("inert", "")
+    page.keyboard.press("e")
+    page.unroute("**/team/v1/**")
+    page.locator(".banner").wait_for(state="detached")
+    expect(page.locator(".pane .acts")).not_to_have_attribute("inert", "")
+    assert counted(replies) == (3, 0, 0)
 
 
 def test_block__puts_the_contact_on_the_list_with_its_status_and_undo_takes_both_off(replies: Console) -> None:

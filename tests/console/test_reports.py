@@ -43,6 +43,22 @@ def test_numbers__open_their_contacts_by_click_and_by_keys(console: Console) -> 
     expect(rows_of(page)).to_have_count(counted)
 
 
+def test_statuses_over_time__open_the_contacts_that_have_one_now(console: Console) -> None:
+    page = console.open(f"/overview?client={CLIENT}")
+    chart = page.locator(".over-time")
+    replied = chart.locator(".legend a", has_text="Replied")
+    counted = int(replied.inner_text().split()[-1])
+    today = chart.locator("rect.opens.hue-green")
+    assert "url(" in (today.get_attribute("style") or "")
+    today.click()
+    page.wait_for_url("**contact_status*in*=replied**")
+    expect(rows_of(page)).to_have_count(counted)
+
+    page.go_back()
+    chart.locator(".legend a", has_text="No status").click()
+    page.wait_for_url("**contact_status*is_set*=false**")
+
+
 def test_report__is_shared_by_a_link_and_revoked(console: Console) -> None:
     page = console.open(f"/reports?client={CLIENT}")
     page.get_by_role("button", name="Share").click()

@@ -25,7 +25,7 @@ from touchbase.clients.models import ClientSettings, Removal
 from touchbase.clients.sql.clients import begin_deletion, find_client, find_client_by_number, list_client_page
 from touchbase.clients.sql.removal import remove_client_rows
 from touchbase.clients.sql.stored_bytes import measure_page
-from touchbase.conversations.drafts import find_draft
+from touchbase.conversations.drafts import find_draft, list_writers
 from touchbase.conversations.notifications import list_notifications
 from touchbase.conversations.plans import list_done_conversations
 from touchbase.custom_fields.changes import FieldJob
@@ -221,6 +221,7 @@ def client_queries(client: int, owned: Known) -> Iterator[Any]:
     yield from (
         newest_receipts([client]),
         list_items([client], TIME_OF_A),
+        list_writers([client], 0),
         list_snoozes([client], TIME_OF_A),
         list_notifications([client], READER, 100),
     )

@@ -215,6 +215,28 @@ async def test_stream__sees_a_webhook_that_is_refused(store: Store, make_client:
     await live.leave()
 
 
+async def test_stream__says_who_else_writes_an_answer(office: Office, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(api, "PRESENCE_SECONDS", 0.05)
+    ours, theirs = await reply_to(office, "ours"), await reply_to(office, "theirs")
+    mira = await office.join("mira@example.com", role="operator")
+    joe = await office.join("joe@example.com", grants=grants(ours="viewer"))
+    own, live = await of(mira), await of(joe)
+
+    for client_id, contact in (("theirs", theirs), ("ours", ours)):
+        path = f"/team/v1/conversations/{client_id}/{contact}/draft"
+        assert (await mira("PUT", path, {"text": "Thursday at ten"})).status == 204
+
+    notice = await live.until("presence")
+    assert (notice["client_id"], notice["record_id"], notice["actor"]["name"]) == ("ours", ours, "Mir")
+    await another_reply(office, "ours", ours)
+    types = [(await own.next())[1]["type"]]
+    while types[-1] != "message.received":
+        types.append((await own.next())[1]["type"])
+    assert "presence" not in types
+    await live.leave()
+    await own.leave()
+
+
 async def test_stream__is_refused_to_too_many_readers_and_ends_with_the_server(store: Store, make_client: MakeClient) -> None:
     feed = Feed(store, 2)
     call = make_client(store, auth="api-key", feed=feed)

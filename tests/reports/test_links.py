@@ -65,6 +65,22 @@ async def test_page__has_the_period_that_the_reader_chooses(call: ApiClient) -> 
         assert (page.status, f"aria-current=page>{current}</a>" in text_of(page)) == (200, True), query
 
 
+async def test_page__has_the_period_before_in_brackets_and_as_a_line(call: ApiClient) -> None:
+    link = await create(call, period=7)
+    call.clock.move(7 * DAY)
+
+    text = text_of(await open_page(call, link["url"]))
+
+    assert "<dd>0</dd><dd class=then>2 before</dd>" in text
+    assert "<dd>-</dd><dd class=then>50.0% before</dd>" in text
+    points = [part.partition('"')[0].split() for part in text.split('<polyline points="')[1:]]
+    assert [sum(not point.endswith(",96.0") for point in line) for line in points] == [1, 1]
+    assert "<td>0 <small>(2)</small></td>" in text
+    first = text_of(await open_page(call, (await create(call, period=30))["url"]))
+    assert "class=weekend" in first
+    assert 'fill="url(#today-mailed)"' not in first, "nothing was sent today"
+
+
 async def test_link__ends_by_time_and_by_revocation(call: ApiClient) -> None:
     short, long = await create(call, days=1), await create(call, days=365)
     key = await add_key(call.parts.store, None, [ADMIN], "admin", call.clock())

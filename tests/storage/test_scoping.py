@@ -102,7 +102,7 @@ from touchbase.connections.sql.connections import add_connection, remove_connect
 from touchbase.connections.sql.fetching import due_fetches
 from touchbase.connections.sql.silence import claim_check, count_silent, due_judgements, judge_connection
 from touchbase.conversations.answers import due_answers, prune_answers
-from touchbase.conversations.drafts import find_draft
+from touchbase.conversations.drafts import find_draft, list_writers
 from touchbase.conversations.notifications import (
     clients_to_prune,
     due_mails,
@@ -269,7 +269,7 @@ SPANNING_UNLESS_NAMED = {
     store_key, list_keys, list_deliveries, group_deliveries, get_delivery, list_refusals, match_everywhere, get_job, list_jobs,
     find_owner, due_job_files, list_items, list_conversations, list_done_conversations, count_conversations,
     count_day, count_due_tasks, list_tasks, list_notifications, list_endpoints, list_all_attempts, list_newest_places, list_all_messages,
-    page_of_changes, newest_receipts, list_all_entries, list_all_deleted, list_all_requests, list_snoozes,
+    page_of_changes, newest_receipts, list_all_entries, list_all_deleted, list_all_requests, list_snoozes, list_writers,
 }  # fmt: skip
 """What is about all clients when it names none, which only an administrator of all of them can ask: reviewed."""
 ABOUT_CLIENTS = {

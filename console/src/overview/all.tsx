@@ -44,7 +44,7 @@ export function AllClients({ steps }: { steps: ComponentChildren }) {
   const period = periodOf();
   const attention = useAttention('');
   const loaded = useRead(`/admin/v1/reports/campaigns of all kinds ${JSON.stringify(period.query)}`, (signal) => read(period, signal));
-  useTitle('All clients');
+  useTitle('All clients', useCounters('', true).data?.attention);
   const found = loaded.data;
   return (
     <main id="main" class="screen overview">

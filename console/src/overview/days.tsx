@@ -80,9 +80,7 @@ function Chart({ name, one, many, hue, bars, link }: ChartProps) {
         <span class="faint">{chosen ? said(chosen) : sum ? `peak ${count(Math.max(...bars.map((each) => each.value)))}` : 'none'}</span>
       </figcaption>
       <Plot name={name} days={bars.length} height={HEIGHT} first={bars[0]?.at ?? 0} said={(n) => (bars[n] ? said(bars[n]) : '')} open={link && ((n) => bars[n] && link(bars[n].at))}>
-        <pattern id={`today-${hue}`} width="4" height="4" patternUnits="userSpaceOnUse" patternTransform="rotate(45)">
-          <rect class="stripe" width="2" height="4" />
-        </pattern>
+        <Hatch id={`today-${hue}`} />
         {bars.map((each, n) => {
           const isToday = each.at === midnight(Date.now());
           return <rect key={each.at} class={`bar ${each.value ? '' : 'zero'} ${n === at ? 'at' : ''}`} style={isToday && each.value ? { fill: `url(#today-${hue})` } : undefined} x={n * step + step * 0.12} width={step * 0.76} y={HEIGHT - high(each.value)} height={high(each.value)} rx={Math.min(2, step / 6)} />;
@@ -90,6 +88,15 @@ function Chart({ name, one, many, hue, bars, link }: ChartProps) {
         {bars.some((each) => each.before !== null) && <polyline class="before" points={bars.map((each, n) => `${(n + 0.5) * step},${HEIGHT - high(each.before ?? 0)}`).join(' ')} />}
       </Plot>
     </figure>
+  );
+}
+
+/** What fills the bar of today, which is not over. */
+export function Hatch({ id, hue }: { id: string; hue?: string }) {
+  return (
+    <pattern id={id} class={hue && `hue-${hue}`} width="4" height="4" patternUnits="userSpaceOnUse" patternTransform="rotate(45)">
+      <rect class="stripe" width="2" height="4" />
+    </pattern>
   );
 }
 

@@ -1,10 +1,11 @@
 /** Contacts by status over time: a column of parts for each day, above the axis of the other charts. */
 import { useGet } from '../data';
+import { go, href } from '../route';
 import { ProblemNote } from '../ui/basic';
-import { hueOf } from '../ui/status';
+import { lookOf } from '../ui/status';
 import { count, day, words } from '../words';
-import { Plot, pointed } from './days';
-import type { Period } from './period';
+import { Hatch, Plot, pointed } from './days';
+import { midnight, type Period } from './period';
 
 interface Row {
   begins_at: string;
@@ -27,12 +28,16 @@ interface Column {
 const WIDTH = 720;
 const HEIGHT = 120;
 const SHOWN = 7;
+const NONE = 'no status';
 const OTHERS = 'others';
+const hueOf = (status: string) => (status === NONE || status === OTHERS ? 'grey' : lookOf(status)[0]);
+/** The filter of the contacts that have a status now; null: of several. */
+const listOf = (status: string) => (status === OTHERS ? null : status === NONE ? { 'contact_status[is_set]': 'false' } : { 'contact_status[in]': status });
 
 /** The columns, each with the same statuses in the same order; what is rare is one part. */
 function columnsOf(rows: readonly Row[]): Column[] {
   const last = rows.at(-1)?.begins_at;
-  const named = (each: Row) => each.status || 'no status';
+  const named = (each: Row) => each.status || NONE;
   const now = rows.filter((each) => each.begins_at === last).sort((a, b) => b.records - a.records);
   const shown = now.slice(0, SHOWN).map(named);
   const by = new Map<string, Map<string, number>>();
@@ -80,16 +85,28 @@ export function OverTime({ period }: { period: Period }) {
       </figcaption>
       {loaded.error && <ProblemNote problem={loaded.error} retry={() => void loaded.refetch()} />}
       <Plot name="Contacts by status" days={period.days} height={HEIGHT} first={period.first} said={() => said}>
+        {[...new Set(column?.parts.map(({ status }) => hueOf(status)))].map((hue) => <Hatch key={hue} id={`now-${hue}`} hue={hue} />)}
         {columns.map((each, n) => {
           let below = HEIGHT;
+          const isToday = Date.parse(each.at) === midnight(Date.now());
           return each.parts.map(({ status, records }) => {
             const size = (records / most) * HEIGHT;
             below -= size;
-            return <rect key={`${each.at} ${status}`} class={`hue-${hueOf(status)}`} x={n * step + step * 0.08} width={step * 0.84} y={below} height={size} style={{ opacity: shades.get(status) }} />;
+            const hue = hueOf(status);
+            const list = isToday ? listOf(status) : null;
+            return (
+              <rect key={`${each.at} ${status}`} class={`hue-${hue} ${list ? 'opens' : ''}`} x={n * step + step * 0.08} width={step * 0.84} y={below} height={size} style={{ opacity: shades.get(status), ...(isToday && { fill: `url(#now-${hue})` }) }} onClick={() => list && go('/contacts', list)} />
+            );
           });
         })}
       </Plot>
-      <p class="faint said">{said}</p>
+      <p class="legend">
+        {column?.parts.filter(({ records }) => records).map(({ status, records }) => {
+          const list = listOf(status);
+          const key = <span class={`key hue-${hueOf(status)}`} style={{ '--shade': shades.get(status) }}>{`${words(status)} ${count(records)}`}</span>;
+          return list ? <a key={status} href={href('/contacts', list)}>{key}</a> : key;
+        })}
+      </p>
     </figure>
   );
 }

@@ -70,7 +70,7 @@ function OneClient({ steps }: { steps: ComponentChildren }) {
   const reports = useRead(`/public/v2/reports/campaigns of all kinds ${JSON.stringify(period.query)}`, (signal) => readReports(period, signal));
   const statuses = useGet<Page<Status>>('/public/v2/statuses/contacts', { limit: '200' });
   const all = [attention, reports, statuses];
-  useTitle('Overview');
+  useTitle('Overview', attention.data?.data.length);
   const id = client.value || session.value?.client_id || '';
   const name = clients.value.find((each) => each.client_id === id)?.name || id;
   return (
@@ -81,7 +81,7 @@ function OneClient({ steps }: { steps: ComponentChildren }) {
         <Periods />
       </header>
       {steps}
-      {all.map((each) => each.error && <ProblemNote key={each.error.message} problem={each.error} retry={() => void each.refetch()} />)}
+      {all.map((each) => each.error && !(each === attention && each.error.status === 404) && <ProblemNote key={each.error.message} problem={each.error} retry={() => void each.refetch()} />)}
       {!attention.data && !attention.error ? (
         <Skeleton lines={12} wide={100} />
       ) : (

@@ -8,7 +8,7 @@ import { LIST, useCounters, type Conversation } from '../replies/conversations';
 import { ProblemNote } from '../ui/basic';
 import { atMost, span } from '../words';
 
-const NONE: Schemas['Counters'] = { open: 0, snoozed: 0, automatic: 0, unassigned: 0, mine: 0, unread: 0, tasks_due: 0 };
+const NONE: Schemas['Counters'] = { open: 0, snoozed: 0, automatic: 0, unassigned: 0, mine: 0, unread: 0, tasks_due: 0, attention: 0 };
 
 export function Work({ of }: { of: string }) {
   const { data, error } = useCounters(of, !of);

@@ -4,6 +4,7 @@ import { memberName } from '../kinds/kind';
 import type { Explained, Setter } from '../types';
 import { Button } from '../ui/basic';
 import { Dialog } from '../ui/overlay';
+import { StatusMark } from '../ui/status';
 import { count, longTime, plural } from '../words';
 import { sentence } from './sentences';
 import { Source } from './source';
@@ -26,12 +27,13 @@ export function WhyButton({ of, label, onClick }: { of: Explained; label: string
 }
 
 export function Why({ of, shown, onClose }: Props) {
+  const isStatus = of.field.endsWith('_status');
   return (
     <Dialog title={`${memberName(of.field)}: why this value`} wide onClose={onClose}>
       <section class="why">
         <h3>The present value</h3>
         <p class="value-of" dir="auto">
-          {shown || 'None'}
+          {isStatus && typeof shown === 'string' && shown ? <StatusMark status={shown} /> : shown || 'None'}
         </p>
         {of.set_by ? <Event of={of.set_by} /> : <p class="faint">No event has set it: it follows from other values of the record, or from its creation.</p>}
       </section>
@@ -41,9 +43,9 @@ export function Why({ of, shown, onClose }: Props) {
           {of.others.map((each, n) => (
             <li key={`${each.event.occurred_at} ${n}`}>
               <p class="value-of" dir="auto">
-                {each.value === null ? 'No value' : readable(each.value)}
+                {each.value === null ? 'No value' : isStatus ? <StatusMark status={each.value} /> : readable(each.value)}
               </p>
-              <p dir="auto">{each.reason}</p>
+              <p dir="auto">{readable(each.reason)}</p>
               <Event of={each.event} />
             </li>
           ))}
@@ -57,9 +59,9 @@ export function Why({ of, shown, onClose }: Props) {
   );
 }
 
-/** A time as a person reads it; another value as it is. */
-function readable(value: string): string {
-  return /^\d{4}-\d\d-\d\dT[\d:.]+Z$/.test(value) ? longTime(value) : value;
+/** A text with its times as a person reads them. */
+function readable(text: string): string {
+  return text.replace(/\b\d{4}-\d\d-\d\dT[\d:.]+Z\b/g, longTime);
 }
 
 function Event({ of }: { of: Setter }) {

@@ -7,6 +7,7 @@ import { href } from '../route';
 import { isAdmin } from '../session';
 import type { Schemas } from '../types';
 import { Button, Icon, Keys, ProblemNote } from '../ui/basic';
+import { copy } from '../ui/overlay';
 import { dismiss, toast, toastProblem } from '../ui/toast';
 import { count, toolName } from '../words';
 import { forget, keep, kept, saveDraft } from './answer-drafts';
@@ -81,7 +82,7 @@ function How({ conversation, capability, finish }: { conversation: Conversation;
     <div class="how">
       {toTool(`Answer in ${toolName(tool)}`, 'r', 'answer-open')}
       <p class="faint">
-        {url ? `${new URL(url).host} · ` : recipient ? `${recipient} · ` : ''}
+        {url ? `${new URL(url).host} · ` : recipient ? <><bdi>{recipient}</bdi> <Button kind="quiet" icon="copy" label="Copy the address" onClick={() => void copy(recipient).then(() => toast('The address is copied.'))} /> · </> : ''}
         {`${reason}. ${advice} `}
         {isAdmin.value && reason?.includes('token') && <a href={href(`/clients/${conversation.client_id}`, { connection: `email_campaign/${tool}`, field: 'token' }, conversation.client_id)}>Open its connection</a>}
       </p>

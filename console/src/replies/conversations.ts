@@ -173,6 +173,8 @@ export const acts = signal<ReadonlyMap<string, string>>(new Map());
 /** The key of the conversation that is being read: it does not leave the list by itself. */
 export const reading = signal<string | null>(null);
 const ACT_SHOWN = 4000;
+/** How long somebody counts as answering after the draft was stored last. */
+const WRITES = 30_000;
 const ACTS: Record<string, string> = { 'conversation.done': 'Done', 'conversation.reopened': 'Reopened', 'conversation.assigned': 'Assigned', 'conversation.updated': 'Changed' };
 
 function note(key: string, text: string | null): void {
@@ -182,6 +184,9 @@ function note(key: string, text: string | null): void {
   acts.value = changed;
 }
 
+/** The ends of notes that somebody is answering. */
+const writers = new Map<string, number>();
+
 /** Show what others did with conversations of the list. */
 function onEvents(events: readonly LiveEvent[]): void {
   const rows = queries.getQueriesData<Lists>({ predicate: isList, type: 'active' }).flatMap(([, found]) => found?.pages.flatMap((page) => page.data) ?? []);
@@ -190,8 +195,15 @@ function onEvents(events: readonly LiveEvent[]): void {
     const own = events.filter((each) => each.record === 'contact' && each.record_id === row.contact.id && each.client_id === row.client_id);
     const act = own.findLast((each) => each.type.startsWith('conversation.'));
     if (own.some((each) => each.type.startsWith('note.'))) void readAgain(pathOf(row));
-    if (!act && !own.some((each) => each.type === 'contact.status_changed')) continue;
+    if (!act && !own.some((each) => each.type === 'contact.status_changed' || each.type === 'presence')) continue;
     const key = keyOf(row);
+    if (own.at(-1)?.type === 'presence') {
+      const text = `${own.at(-1)?.actor?.name || 'Somebody'} is answering`;
+      note(key, text);
+      clearTimeout(writers.get(key));
+      writers.set(key, window.setTimeout(() => acts.value.get(key) === text && note(key, null), WRITES));
+      continue;
+    }
     const isMine = !act?.actor || act.actor.id === session.value?.user?.id || !session.value?.user;
     if (isMine) {
       void refresh(row, reading.value === key).catch(() => undefined);

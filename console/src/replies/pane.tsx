@@ -1,6 +1,6 @@
 /** One conversation: who wrote what, and what can be done with it. */
-import { call } from '../api';
-import { useRead } from '../data';
+import { call, reachable } from '../api';
+import { queries, useRead } from '../data';
 import { CONTACTS } from '../kinds/contact';
 import { etagOf } from '../record/change';
 import { NewNote, Note, NoteButton, type Noted } from '../record/notes';
@@ -10,6 +10,7 @@ import { canWrite, showsAll } from '../session';
 import { NewTask, TaskButton } from '../tasks/tasks';
 import type { Contact, Message, Page, Status } from '../types';
 import { Button, Keys, ProblemNote, Skeleton, Time } from '../ui/basic';
+import { ClientChip } from '../ui/client-chip';
 import { choosesMine } from '../ui/conflict';
 import { Entry, Popover } from '../ui/overlay';
 import { digitOf, StatusMark, withDigits } from '../ui/status';
@@ -22,17 +23,18 @@ import { Letter } from './letter';
 import { SnoozeMenu } from './snooze';
 
 const STATUSES = '/public/v2/statuses/contacts';
-/** Clients whose statuses are compared at most. */
-const MOST_CLIENTS = 20;
+/** Milliseconds for which the statuses of a client are not read again, as each other selection compares them. */
+const FRESH = 60_000;
 
-async function readStatuses(of: string, signal: AbortSignal): Promise<readonly Status[]> {
-  return (await call<Page<Status>>('GET', STATUSES, { query: { limit: '200' }, headers: { 'x-client-id': of }, signal })).data.data;
+function readStatuses(of: string): Promise<readonly Status[]> {
+  const read = async () => (await call<Page<Status>>('GET', STATUSES, { query: { limit: '200' }, headers: { 'x-client-id': of } })).data.data;
+  return queries.fetchQuery({ queryKey: ['', `${STATUSES} of ${of}`], queryFn: read, staleTime: FRESH });
 }
 
 /** The statuses that all of these clients have. */
 export function useStatuses(...of: readonly string[]): readonly Status[] {
   const ids = [...new Set(of)].filter(Boolean).sort();
-  const found = useRead(`${STATUSES}?of=${ids.join()}`, (signal) => Promise.all(ids.map((id) => readStatuses(id, signal))), { enabled: ids.length > 0 && ids.length <= MOST_CLIENTS });
+  const found = useRead(`${STATUSES}?of=${ids.join()}`, () => Promise.all(ids.map(readStatuses)), { enabled: ids.length > 0 });
   const [first, ...others] = found.data ?? [];
   return first?.filter(({ name }) => others.every((statuses) => statuses.some((status) => status.name === name))) ?? [];
 }
@@ -107,7 +109,7 @@ export function Pane({ conversation, statuses, people, place, turn, back }: { co
         <Button kind="quiet" class="back" icon="left" label="Back to the list" onClick={back} />
         <div class="grow">
           <h2 class="cut">
-            <a href={href(`/contacts/${contact.id}`, {}, conversation.client_id)}>{name}</a>
+            <a href={href(`/contacts/${contact.id}`, {}, conversation.client_id)}>{name}</a> <ClientChip of={conversation.client_id} />
           </h2>
           <p class="faint cut">{[contact.email !== name && contact.email, contact.company_name].filter(Boolean).join(' · ') || '\u00a0'}</p>
         </div>
@@ -170,7 +172,7 @@ interface ActsProps {
 function Acts({ conversation, statuses, people }: ActsProps) {
   const { contact } = conversation;
   return (
-    <div class="acts">
+    <div class="acts" inert={!reachable.value}>
       <div class="marks" role="group" aria-label={`Status of ${nameOf(conversation)}`}>
         {withDigits(statuses, showsAll.value).map((status, n) => (
           <button key={status.name} type="button" class="button" aria-pressed={status.name === contact.contact_status} onClick={() => void setStatus(conversation, status)}>
@@ -178,10 +180,10 @@ function Acts({ conversation, statuses, people }: ActsProps) {
             <StatusMark status={status.name} />
           </button>
         ))}
+        <StatusMenu conversation={conversation} statuses={statuses} />
         <BlockButton conversation={conversation} />
       </div>
       <div class="marks">
-        <StatusMenu conversation={conversation} statuses={statuses} />
         <DoneButton conversation={conversation} />
         <SnoozeButton conversation={conversation} />
         <MoreActs conversation={conversation} people={people} />
@@ -193,7 +195,7 @@ function Acts({ conversation, statuses, people }: ActsProps) {
 /** The acts of a phone, in reach of the thumb. */
 function PhoneBar({ conversation, statuses, people, canAnswer }: ActsProps & { canAnswer: boolean }) {
   return (
-    <div class="phone-bar" role="group" aria-label={`Acts on the conversation with ${nameOf(conversation)}`}>
+    <div class="phone-bar" inert={!reachable.value} role="group" aria-label={`Acts on the conversation with ${nameOf(conversation)}`}>
       <StatusMenu conversation={conversation} statuses={statuses} />
       <DoneButton conversation={conversation} />
       <SnoozeButton conversation={conversation} />

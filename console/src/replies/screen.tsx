@@ -1,5 +1,6 @@
 /** Replies: the conversations of one client or of all, by state; worked through by keys. */
 import { useEffect, useRef, useState } from 'preact/hooks';
+import { reachable } from '../api';
 import { density, LIST_WIDTH, listWidth, setListWidth } from '../density';
 import { keep, kept } from '../kept';
 import { useShortcuts } from '../keys';
@@ -128,7 +129,7 @@ export function Replies() {
         </Button>
       )}
       {list.error && !isNone && <ProblemNote problem={list.error} retry={list.refetch} />}
-      {isNone && <NoReply state={state} of="" isFiltered={false} snoozed={0} />}
+      {isNone && <NoReply state={state} of={of} isNone isFiltered={false} snoozed={0} />}
       {!list.data && !list.error && <div class="pad"><Skeleton lines={12} wide={90} /></div>}
       {list.data && !conversations.length && <NoReply state={state} of={of} isFiltered={Object.keys(filter).length > 0} snoozed={counters.data?.snoozed ?? 0} />}
       {conversations.length > 0 && (
@@ -274,8 +275,7 @@ function useReplyKeys(): void {
       return latest.chosen && own && void setStatus(latest.chosen, own);
     };
     const numbers = Array.from({ length: MOST_KEYS }, (_, n) => ({ keys: String(n + 1), does: `Set the status that has a ${n + 1}`, group, run: () => void status(n + 1) }));
-    return [
-      ...keys,
+    const writing = [
       { keys: 'x', does: 'Select', group, run: on(toggle) },
       { keys: 'J', does: 'Select, and the next one', group, run: extend(1) },
       { keys: 'K', does: 'Select, and the previous one', group, run: extend(-1) },
@@ -290,12 +290,13 @@ function useReplyKeys(): void {
       ...(session.value?.user ? [{ keys: 'i', does: 'Assign to me', group, run: onAll(() => assignTo(latest.all, 'me', 'you'), on((each) => assign(each, 'me', 'you'))) }, { keys: 'a', does: 'Assign', group, run: onAll(press('.selection .assign'), press('.pane .assign')) }] : []),
       ...numbers,
     ];
+    return [...keys, ...writing.map((each) => ({ ...each, run: () => void (reachable.value && each.run()) }))];
   });
 }
 
 const NONE: Record<State, string> = { open: 'All done', snoozed: 'Nothing is snoozed', automatic: 'No automatic reply', done: 'Nothing is done yet' };
 
-function NoReply({ state, of, isFiltered, snoozed }: { state: State; of: string; isFiltered: boolean; snoozed: number }) {
+function NoReply({ state, of, isFiltered, snoozed, isNone = false }: { state: State; of: string; isFiltered: boolean; snoozed: number; isNone?: boolean }) {
   const done = useConversations({ state: 'done' }, of).data;
   const sleeping = useConversations({ state: 'snoozed' }, of);
   // Of more than a page the first to end is not known.
@@ -308,8 +309,8 @@ function NoReply({ state, of, isFiltered, snoozed }: { state: State; of: string;
         </a>
       </Empty>
     );
-  if (!done) return <div class="pad"><Skeleton lines={3} /></div>;
-  const isNew = state === 'open' && !snoozed && !done.length;
+  if (!done && !isNone) return <div class="pad"><Skeleton lines={3} /></div>;
+  const isNew = state === 'open' && !snoozed && !done?.length;
   const address = `${location.origin}${root}/public/emailcampaign-webhook/${client.value || 'default'}`;
   return (
     <Empty icon="reply" title={isNew ? 'No reply yet' : NONE[state]}>

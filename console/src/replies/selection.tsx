@@ -1,5 +1,6 @@
 /** Selected conversations, and what is done with all of them at once. */
 import { signal } from '@preact/signals';
+import { reachable } from '../api';
 import { Button } from '../ui/basic';
 import { Entry, Popover } from '../ui/overlay';
 import { digitOf, StatusMark, withDigits } from '../ui/status';
@@ -70,7 +71,7 @@ export function SelectionBar({ all, people, statuses }: Props) {
   if (!count) return null;
   const digits = withDigits(statuses, showsAll.value);
   return (
-    <div class="selection" role="region" aria-label="Selected conversations">
+    <div class="selection" inert={!reachable.value} role="region" aria-label="Selected conversations">
       <b role="status">{count} selected</b>
       <Button icon="check" onClick={() => act(all, ...finished)}>
         Done

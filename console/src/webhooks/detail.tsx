@@ -170,7 +170,7 @@ function Understood({ call }: { call: WholeDelivery }) {
               {each.status && (
                 <div>
                   <dt>Status</dt>
-                  <dd>{each.status}</dd>
+                  <dd><StatusMark status={each.status} /></dd>
                 </div>
               )}
             </dl>

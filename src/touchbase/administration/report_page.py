@@ -6,11 +6,12 @@ It is read without a key, so texts that are no link are counted as failed keys, 
 from __future__ import annotations
 
 from base64 import b64encode
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from hashlib import sha256
 from html import escape
+from typing import TypeAlias
 from urllib.parse import urlencode
 from zoneinfo import ZoneInfo
 
@@ -24,6 +25,7 @@ from touchbase.http.endpoint import Call
 from touchbase.http.query_parameters import Parameters
 from touchbase.http.responses import Response
 from touchbase.http.routing import Route
+from touchbase.reports.api.parameters import edges_before
 from touchbase.reports.api.resource import report_campaigns
 from touchbase.reports.intervals import DAY, begin_of, edges_of
 from touchbase.reports.models import CAMPAIGN, CLIENT, LABEL, STEP, CampaignCounts
@@ -33,6 +35,12 @@ PERIODS = (7, 30, 90, 365)
 USUAL_DAYS = 30
 MOST_ROWS = 366
 """Rows of one table."""
+MOST_WEEKENDS = 90
+"""Days up to which weekends are shaded."""
+FRIDAY = 4
+COLUMNS = ("Emailed", "Replied", "Reply rate", "Bounced", "Unsubscribed")
+Earlier: TypeAlias = Callable[[CampaignCounts], CampaignCounts]
+"""Returns the row of the period before."""
 STYLE = """
 :root { color-scheme: light dark; --ink: #1c1f24; --soft: #616b77; --line: #d9dde3; --ground: #fff; --blue: #2f62c9; --green: #18794e; }
 @media (prefers-color-scheme: dark) {
@@ -50,8 +58,12 @@ a[aria-current] { color: var(--ink); font-weight: 600; text-decoration: none; }
 dl { display: grid; grid-template-columns: repeat(auto-fit, minmax(120px, 1fr)); gap: 16px; margin: 16px 0; }
 dt { color: var(--soft); }
 dd { margin: 0; font-size: 28px; line-height: 36px; font-weight: 600; font-variant-numeric: tabular-nums; }
+dd.then { color: var(--soft); font-size: 12px; line-height: 16px; font-weight: 400; }
+small { color: var(--soft); }
 svg { display: block; width: 100%; height: 96px; margin-bottom: 8px; border-bottom: 1px solid var(--line); }
-.mailed { fill: var(--blue); } .replied { fill: var(--green); }
+svg + p { margin-bottom: 16px; }
+.mailed { fill: var(--blue); } .replied { fill: var(--green); } .weekend { fill: var(--line); opacity: .4; }
+polyline { fill: none; stroke: var(--soft); stroke-width: 1.5; stroke-dasharray: 4 3; vector-effect: non-scaling-stroke; }
 .scroll { overflow-x: auto; }
 table { width: 100%; border-collapse: collapse; font-variant-numeric: tabular-nums; }
 th, td { padding: 6px 8px; text-align: right; border-bottom: 1px solid var(--line); white-space: nowrap; }
@@ -79,8 +91,14 @@ class ReportContent:
     edges: Sequence[Micros]
     by: dict[str, list[CampaignCounts]]
     """The first `MOST_ROWS` rows by group."""
+    before: dict[str, dict[Hashable, CampaignCounts]]
+    """Rows of the period before by group, by what names them."""
     more: dict[str, int]
     """By group, how many rows are left out."""
+
+    def earlier(self, group: str) -> Earlier:
+        """Return what finds the row of the period before."""
+        return lambda row: self.before[group].get(_name_of(row), CampaignCounts(0))
 
 
 REPORT_CONTENTS: AppKey[Cache[tuple[int, int, str], ReportContent]] = AppKey()
@@ -121,21 +139,27 @@ async def _page(call: Call) -> Response:
 
 async def _content(call: Call, client: int, days: int, zone: str, now: Micros) -> ReportContent:
     edges = edges_of(begin_of(now - 1, DAY, zone, days - 1), now, DAY, zone)
-    store, whole = call.api.dependencies.store, (edges[0], edges[-1])
-    by = {group: await report_campaigns(store, client, whole, {group}, zone, now) for group in (CLIENT, CAMPAIGN, STEP, LABEL)}
+    store, whole = call.api.dependencies.store, [edges[0], edges[-1]]
+    by, before = {}, {}
+    for group in (CLIENT, CAMPAIGN, STEP, LABEL, DAY):
+        now_edges, interval = (edges, DAY) if group == DAY else (whole, None)
+        by[group] = await report_campaigns(store, client, now_edges, {group}, zone, now)
+        earlier = await report_campaigns(store, client, edges_before(now_edges, interval, zone), {group}, zone, now)
+        before[group] = {_name_of(row): row for row in earlier}
     by[CAMPAIGN].sort(key=lambda row: -row.mailed)
-    by[DAY] = await report_campaigns(store, client, edges, {DAY}, zone, now)
     cut = {group: rows[:MOST_ROWS] for group, rows in by.items()}
-    return ReportContent(edges, cut, {group: len(rows) - len(cut[group]) for group, rows in by.items()})
+    return ReportContent(edges, cut, before, {group: len(rows) - len(cut[group]) for group, rows in by.items()})
+
+
+def _name_of(row: CampaignCounts) -> Hashable:
+    """Return what a row of one period has in common with the same one of another."""
+    return row.number, row.tool, row.campaign_id or row.campaign, row.step, row.label
 
 
 def _report(client: Client, content: ReportContent, days: int, zone: str, ends: Micros) -> str:
     dates = [(EPOCH + timedelta(microseconds=edge)).astimezone(ZoneInfo(zone)) for edge in content.edges]
-    total = next(iter(content.by[CLIENT]), CampaignCounts(0))
-    figures = [
-        ("Emailed", f"{total.mailed:,}"), ("Replied", f"{total.replied:,}"), ("Reply rate", _rate(total)),
-        ("Bounced", f"{total.bounced:,}"), ("Unsubscribed", f"{total.unsubscribed:,}"),
-    ]  # fmt: skip
+    total, earlier = (next(iter(rows), CampaignCounts(0)) for rows in (content.by[CLIENT], content.before[CLIENT].values()))
+    figures = zip(COLUMNS, _values(total), _values(earlier), strict=True)
     links = "".join(
         f'<a href="?{escape(urlencode({"days": period, "zone": zone}))}"{" aria-current=page" if period == days else ""}>{period} days</a>'
         for period in PERIODS
@@ -145,14 +169,24 @@ def _report(client: Client, content: ReportContent, days: int, zone: str, ends: 
     return (
         f"<h1>{escape(client.name or 'Report')}</h1>"
         f"<p>{_date(dates[0])} to {_date(dates[-1])}, {escape(zone)}</p><nav aria-label=Period>{links}</nav>"
-        f"<dl>{''.join(f'<div><dt>{name}</dt><dd>{value}</dd></div>' for name, value in figures)}</dl>"
-        f"<h2>By day</h2>{_chart(rows, 'mailed', 'people emailed', dates)}{_chart(rows, 'replied', 'people who replied', dates)}"
-        f"<details><summary>All days</summary>{_table('Day', rows, lambda row: _date(dates[row.number]))}</details>"
-        f"<h2>By campaign</h2>{_table('Campaign', content.by[CAMPAIGN], _campaign, content.more[CAMPAIGN])}"
-        f"<h2>By step</h2>{_table('Step', content.by[STEP], lambda row: row.step and f'Step {row.step}', content.more[STEP])}"
-        f"<h2>Replies by label</h2>{_table('Label', content.by[LABEL], lambda row: row.label and row.label.replace('_', ' ').capitalize())}"
-        f"<p class=end>People count once in a row. This link ends on {to_text(ends)[:10]}.</p>"
+        f"<dl>{''.join(f'<div><dt>{name}</dt><dd>{value}</dd><dd class=then>{old} before</dd></div>' for name, value, old in figures)}</dl>"
+        f"<h2>By day</h2>{_chart(rows, content.earlier(DAY), 'mailed', 'people emailed', dates)}"
+        f"{_chart(rows, content.earlier(DAY), 'replied', 'people who replied', dates)}"
+        f"<p>Hatched: today, until now. Dashed line: the {days} days before.{' Grey: weekends.' if days <= MOST_WEEKENDS else ''}</p>"
+        f"<details><summary>All days</summary>{_table('Day', rows, content.earlier(DAY), lambda row: _date(dates[row.number]))}</details>"
+        f"<h2>By campaign</h2>{_table('Campaign', content.by[CAMPAIGN], content.earlier(CAMPAIGN), _campaign, content.more[CAMPAIGN])}"
+        f"<h2>By step</h2>{_table('Step', content.by[STEP], content.earlier(STEP), _step, content.more[STEP])}"
+        f"<h2>Replies by label</h2>{_table('Label', content.by[LABEL], content.earlier(LABEL), _label)}"
+        f"<p class=end>People count once in a row. In brackets: the {days} days before. This link ends on {to_text(ends)[:10]}.</p>"
     )
+
+
+def _step(row: CampaignCounts) -> str | None:
+    return row.step and f"Step {row.step}"
+
+
+def _label(row: CampaignCounts) -> str | None:
+    return row.label and row.label.replace("_", " ").capitalize()
 
 
 def _campaign(row: CampaignCounts) -> str:
@@ -167,33 +201,48 @@ def _rate(row: CampaignCounts) -> str:
     return "-" if row.reply_rate is None else f"{row.reply_rate:.1%}"
 
 
-def _chart(rows: Sequence[CampaignCounts], member: str, what: str, dates: Sequence[datetime]) -> str:
-    values = [getattr(row, member) for row in rows]
-    most, step = max(*values, 1), 720 / len(values)
+def _values(row: CampaignCounts) -> Sequence[str]:
+    return f"{row.mailed:,}", f"{row.replied:,}", _rate(row), f"{row.bounced:,}", f"{row.unsubscribed:,}"
+
+
+def _chart(rows: Sequence[CampaignCounts], then: Earlier, member: str, what: str, dates: Sequence[datetime]) -> str:
+    values, earlier = [getattr(row, member) for row in rows], [getattr(then(row), member) for row in rows]
+    most, step, today = max(*values, *earlier, 1), 720 / len(values), len(values) - 1
+    hatched = f'fill="url(#today-{member})"'
+    weekends = "".join(
+        f'<rect class=weekend x="{n * step:.1f}" width="{step:.1f}" height=96 />'
+        for n in range(len(values))
+        if dates[n].weekday() > FRIDAY and len(values) <= MOST_WEEKENDS
+    )
     bars = "".join(
-        f'<rect class="{member}" x="{n * step + step * 0.1:.1f}" y="{96 - 92 * value / most:.1f}" width="{step * 0.8:.1f}" '
-        f'height="{92 * value / most:.1f}"><title>{_date(dates[n])}: {value:,} {what}</title></rect>'
+        f'<rect {hatched if n == today else f"class={member}"} x="{n * step + step * 0.1:.1f}" '
+        f'y="{96 - 92 * value / most:.1f}" width="{step * 0.8:.1f}" height="{92 * value / most:.1f}">'
+        f"<title>{_date(dates[n])}: {value:,} {what}, {earlier[n]:,} before</title></rect>"
         for n, value in enumerate(values)
         if value
     )
+    line = " ".join(f"{(n + 0.5) * step:.1f},{96 - 92 * value / most:.1f}" for n, value in enumerate(earlier))
+    hatch = (
+        f'<pattern id=today-{member} width=4 height=4 patternUnits=userSpaceOnUse patternTransform="rotate(45)">'
+        f"<rect class={member} width=2 height=4 /></pattern>"
+    )
     label = f"{sum(values):,} {what} by day, at most {max(values):,}"
-    return f'<svg viewBox="0 0 720 96" preserveAspectRatio="none" role="img" aria-label="{label}">{bars}</svg><p>{what.capitalize()}</p>'
+    return (
+        f'<svg viewBox="0 0 720 96" preserveAspectRatio=none role=img aria-label="{label}">{hatch}{weekends}{bars}'
+        f'<polyline points="{line}" /></svg><p>{what.capitalize()}</p>'
+    )
 
 
-def _table(head: str, rows: Sequence[CampaignCounts], name: Callable[[CampaignCounts], str | None], more: int = 0) -> str:
+def _table(head: str, rows: Sequence[CampaignCounts], then: Earlier, name: Callable[[CampaignCounts], str | None], more: int = 0) -> str:
     if not rows:
         return "<p>None in this time.</p>"
-    columns = ("Replied",) if head == "Label" else ("Emailed", "Replied", "Reply rate", "Bounced", "Unsubscribed")
-
-    def cells(row: CampaignCounts) -> Sequence[str]:
-        values = (f"{row.mailed:,}", f"{row.replied:,}", _rate(row), f"{row.bounced:,}", f"{row.unsubscribed:,}")
-        return values[1:2] if head == "Label" else values
-
-    body = "".join(
-        f"<tr><th scope=row>{escape(name(row) or 'Not known')}</th>{''.join(f'<td>{cell}</td>' for cell in cells(row))}</tr>"
-        for row in rows
-    )
-    heads = "".join(f"<th scope=col>{column}</th>" for column in (head, *columns))
+    chosen = slice(1, 2) if head == "Label" else slice(None)
+    body = ""
+    for row in rows:
+        cells = zip(_values(row)[chosen], _values(then(row))[chosen], strict=True)
+        numbers = "".join(f"<td>{value} <small>({old})</small></td>" for value, old in cells)
+        body += f"<tr><th scope=row>{escape(name(row) or 'Not known')}</th>{numbers}</tr>"
+    heads = "".join(f"<th scope=col>{column}</th>" for column in (head, *COLUMNS[chosen]))
     left_out = f"<p>{more:,} more rows are not shown.</p>" if more else ""
     table = f"<table><thead><tr>{heads}</tr></thead><tbody>{body}</tbody></table>"
     return f'<div class=scroll tabindex=0 role=region aria-label="By {head.lower()}">{table}</div>{left_out}'

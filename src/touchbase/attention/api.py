@@ -87,7 +87,7 @@ async def list_attention(call: Call) -> Response:
     caller, parameters = await call.principal(of_several=True), call.parameters()
     kind, is_snoozed, start = parameters[KIND], parameters[STATE] == SNOOZED, parameters.cursor(PATH, tuple[int]) or (0,)
     parameters.done()
-    items = [item for item in await _items(call, caller, parameters[CLIENT]) if kind in (None, item.kind)]
+    items = [item for item in await items_of(call, caller, parameters[CLIENT]) if kind in (None, item.kind)]
     wanted = [item for item in items if is_snoozed == (item.snoozed_until_us is not None)]
     limit, first = min(parameters[LIMIT], LARGEST_PAGE), start[0]
     end = first + limit
@@ -108,7 +108,7 @@ async def change_attention(call: Call) -> Response:
         faults.append(Fault("/snoozed_until", "time", "must lie in the future; send null to end a snooze"))
     if faults:
         raise Invalid(faults)
-    item = next((item for item in await _items(call, caller, None) if item.key == id), None)
+    item = next((item for item in await items_of(call, caller, None) if item.key == id), None)
     if item is None:
         raise NotFound(f"nothing that you may see needs a person under the id {id[:40]!r}; GET {PATH} lists what does")
     if until is None:
@@ -119,7 +119,7 @@ async def change_attention(call: Call) -> Response:
     return Response(body=encode((await _shown(call, [item]))[0]))
 
 
-async def _items(call: Call, caller: Principal, named: str | None) -> list[Item]:
+async def items_of(call: Call, caller: Principal, named: str | None) -> list[Item]:
     """Return the items that the caller may see, snoozed ones too; `named`: of this client."""
     clients, now, store = await call.visible(caller, named), call.api.dependencies.clock(), call.api.dependencies.store
     items, further = await store.read(list_items(clients, now)), list[Item]()

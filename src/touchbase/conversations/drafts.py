@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from touchbase.common.timestamps import Micros
 from touchbase.errors import NotFound
 from touchbase.history.events import CONTACT
 from touchbase.records.sql.statements import lock_existing
 from touchbase.sql.builders import RECORD
+from touchbase.sql.cell_answers import CONCATENATED, Division, concatenated, divide_clients, named_clients
+from touchbase.sql.filters import among
 from touchbase.sql.operation import command, query
 from touchbase.sql.rows import Columns
+from touchbase.sql.scope import ALL_CLIENTS
 from touchbase.sql.statement import Execute, Plan, Select, Statement
 
 _DRAFT: Columns = (
@@ -36,6 +41,9 @@ DELETE_DRAFTS = Statement(
     body=f"DELETE FROM answer_draft t USING p WHERE {_OF_CONTACT}",
 )
 COUNT_DRAFTS = Statement("count_drafts", RECORD, body=f"SELECT count(*) FROM p CROSS JOIN answer_draft t WHERE {_OF_CONTACT}")
+
+MOST_WRITERS = 200
+"""People whom one look names as writing: more answers than that are not seen being written."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,3 +73,23 @@ def find_draft(client: int, contact_id: int, user_id: str) -> Plan[AnswerDraft |
         "SELECT text, updated_us FROM answer_draft WHERE client = ? AND contact_id = ? AND user_id = ?", (client, contact_id, user_id)
     )
     return AnswerDraft(*rows[0]) if rows else None
+
+
+class Writer(NamedTuple):
+    """Somebody who writes an answer."""
+
+    client: int
+    contact_id: int
+    user_id: str
+
+
+@query(clients=named_clients, unnamed=ALL_CLIENTS, divide=Division(divide_clients, concatenated, partial=True), merge=CONCATENATED)
+def list_writers(clients: Sequence[int] | None, since_us: Micros) -> Plan[list[Writer]]:
+    """Return whose drafts of answers to contacts of these clients changed since a time; None: of all clients."""
+    if clients == []:
+        return []
+    condition, numbers = ("IS NOT NULL", ()) if clients is None else among(clients)
+    sql = (
+        f"SELECT d.client, d.contact_id, d.user_id FROM answer_draft d WHERE d.updated_us > ? AND d.client {condition} LIMIT {MOST_WRITERS}"
+    )
+    return [Writer(*row) for row in (yield Select(sql, (since_us, *numbers)))]

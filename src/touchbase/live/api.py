@@ -13,10 +13,12 @@ from typing import Annotated
 from msgspec import Meta, Struct
 
 from touchbase.attention.plans import list_items
+from touchbase.audit import CONSOLE
 from touchbase.auth.authentication import READ, Principal
 from touchbase.clients.models import ACTIVE
 from touchbase.clients.sql.clients import list_active_clients
-from touchbase.common.timestamps import to_text
+from touchbase.common.timestamps import SECOND, to_text
+from touchbase.conversations.drafts import list_writers
 from touchbase.errors import TouchbaseError
 from touchbase.event_log.feed import ChangedClients, Feed
 from touchbase.event_log.models import LoggedEvent
@@ -35,15 +37,17 @@ CHECK_SECONDS = 0.5
 """Time between two looks at whether the key, the session or its person has ended; if another process ended it, `FRESH` is added."""
 PAUSE_SECONDS = 0.25
 """Time between two pieces of a stream: each reads the store, and one key may have many streams open while its client is busy."""
+PRESENCE_SECONDS = 3.0
+"""Time between two looks at who writes an answer."""
 MOST = 100
 """Notices of one client in a piece of the stream; more of them are one `many`."""
-MANY, ATTENTION, ACCESS = "many", "attention.changed", "access.changed"
+MANY, ATTENTION, ACCESS, PRESENCE = "many", "attention.changed", "access.changed", "presence"
 
 
 class Notice(Struct, kw_only=True, omit_defaults=True):
     """Something changed."""
 
-    type: Annotated[str, Meta(description=f"The type of an event, or `{MANY}`, `{ATTENTION}` or `{ACCESS}`.")]
+    type: Annotated[str, Meta(description=f"The type of an event, or `{MANY}`, `{ATTENTION}`, `{ACCESS}` or `{PRESENCE}`.")]
     client_id: str | None = None
     record: Annotated[str | None, Meta(description="`contact` or `company`.")] = None
     record_id: int | None = None
@@ -70,6 +74,7 @@ class Reader:
         self._changed: ChangedClients | None = None
         """Who may see all clients; None: some."""
         self._attention: list[object] = []
+        self._looked_for_writers = self._parts.clock()
 
     @property
     def holder(self) -> int:
@@ -112,6 +117,25 @@ class Reader:
             [(item.key, item.count, item.id, item.about, item.snoozed_until_us) for item in items],
         )
         return [Notice(type=ATTENTION)] if before != self._attention else []
+
+    async def writers(self) -> list[Notice]:
+        """Return which other people have written on an answer since the last look; nothing for a key."""
+        user, clients = self._principal.user, None if self._changed is not None else sorted(self._clients)
+        if user is None:
+            return []
+        # A draft is stored a moment after its time.
+        since, self._looked_for_writers = self._looked_for_writers - SECOND, self._parts.clock()
+        writers = [writer for writer in await self._parts.store.read(list_writers(clients, since)) if writer.user_id != user.id]
+        shown = await self._call.api.clients.of(writer.client for writer in writers)
+        await self._call.api.actors.load(writer.user_id for writer in writers)
+        return [
+            Notice(
+                type=PRESENCE, client_id=shown[client].client_id, record="contact", record_id=contact_id,
+                actor=self._call.api.actors.by(user_id, CONSOLE),
+            )
+            for client, contact_id, user_id in writers
+            if client in shown
+        ]  # fmt: skip
 
     async def changes(self) -> list[Notice]:
         """Return the events logged since the last look."""
@@ -174,9 +198,9 @@ async def _pieces(call: Call, reader: Reader, feed: Feed) -> AsyncIterator[bytes
     try:
         with feed.place(reader.holder):
             yield b"retry: 2000\nevent: ready\ndata: {}\n\n"
-            looked = loop.time()
+            looked = looked_for_writers = loop.time()
             while not gone.done() and not feed.stopping.is_set():
-                left = looked + KEEP_ALIVE_SECONDS - loop.time()
+                left = min(looked + KEEP_ALIVE_SECONDS, looked_for_writers + PRESENCE_SECONDS) - loop.time()
                 await first_of(reader.wait(left), gone, ended)
                 if gone.done() or feed.stopping.is_set():
                     break
@@ -188,6 +212,9 @@ async def _pieces(call: Call, reader: Reader, feed: Feed) -> AsyncIterator[bytes
                 if is_due := loop.time() >= looked + KEEP_ALIVE_SECONDS:
                     looked = loop.time()
                     notices = await reader.look_at_clients() + await reader.look_at_attention()
+                if loop.time() >= looked_for_writers + PRESENCE_SECONDS:
+                    looked_for_writers = loop.time()
+                    notices += await reader.writers()
                 notices += await reader.changes()
                 if notices or is_due:
                     yield b"".join(b"event: change\ndata: %s\n\n" % encode(notice) for notice in notices) or b": nothing new\n\n"
@@ -205,7 +232,8 @@ ROUTES = [
         description="Server-sent events over all clients that a key or person may see, for pages that people look at; programs read the "
         "events of each client instead. It begins with `ready`. Each `change` has `type`, `client_id`, `record`, `record_id`, `actor` and "
         f"`occurred_at` as JSON, and no data: read again what is shown. Beside the types of events there are `{MANY}` (more than {MOST} "
-        f"changes of a client at once), `{ATTENTION}`, and `{ACCESS}` (other clients can be seen now). After a new connection read again "
+        f"changes of a client at once), `{ATTENTION}`, `{ACCESS}` (other clients can be seen now) and, for people, "
+        f"`{PRESENCE}` (`actor` writes an answer to the contact). After a new connection read again "
         "everything that is shown: nothing is repeated. It ends with `error` when the key or session does.",
         success=(Success(200, "Changes as they happen.", media=("text/event-stream",)),),
     ),

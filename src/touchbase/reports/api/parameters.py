@@ -100,7 +100,7 @@ def _report_query(parameters: Parameters, now: Micros, interval: str | None, len
         else:
             edges = [since, until] if interval is None else edges_of(since, until, interval, zone)
             if parameters[COMPARE] == PREVIOUS:
-                before = _before(edges, interval, zone)
+                before = edges_before(edges, interval, zone)
     except (ValueError, OverflowError):
         parameters.fault("since", "range", "is out of the range of calendars; send a later time")
     if len(edges) > MOST_INTERVALS + 1:
@@ -108,7 +108,7 @@ def _report_query(parameters: Parameters, now: Micros, interval: str | None, len
     return ReportQuery(edges, zone, interval, groups, before)
 
 
-def _before(edges: Sequence[Micros], interval: str | None, zone: str) -> list[Micros]:
+def edges_before(edges: Sequence[Micros], interval: str | None, zone: str) -> list[Micros]:
     """Return the edges of the period before: as many intervals, or the same hours of the days before."""
     if interval is None:
         length = -(-(edges[-1] - edges[0]) // DAY_US) * DAY_US
