@@ -53,6 +53,20 @@ async def refuse(messages: Messages, client: int, cause: str, client_id: str = "
     await messages.call.parts.store.write(store_refusals(client, [webhook]))
 
 
+async def test_counters__have_what_needs_a_person_if_asked_without_what_is_snoozed(messages: Messages) -> None:
+    for tool in ("pipedrive", "hubspot"):
+        await refuse(messages, NO_CLIENT, UNKNOWN_CLIENT, tool, tool)
+    counters = "/team/v1/counters"
+    until = to_text(messages.call.clock() + DAY)
+
+    first, *_ = await items(messages)
+    before = (await messages.call.get(f"{counters}?attention=true")).json()["attention"]
+    assert (await messages.call.patch(f"{PATH}/{first['id']}", {"snoozed_until": until})).status == 200
+
+    assert (before, (await messages.call.get(f"{counters}?attention=true")).json()["attention"]) == (2, 1)
+    assert "attention" not in (await messages.call.get(counters)).json()
+
+
 async def test_sound_store__needs_nobody(messages: Messages) -> None:
     await messages.receive(mail("sent", second=1))
 

@@ -1,10 +1,11 @@
-"""HTTP resource of the attention list."""
+"""HTTP resources of the attention list, and the counters of what a team works through."""
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from typing import Annotated
 
-from msgspec import Meta, Struct
+from msgspec import UNSET, Meta, Struct, UnsetType
 
 from touchbase.attention import plans
 from touchbase.attention.plans import CRITICAL, KEY_NOTICE, KINDS, WARNING, Item, Snooze, list_items, list_snoozes, snooze_item, wake_item
@@ -16,7 +17,8 @@ from touchbase.clients.stored_bytes import is_above, percent_of
 from touchbase.common.misspelt import MOST_NAMES, suggest
 from touchbase.common.timestamps import to_text_or_none
 from touchbase.conversations.api import CLIENT
-from touchbase.conversations.plans import OPEN, SNOOZED
+from touchbase.conversations.api import TAG as CONVERSATIONS
+from touchbase.conversations.plans import MOST_COUNTED, OPEN, SNOOZED, count_conversations
 from touchbase.errors import Fault, Invalid, NotFound
 from touchbase.http import query_parameters as query
 from touchbase.http.endpoint import Call
@@ -25,6 +27,7 @@ from touchbase.http.responses import Response
 from touchbase.http.routing import Route, Success, Tag
 from touchbase.http.schemas import MaybeTime, PageOf, encode, example, named_enum
 from touchbase.inbox.refused import CAUSES, NO_CLIENT
+from touchbase.tasks.plans import count_due_tasks
 
 TAG = Tag("Attention", "What needs a person, over all clients that a key may see.")
 PATH = "/team/v1/attention"
@@ -32,6 +35,8 @@ _KIND = named_enum("AttentionKind", "What needs a person.", KINDS)
 _SEVERITY = named_enum("AttentionSeverity", "Whether something is lost or stands still, or only waits.", (CRITICAL, WARNING))
 _STATES = (OPEN, SNOOZED)
 named_enum("AttentionState", "Which items a list has.", _STATES)
+BY_CLIENT = query.flag("by_client", "Also the open conversations of each client that has any.")
+ATTENTION = query.flag("attention", "Also how much needs a person, which costs as much as the list of it.")
 KIND = query.choice("kind", KINDS, "Only items of this kind.")
 STATE = query.choice("state", _STATES, "Items that are open, or that are snoozed; left out: open ones.")
 
@@ -70,6 +75,29 @@ class AttentionChange(Struct, forbid_unknown_fields=True):
     ]
 
 
+class OpenOfClient(Struct):
+    """The open conversations of one client."""
+
+    client_id: str
+    open: Annotated[int, Meta(description="With a reply of a person that is not handled, up to 999.")]
+
+
+class Counters(Struct):
+    """Numbers of conversations, due tasks and what needs a person, each up to 999."""
+
+    open: Annotated[int, Meta(description="With a reply of a person that is not handled.")]
+    snoozed: Annotated[int, Meta(description="The same, until a time or the next reply.")]
+    automatic: Annotated[int, Meta(description="With replies of machines alone.")]
+    unassigned: Annotated[int, Meta(description="Open ones on which nobody works.")]
+    mine: Annotated[int, Meta(description="Open ones of the person who calls; 0 for a key.")]
+    unread: Annotated[int, Meta(description="Open ones that the person who calls has not read; 0 for a key.")]
+    tasks_due: Annotated[
+        int, Meta(description="Open tasks of the person who calls that are due, or will be today; for a key of all that are due.")
+    ]
+    attention: Annotated[int | UnsetType, Meta(description="With `attention`: what needs a person and is not snoozed.")] = UNSET
+    clients: Annotated[list[OpenOfClient] | UnsetType, Meta(description="With `by_client`: the clients with open ones.")] = UNSET
+
+
 example(
     AttentionItem,
     {
@@ -79,6 +107,7 @@ example(
         "since": "2026-11-26T09:12:00Z", "last_at": "2026-11-27T08:00:00Z", "channel": "crm", "tool": "pipedrive", "target_id": None,
     },
 )  # fmt: skip
+example(Counters, {"open": 46, "snoozed": 5, "automatic": 14, "unassigned": 31, "mine": 12, "unread": 4, "tasks_due": 3})
 example(AttentionChange, {"snoozed_until": "2026-11-30T08:00:00Z"})
 
 
@@ -117,6 +146,27 @@ async def change_attention(call: Call) -> Response:
         await store.write(snooze_item(Snooze(item.client, id, item.severity, item.last_us or item.since_us, until), now))
     item.snoozed_until_us = until
     return Response(body=encode((await _shown(call, [item]))[0]))
+
+
+async def get_counters(call: Call) -> Response:
+    """Handle `GET` of the numbers of conversations."""
+    caller, parameters = await call.principal(of_several=True), call.parameters()
+    parameters.done()
+    clients, user_id = await call.visible(caller, parameters[CLIENT]), "" if caller.user is None else caller.user.id
+    counts = await call.api.dependencies.store.read(count_conversations(clients, call.api.dependencies.clock(), user_id))
+    now = call.api.dependencies.clock()
+    ends = now + 1 if caller.user is None else caller.user.day_ends(now)
+    tasks = await call.api.dependencies.store.read(count_due_tasks(clients, user_id or None, ends))
+    numbers = asdict(counts)
+    by_client = numbers.pop("by_client")
+    shown = Counters(**numbers, tasks_due=min(sum(tasks.values()), MOST_COUNTED))
+    if parameters[ATTENTION]:
+        items = await _items(call, caller, parameters[CLIENT])
+        shown.attention = min(sum(item.snoozed_until_us is None for item in items), MOST_COUNTED)
+    if parameters[BY_CLIENT]:
+        named = await call.api.clients.of(by_client)
+        shown.clients = [OpenOfClient(named[number].client_id, by_client[number]) for number in sorted(by_client.keys() & named.keys())]
+    return Response(body=encode(shown))
 
 
 async def _items(call: Call, caller: Principal, named: str | None) -> list[Item]:
@@ -209,5 +259,11 @@ ROUTES = [
         description="A snoozed item is left out of the list, summaries and notifications of the whole team until its time, or until it "
         "gets critical or begins anew.",
         body=AttentionChange, success=(Success(200, "The item.", AttentionItem),), problems=(404,),
+    ),
+    Route(
+        "GET", "/team/v1/counters", get_counters, scope=READ, operation_id="get_counters", tag=CONVERSATIONS, summary="Count conversations",
+        description="The numbers of conversations that are open, snoozed and automatic, of due tasks, "
+        "and with `attention` of what needs a person.", query=(CLIENT, BY_CLIENT, ATTENTION),
+        success=(Success(200, "The numbers.", Counters),), problems=(404,),
     ),
 ]  # fmt: skip

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, replace
+from dataclasses import replace
 from typing import Annotated, Literal
 
 from msgspec import UNSET, Meta, Struct, UnsetType
@@ -48,7 +48,6 @@ from touchbase.conversations.plans import (
     Conversation,
     ConversationChange,
     Filters,
-    count_conversations,
     get_conversation,
     list_conversations,
     list_done_conversations,
@@ -70,7 +69,6 @@ from touchbase.notes.plans import list_notes
 from touchbase.records.record_type import CONTACT_TYPE
 from touchbase.records.update import RecordChange, update_of
 from touchbase.sql.page_budget import page_of
-from touchbase.tasks.plans import count_due_tasks
 
 TAG = Tag("Conversations", "The messages with each contact, as a team works through its replies, over all clients that a key may see.")
 PATH = "/team/v1/conversations"
@@ -91,7 +89,6 @@ SORT = query.choice("sort", SORTS, "The newest first, or the longest waiting; le
 LABEL = query.choice("label", LABELS, "Conversations with this label.")
 ASSIGNEE = query.text("assignee", "Conversations of a user: an id, `me` or `nobody`.")
 WAITING_HOURS = query.integer("waiting_hours", 1, 8_760, "Conversations with a reply of a person that waits for more hours.")
-BY_CLIENT = query.flag("by_client", "Also the open conversations of each client that has any.")
 DRY_RUN = query.flag("dry_run", "Only check the answer: nothing is queued.")
 FILTERS = (
     LABEL,
@@ -240,28 +237,6 @@ class ChangedConversations(Struct):
     data: list[ChangedConversation]
 
 
-class OpenOfClient(Struct):
-    """The open conversations of one client."""
-
-    client_id: str
-    open: Annotated[int, Meta(description="With a reply of a person that is not handled, up to 999.")]
-
-
-class Counters(Struct):
-    """Numbers of conversations and due tasks, each up to 999."""
-
-    open: Annotated[int, Meta(description="With a reply of a person that is not handled.")]
-    snoozed: Annotated[int, Meta(description="The same, until a time or the next reply.")]
-    automatic: Annotated[int, Meta(description="With replies of machines alone.")]
-    unassigned: Annotated[int, Meta(description="Open ones on which nobody works.")]
-    mine: Annotated[int, Meta(description="Open ones of the person who calls; 0 for a key.")]
-    unread: Annotated[int, Meta(description="Open ones that the person who calls has not read; 0 for a key.")]
-    tasks_due: Annotated[
-        int, Meta(description="Open tasks of the person who calls that are due, or will be today; for a key of all that are due.")
-    ]
-    clients: Annotated[list[OpenOfClient] | UnsetType, Meta(description="With `by_client`: the clients with open ones.")] = UNSET
-
-
 _CONTACT = {
     "id": 1, "email": "jane.doe@example.com", "first_name": "Jane", "last_name": "Doe", "contact_status": "replied",
     "company_name": "Example Ltd",
@@ -283,7 +258,6 @@ example(
     {"conversations": [{"client_id": "acme", "contact_id": 1, "version": "12-1-0"}], "change": {"snoozed_until": "2026-11-23T08:00:00Z"}},
 )
 example(NewDraft, {"text": "Thursday at ten suits"})
-example(Counters, {"open": 46, "snoozed": 5, "automatic": 14, "unassigned": 31, "mine": 12, "unread": 4, "tasks_due": 3})
 
 
 async def list_team_conversations(call: Call) -> Response:
@@ -525,24 +499,6 @@ async def take_back(call: Call) -> Response:
     return Response(204)
 
 
-async def get_counters(call: Call) -> Response:
-    """Handle `GET` of the numbers of conversations."""
-    caller, parameters = await call.principal(of_several=True), call.parameters()
-    parameters.done()
-    clients, user_id = await call.visible(caller, parameters[CLIENT]), "" if caller.user is None else caller.user.id
-    counts = await call.api.dependencies.store.read(count_conversations(clients, call.api.dependencies.clock(), user_id))
-    now = call.api.dependencies.clock()
-    ends = now + 1 if caller.user is None else caller.user.day_ends(now)
-    tasks = await call.api.dependencies.store.read(count_due_tasks(clients, user_id or None, ends))
-    numbers = asdict(counts)
-    by_client = numbers.pop("by_client")
-    shown = Counters(**numbers, tasks_due=min(sum(tasks.values()), plans.MOST_COUNTED))
-    if parameters[BY_CLIENT]:
-        named = await call.api.clients.of(by_client)
-        shown.clients = [OpenOfClient(named[number].client_id, by_client[number]) for number in sorted(by_client.keys() & named.keys())]
-    return Response(body=encode(shown))
-
-
 def _reason(error: TouchbaseError) -> str:
     return "; ".join(fault.detail for fault in error.faults) if isinstance(error, Invalid) else error.detail
 
@@ -669,10 +625,5 @@ ROUTES = [
         summary="Take back an answer",
         description="Removes an answer that is queued, and forgets one that failed or is unknown.",
         success=(Success(204, "It is removed."),), problems=(409,),
-    ),
-    Route(
-        "GET", "/team/v1/counters", get_counters, scope=READ, operation_id="get_counters", tag=TAG, summary="Count conversations",
-        description="The numbers of conversations that are open, snoozed and automatic, and of due tasks.", query=(CLIENT, BY_CLIENT),
-        success=(Success(200, "The numbers.", Counters),), problems=(404,),
     ),
 ]  # fmt: skip
