@@ -53,6 +53,20 @@ async def refuse(messages: Messages, client: int, cause: str, client_id: str = "
     await messages.call.parts.store.write(store_refusals(client, [webhook]))
 
 
+async def test_counters__have_what_needs_a_person_if_asked_without_what_is_snoozed(messages: Messages) -> None:
+    for tool in ("pipedrive", "hubspot"):
+        await refuse(messages, NO_CLIENT, UNKNOWN_CLIENT, tool, tool)
+    counters = "/team/v1/counters"
+    until = to_text(messages.call.clock() + DAY)
+
+    first, *_ = await items(messages)
+    before = (await messages.call.get(f"{counters}?attention=true")).json()["attention"]
+    assert (await messages.call.patch(f"{PATH}/{first['id']}", {"snoozed_until": until})).status == 200
+
+    assert (before, (await messages.call.get(f"{counters}?attention=true")).json()["attention"]) == (2, 1)
+    assert "attention" not in (await messages.call.get(counters)).json()
+
+
 async def test_sound_store__needs_nobody(messages: Messages) -> None:
     await messages.receive(mail("sent", second=1))
 
@@ -232,7 +246,6 @@ async def test_snoozed_item__comes_back_at_its_time_or_woken(messages: Messages)
 
     page = (await messages.call.get(f"{PATH}?state=snoozed")).json()
     assert [item["tool"] for item in await items(messages)] == ["attio"]
-    assert (await messages.call.get("/team/v1/counters")).json()["attention"] == 1
     assert (page["snoozed"], {item["id"] for item in page["data"]}) == (2, {unknown["id"], refused["id"]})
     assert (await messages.call.get(f"{PATH}?kind=unknown_client")).json() == {"data": [], "next_cursor": None, "snoozed": 1}
     assert (await messages.call("PATCH", f"{PATH}/{refused['id']}", {"snoozed_until": None})).json()["snoozed_until"] is None

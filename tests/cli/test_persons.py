@@ -48,6 +48,16 @@ def test_persons_erase__reports_what_it_removed_and_leaves_no_trace(filled: Run)
     assert filled("verify").output.startswith("verified 1 contacts")
 
 
+def test_erasures__are_listed_for_all_clients(filled: Run) -> None:
+    filled("persons", "erase", *WHO, "--yes")
+
+    listed = [(item["client_id"], item["removed"]["contacts"]) for item in json.loads(filled("persons", "erasures", "--json").stdout)]
+
+    assert listed == [("acme", 1)]
+    assert filled("persons", "erasures", "--client", "acme").stdout.splitlines()[1].startswith("acme")
+    assert filled("persons", "requests").output == "no CRM's request to erase a person waits\n"
+
+
 def test_persons_erase_dry_run__reports_and_removes_nothing(filled: Run) -> None:
     output = filled("persons", "erase", *WHO, "--dry-run").output
 

@@ -45,6 +45,22 @@ def test_survivorships__are_those_of_merges() -> None:
     assert set(SURVIVORSHIPS) == set(POLICIES)
 
 
+def test_bin__is_listed_for_all_clients_or_one(filled: Run) -> None:
+    filled("clients", "add", "birch")
+    made = json.loads(filled("contacts", "create", "email=bea@example.com", "--client", "birch", "--json").stdout)
+    filled("contacts", "delete", "1", *ACME)
+    filled("contacts", "delete", str(made["id"]), "--client", "birch")
+    filled("companies", "delete", "1", *ACME)
+
+    def listed(group: str, *options: str) -> list[tuple[str, int]]:
+        return [(item["client_id"], item["id"]) for item in json.loads(filled(group, "deleted", *options, "--json").stdout)]
+
+    assert sorted(listed("contacts")) == sorted([("acme", 1), ("birch", made["id"])])
+    assert listed("contacts", "--client", "birch") == [("birch", made["id"])]
+    assert listed("companies") == [("acme", 1)]
+    assert "jane@example.com" in filled("contacts", "deleted").stdout
+
+
 def test_delete__moves_into_the_bin_and_restore_back(filled: Run) -> None:
     tried = filled("contacts", "delete", "1", "2", "9", *ACME, "--dry-run", "--json")
     before = ids(filled)

@@ -55,6 +55,25 @@ def test_list__is_filtered_and_comes_in_pages(lists: Run) -> None:
     assert [item["value"] for item in shown(lists, *ACME, "--value", "JOE@example.com")] == ["joe@example.com"]
 
 
+def test_lists_without_a_client__are_those_of_all_clients(lists: Run) -> None:
+    lists("clients", "add", "birch")
+    for client, address in (("acme", "jane@example.com"), ("birch", "joe@example.com")):
+        lists("suppressions", "add", "--client", client, address)
+    lists("suppressions", "add", "--installation", "rival.example")
+
+    listed = [(item["client_id"], item["value"]) for item in shown(lists, "--kind", "email")]
+    exported = lists("suppressions", "export").stdout.splitlines()
+
+    assert listed == [("acme", "jane@example.com"), ("birch", "joe@example.com")]
+    assert [item["value"] for item in shown(lists, "--client", "birch")] == ["joe@example.com"]
+    assert [line.split(",")[:3] for line in exported] == [
+        ["client_id", "kind", "value"],
+        ["acme", "email", "jane@example.com"],
+        ["birch", "email", "joe@example.com"],
+    ]
+    assert "name the list" in lists("suppressions", "add", "jo@example.com").stderr
+
+
 def test_installation__has_a_list_of_its_own(lists: Run) -> None:
     lists("suppressions", "add", "--installation", "rival.example")
 

@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 from playwright.sync_api import expect
-from tests.console.conftest import CLIENT, NARROW, TIMEOUT, Console, axe_faults, first_key, look_faults, press, settle
+from tests.console.conftest import CLIENT, DRAWN, NARROW, TIMEOUT, Console, axe_faults, first_key, look_faults, press, settle
 from tests.console.seed import sender
 
 pytestmark = pytest.mark.slow
@@ -255,6 +255,38 @@ def test_overview__names_what_broke_and_each_button_lands_on_its_field(many: Con
     page.go_back()
     page.get_by_role("link", name="Show address").click()
     page.locator("#main").get_by_text("kestrel-frieght").first.wait_for()
+
+
+@on_sqlite
+@pytest.mark.parametrize("late", ["/admin/v1/reports/", "/team/v1/attention", "/team/v1/counters"])
+def test_overview_of_all_clients__moves_nothing_when_a_part_comes_late(many: Console, late: str) -> None:
+    many.send("POST", "/admin/v1/clients", {"client_id": "kestrel-freight", "name": "Kestrel Freight"})
+    with contextlib.suppress(urllib.error.HTTPError):
+        many.send("POST", "/public/emailcampaign-webhook/kestrel-frieght", {})
+    while not many.send("GET", "/team/v1/attention")["data"]:
+        time.sleep(0.05)  # Refusals are stored a moment later.
+    page = many.open("/all/contacts")
+    page.add_init_script(
+        "localStorage.setItem('touchbase-first-steps', 'hidden'); window.moved = []; new PerformanceObserver(list => moved.push(...list.getEntries()"
+        ".filter(each => !each.hadRecentInput).map(each => each.value))).observe({ type: 'layout-shift', buffered: true })"
+    )
+    held: list[Any] = []
+    is_held = True
+    page.route(lambda url: late in url, lambda request: held.append(request) if is_held else request.continue_())
+    early = "/team/v1/attention" if "reports" in late else "/admin/v1/reports/"
+    with page.expect_response(lambda response: early in response.url):
+        page.goto(f"{many.origin}/console/all/overview")
+    page.evaluate(DRAWN)
+    assert held
+
+    is_held = False
+    for request in held:
+        request.continue_()
+    page.get_by_role("heading", name="Needs you (1)").wait_for()
+    expect(page.locator(".skeleton, [aria-busy]")).to_have_count(0)
+    settle(page)
+
+    assert sum(page.evaluate("moved")) < 0.002, page.evaluate("moved")
 
 
 def test_silent_tool__leads_to_its_webhooks_alone(console: Console) -> None:

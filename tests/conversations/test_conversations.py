@@ -273,7 +273,6 @@ async def test_counters__count_each_state(messages: Messages) -> None:
         "mine": 0,
         "unread": 0,
         "tasks_due": 0,
-        "attention": 0,
     }
     of_each = (await messages.call.get("/team/v1/counters?by_client=true")).json()
     assert (of_each["open"], of_each["clients"]) == (1, [{"client_id": "default", "open": 1}])

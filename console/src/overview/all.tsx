@@ -40,6 +40,7 @@ async function read(period: Period, signal: AbortSignal) {
   return { sums, days };
 }
 
+/** The parts come one by one; each has its room from when the first, whose height is unknown, is there. */
 export function AllClients({ steps }: { steps: ComponentChildren }) {
   const period = periodOf();
   const attention = useAttention('');
@@ -55,15 +56,18 @@ export function AllClients({ steps }: { steps: ComponentChildren }) {
       </header>
       {steps}
       {loaded.error && <ProblemNote problem={loaded.error} retry={() => void loaded.refetch()} />}
-      {!found && !loaded.error && <Skeleton lines={12} wide={100} />}
       {attention.error && <ProblemNote problem={attention.error} retry={() => void attention.refetch()} />}
-      <Attention page={attention.data} of="" isAll />
-      <Work of="" />
-      {found && <Figures rows={found.sums.rows} before={found.sums.before} />}
-      {found && (
-        <Days rows={found.days.rows} before={found.days.before} period={period} link={(_, at) => go('/reports', { ...periodQuery(), by: 'client', day: iso(at) })} />
+      {!attention.data && !attention.error ? (
+        <Skeleton lines={12} wide={100} />
+      ) : (
+        <>
+          <Attention page={attention.data} of="" isAll />
+          <Work of="" />
+          <Figures rows={loaded.error ? [] : found?.sums.rows} before={found?.sums.before} />
+          <Days rows={found?.days.rows ?? []} before={found?.days.before} period={period} link={(_, at) => go('/reports', { ...periodQuery(), by: 'client', day: iso(at) })} />
+          {found ? <Lines all={found.sums} items={attention.data?.next_cursor ? [] : (attention.data?.data ?? [])} /> : !loaded.error && <Skeleton lines={8} wide={100} />}
+        </>
       )}
-      {found && <Lines all={found.sums} items={attention.data?.next_cursor ? [] : (attention.data?.data ?? [])} />}
     </main>
   );
 }

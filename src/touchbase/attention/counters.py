@@ -19,6 +19,7 @@ from touchbase.http.schemas import encode, example
 from touchbase.tasks.plans import count_due_tasks
 
 BY_CLIENT = query.flag("by_client", "Also the open conversations of each client that has any.")
+ATTENTION = query.flag("attention", "Also how much needs a person, which costs as much as the list of it.")
 
 
 class OpenOfClient(Struct):
@@ -40,11 +41,13 @@ class Counters(Struct):
     tasks_due: Annotated[
         int, Meta(description="Open tasks of the person who calls that are due, or will be today; for a key of all that are due.")
     ]
-    attention: Annotated[int, Meta(description="What needs a person and is not snoozed: the items of the attention list.")]
+    attention: Annotated[
+        int | UnsetType, Meta(description="With `attention`: what needs a person and is not snoozed, the items of the attention list.")
+    ] = UNSET
     clients: Annotated[list[OpenOfClient] | UnsetType, Meta(description="With `by_client`: the clients with open ones.")] = UNSET
 
 
-example(Counters, {"open": 46, "snoozed": 5, "automatic": 14, "unassigned": 31, "mine": 12, "unread": 4, "tasks_due": 3, "attention": 2})
+example(Counters, {"open": 46, "snoozed": 5, "automatic": 14, "unassigned": 31, "mine": 12, "unread": 4, "tasks_due": 3})
 
 
 async def get_counters(call: Call) -> Response:
@@ -56,11 +59,12 @@ async def get_counters(call: Call) -> Response:
     now = call.api.dependencies.clock()
     ends = now + 1 if caller.user is None else caller.user.day_ends(now)
     tasks = await call.api.dependencies.store.read(count_due_tasks(clients, user_id or None, ends))
-    items = [item for item in await items_of(call, caller, parameters[CLIENT]) if item.snoozed_until_us is None]
     numbers = asdict(counts)
     by_client = numbers.pop("by_client")
-    due, attention = (min(number, MOST_COUNTED) for number in (sum(tasks.values()), len(items)))
-    shown = Counters(**numbers, tasks_due=due, attention=attention)
+    shown = Counters(**numbers, tasks_due=min(sum(tasks.values()), MOST_COUNTED))
+    if parameters[ATTENTION]:
+        items = await items_of(call, caller, parameters[CLIENT])
+        shown.attention = min(sum(item.snoozed_until_us is None for item in items), MOST_COUNTED)
     if parameters[BY_CLIENT]:
         named = await call.api.clients.of(by_client)
         shown.clients = [OpenOfClient(named[number].client_id, by_client[number]) for number in sorted(by_client.keys() & named.keys())]
@@ -70,7 +74,8 @@ async def get_counters(call: Call) -> Response:
 ROUTES = [
     Route(
         "GET", "/team/v1/counters", get_counters, scope=READ, operation_id="get_counters", tag=TAG, summary="Count conversations",
-        description="The numbers of conversations that are open, snoozed and automatic, of due tasks, and of what needs a person.",
-        query=(CLIENT, BY_CLIENT), success=(Success(200, "The numbers.", Counters),), problems=(404,),
+        description="The numbers of conversations that are open, snoozed and automatic, of due tasks, "
+        "and with `attention` of what needs a person.",
+        query=(CLIENT, BY_CLIENT, ATTENTION), success=(Success(200, "The numbers.", Counters),), problems=(404,),
     ),
 ]  # fmt: skip

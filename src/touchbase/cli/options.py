@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 F = TypeVar("F", bound=Callable[..., Any])
 
 ALWAYS_JSON = "Changes nothing: the output is always JSON."
+OF_CLIENT = click.option("--client", "client_id", help="Only of this client.")
 ID = click.IntRange(1, LARGEST_ID)
 """The type of an option or argument that is the id of a record or a delivery."""
 UNITS = {"s": SECOND, "m": 60 * SECOND, "h": 3_600 * SECOND, "d": DAY}

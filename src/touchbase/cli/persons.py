@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from touchbase.cli.failures import STOPPED
-from touchbase.cli.options import ALWAYS_JSON, Group, json_option, person_options, read_identities
+from touchbase.cli.options import ALWAYS_JSON, OF_CLIENT, Group, json_option, person_options, read_identities
 from touchbase.cli.output import output_file, print_json, print_list
 from touchbase.cli.reapply_erasures import reapply_erasures
 from touchbase.cli.server_options import ON_THE_HOST
@@ -108,23 +108,42 @@ def erase(
 
 
 @persons.command("requests")
-@through_api(client="needed")
+@through_api(client="own")
+@OF_CLIENT
 @click.option("--limit", type=click.IntRange(1, 10_000), default=50, show_default=True, help="Most requests to list.")
 @json_option("Print JSON, with all fields of the contacts.")
-def list_requests(tb: Touchbase, limit: int, as_json: bool) -> None:
-    """List people whom a CRM asked to erase and nobody has decided about.
+def list_requests(tb: Touchbase, client_id: str | None, limit: int, as_json: bool) -> None:
+    """List people whom a CRM asked to erase and nobody has decided about; without --client, of all clients.
 
     Each waits in the bin. `touchbase persons erase --id ID` confirms the request; `POST /public/v2/contacts/ID/restore` declines it.
 
     \b
     touchbase persons requests --client acme
     """
-    page, _ = page_of(tb.contacts.iterate_deleted(erasure_requested=True, limit=min(limit, PAGE)), limit)
-    print_list(page, ("id", "person", "asked"), _request_row, as_json=as_json, empty="no CRM's request to erase a person waits")
+    contacts = tb.team.contacts.iterate_deleted(client=client_id, erasure_requested=True, limit=min(limit, PAGE))
+    page, _ = page_of(contacts, limit)
+    print_list(page, ("client", "id", "person", "asked"), _request_row, as_json=as_json, empty="no CRM's request to erase a person waits")
 
 
 def _request_row(contact: Any) -> tuple[object, ...]:
-    return (contact["id"], contact["email"] or contact["linkedin_url"] or "", contact["erasure_requested_at"])
+    return (contact["client_id"], contact["id"], contact["email"] or contact["linkedin_url"] or "", contact["erasure_requested_at"])
+
+
+@persons.command("erasures")
+@through_api(client="own")
+@OF_CLIENT
+@click.option("--limit", type=click.IntRange(1, 10_000), default=50, show_default=True, help="Most erasures to list.")
+@json_option("Print JSON, with what was removed.")
+def list_erasures(tb: Touchbase, client_id: str | None, limit: int, as_json: bool) -> None:
+    """List erasures of people, newest first, and how far each is; without --client, of all clients.
+
+    It names nobody: nothing of an erased person is stored.
+    """
+    page, has_more = page_of(tb.team.erasures.iterate(client=client_id, limit=min(limit, PAGE)), limit)
+    names = ("client_id", "id", "asked_time", "searched_time", "done_time")
+    columns = ("client", "id", "asked", "searched", "done")
+    more = "there are more: raise --limit" if has_more else ""
+    print_list(page, columns, names, as_json=as_json, empty="nobody was erased", more=more)
 
 
 @persons.command("export")

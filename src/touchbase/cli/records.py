@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import click
 
-from touchbase.cli.options import ID, Group, json_option
-from touchbase.cli.output import NOTE, SHORT, SPARE, Column, print_json, print_record, print_table
+from touchbase.cli.options import ID, OF_CLIENT, Group, json_option
+from touchbase.cli.output import NOTE, SHORT, SPARE, Column, print_json, print_list, print_record, print_table
 from touchbase.cli.records_files import add_export, add_import
 from touchbase.cli.through_api import PAGE, here, page_of, through_api
 
@@ -235,6 +235,27 @@ def add_bin(group: click.Group, record: Record) -> None:
         argument = click.argument("ids", metavar="ID...", type=ID, nargs=-1, required=True)
         command(through_api(client="needed")(argument(_dry_run(json_option()(change)))))
 
+    @group.command("deleted")
+    @through_api(client="own")
+    @OF_CLIENT
+    @click.option("--limit", type=click.IntRange(1, 10_000), default=50, show_default=True, help="Most records to list.")
+    @json_option("Print JSON, all members included.")
+    def deleted(tb: Touchbase, client_id: str | None, limit: int, as_json: bool) -> None:
+        found = group_of(tb.team, record).iterate_deleted(client=client_id, limit=min(limit, PAGE), structure="FLAT")
+        page, has_more = page_of(found, limit)
+        names = ("client_id", "id", *(("email", "linkedin_url") if record == "contact" else ("domain", "name")), "deleted_at", "gone_at")
+        columns: tuple[Column | str, ...] = (
+            "client",
+            "id",
+            *(Column(name.removesuffix("_url"), SHORT) for name in names[2:4]),
+            "deleted",
+            "gone",
+        )
+        more = "there are more: raise --limit" if has_more else ""
+        print_list(page, columns, lambda one: [one.get(name) for name in names], as_json=as_json, empty="the bin is empty", more=more)
+
+    deleted.help = f"List the {group.name} in the bin, the last deleted first; without --client, of all clients."
+
 
 def add_merge(group: click.Group, record: Record) -> None:
     """Add the command `merge` to a group."""
@@ -294,7 +315,7 @@ def _name(record: dict[str, Any]) -> str:
     return " ".join([word for word in words if word]) or record.get("email") or record.get("domain") or "-"
 
 
-def group_of(tb: Touchbase, record: str) -> Any:
+def group_of(tb: Any, record: str) -> Any:
     """Return the operations of the API on this type of record."""
     return tb.contacts if record == "contact" else tb.companies
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from itertools import islice
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any
+from typing import IO, TYPE_CHECKING, Any, cast
 
 import click
 
@@ -68,13 +68,15 @@ def list_(
     tb: Touchbase, client_id: str | None, installation: bool, kind: str | None, reason: str | None, source: str | None,
     active: bool | None, value: str | None, limit: int, after: int | None, as_json: bool,
 ) -> None:  # fmt: skip
-    """List entries, newest last."""
+    """List entries, newest last; without --client and --installation, of all clients."""
     filters = {"reason": reason, "source": source, "active": active}
-    entries = _list_of(tb, client_id, installation).iterate(kind=kind, value=value, limit=min(limit + 1, PAGE), **filters)
+    entries = _entries(tb, client_id, installation, kind=kind, value=value, limit=min(limit + 1, PAGE), **filters)
     page, more = page_of(entries, limit, after)
-    names = ("id", "kind", "value", "reason", "source", "since", "until", "tool", "note")
+    names = (*(() if installation else ("client_id",)), "id", "kind", "value", "reason", "source", "since", "until", "tool", "note")
     more_text = f"there are more: --after {page[-1]['id']}" if more else ""
-    print_list(page, COLUMNS, names, as_json=as_json, empty="no entry matches: `touchbase suppressions add` makes one", more=more_text)
+    columns = COLUMNS if installation else ("client", *COLUMNS)
+    empty = "no entry matches: `touchbase suppressions add` makes one"
+    print_list(page, columns, names, as_json=as_json, empty=empty, more=more_text)
 
 
 @suppressions.command()
@@ -168,9 +170,20 @@ def export(
     tb: Touchbase, client_id: str | None, installation: bool, kind: str | None, reason: str | None, source: str | None,
     active: bool | None, out: Path | None, as_json: bool,
 ) -> None:  # fmt: skip
-    """Write the active entries of a list as CSV, for other tools and for `import`; --over writes expired ones."""
+    """Write the active entries as CSV, for other tools and for `import`; --over writes expired ones.
+
+    Without --client and --installation the file has the entries of all clients, with a column for the client.
+    """
     filters = {"kind": kind, "reason": reason, "source": source, "active": True if active is None else active}
-    _export(_list_of(tb, client_id, installation), filters, out, as_json)
+    entries = _entries(tb, client_id, installation, limit=PAGE, **filters)
+    _export(entries, ("client_id",) if client_id is None and not installation else (), out, as_json)
+
+
+def _entries(tb: Touchbase, client_id: str | None, installation: bool, **filters: Any) -> Iterator[Any]:
+    """Return the entries of the client's list or the installation's, or with neither option those of all clients."""
+    if installation:
+        return cast("Iterator[Any]", _list_of(tb, client_id, installation).iterate(**filters))
+    return tb.team.suppressions.iterate(client=client_id, **filters)
 
 
 def _list_of(tb: Touchbase, client_id: str | None, installation: bool) -> Any:
@@ -263,22 +276,22 @@ def _remove(group: Any, addresses: list[tuple[str, str, str]]) -> list[Values]:
     return removed
 
 
-def _export(group: Any, filters: Values, out: Path | None, as_json: bool) -> None:
-    """Write the entries of a list as CSV or JSON."""
+def _export(entries: Iterator[Any], more: tuple[str, ...], out: Path | None, as_json: bool) -> None:
+    """Write entries as CSV or JSON; `more`: further columns of the CSV."""
     from touchbase.common.formulas import harmless
     from touchbase.do_not_contact.csv_files import COLUMNS as HEADER
     from touchbase.do_not_contact.csv_files import to_csv
 
     with output_file(out) as file:
-        file.write("[" if as_json else _plain_lines(to_csv([HEADER])))
+        file.write("[" if as_json else _plain_lines(to_csv([(*more, *HEADER)])))
         between = "\n"
-        for entry in group.iterate(limit=PAGE, **filters):
+        for entry in entries:
             if as_json:
                 file.write(between + json.dumps(entry, ensure_ascii=False))
                 between = ",\n"
             elif entry["value"] is not None:
                 row = {**entry, "note": harmless(entry["note"])}
-                file.write(_plain_lines(to_csv([[row[name] or "" for name in HEADER]])))
+                file.write(_plain_lines(to_csv([[row[name] or "" for name in (*more, *HEADER)]])))
         if as_json:
             file.write("\n]\n")
 
