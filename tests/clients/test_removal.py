@@ -127,7 +127,7 @@ async def test_client_removal__completes_when_counting_the_rows_times_out(store:
 
     reported = [removal async for removal in removal_of(Busy(store, 9), clock, client, 500)]  # type: ignore[arg-type]
 
-    assert (reported[-1].done, reported[-1].removed, reported[-1].total) == (True, 9, None)  # 2 notes for the full-text index
+    assert (reported[-1].done, reported[-1].removed, reported[-1].total) == (True, 11, None)  # 2 notes of the index, 2 counts
 
 
 async def test_maintenance__stops_on_request(store: Store) -> None:
