@@ -78,9 +78,9 @@ async def test_statuses__of_an_end_between_two_moves_of_a_quarter_are_read_from_
 
 async def test_verify__names_a_count_that_is_wrong(house: House, execute_sql: ExecuteSql) -> None:
     await house.contact(email="ann@example.com", contact_status="new")
-    await execute_sql("UPDATE status_move SET n = 5 WHERE to_status = 'new' AND quarter < 0")
+    await execute_sql("UPDATE status_move SET n = 5 WHERE to_status = 'new' AND span < 0")
 
-    assert await house.differences() == ["contact statuses: '' to 'new' in quarter -2147483648 is 5, and must be 1"]
+    assert await house.differences() == ["contact statuses: '' to 'new' in span -2147483648 is 5, and must be 1"]
 
 
 times = st.integers(-3, 3).map(lambda number: number * QUARTER // 2)

@@ -1,7 +1,8 @@
-"""Counts of how records went from one status to another, by quarter of an hour, from which the report by status is made.
+"""Counts of how records went from one status to another, by quarter of an hour and by day (UTC), from which the report by status is made.
 
-A quarter of an hour, because the days of every time zone begin with one. Each transaction that creates, changes or deletes records brings
-the counts up to date itself, once, at its end and in order: transactions wait for each other and do not deadlock.
+The days of every time zone begin with a quarter of an hour; the days of UTC save a report from adding up all quarters. Each transaction
+that creates, changes or deletes records brings the counts up to date itself, once, at its end and in order: transactions wait for each
+other and do not deadlock.
 """
 
 from __future__ import annotations
@@ -24,10 +25,14 @@ T = TypeVar("T")
 QUARTER: Micros = 900 * SECOND
 NOWHERE, UNSET = " ", ""
 """In place of a status: before a record was created, and of a record without one. A status has no blanks at its ends."""
+IN_DAY = 96
+"""Quarters."""
+DAYS = 1 << 40
+"""Added to the number of a day, which makes it a span beside the numbers of quarters."""
 PRESENT = -(1 << 31)
-"""In place of the quarter: how many records have a status now."""
+"""In place of a span: how many records have a status now."""
 
-_KEY: Columns = (("client", "bigint"), ("record_kind", "bigint"), ("quarter", "bigint"), ("from_status", "text"), ("to_status", "text"))
+_KEY: Columns = (("client", "bigint"), ("record_kind", "bigint"), ("span", "bigint"), ("from_status", "text"), ("to_status", "text"))
 _MOVE: Columns = (*_KEY, ("n", "bigint"), ("first_us", "bigint"), ("last_us", "bigint"))
 _ADD = (
     f"ON CONFLICT ({names(_KEY)}) DO UPDATE SET n = status_move.n + excluded.n, "
@@ -72,14 +77,12 @@ def creation_moves(kind: int) -> str:
 
     It reads them from `made` (client, created_us, status), and waits as `creation_log` does, which reads it before it locks its counter.
     """
-    quarter = f"(created_us - (created_us % {QUARTER} + {QUARTER}) % {QUARTER}) / {QUARTER}"
+    quarter, day = (f"(created_us - (created_us % {size} + {size}) % {size}) / {size}" for size in (QUARTER, QUARTER * IN_DAY))
     created = f"SELECT client, {kind}, {{}}, '{{}}', COALESCE(status, '{UNSET}') COLLATE \"C\", count(*), {{}}, {{}} FROM made"
     created += " WHERE (SELECT count(*) FROM held) >= 0 GROUP BY 1, 3, 5"
-    now, moved = created.format(PRESENT, UNSET, 0, 0), created.format(quarter, NOWHERE, "min(created_us)", "max(created_us)")
-    return (
-        f"moved AS (INSERT INTO status_move ({names(_MOVE)}) SELECT * FROM ({now} UNION ALL {moved}) AS moves ORDER BY 1, 2, 3, 4, 5 "
-        f"{_ADD} RETURNING 1)"
-    )
+    moved = [created.format(span, NOWHERE, "min(created_us)", "max(created_us)") for span in (quarter, f"{DAYS} + {day}")]
+    moves = " UNION ALL ".join([created.format(PRESENT, UNSET, 0, 0), *moved])
+    return f"moved AS (INSERT INTO status_move ({names(_MOVE)}) SELECT * FROM ({moves}) AS moves ORDER BY 1, 2, 3, 4, 5 {_ADD} RETURNING 1)"
 
 
 def with_status_moves(plan: Plan[T]) -> Plan[T]:
@@ -148,10 +151,12 @@ def _moves(changes: Iterable[Change]) -> list[Row]:
             same += 1
         for moves, sign in ((old, -1), (new, 1)):
             for at, from_status, to_status in moves[same:]:
-                key = (client, kind, at // QUARTER, from_status, to_status)
-                numbers[key] += sign
-                first, last = times.get(key, (at, at))
-                times[key] = (min(first, at), max(last, at))
+                quarter = at // QUARTER
+                for span in (quarter, DAYS + quarter // IN_DAY):
+                    key = (client, kind, span, from_status, to_status)
+                    numbers[key] += sign
+                    first, last = times.get(key, (at, at))
+                    times[key] = (min(first, at), max(last, at))
     return [(*key, number, *times[key]) for key, number in sorted(numbers.items()) if number]
 
 
@@ -177,7 +182,7 @@ def audit_moves(client: int, kind: int) -> Plan[list[tuple[str, int, int]]]:
     stored: dict[Row, int] = {
         row[:3]: row[3]
         for row in (
-            yield Select("SELECT quarter, from_status, to_status, n FROM status_move WHERE client = ? AND record_kind = ?", (client, kind))
+            yield Select("SELECT span, from_status, to_status, n FROM status_move WHERE client = ? AND record_kind = ?", (client, kind))
         )
     }
     counted: Counter[Row] = Counter()
@@ -192,4 +197,4 @@ def audit_moves(client: int, kind: int) -> Plan[list[tuple[str, int, int]]]:
             break
         after = rows[-1][0]
     differing = sorted(key for key in {*stored, *counted} if stored.get(key, 0) != counted[key])
-    return [(f"{key[1]!r} to {key[2]!r} in quarter {key[0]}", stored.get(key, 0), counted[key]) for key in differing]
+    return [(f"{key[1]!r} to {key[2]!r} in span {key[0]}", stored.get(key, 0), counted[key]) for key in differing]

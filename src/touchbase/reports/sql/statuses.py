@@ -1,9 +1,9 @@
 """Plan of the report by status.
 
 A record counts from its creation on. Its status at a time is in its `status_path`, which is computed from its events like its status.
-Writes count the moves from status to status by quarter of an hour (`records/sql/status_moves.py`): a report adds them up. It reads the
-records that changed since its beginning only if it ends within a quarter that has moves before its end and after. A renamed status has its
-present name at all times, so that a line of a chart does not break.
+Writes count the moves from status to status by quarter of an hour and by day (`records/sql/status_moves.py`): a report adds them up. It
+reads the records that changed since its beginning only if it ends within a quarter that has moves before its end and after. A renamed
+status has its present name at all times, so that a line of a chart does not break.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from touchbase.common.timestamps import DAY, Micros
 from touchbase.history.events import CONTACT
 from touchbase.history.status import path_of
 from touchbase.history.status_words import StatusWords
-from touchbase.records.sql.status_moves import NOWHERE, PRESENT, QUARTER
+from touchbase.records.sql.status_moves import DAYS, IN_DAY, NOWHERE, PRESENT, QUARTER
 from touchbase.reports.models import StatusCounts
 from touchbase.reports.parts import MOST_ROWS, ReportTooLarge
 from touchbase.sql.operation import query
@@ -32,15 +32,17 @@ _NOWHERE = "\0"
 """In place of a status before a record was created; no status has this character."""
 
 
-_SPAN: Columns = (("client", "bigint"), ("record_kind", "bigint"), ("number", "bigint"), ("first", "bigint"), ("after", "bigint"))
+_SPAN: Columns = (
+    ("client", "bigint"), ("record_kind", "bigint"), ("number", "bigint"), ("sign", "bigint"), ("first", "bigint"), ("after", "bigint"),
+)  # fmt: skip
 MOVES_OF = Statement(
     "status_moves_of",
     _SPAN,
-    body="SELECT p.number, t.from_status, t.to_status, CAST(sum(t.n) AS bigint) FROM p CROSS JOIN status_move t WHERE t.client = p.client "
-    "AND t.record_kind = p.record_kind AND t.quarter >= p.first AND t.quarter < p.after GROUP BY 1, 2, 3",
+    body="SELECT p.number, t.from_status, t.to_status, CAST(sum(p.sign * t.n) AS bigint) FROM p CROSS JOIN status_move t "
+    "WHERE t.client = p.client AND t.record_kind = p.record_kind AND t.span >= p.first AND t.span < p.after GROUP BY 1, 2, 3",
 )
-_EVER = 1 << 40
-"""A quarter after all others."""
+_EVER = (DAYS >> 1) // IN_DAY * IN_DAY
+"""A quarter after all others, where a day begins."""
 
 
 @query(long=True, standby=True)
@@ -63,21 +65,29 @@ def _add_moves(client: int, kind: int, edges: Sequence[Micros], counts: _Counts)
     last, within = divmod(edges[-1], QUARTER)
     if any(edge % QUARTER for edge in edges[:-1]):
         return False
-    of_client = "SELECT {} FROM status_move WHERE client = ? AND record_kind = ? AND quarter = ?"
+    of_client = "SELECT {} FROM status_move WHERE client = ? AND record_kind = ? AND span = ?"
     end: Sequence[Row] = []
     if within:  # the quarter is not over, or the report ends in the middle of an earlier one
         end = yield Select(of_client.format("from_status, to_status, n, first_us, last_us"), (client, kind, last))
         if any(first < edges[-1] <= latest for _, _, _, first, latest in end):
             return False
-    spans = [(number, begin // QUARTER, after // QUARTER) for number, (begin, after) in enumerate(pairwise(edges))]
-    spans.append((intervals, last + bool(within), _EVER))
-    moves = yield Execute(MOVES_OF, [(client, kind, *span) for span in spans])
+    quarters = [(begin // QUARTER, after // QUARTER) for begin, after in pairwise(edges)] + [(last + bool(within), _EVER)]
+    spans = [(client, kind, number, *span) for number, ends in enumerate(quarters) for span in _spans_of(*ends)]
+    moves = yield Execute(MOVES_OF, spans)
     moves = [*moves, *((intervals - 1 if first < edges[-1] else intervals, *move) for *move, first, _ in end)]
     for status, number in (yield Select(of_client.format("to_status, n"), (client, kind, PRESENT))):
         counts.before[counts.word(status)] += number
     for interval, before, status, number in moves:
         counts.add_move(interval, before, status, number)
     return True
+
+
+def _spans_of(first: int, after: int) -> list[tuple[int, int, int]]:
+    """Return spans that make up these quarters, each with its sign: days from the midnights that are nearest, and quarters up to them."""
+    begin, end = ((quarter + IN_DAY // 2) // IN_DAY for quarter in (first, after))
+    ends = [(first, begin * IN_DAY), (end * IN_DAY, after)]
+    spans = [(1, DAYS + begin, DAYS + end), *((1, *span) if span[0] < span[1] else (-1, span[1], span[0]) for span in ends)]
+    return [span for span in spans if span[1] < span[2]]
 
 
 def _add_records(client: int, kind: int, edges: Sequence[Micros], counts: _Counts) -> Plan[None]:
@@ -169,6 +179,8 @@ class _Counts:
         change: Counter[tuple[int, str | None]] = Counter()
         entered: Counter[tuple[int, str | None]] = Counter()
         for (interval, before, word), number in self._moves.items():
+            if not number:  # days and quarters cancelled each other
+                continue
             change[interval, word] += number
             entered[interval, word] += number
             if before != _NOWHERE:
