@@ -74,7 +74,7 @@ async def test_client_removal__is_resumed_after_a_kill_at_any_step(store: Store)
         assert client.state == DELETING
         observed.append(client.deletion.removed)
         assert max(dying.most, default=0) <= BATCH
-        assert client.deletion.total == (None if lives == 0 else 3 * (3 * BATCH + 7) + 2)
+        assert client.deletion.total == (None if lives == 0 else 3 * (3 * BATCH + 7) + 5)
     clock.now += DELETION_DELAY
     await Maintenance(store, clock).round()
 
@@ -109,8 +109,8 @@ async def test_maintenance__with_removes_false_removes_no_client(store: Store) -
     await Maintenance(store, clock, removes=False).round()
 
     assert (
-        await store.read(count_client_rows(number)) == 8
-    )  # each has an entry of its creation and an event of the log, which has a counter; and there is a part of the use counts
+        await store.read(count_client_rows(number)) == 11
+    )  # each has an entry of its creation and an event of the log, which has a counter, a part of the use counts, three counts of statuses
 
 
 async def test_client_removal__completes_when_counting_the_rows_times_out(store: Store) -> None:
@@ -127,7 +127,7 @@ async def test_client_removal__completes_when_counting_the_rows_times_out(store:
 
     reported = [removal async for removal in removal_of(Busy(store, 9), clock, client, 500)]  # type: ignore[arg-type]
 
-    assert (reported[-1].done, reported[-1].removed, reported[-1].total) == (True, 9, None)  # 2 notes for the full-text index
+    assert (reported[-1].done, reported[-1].removed, reported[-1].total) == (True, 12, None)  # 2 notes of the index, 3 counts
 
 
 async def test_maintenance__stops_on_request(store: Store) -> None:

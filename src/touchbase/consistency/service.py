@@ -16,6 +16,7 @@ from touchbase.custom_fields.uses import audit_uses
 from touchbase.history.events import COMPANY, CONTACT, StoredEvent
 from touchbase.records.models import Company, Contact
 from touchbase.records.projection import refold_status
+from touchbase.records.sql.status_moves import audit_moves
 from touchbase.sql.store import Store
 
 PAGE = 200
@@ -58,6 +59,9 @@ async def verify(
         for field_name, present, counted in await store.read(audit_uses(client, kind)):
             so_far.differences += 1
             yield Difference(f"{name} custom field {field_name!r}", "use", str(present), str(counted))
+        for moves, stored, recount in await store.read(audit_moves(client, kind)):
+            so_far.differences += 1
+            yield Difference(f"{name} statuses", moves, str(stored), str(recount))
     for check in (_waiting, _deliveries, *([_bodies] if bodies else [])):
         async for difference in check(store, client, so_far, page):
             so_far.differences += 1

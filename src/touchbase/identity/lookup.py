@@ -161,7 +161,7 @@ def add_records(kind: int, resolver: Resolver, rows: Sequence[Row]) -> None:
         record: Record = TABLES[kind].record_of(row)
         resolver.by_id[record.id] = record
         resolver.statuses[record.id], resolver.shown[record.id] = record.status, shown_values(record)
-        resolver.searched[record.id] = searched(record)
+        resolver.searched[record.id], resolver.status_paths[record.id] = searched(record), record.status_path
         resolver.loaded_keys[record.id], resolver.external_ids[record.id] = keys_of(record), record.external_id
         if isinstance(record, Contact):
             if record.email_key is not None:

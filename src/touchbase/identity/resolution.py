@@ -61,6 +61,8 @@ class Resolver:
     """Records whose primary or LinkedIn key changed."""
     statuses: dict[int, str | None] = field(default_factory=dict)
     """The status of each record when it was loaded."""
+    status_paths: dict[int, str | None] = field(default_factory=dict)
+    """The statuses with their times of each record when it was loaded."""
     shown: dict[int, tuple[object, ...]] = field(default_factory=dict)
     """The visible values of each record when it was loaded."""
     searched: dict[int, tuple[object, ...]] = field(default_factory=dict)

@@ -76,7 +76,7 @@ def _save_contacts(resolver: Resolver, old: list[Record], new: list[Record]) -> 
         row = contact_row(record)
         if record.id in resolver.rekeyed or record.external_id != resolver.external_ids[record.id]:
             full_rows.append((record, row))
-        elif record.status == resolver.statuses[record.id]:
+        elif (record.status, record.status_path) == (resolver.statuses[record.id], resolver.status_paths[record.id]):
             folded.append(fold_of(row))
         else:
             moved.append(fold_status_of(row))

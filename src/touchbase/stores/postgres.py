@@ -22,6 +22,7 @@ from touchbase.projection.apply import IN_USE, NOT_DELETED, apply_batch, apply_n
 from touchbase.projection.delivery_outcomes import record_failure
 from touchbase.projection.inbox_batch import FailedDelivery, InboxBatch, merge_reports, transaction_groups
 from touchbase.projection.normalization import NormalizedDelivery
+from touchbase.records.sql.status_moves import with_status_moves
 from touchbase.reports.event_hours import with_event_hours
 from touchbase.sql.ids import Ids
 from touchbase.sql.scope import scope_for
@@ -110,7 +111,7 @@ class BatchProcessor:
 
     async def _apply(self, claimed: Sequence[NormalizedDelivery]) -> WorkReport:
         ids = await self.ids.cut(apply_needs(claimed, next(self.attempts)))
-        return await run(self.connection, with_log(with_event_hours(apply_batch(self.client, claimed, ids, self.now_us, self.states))))
+        return await run(self.connection, _transaction(apply_batch(self.client, claimed, ids, self.now_us, self.states))[0])
 
     async def _apply_later(self, group: Sequence[NormalizedDelivery]) -> WorkReport:
         """Apply deliveries whose claiming transaction has ended; deliveries that another worker has applied since then do not change."""
@@ -170,7 +171,7 @@ class PostgresStore(PostgresEngine):
 
     @staticmethod
     def transaction(plan: Plan[T]) -> tuple[Plan[T], Committed]:
-        """Return the plan of a transaction that writes, which also logs its events and raises the versions of their hours."""
+        """Return the plan of a transaction that writes, which also logs its events, and counts for reports."""
         return _transaction(plan)
 
     @staticmethod
@@ -221,4 +222,4 @@ class PostgresStore(PostgresEngine):
 
 def _transaction(plan: Plan[T]) -> tuple[Plan[T], Committed]:
     noted = Noted()
-    return with_log(with_event_hours(plan), noted), noted.announce
+    return with_log(with_event_hours(with_status_moves(plan)), noted), noted.announce

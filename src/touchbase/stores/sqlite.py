@@ -28,6 +28,7 @@ from touchbase.projection.inbox_batch import (
     translate_batch,
 )
 from touchbase.projection.normalization import NormalizedDelivery
+from touchbase.records.sql.status_moves import with_status_moves
 from touchbase.reports.event_hours import with_event_hours
 from touchbase.sql.statement import Plan
 from touchbase.storage.batch import Committed
@@ -57,9 +58,9 @@ class SqliteStore(SqliteEngine):
 
     @staticmethod
     def transaction(plan: Plan[T]) -> tuple[Plan[T], Committed]:
-        """Return the plan of a transaction that writes, which also logs its events and raises the versions of their hours."""
+        """Return the plan of a transaction that writes, which also logs its events, and counts for reports."""
         noted = Noted()
-        return with_log(with_event_hours(plan), noted), noted.announce
+        return with_log(with_event_hours(with_status_moves(plan)), noted), noted.announce
 
     async def work(self, client: int, limit: int, translate: Translate, now_us: int) -> WorkReport:
         """Apply up to `limit` waiting deliveries of one client, one chunk per transaction.

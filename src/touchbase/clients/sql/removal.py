@@ -42,6 +42,7 @@ CLIENT_TABLES = (
     ClientTable("event", ("record_kind", "record_id", "occurred_us", "key")),
     ClientTable("event_hour", ("hour",)),
     ClientTable("report_part", ("begin_us", "end_us")),
+    ClientTable("status_move", ("record_kind", "span", "from_status", "to_status")),
     ClientTable("message", ("id",)),
     ClientTable("answer", ("id",)),
     ClientTable("note", ("id",)),

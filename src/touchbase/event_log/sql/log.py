@@ -84,10 +84,12 @@ def creation_log(table: str, kind: int) -> str:
     """Return the common table expressions by which a PostgreSQL statement logs the records that it creates.
 
     It reads their keys from `made` (client, id), and from `r` (client, id, at, changed, cause) their events. The counter is locked
-    after all records were inserted and, for the foreign key, after `held` has locked the rows to which they refer.
+    after all records were inserted, after their statuses were counted (`moved`), and, for the foreign key, after `held` has locked the
+    rows to which they refer.
     """
     return (
-        "counts AS (SELECT client, count(*) AS n FROM made WHERE (SELECT count(*) FROM held) >= 0 GROUP BY client), "
+        "counts AS (SELECT client, count(*) AS n FROM made WHERE (SELECT count(*) FROM held) + (SELECT count(*) FROM moved) >= 0 "
+        "GROUP BY client), "
         "counter AS (INSERT INTO event_counter (client, next) SELECT client, n + 1 FROM counts ORDER BY client "
         "ON CONFLICT (client) DO UPDATE SET next = event_counter.next + excluded.next - 1 RETURNING client, next), "
         f"logged AS (INSERT INTO logged_event ({names(LOGGED_EVENT)}) SELECT r.client, counter.next - counts.n - 1 "

@@ -26,6 +26,7 @@ from touchbase.records.sql.rows import (
     contact_row,
     custom_field_of,
 )
+from touchbase.records.sql.status_moves import creation_moves
 from touchbase.sql.builders import RECORD, RECORD_MATCH, ROW_KEY, ROW_MATCH, find, insert, key_columns, update
 from touchbase.sql.dialect import parameter_table
 from touchbase.sql.page_budget import ByteBudget, Cut
@@ -56,7 +57,7 @@ def _create(table: str, kind: int, columns: Columns, condition: str, name: str =
     tables = f"WITH {parameter_table('p', columns)}, {parameter_table('q', CUSTOM_FIELD, len(columns) + 1)}, "
     behind = len(columns) + len(CUSTOM_FIELD) + 1
     insertion = (
-        f"made AS ({inserted} RETURNING client, id, {', '.join(BOOK[kind])}), "
+        f"made AS ({inserted} RETURNING client, id, created_us, status, {', '.join(BOOK[kind])}), "
         f"more AS ({customs} SELECT q.* FROM q JOIN made ON made.client = q.client AND made.id = q.record_id), "
         f"entries AS ({entries} JOIN made ON made.client = r.client AND made.id = r.id), "
         f"noted AS ({noted} made.client, {kind}, made.id FROM made)"
@@ -68,7 +69,7 @@ def _create(table: str, kind: int, columns: Columns, condition: str, name: str =
         more_columns=CUSTOM_FIELD,
         last_columns=(*CREATION, *CREATION_LOG),
         postgres=(
-            f"{tables}{parameter_table('r', (*CREATION, *CREATION_LOG), behind)}, held AS ({held}), {insertion}, "
+            f"{tables}{parameter_table('r', (*CREATION, *CREATION_LOG), behind)}, held AS ({held}), {insertion}, {creation_moves(kind)}, "
             f"{creation_log(table, kind)} {ids}"
         ),
     )
@@ -123,7 +124,7 @@ _KEYS = (
     "initial_status",
 )  # fmt: skip
 FOLD_STATUS_COLUMNS = tuple(column for column in CONTACT if column[0] not in _KEYS)
-FOLD_COLUMNS = tuple(column for column in FOLD_STATUS_COLUMNS if column[0] != "status")
+FOLD_COLUMNS = tuple(column for column in FOLD_STATUS_COLUMNS if column[0] not in ("status", "status_path"))
 FOLD_CONTACT = update("fold_contact", "contact", FOLD_COLUMNS)
 FOLD_CONTACT_STATUS = update("fold_contact_status", "contact", FOLD_STATUS_COLUMNS)
 UPDATE_CONTACT = update("update_contact", "contact", CONTACT)

@@ -54,7 +54,7 @@ def _of(columns: Collection[tuple[str, str]]) -> Callable[[Row], Row]:
 fold_of, fold_status_of = _of(records_sql.FOLD_COLUMNS), _of(records_sql.FOLD_STATUS_COLUMNS)
 """The parameters of `FOLD_CONTACT` and `FOLD_CONTACT_STATUS`, from a contact's row."""
 _KEYS = _of(set(CONTACT_COLUMNS) - set(records_sql.FOLD_STATUS_COLUMNS))
-_STATUS = CONTACT_COLUMNS.index(("status", "text"))
+_STATUS: Callable[[Row], Row] = itemgetter(*(CONTACT_COLUMNS.index((name, "text")) for name in ("status", "status_path")))
 EMAIL = word_of(CONTACT, KEY_FIELDS["email"])
 
 
@@ -446,7 +446,7 @@ def save_contacts(rows: Sequence[Row], before: Mapping[Key, Row]) -> Plan[None]:
         old = before[row[0], row[1]]
         if _KEYS(row) != _KEYS(old):
             by_statement.setdefault(records_sql.UPDATE_CONTACT, []).append(row)
-        elif row[_STATUS] != old[_STATUS]:
+        elif _STATUS(row) != _STATUS(old):
             by_statement.setdefault(records_sql.FOLD_CONTACT_STATUS, []).append(fold_status_of(row))
         else:
             by_statement.setdefault(records_sql.FOLD_CONTACT, []).append(fold_of(row))
