@@ -160,11 +160,11 @@ def group_deliveries(
         f"FROM delivery d WHERE {where} GROUP BY {alike} ORDER BY many DESC, example DESC LIMIT ?"
     )
     rows = yield Select(
-        f"WITH g AS ({grouped}) SELECT c.id, c.client_id, g.channel, g.tool, g.shape, g.many, g.first_us, g.last_us, g.example, e.error "
-        "FROM g JOIN client c ON c.id = g.client JOIN delivery e ON e.client = g.client AND e.id = g.example",
+        f"WITH g AS ({grouped}) SELECT c.id, c.client_id, g.channel, g.tool, '{state}', g.shape, g.many, g.first_us, g.last_us, g.example, "
+        "e.error FROM g JOIN client c ON c.id = g.client JOIN delivery e ON e.client = g.client AND e.id = g.example",
         (*where.params, limit),
     )
-    groups = [DeliveryGroup(*row[:4], state, *row[4:]) for row in rows]
+    groups = [DeliveryGroup(*row) for row in rows]
     return sorted(groups, key=lambda group: (-group.count, -group.example_id))
 
 
