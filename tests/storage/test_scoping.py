@@ -77,6 +77,7 @@ from touchbase.changes.plans import end_revert, start_revert
 from touchbase.clients.models import ACTIVE, ClientSettings, FieldType
 from touchbase.clients.sql.clients import (
     begin_deletion,
+    client_numbers,
     count_clients,
     create_client,
     deleting_clients,
@@ -84,7 +85,6 @@ from touchbase.clients.sql.clients import (
     find_client,
     find_client_by_handle,
     find_client_by_number,
-    client_numbers,
     list_active_clients,
     list_client_page,
     list_clients,
