@@ -20,6 +20,7 @@ pytestmark = pytest.mark.slow
 OF_ALL: dict[str, str] = {
     "clients.sql.clients.deleting_clients": "clients themselves",
     "clients.sql.clients.list_clients": "as above",
+    "clients.sql.clients.client_numbers": "as above",
     "clients.sql.clients.list_active_clients": "as above",
     "clients.sql.clients.list_clients_from": "as above",
     "clients.sql.clients.count_clients": "as above",

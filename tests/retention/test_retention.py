@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections.abc import Sequence
 from typing import Any, ClassVar
 
@@ -10,11 +11,13 @@ import pytest
 from tests.storage.database_search import find_in_database
 from tests.storage.test_contract_erasure import EMAIL, NAMES, NOON, REF, House, crm, full_life, read, sent
 
-from touchbase.clients.models import KEEP_BODIES_DAYS, ClientSettings
-from touchbase.clients.sql.clients import ensure_client, list_clients, set_client_settings
+from touchbase.clients.models import KEEP_BODIES_DAYS, ClientSettings, Position
+from touchbase.clients.sql.clients import ensure_client, find_client_by_number, list_clients, set_client_settings
+from touchbase.clients.sql.removal import remove_moved_rows
 from touchbase.common.timestamps import DAY, SECOND
 from touchbase.connections.models import Connection
 from touchbase.deliveries.sql.body_retention import prune_bodies
+from touchbase.erasure.models import Erasure
 from touchbase.erasure.service import Eraser
 from touchbase.erasure.sql.erasures import add_erasures
 from touchbase.erasure.sql.persons import list_erasures, open_erasures
@@ -202,6 +205,43 @@ async def test_retention__continues_with_other_clients_after_a_failure(store: St
 
     assert [erasure.client for erasure in await store.read(open_erasures())] == [first.client]
     assert [await body(item, number) for item, number in calls] == [b"", b""]
+
+
+async def remove_all(store: Store, client: int) -> None:
+    """Remove a client that lives in another database now, as a move does."""
+    position: Position | None = None
+    while await store.read(find_client_by_number(client)) is not None:
+        _, position = await store.write(remove_moved_rows(client, 1_000, position))
+
+
+async def test_retention__cleans_the_files_after_a_client_was_moved_away(house: House, engine_url: str) -> None:
+    """Also of a person whom nobody has erased yet: the other database's erasure knows nothing of these files."""
+    await house.tell(sent("zqmoved@example.com"))
+    retention = Retention(house.store, house.eraser, house.clock, pause=0)
+    await retention.run_once()
+    await remove_all(house.store, house.client)
+
+    await retention.run_once()
+
+    left = await find_in_database(engine_url, "zqmoved")
+    assert left == []
+
+
+async def test_retention__leaves_an_erasure_whose_client_moved_meanwhile_to_the_other_database(
+    store: Store, house: House, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    await house.tell(sent("bob@example.com"))
+    await house.eraser.erase(house.client, refs=[REF])
+
+    async def moved_away(self: Eraser, erasure: Erasure) -> Erasure:
+        await remove_all(store, erasure.client)
+        return await really(self, erasure)
+
+    really = Eraser.step
+    monkeypatch.setattr(Eraser, "step", moved_away)
+    await Retention(store, house.eraser, house.clock, pause=0).run_once()
+
+    assert [record.getMessage() for record in caplog.records if record.levelno >= logging.WARNING] == []
 
 
 async def test_retention__costs_idle_clients_no_statement_of_their_own(store: Store, house: House) -> None:

@@ -77,6 +77,7 @@ from touchbase.changes.plans import end_revert, start_revert
 from touchbase.clients.models import ACTIVE, ClientSettings, FieldType
 from touchbase.clients.sql.clients import (
     begin_deletion,
+    client_numbers,
     count_clients,
     create_client,
     deleting_clients,
@@ -274,7 +275,7 @@ SPANNING_UNLESS_NAMED = {
 """What is about all clients when it names none, which only an administrator of all of them can ask: reviewed."""
 ABOUT_CLIENTS = {
     ensure_client, set_client_settings, create_client, rotate_client_id, deleting_clients, find_client, find_client_by_handle, list_clients,
-    names_like, list_active_clients, list_clients_from, count_clients, newest_client, reserve_place, read_directory,
+    names_like, client_numbers, list_active_clients, list_clients_from, count_clients, newest_client, reserve_place, read_directory,
 }  # fmt: skip
 """Commands and queries about the clients themselves, and nothing that they have: reviewed."""
 ABOUT_CLIENTS_UNLESS_NAMED = {list_client_page}

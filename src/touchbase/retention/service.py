@@ -11,13 +11,14 @@ from collections.abc import Coroutine, Sequence
 from dataclasses import dataclass
 
 from touchbase.clients.models import SUSPENDED, Client
-from touchbase.clients.sql.clients import find_client_by_number, list_clients
+from touchbase.clients.sql.clients import client_numbers, find_client_by_number, list_clients
 from touchbase.common.timestamps import DAY, SECOND, Clock, Micros, has_passed
 from touchbase.conversations.answers import prune_answers
 from touchbase.deliveries.sql.body_retention import count_prunable, drop_unrecognised, prune_bodies, size_unrecognised
 from touchbase.erasure.models import Erasure
 from touchbase.erasure.service import Eraser
 from touchbase.erasure.sql.persons import open_erasures
+from touchbase.errors import NotFound
 from touchbase.event_log.sql.queries import trim_log
 from touchbase.inbox.sql.refused_bodies import drop_refused, size_refused
 from touchbase.merging.sql.undo import forget_merges
@@ -114,6 +115,8 @@ class Retention(Worker):
         self._unfinished = set[int]()
         """Clients whose pruning failed or was interrupted."""
         self._vacuumed = True
+        self._clients = frozenset[int]()
+        """All clients at the last run."""
         self._cleaned_us: Micros = 0
         """When the files were last cleaned, or should have been, for erasures that are not done."""
         self._clean_interval: Micros = 0
@@ -124,6 +127,9 @@ class Retention(Worker):
 
     async def run_once(self) -> None:
         """Run all due work. A client whose work fails is retried in the next run, and does not delay the others."""
+        clients = frozenset(await self._store.read(client_numbers()))
+        self._vacuumed = self._vacuumed and self._clients <= clients  # a client that was moved or deleted remains in the log
+        self._clients = clients
         await self._erase_requested()
         await self._continue_erasures()
         has_limits = self._unrecognised != NO_LIMITS
@@ -135,15 +141,15 @@ class Retention(Worker):
                 await self._is_done(self._drop_unrecognised(number))
         is_due = has_passed(PRUNE_INTERVAL, self._pruned_us, self._clock())
         if is_due or self._unfinished:
-            clients = await self._store.read(list_clients())
-            due = self._unfinished | (await self._find_due(clients) if is_due else set())
+            present = await self._store.read(list_clients())
+            due = self._unfinished | (await self._find_due(present) if is_due else set())
             self._unfinished = {
-                client.number for client in clients if client.number in due and not await self._is_done(self._maintain(client))
+                client.number for client in present if client.number in due and not await self._is_done(self._maintain(client))
             }
         if is_due:
             self._pruned_us = self._clock()
             # Late webhooks about erased persons were dropped since then, and remain in the write-ahead log.
-            self._vacuumed = self._vacuumed and not any(client.has_erased for client in clients)
+            self._vacuumed = self._vacuumed and not any(client.has_erased for client in present)
         if not self._vacuumed and not self._stopping.is_set():
             self._vacuumed = await self._store.vacuum() is not Vacuumed.BLOCKED
 
@@ -228,7 +234,10 @@ class Retention(Worker):
         """Search for the people of a client's erasures; erasures that this search does not cover follow in the next run."""
         erasure = self._eraser.next_search(erasures)
         while erasure.searched_us is None and not erasure.waits_for and not self._stopping.is_set():
-            erasure = await self._eraser.step(erasure)
+            try:
+                erasure = await self._eraser.step(erasure)
+            except NotFound:
+                return  # its client was moved, and the other database goes on with it; or the client is gone
             await self._pause(self._pause_seconds)
 
     async def _is_done(self, work: Coroutine[None, None, None]) -> bool:

@@ -226,6 +226,12 @@ def list_active_clients() -> Plan[list[int]]:
     return [row[0] for row in (yield Select(f"SELECT id FROM client WHERE state = '{ACTIVE}' ORDER BY id", ()))]
 
 
+@query(scope=CLIENT_LIST)
+def client_numbers() -> Plan[list[int]]:
+    """The numbers of all clients of this store."""
+    return [row[0] for row in (yield Select("SELECT id FROM client", ()))]
+
+
 @query(scope=CLIENT_LIST, merge=sorted_page(lambda client: client.number))
 def list_clients_from(number: int, limit: int) -> Plan[list[Client]]:
     """The first clients from a number on, without those that are being deleted."""
