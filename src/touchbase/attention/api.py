@@ -1,10 +1,11 @@
-"""HTTP resource of the attention list."""
+"""HTTP resources of the attention list, and of the numbers beside the screens: what needs a person, conversations and due tasks."""
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from typing import Annotated
 
-from msgspec import Meta, Struct
+from msgspec import UNSET, Meta, Struct, UnsetType
 
 from touchbase.attention import plans
 from touchbase.attention.plans import CRITICAL, KEY_NOTICE, KINDS, WARNING, Item, Snooze, list_items, list_snoozes, snooze_item, wake_item
@@ -16,7 +17,8 @@ from touchbase.clients.stored_bytes import is_above, percent_of
 from touchbase.common.misspelt import MOST_NAMES, suggest
 from touchbase.common.timestamps import to_text_or_none
 from touchbase.conversations.api import CLIENT
-from touchbase.conversations.plans import OPEN, SNOOZED
+from touchbase.conversations.api import TAG as CONVERSATIONS
+from touchbase.conversations.plans import MOST_COUNTED, OPEN, SNOOZED, count_conversations
 from touchbase.errors import Fault, Invalid, NotFound
 from touchbase.http import query_parameters as query
 from touchbase.http.endpoint import Call
@@ -25,6 +27,7 @@ from touchbase.http.responses import Response
 from touchbase.http.routing import Route, Success, Tag
 from touchbase.http.schemas import MaybeTime, PageOf, encode, example, named_enum
 from touchbase.inbox.refused import CAUSES, NO_CLIENT
+from touchbase.tasks.plans import count_due_tasks
 
 TAG = Tag("Attention", "What needs a person, over all clients that a key may see.")
 PATH = "/team/v1/attention"
@@ -33,6 +36,7 @@ _SEVERITY = named_enum("AttentionSeverity", "Whether something is lost or stands
 _STATES = (OPEN, SNOOZED)
 named_enum("AttentionState", "Which items a list has.", _STATES)
 KIND = query.choice("kind", KINDS, "Only items of this kind.")
+BY_CLIENT = query.flag("by_client", "Also the open conversations of each client that has any.")
 STATE = query.choice("state", _STATES, "Items that are open, or that are snoozed; left out: open ones.")
 
 
@@ -70,6 +74,29 @@ class AttentionChange(Struct, forbid_unknown_fields=True):
     ]
 
 
+class OpenOfClient(Struct):
+    """The open conversations of one client."""
+
+    client_id: str
+    open: Annotated[int, Meta(description="With a reply of a person that is not handled, up to 999.")]
+
+
+class Counters(Struct):
+    """Numbers of conversations, due tasks and what needs a person, each up to 999."""
+
+    open: Annotated[int, Meta(description="With a reply of a person that is not handled.")]
+    snoozed: Annotated[int, Meta(description="The same, until a time or the next reply.")]
+    automatic: Annotated[int, Meta(description="With replies of machines alone.")]
+    unassigned: Annotated[int, Meta(description="Open ones on which nobody works.")]
+    mine: Annotated[int, Meta(description="Open ones of the person who calls; 0 for a key.")]
+    unread: Annotated[int, Meta(description="Open ones that the person who calls has not read; 0 for a key.")]
+    tasks_due: Annotated[
+        int, Meta(description="Open tasks of the person who calls that are due, or will be today; for a key of all that are due.")
+    ]
+    attention: Annotated[int, Meta(description="What needs a person and is not snoozed: the items of the attention list.")]
+    clients: Annotated[list[OpenOfClient] | UnsetType, Meta(description="With `by_client`: the clients with open ones.")] = UNSET
+
+
 example(
     AttentionItem,
     {
@@ -80,6 +107,7 @@ example(
     },
 )  # fmt: skip
 example(AttentionChange, {"snoozed_until": "2026-11-30T08:00:00Z"})
+example(Counters, {"open": 46, "snoozed": 5, "automatic": 14, "unassigned": 31, "mine": 12, "unread": 4, "tasks_due": 3, "attention": 2})
 
 
 async def list_attention(call: Call) -> Response:
@@ -87,7 +115,7 @@ async def list_attention(call: Call) -> Response:
     caller, parameters = await call.principal(of_several=True), call.parameters()
     kind, is_snoozed, start = parameters[KIND], parameters[STATE] == SNOOZED, parameters.cursor(PATH, tuple[int]) or (0,)
     parameters.done()
-    items = [item for item in await items_of(call, caller, parameters[CLIENT]) if kind in (None, item.kind)]
+    items = [item for item in await _items(call, caller, parameters[CLIENT]) if kind in (None, item.kind)]
     wanted = [item for item in items if is_snoozed == (item.snoozed_until_us is not None)]
     limit, first = min(parameters[LIMIT], LARGEST_PAGE), start[0]
     end = first + limit
@@ -108,7 +136,7 @@ async def change_attention(call: Call) -> Response:
         faults.append(Fault("/snoozed_until", "time", "must lie in the future; send null to end a snooze"))
     if faults:
         raise Invalid(faults)
-    item = next((item for item in await items_of(call, caller, None) if item.key == id), None)
+    item = next((item for item in await _items(call, caller, None) if item.key == id), None)
     if item is None:
         raise NotFound(f"nothing that you may see needs a person under the id {id[:40]!r}; GET {PATH} lists what does")
     if until is None:
@@ -119,7 +147,27 @@ async def change_attention(call: Call) -> Response:
     return Response(body=encode((await _shown(call, [item]))[0]))
 
 
-async def items_of(call: Call, caller: Principal, named: str | None) -> list[Item]:
+async def get_counters(call: Call) -> Response:
+    """Handle `GET` of the numbers."""
+    caller, parameters = await call.principal(of_several=True), call.parameters()
+    parameters.done()
+    clients, user_id = await call.visible(caller, parameters[CLIENT]), "" if caller.user is None else caller.user.id
+    counts = await call.api.dependencies.store.read(count_conversations(clients, call.api.dependencies.clock(), user_id))
+    now = call.api.dependencies.clock()
+    ends = now + 1 if caller.user is None else caller.user.day_ends(now)
+    tasks = await call.api.dependencies.store.read(count_due_tasks(clients, user_id or None, ends))
+    items = [item for item in await _items(call, caller, parameters[CLIENT]) if item.snoozed_until_us is None]
+    numbers = asdict(counts)
+    by_client = numbers.pop("by_client")
+    due, attention = (min(number, MOST_COUNTED) for number in (sum(tasks.values()), len(items)))
+    shown = Counters(**numbers, tasks_due=due, attention=attention)
+    if parameters[BY_CLIENT]:
+        named = await call.api.clients.of(by_client)
+        shown.clients = [OpenOfClient(named[number].client_id, by_client[number]) for number in sorted(by_client.keys() & named.keys())]
+    return Response(body=encode(shown))
+
+
+async def _items(call: Call, caller: Principal, named: str | None) -> list[Item]:
     """Return the items that the caller may see, snoozed ones too; `named`: of this client."""
     clients, now, store = await call.visible(caller, named), call.api.dependencies.clock(), call.api.dependencies.store
     items, further = await store.read(list_items(clients, now)), list[Item]()
@@ -209,5 +257,10 @@ ROUTES = [
         description="A snoozed item is left out of the list, summaries and notifications of the whole team until its time, or until it "
         "gets critical or begins anew.",
         body=AttentionChange, success=(Success(200, "The item.", AttentionItem),), problems=(404,),
+    ),
+    Route(
+        "GET", "/team/v1/counters", get_counters, scope=READ, operation_id="get_counters", tag=CONVERSATIONS, summary="Count conversations",
+        description="The numbers of conversations that are open, snoozed and automatic, of due tasks, and of what needs a person.",
+        query=(CLIENT, BY_CLIENT), success=(Success(200, "The numbers.", Counters),), problems=(404,),
     ),
 ]  # fmt: skip
