@@ -16,7 +16,6 @@ from touchbase.administration import (
     team,
 )
 from touchbase.attention import api as attention
-from touchbase.attention import counters
 from touchbase.blocking import api as blocking
 from touchbase.changes import api as changes
 from touchbase.console import api as console
@@ -70,7 +69,6 @@ ROUTES: tuple[Route, ...] = (
     *notes.ROUTES,
     *tasks.ROUTES,
     *attention.ROUTES,
-    *counters.ROUTES,
     *notifying.ROUTES,
     *live.ROUTES,
     *blocking.ROUTES,

@@ -108,9 +108,12 @@ export function Pane({ conversation, statuses, people, place, turn, back }: { co
       <header>
         <Button kind="quiet" class="back" icon="left" label="Back to the list" onClick={back} />
         <div class="grow">
-          <h2 class="cut">
-            <a href={href(`/contacts/${contact.id}`, {}, conversation.client_id)}>{name}</a> <ClientChip of={conversation.client_id} />
-          </h2>
+          <div class="named">
+            <h2 class="cut">
+              <a href={href(`/contacts/${contact.id}`, {}, conversation.client_id)}>{name}</a>
+            </h2>
+            <ClientChip of={conversation.client_id} />
+          </div>
           <p class="faint cut">{[contact.email !== name && contact.email, contact.company_name].filter(Boolean).join(' · ') || '\u00a0'}</p>
         </div>
         <StatusMark status={contact.contact_status} />

@@ -1,10 +1,11 @@
-"""HTTP resource of the attention list."""
+"""HTTP resources of the attention list, and the counters of what a team works through."""
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from typing import Annotated
 
-from msgspec import Meta, Struct
+from msgspec import UNSET, Meta, Struct, UnsetType
 
 from touchbase.attention import plans
 from touchbase.attention.plans import CRITICAL, KEY_NOTICE, KINDS, WARNING, Item, Snooze, list_items, list_snoozes, snooze_item, wake_item
@@ -16,7 +17,8 @@ from touchbase.clients.stored_bytes import is_above, percent_of
 from touchbase.common.misspelt import MOST_NAMES, suggest
 from touchbase.common.timestamps import to_text_or_none
 from touchbase.conversations.api import CLIENT
-from touchbase.conversations.plans import OPEN, SNOOZED
+from touchbase.conversations.api import TAG as CONVERSATIONS
+from touchbase.conversations.plans import MOST_COUNTED, OPEN, SNOOZED, count_conversations
 from touchbase.errors import Fault, Invalid, NotFound
 from touchbase.http import query_parameters as query
 from touchbase.http.endpoint import Call
@@ -25,6 +27,7 @@ from touchbase.http.responses import Response
 from touchbase.http.routing import Route, Success, Tag
 from touchbase.http.schemas import MaybeTime, PageOf, encode, example, named_enum
 from touchbase.inbox.refused import CAUSES, NO_CLIENT
+from touchbase.tasks.plans import count_due_tasks
 
 TAG = Tag("Attention", "What needs a person, over all clients that a key may see.")
 PATH = "/team/v1/attention"
@@ -32,6 +35,8 @@ _KIND = named_enum("AttentionKind", "What needs a person.", KINDS)
 _SEVERITY = named_enum("AttentionSeverity", "Whether something is lost or stands still, or only waits.", (CRITICAL, WARNING))
 _STATES = (OPEN, SNOOZED)
 named_enum("AttentionState", "Which items a list has.", _STATES)
+BY_CLIENT = query.flag("by_client", "Also the open conversations of each client that has any.")
+ATTENTION = query.flag("attention", "Also how much needs a person, which costs as much as the list of it.")
 KIND = query.choice("kind", KINDS, "Only items of this kind.")
 STATE = query.choice("state", _STATES, "Items that are open, or that are snoozed; left out: open ones.")
 
@@ -70,6 +75,29 @@ class AttentionChange(Struct, forbid_unknown_fields=True):
     ]
 
 
+class OpenOfClient(Struct):
+    """The open conversations of one client."""
+
+    client_id: str
+    open: Annotated[int, Meta(description="With a reply of a person that is not handled, up to 999.")]
+
+
+class Counters(Struct):
+    """Numbers of conversations, due tasks and what needs a person, each up to 999."""
+
+    open: Annotated[int, Meta(description="With a reply of a person that is not handled.")]
+    snoozed: Annotated[int, Meta(description="The same, until a time or the next reply.")]
+    automatic: Annotated[int, Meta(description="With replies of machines alone.")]
+    unassigned: Annotated[int, Meta(description="Open ones on which nobody works.")]
+    mine: Annotated[int, Meta(description="Open ones of the person who calls; 0 for a key.")]
+    unread: Annotated[int, Meta(description="Open ones that the person who calls has not read; 0 for a key.")]
+    tasks_due: Annotated[
+        int, Meta(description="Open tasks of the person who calls that are due, or will be today; for a key of all that are due.")
+    ]
+    attention: Annotated[int | UnsetType, Meta(description="With `attention`: what needs a person and is not snoozed.")] = UNSET
+    clients: Annotated[list[OpenOfClient] | UnsetType, Meta(description="With `by_client`: the clients with open ones.")] = UNSET
+
+
 example(
     AttentionItem,
     {
@@ -79,6 +107,7 @@ example(
         "since": "2026-11-26T09:12:00Z", "last_at": "2026-11-27T08:00:00Z", "channel": "crm", "tool": "pipedrive", "target_id": None,
     },
 )  # fmt: skip
+example(Counters, {"open": 46, "snoozed": 5, "automatic": 14, "unassigned": 31, "mine": 12, "unread": 4, "tasks_due": 3})
 example(AttentionChange, {"snoozed_until": "2026-11-30T08:00:00Z"})
 
 
@@ -87,7 +116,7 @@ async def list_attention(call: Call) -> Response:
     caller, parameters = await call.principal(of_several=True), call.parameters()
     kind, is_snoozed, start = parameters[KIND], parameters[STATE] == SNOOZED, parameters.cursor(PATH, tuple[int]) or (0,)
     parameters.done()
-    items = [item for item in await items_of(call, caller, parameters[CLIENT]) if kind in (None, item.kind)]
+    items = [item for item in await _items(call, caller, parameters[CLIENT]) if kind in (None, item.kind)]
     wanted = [item for item in items if is_snoozed == (item.snoozed_until_us is not None)]
     limit, first = min(parameters[LIMIT], LARGEST_PAGE), start[0]
     end = first + limit
@@ -108,7 +137,7 @@ async def change_attention(call: Call) -> Response:
         faults.append(Fault("/snoozed_until", "time", "must lie in the future; send null to end a snooze"))
     if faults:
         raise Invalid(faults)
-    item = next((item for item in await items_of(call, caller, None) if item.key == id), None)
+    item = next((item for item in await _items(call, caller, None) if item.key == id), None)
     if item is None:
         raise NotFound(f"nothing that you may see needs a person under the id {id[:40]!r}; GET {PATH} lists what does")
     if until is None:
@@ -119,7 +148,28 @@ async def change_attention(call: Call) -> Response:
     return Response(body=encode((await _shown(call, [item]))[0]))
 
 
-async def items_of(call: Call, caller: Principal, named: str | None) -> list[Item]:
+async def get_counters(call: Call) -> Response:
+    """Handle `GET` of the numbers of conversations."""
+    caller, parameters = await call.principal(of_several=True), call.parameters()
+    parameters.done()
+    clients, user_id = await call.visible(caller, parameters[CLIENT]), "" if caller.user is None else caller.user.id
+    counts = await call.api.dependencies.store.read(count_conversations(clients, call.api.dependencies.clock(), user_id))
+    now = call.api.dependencies.clock()
+    ends = now + 1 if caller.user is None else caller.user.day_ends(now)
+    tasks = await call.api.dependencies.store.read(count_due_tasks(clients, user_id or None, ends))
+    numbers = asdict(counts)
+    by_client = numbers.pop("by_client")
+    shown = Counters(**numbers, tasks_due=min(sum(tasks.values()), MOST_COUNTED))
+    if parameters[ATTENTION]:
+        items = await _items(call, caller, parameters[CLIENT])
+        shown.attention = min(sum(item.snoozed_until_us is None for item in items), MOST_COUNTED)
+    if parameters[BY_CLIENT]:
+        named = await call.api.clients.of(by_client)
+        shown.clients = [OpenOfClient(named[number].client_id, by_client[number]) for number in sorted(by_client.keys() & named.keys())]
+    return Response(body=encode(shown))
+
+
+async def _items(call: Call, caller: Principal, named: str | None) -> list[Item]:
     """Return the items that the caller may see, snoozed ones too; `named`: of this client."""
     clients, now, store = await call.visible(caller, named), call.api.dependencies.clock(), call.api.dependencies.store
     items, further = await store.read(list_items(clients, now)), list[Item]()
@@ -164,12 +214,13 @@ def _out(item: Item, client: Client | None, names: list[str]) -> AttentionItem:
 _WORDS: dict[str, tuple[str, str]] = {
     plans.UNKNOWN: ("{many} for {about}", "correct the address in the tool, then replay them"),
     plans.REFUSED: ("{many} of {tool} refused: {about}", "enter the secret of the tool's webhook, then replay them"),
-    plans.ENDPOINT: ("endpoint {id} {about}", "look at its attempts, then resume or remove it"),
+    plans.ENDPOINT: ("{about}", "look at its attempts, then resume or remove it"),
     plans.SILENT: ("nothing from {tool}, which usually calls", "look at the webhook in the tool"),
     plans.FETCHING: ("records of {tool} are not fetched: {about}", "give the connection a new access token"),
     plans.NOT_APPLIED: ("{many} of {tool} not applied", "look at one, then replay them"),
     plans.NOT_RECOGNISED: ("{many} of {tool} not recognised", "map their fields, or let the tool send less"),
-    plans.JOB: ("job {id} failed: {about}", "start it again"),
+    plans.JOB: ("{about}", "start it again"),
+    plans.BAD_ROWS: ("{about} left out {many}", "correct the file of these rows, and import it"),
     plans.ERASURE: ("people whom a CRM asks to erase: {count}", "erase or restore each"),
     plans.WAITING_REPLY: ("promising replies wait for more than a working day: {count}", "answer, snooze or close them"),
     plans.UNSENT: ("answers that were not sent, or perhaps not: {count}", "look into the tool, then send each again or remove it"),
@@ -189,7 +240,8 @@ def _words(item: Item, names: list[str]) -> tuple[str, str]:
         meant = suggest(about, names)
         about = f'"{about}", which no client has' + (f'; "{meant}"?' if meant else "")
     title, following = _WORDS[item.kind]
-    many = f"{item.count:,} webhook{'' if item.count == 1 else 's'}"
+    noun = "row" if item.kind == plans.BAD_ROWS else "webhook"
+    many = f"{item.count:,} {noun}{'' if item.count == 1 else 's'}"
     tool = item.tool or UNKNOWN_TOOLS.get(item.channel or "", "an unknown tool")
     shown = title.format(many=many, tool=tool, about=CAUSES.get(about, about), id=item.id, count=item.count)
     return shown, following
@@ -198,7 +250,8 @@ def _words(item: Item, names: list[str]) -> tuple[str, str]:
 ROUTES = [
     Route(
         "GET", PATH, list_attention, scope=READ, operation_id="list_attention", tag=TAG, summary="List what needs a person",
-        description="Refused and unrecognised webhooks, misspelt clients, silent connections, endpoints that stand still, failed jobs, "
+        description="Refused and unrecognised webhooks, misspelt clients, silent connections, "
+        "endpoints that stand still, failed jobs, imports that left out rows, "
         "requests to erase, promising replies that wait, answers that were not sent, full stores, ending keys and warnings "
         "of the server. Webhooks for unknown clients, keys and warnings are seen by those who see all clients.",
         query=(*PAGE, CLIENT, KIND, STATE), success=(Success(200, "A page.", AttentionPage),), problems=(404,),
@@ -209,5 +262,11 @@ ROUTES = [
         description="A snoozed item is left out of the list, summaries and notifications of the whole team until its time, or until it "
         "gets critical or begins anew.",
         body=AttentionChange, success=(Success(200, "The item.", AttentionItem),), problems=(404,),
+    ),
+    Route(
+        "GET", "/team/v1/counters", get_counters, scope=READ, operation_id="get_counters", tag=CONVERSATIONS, summary="Count conversations",
+        description="The numbers of conversations that are open, snoozed and automatic, of due tasks, "
+        "and with `attention` of what needs a person.", query=(CLIENT, BY_CLIENT, ATTENTION),
+        success=(Success(200, "The numbers.", Counters),), problems=(404,),
     ),
 ]  # fmt: skip
