@@ -214,12 +214,13 @@ def _out(item: Item, client: Client | None, names: list[str]) -> AttentionItem:
 _WORDS: dict[str, tuple[str, str]] = {
     plans.UNKNOWN: ("{many} for {about}", "correct the address in the tool, then replay them"),
     plans.REFUSED: ("{many} of {tool} refused: {about}", "enter the secret of the tool's webhook, then replay them"),
-    plans.ENDPOINT: ("endpoint {id} {about}", "look at its attempts, then resume or remove it"),
+    plans.ENDPOINT: ("{about}", "look at its attempts, then resume or remove it"),
     plans.SILENT: ("nothing from {tool}, which usually calls", "look at the webhook in the tool"),
     plans.FETCHING: ("records of {tool} are not fetched: {about}", "give the connection a new access token"),
     plans.NOT_APPLIED: ("{many} of {tool} not applied", "look at one, then replay them"),
     plans.NOT_RECOGNISED: ("{many} of {tool} not recognised", "map their fields, or let the tool send less"),
-    plans.JOB: ("job {id} failed: {about}", "start it again"),
+    plans.JOB: ("{about}", "start it again"),
+    plans.BAD_ROWS: ("{about} left out {many}", "correct the file of these rows, and import it"),
     plans.ERASURE: ("people whom a CRM asks to erase: {count}", "erase or restore each"),
     plans.WAITING_REPLY: ("promising replies wait for more than a working day: {count}", "answer, snooze or close them"),
     plans.UNSENT: ("answers that were not sent, or perhaps not: {count}", "look into the tool, then send each again or remove it"),
@@ -239,7 +240,8 @@ def _words(item: Item, names: list[str]) -> tuple[str, str]:
         meant = suggest(about, names)
         about = f'"{about}", which no client has' + (f'; "{meant}"?' if meant else "")
     title, following = _WORDS[item.kind]
-    many = f"{item.count:,} webhook{'' if item.count == 1 else 's'}"
+    noun = "row" if item.kind == plans.BAD_ROWS else "webhook"
+    many = f"{item.count:,} {noun}{'' if item.count == 1 else 's'}"
     tool = item.tool or UNKNOWN_TOOLS.get(item.channel or "", "an unknown tool")
     shown = title.format(many=many, tool=tool, about=CAUSES.get(about, about), id=item.id, count=item.count)
     return shown, following
@@ -248,7 +250,8 @@ def _words(item: Item, names: list[str]) -> tuple[str, str]:
 ROUTES = [
     Route(
         "GET", PATH, list_attention, scope=READ, operation_id="list_attention", tag=TAG, summary="List what needs a person",
-        description="Refused and unrecognised webhooks, misspelt clients, silent connections, endpoints that stand still, failed jobs, "
+        description="Refused and unrecognised webhooks, misspelt clients, silent connections, "
+        "endpoints that stand still, failed jobs, imports that left out rows, "
         "requests to erase, promising replies that wait, answers that were not sent, full stores, ending keys and warnings "
         "of the server. Webhooks for unknown clients, keys and warnings are seen by those who see all clients.",
         query=(*PAGE, CLIENT, KIND, STATE), success=(Success(200, "A page.", AttentionPage),), problems=(404,),
