@@ -17,6 +17,8 @@ export const areClientsKnown = signal(false);
 const scopes = computed(() => clients.value.find((each) => each.client_id === client.value)?.scopes ?? session.value?.scopes ?? []);
 export const canWrite = computed(() => scopes.value.includes('records:write'));
 export const canRead = computed(() => scopes.value.includes('records:read'));
+/** A key that reads exports, too; a person needs to be an operator. */
+export const mayExport = computed(() => canWrite.value || !session.value?.user);
 export const isAdmin = computed(() => scopes.value.includes('admin'));
 /** Whether the person chooses among clients. */
 export const choosesClient = computed(() => session.value !== null && session.value.client_id === null);

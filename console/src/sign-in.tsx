@@ -18,6 +18,7 @@ const REFUSED: Readonly<Record<string, string>> = {
   domain: 'People with the domain of your address may not sign in here. Choose another account, or ask an administrator.',
   expired: 'This attempt to sign in has ended, or began in another browser. Try again.',
   link: 'The link was used, replaced or has expired. Ask an administrator for another one.',
+  invitation: 'Your invitation has expired. Ask an administrator for another one.',
   not_invited: 'Nobody has invited the address of your account. Ask an administrator for an invitation, or choose another account.',
   provider: 'The provider cannot be used now. Try again, or ask an administrator to look at the log of the server.',
   suspended: 'You are suspended. Ask an administrator.',

@@ -135,7 +135,8 @@ GROUPS: dict[str, dict[str, str]] = {
     "team.sign_in": {"get": "get_sign_in"},
     "team.messages": {"list": "list_all_messages"},
     "team.suppressions": {"list": "list_all_suppressions"}, "team.erasures": {"list": "list_all_erasures"},
-    "team.contacts": {"list_deleted": "list_all_deleted_contacts"}, "team.companies": {"list_deleted": "list_all_deleted_companies"},
+    "team.contacts": {"list_deleted": "list_all_deleted_contacts", "list_duplicates": "list_all_duplicate_contacts"},
+    "team.companies": {"list_deleted": "list_all_deleted_companies", "list_duplicates": "list_all_duplicate_companies"},
     "team.webhook_endpoints": {
         "list": "list_all_webhook_endpoints", "add": "add_shared_webhook_endpoint", "get": "get_shared_webhook_endpoint",
         "change": "change_shared_webhook_endpoint", "remove": "remove_shared_webhook_endpoint",

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 from tests.answering.test_answers import Answers, answers, smartlead
+from tests.imports.jobs import finished, upload
 from tests.messages.conftest import Messages, mail, messages
 
 from touchbase.adapters.interface import WebhookRequest
@@ -173,7 +174,22 @@ async def test_endpoint_that_is_off__is_an_item_until_it_is_removed(messages: Me
 
     assert sound == []
     assert (item["kind"], item["severity"], item["target_id"]) == ("endpoint", "warning", number)
-    assert item["title"] == f"endpoint {number} is disabled: To the CRM"
+    assert item["title"] == 'the endpoint "To the CRM" is disabled'
+    assert await items(messages) == []
+
+
+async def test_import_that_left_out_rows__is_an_item_by_the_name_of_its_file_until_the_rows_are_gone(messages: Messages) -> None:
+    await messages.receive(mail("sent", second=1))
+    rows = b"email\nann@new.example\nno address\n"
+    tried = await finished(messages.call, await upload(messages.call, rows, start="true", dry_run="true", file_name="tried.csv"))
+    for data, name in ((rows, "people.csv"), (b"email\nbob@new.example\n", "sound.csv")):
+        job = await finished(messages.call, await upload(messages.call, data, start="true", file_name=name))
+        assert (tried["state"], job["state"]) == ("succeeded", "succeeded")
+
+    found = [(item["kind"], item["title"], item["count"], item["target_id"]) for item in await items(messages)]
+    messages.call.clock.now += 7 * DAY
+
+    assert found == [("bad_rows", '"people.csv" left out 1 row', 1, job["id"] - 1)]
     assert await items(messages) == []
 
 

@@ -14,7 +14,7 @@ from tests.auth.test_people import INVITATIONS, PAGE, SECRET, USERS, Browser, Of
 from touchbase.auth.auth_throttle import KeyThrottle
 from touchbase.auth.authentication import ADMIN
 from touchbase.auth.service import add_key
-from touchbase.common.timestamps import SECOND
+from touchbase.common.timestamps import DAY, SECOND
 from touchbase.config import OidcSettings
 from touchbase.console.oidc import KEYS_AGAIN, Provider, SignInFlow, SignInRefused
 from touchbase.sql.store import Store
@@ -88,6 +88,29 @@ async def test_invited_person__joins_by_a_verified_address_and_comes_back_to_the
     shown = await who(browser)
     assert (shown["id"], shown["state"], shown["name"], shown["has_password"]) == (user["id"], "active", "Mira Sandoval", False)
     assert (await company("GET", INVITATIONS)).json()["data"] == []
+
+
+async def test_expired_invitation__joins_nobody_by_the_address_until_there_is_another_one(company: Company) -> None:
+    user, link = await company.invite("mira@example.com", role="viewer")
+    company.call.clock.now += 7 * DAY
+    browser = Browser(company.call)
+
+    refused = [await company.sign_in(browser, of) for of in ("", link)]
+    await company("POST", f"{USERS}/{user['id']}/reset")
+
+    assert refused == ["/console/sign-in?problem=invitation", "/console/sign-in?problem=link"]
+    assert await company.sign_in(browser) == "/console/"
+    assert (await who(browser))["id"] == user["id"]
+
+
+async def test_expired_invitation__does_not_matter_where_the_setting_lets_everybody_of_the_domain_in(make_company: Any) -> None:
+    company = await make_company(sign_up="viewer", domains=("example.com",))
+    user, _ = await company.invite("mira@example.com", role="operator")
+    company.call.clock.now += 7 * DAY
+    browser = Browser(company.call)
+
+    assert await company.sign_in(browser) == "/console/"
+    assert ((await who(browser))["id"], (await who(browser))["role"]) == (user["id"], "operator")
 
 
 async def test_unverified_address__joins_by_the_link_only(company: Company) -> None:

@@ -113,6 +113,9 @@ async def office(store: Store, make_client: MakeClient) -> Office:
     return office
 
 
+EXPORTS = ("/public/v2/contacts/export", "/public/v2/companies/export", "/public/v2/suppressions?format=csv")
+
+
 def grants(**roles: str) -> list[dict[str, str]]:
     return [{"client_id": client_id, "role": role} for client_id, role in roles.items()]
 
@@ -651,3 +654,40 @@ async def test_password__is_changed_with_the_present_one_and_ends_other_sessions
     assert tried == [401, 200]
     assert (await office("PUT", target, body)).status == 403
     assert [(await ann("PUT", target, {**body, "current": "wrong wrong wrong"})).status for _ in range(4)] == [422] * 3 + [429]
+
+
+async def test_export__is_for_operators_until_it_is_switched_off_and_never_for_viewers(office: Office) -> None:
+    people = {role: await office.join(f"{role}@example.com", grants=grants(ours=role)) for role in ("viewer", "operator", "admin")}
+    service = await office.key_of("ours", READ)
+    personal = await PersonalKey.of(people["operator"])
+    of_ours = {"x_client_id": "ours"}
+
+    async def may_export() -> dict[str, set[int]]:
+        found: dict[str, set[int]] = {}
+        callers: dict[str, Any] = {**people, "personal": personal, "service": lambda *request: office.call(*request, **service)}
+        for name, caller in callers.items():
+            by_header = {} if name == "service" else of_ours
+            replies = [await caller("GET", path, **by_header) if by_header else await caller("GET", path) for path in EXPORTS]
+            found[name] = {reply.status for reply in replies}
+        return found
+
+    usual = await may_export()
+    refused = await people["viewer"]("GET", EXPORTS[0], **of_ours)
+    assert (await office("PUT", "/admin/v1/clients/ours", {"settings": {"operators_export": False}})).status == 200
+
+    assert usual == {"viewer": {403}, "operator": {200}, "admin": {200}, "personal": {200}, "service": {200}}
+    assert "ask an administrator for the role operator" in refused.json()["detail"]
+    assert await may_export() == usual | {"operator": {403}, "personal": {403}}
+    assert (await people["operator"]("POST", "/public/v2/contacts/exports", **of_ours)).status == 403
+
+
+async def test_grant_and_personal_key__name_a_client_by_its_handle_too(office: Office) -> None:
+    await office("POST", "/admin/v1/clients", {"client_id": "hidden-1", "name": "Alder", "handle": "alder"})
+
+    mira = await office.join("mira@example.com", grants=grants(alder="operator"))
+    twice = await office("PATCH", f"{USERS}/{mira.user['id']}", {"grants": [*grants(alder="operator"), *grants(**{"hidden-1": "viewer"})]})
+    key = await mira("POST", "/team/v1/keys", {"name": "laptop", "scopes": [READ], "client_id": "alder"})
+
+    assert mira.user["grants"] == grants(**{"hidden-1": "operator"})
+    assert [fault["code"] for fault in twice.json()["errors"]] == ["repeated"]
+    assert key.json()["client_id"] == "hidden-1"

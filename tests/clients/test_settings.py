@@ -31,6 +31,7 @@ OPEN = {
     "require_verification": {"email_campaign": False, "crm": False},
     "suppress_on": {"unsubscribed": True, "complained": True, "hard_bounced": True},
     "store_message_bodies": True,
+    "operators_export": True,
 }
 DECIDED = {
     "on_duplicate": "update",
@@ -49,6 +50,7 @@ DECIDED = {
     "require_verification": {"email_campaign": True, "crm": False},
     "suppress_on": {"unsubscribed": False, "complained": True, "hard_bounced": False},
     "store_message_bodies": False,
+    "operators_export": False,
 }
 
 

@@ -7,7 +7,8 @@ from typing import Any
 
 import pytest
 from playwright.sync_api import expect
-from tests.console.conftest import CLIENT, Console, axe_faults, look_faults, press
+from tests.console.conftest import CLIENT, Console, axe_faults, look_faults, press, settle
+from tests.console.seed import sender
 from tests.console.test_browser import HOSTILE
 
 pytestmark = pytest.mark.slow
@@ -122,3 +123,23 @@ def test_story__shows_a_merge_and_undoes_it(doubles: Console) -> None:
     page.get_by_text("The merge of record 1 into this one was undone.").wait_for()
     expect(page.get_by_role("button", name="Separate them again")).to_have_count(0)
     assert contact(doubles, 1)["email"] == "ann@alder.example"
+
+
+@on_sqlite
+def test_duplicates_of_all_clients__come_in_one_request(doubles: Console) -> None:
+    for name in ("birch", "cedar"):
+        doubles.send("POST", "/admin/v1/clients", {"client_id": name, "name": name.title()})
+    for local in ("eve", "eve.f"):
+        person = {"first_name": "Eve", "last_name": "Frost", "email": f"{local}@cedar.example"}
+        sender(doubles.origin, "cedar")("POST", "/public/v2/contacts", person)
+    page = doubles.open("/all/contacts")
+    asked: list[str] = []
+    page.on("request", lambda request: asked.append(request.url.removeprefix(doubles.origin).partition("?")[0]))
+
+    page.goto(f"{doubles.origin}/console/all/duplicates")
+
+    pair = page.locator(".pair-of", has_text="Eve Frost")
+    pair.get_by_text("Cedar").first.wait_for()
+    settle(page)
+    assert [path for path in asked if path.endswith("s/duplicates")] == ["/team/v1/contacts/duplicates"]
+    assert look_faults(page) == []

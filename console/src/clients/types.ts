@@ -22,6 +22,7 @@ export interface ClientSettings {
   link_companies_by_email: 'off' | 'existing' | 'create';
   suppress_on: Record<'unsubscribed' | 'complained' | 'hard_bounced', boolean>;
   store_message_bodies: boolean;
+  operators_export: boolean;
 }
 
 export interface ClientDetail {

@@ -39,7 +39,7 @@ function Pairs<R extends AnyRecord>({ kind }: { kind: Kind<R> }) {
   const reason = query.get('reason') ?? '';
   const hidden = query.get('two') === '1';
   const searched = showsAll.value ? clients.value.map((each) => each.client_id) : [undefined];
-  const found = usePairs(kind, searched, `${client.value} ${kind.many} ${score} ${reason}`, score || '0.8', (pair) => !reason || pair.reasons.includes(reason));
+  const found = usePairs(kind, showsAll.value, `${client.value} ${kind.many} ${score} ${reason}`, score || '0.8', (pair) => !reason || pair.reasons.includes(reason));
   const pairs = found.pairs.filter((each) => isDismissed(kind.many, each) === hidden);
   const [at, setAt] = useState(0);
   const [opened, setOpened] = useState<Pair<R> | null>(null);

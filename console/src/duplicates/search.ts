@@ -1,26 +1,19 @@
 /** Searching duplicates: each page of the API reads a bounded number of records and may be empty, so one goes on until enough are found. */
 import { useCallback, useEffect, useRef, useState } from 'preact/hooks';
-import { asProblem, call, type Problem } from '../api';
+import { asProblem, get, type Problem } from '../api';
 import type { AnyRecord, Kind } from '../kinds/kind';
 import type { Page } from '../types';
-import { asClient } from '../ui/client-chip';
 import type { FoundPair, Pair } from './types';
 
-const START = { at: 0, cursor: null };
 const ENOUGH = 20;
-/** Requests until one is asked whether to go on; each reads some hundred records. */
+/** Requests until one is asked whether to go on; each reads some hundred records, of all clients together up to 25 clients. */
 const REQUESTS = 25;
-
-/** Where a search goes on: with which of its clients, and behind which page. */
-interface Place {
-  at: number;
-  cursor: string | null;
-}
 
 interface State<R extends AnyRecord> {
   key: string;
   pairs: Pair<R>[];
-  next: Place | null;
+  /** The cursor of the next page: blank for the first, null after the last. */
+  next: string | null;
   loading: boolean;
   problem: Problem | null;
 }
@@ -32,21 +25,21 @@ export interface Search<R extends AnyRecord> extends State<R> {
   without: (id: number) => void;
 }
 
-/** Search pairs that pass a test, one client after the other (undefined: that of the scope); another key starts again. */
-export function usePairs<R extends AnyRecord>(kind: Kind<R>, clients: readonly (string | undefined)[], key: string, minimum: string, passes: (pair: Pair<R>) => boolean): Search<R> {
+/** Search pairs that pass a test, of all clients or of that of the scope; another key starts again. */
+export function usePairs<R extends AnyRecord>(kind: Kind<R>, isAll: boolean, key: string, minimum: string, passes: (pair: Pair<R>) => boolean): Search<R> {
   const nothing: State<R> = { key, pairs: [], next: null, loading: true, problem: null };
   const [state, setState] = useState(nothing);
   const [round, setRound] = useState(0);
   const abort = useRef(new AbortController());
   const search = useCallback(
-    async (from: Place, before: Pair<R>[]) => {
+    async (from: string, before: Pair<R>[]) => {
       const { signal } = abort.current;
-      let next: Place | null = from;
+      let next: string | null = from;
       const pairs = [...before];
       setState({ key, pairs, next, loading: true, problem: null });
       try {
-        for (let n = 0; next && n < REQUESTS && pairs.length < before.length + ENOUGH; n++) {
-          const read: Read<R> = await readPage(kind, clients, next, minimum, signal);
+        for (let n = 0; next !== null && n < REQUESTS && pairs.length < before.length + ENOUGH; n++) {
+          const read: Read<R> = await readPage(kind, isAll, next, minimum, signal);
           pairs.push(...read.pairs.filter(passes));
           next = read.next;
           if (signal.aborted) return;
@@ -61,7 +54,7 @@ export function usePairs<R extends AnyRecord>(kind: Kind<R>, clients: readonly (
   );
   useEffect(() => {
     abort.current = new AbortController();
-    void search(START, []);
+    void search('', []);
     return () => abort.current.abort();
   }, [search, round]);
   const shown = state.key === key ? state : nothing;
@@ -75,19 +68,20 @@ export function usePairs<R extends AnyRecord>(kind: Kind<R>, clients: readonly (
 
 interface Read<R extends AnyRecord> {
   pairs: readonly Pair<R>[];
-  next: Place | null;
+  next: string | null;
 }
 
-async function readPage<R extends AnyRecord>(kind: Kind<R>, clients: readonly (string | undefined)[], { at, cursor }: Place, minimum: string, signal: AbortSignal): Promise<Read<R>> {
-  const of = clients[at];
+async function readPage<R extends AnyRecord>(kind: Kind<R>, isAll: boolean, cursor: string, minimum: string, signal: AbortSignal): Promise<Read<R>> {
   const query = { structure: 'FLAT', min_score: minimum, limit: String(ENOUGH), ...(cursor && { cursor }) };
-  const { data: page } = await call<Page<FoundPair<R>>>('GET', `${kind.api}/duplicates`, { ...asClient(of), query, signal });
-  const pairs = page.data.flatMap((each) => pairOf(each, kind, of));
-  await kind.prepare(pairs.flatMap((each) => [each.one, each.other]), of);
-  return { pairs, next: page.next_cursor ? { at, cursor: page.next_cursor } : at + 1 < clients.length ? { at: at + 1, cursor: null } : null };
+  const page = await get<Page<FoundPair<R>>>(isAll ? `/team/v1/${kind.many}/duplicates` : `${kind.api}/duplicates`, query, signal);
+  const pairs = page.data.flatMap((each) => pairOf(each, kind));
+  for (const of of new Set(pairs.map((each) => each.of))) {
+    await kind.prepare(pairs.filter((each) => each.of === of).flatMap((each) => [each.one, each.other]), of);
+  }
+  return { pairs, next: page.next_cursor };
 }
 
-function pairOf<R extends AnyRecord>(found: FoundPair<R>, kind: Kind<R>, of: string | undefined): Pair<R>[] {
+function pairOf<R extends AnyRecord>(found: FoundPair<R>, kind: Kind<R>): Pair<R>[] {
   const [one, other] = found[kind.many] ?? [];
-  return one && other ? [{ score: found.score, reasons: found.reasons, one, other, of }] : [];
+  return one && other ? [{ score: found.score, reasons: found.reasons, one, other, of: found.client_id }] : [];
 }

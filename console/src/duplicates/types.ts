@@ -16,7 +16,7 @@ export interface Merge {
 }
 
 /** A pair as the API has it: its records are a member with the name of their kind. */
-export type FoundPair<R> = { score: number; reasons: string[] } & Partial<Record<'contacts' | 'companies', R[]>>;
+export type FoundPair<R> = { score: number; reasons: string[]; client_id?: string } & Partial<Record<'contacts' | 'companies', R[]>>;
 
 export interface Pair<R extends AnyRecord> {
   score: number;

@@ -118,12 +118,12 @@ export async function suppress<R extends AnyRecord>(kind: Kind<R>, records: read
   const [one, many] = kind.listedAs;
   const entries = records.map(kind.listed).filter((each) => each !== null).map((each) => ({ ...each, reason, source: 'person' }));
   if (!entries.length) {
-    toast('None of them has an address to put on the list.', { bad: true });
+    toast('None of them has an address to block.', { bad: true });
     return;
   }
   const created: number[] = [];
   try {
-    const done = await inParts(entries, ENTRIES, 'Putting them on the list', async (part) => {
+    const done = await inParts(entries, ENTRIES, 'Blocking', async (part) => {
       const made = await post<Suppressed>('/public/v2/suppressions', { entries: part });
       for (const each of made.data) if (each.outcome === 'created' && each.entry) created.push(each.entry.id);
       return made.data.filter((each) => each.outcome === 'invalid').map((each) => each.errors[0]?.detail ?? 'it is no address');
@@ -131,7 +131,7 @@ export async function suppress<R extends AnyRecord>(kind: Kind<R>, records: read
     toast(`${plural(done.tried - done.failed.length, one, many)} must not be contacted from now on.`, created.length ? { undo: () => unlist(created).finally(after) } : {});
     after();
     if (done.ended) toastProblem(done.ended);
-    if (done.failed.length) toast(`${plural(done.failed.length, one, many)} not put on the list: ${done.failed[0]}`, { bad: true });
+    if (done.failed.length) toast(`${plural(done.failed.length, one, many)} not blocked: ${done.failed[0]}`, { bad: true });
   } catch (error) {
     toastProblem(error);
   }

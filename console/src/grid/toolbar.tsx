@@ -7,7 +7,7 @@ import { useGet } from '../data';
 import { DENSITIES, density, setDensity } from '../density';
 import { href } from '../route';
 import { makeNew } from '../record/new';
-import { canWrite, session } from '../session';
+import { canWrite, mayExport, session } from '../session';
 import type { Page, Status } from '../types';
 import { Button, Icon } from '../ui/basic';
 import { copy, Dialog, Entry, Popover } from '../ui/overlay';
@@ -50,7 +50,7 @@ export function Toolbar<R extends AnyRecord>({ kind, view, rows }: Props<R> & { 
           <Icon name="merge" />
           <span>Duplicates</span>
         </a>
-        <Button kind="quiet" icon="download" label="Export this view" onClick={() => setExports(true)}>Export</Button>
+        {mayExport.value && <Button kind="quiet" icon="download" label="Export this view" onClick={() => setExports(true)}>Export</Button>}
         <Button kind="quiet" icon="code" label="The API call for this view" onClick={() => setCurl(true)}>API call</Button>
       </div>
       {exports && <Export kind={kind as unknown as Kind<AnyRecord>} view={view} total={rows.total?.count ?? null} onClose={() => setExports(false)} />}

@@ -23,6 +23,7 @@ const PLACES: Record<string, (item: Item) => readonly [path: string, query: Quer
   not_applied: ({ target_id }) => [`/webhooks/${target_id}`, { tab: 'problems' }, 'Look at one', true],
   not_recognised: ({ target_id }) => [`/webhooks/${target_id}`, { tab: 'problems' }, 'Map fields', true],
   job: ({ target_id }) => [`/imports/${target_id}`, {}, 'Look at it', false],
+  bad_rows: ({ target_id }) => [`/imports/${target_id}`, {}, 'Show the rows', false],
   erasure_request: () => ['/erasure', {}, 'Decide', true],
   waiting_reply: () => ['/replies', { sort: 'waiting' }, 'Answer', false],
   unsent_answer: () => ['/replies', {}, 'Look at it', false],

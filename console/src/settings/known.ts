@@ -49,6 +49,10 @@ export const GROUPS: readonly Group[] = [
     ],
   },
   {
+    name: 'Team',
+    settings: [{ path: 'operators_export', name: 'Operators may export', usual: true, about: 'Whether people with the role operator may export records as files; administrators always may, viewers never.' }],
+  },
+  {
     name: 'Do not contact',
     settings: [
       { path: 'suppress_on.unsubscribed', name: 'After an unsubscription', usual: true, about: 'Puts the address on the do-not-contact list.' },

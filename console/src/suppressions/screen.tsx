@@ -6,7 +6,7 @@ import { save } from '../csv';
 import { useShortcuts } from '../keys';
 import { usePages } from '../data';
 import { go, href, place } from '../route';
-import { canWrite, isAdmin, session, showsAll } from '../session';
+import { canWrite, isAdmin, mayExport, session, showsAll } from '../session';
 import { useTitle } from '../title';
 import { Button, Empty, ProblemNote, Skeleton, Time } from '../ui/basic';
 import { Confirm } from '../ui/confirm';
@@ -79,9 +79,11 @@ export function Suppressions() {
             <Button icon="search" onClick={() => setAsks('check')}>
               Check addresses
             </Button>
-            <Button icon="download" onClick={() => void fetchFile()}>
-              Export CSV
-            </Button>
+            {mayExport.value && (
+              <Button icon="download" onClick={() => void fetchFile()}>
+                Export CSV
+              </Button>
+            )}
           </>
         )}
         {may && (

@@ -368,7 +368,7 @@ def _unrecognised_message(webhook: ParsedWebhook) -> str:
                 f"The mapping of the connection 'generic' finds nobody in this body: it has nothing usable at {places}. Correct `fields`."
             )
     return (
-        "No adapter understands this body, not even the generic one. Point at its fields in the console, or declare them: "
+        "No adapter understands this body, not even the generic one. Map its fields in the console, or declare them: "
         "`touchbase connections add --tool generic --setting fields.email=PATH --dry-run`."
     )
 

@@ -190,7 +190,7 @@ async def _client_of(call: Call, client_id: str | None, principal: Principal) ->
     """Return the number of the client of a new key; a key of one client creates keys for that client only."""
     if client_id is None:
         return principal.client
-    client = await call.api.clients.find(client_id)
+    client = await call.api.clients.named(client_id)
     if client is None or client.state == DELETING or principal.client not in (None, client.number):
         raise Invalid([Fault("/client_id", "client_not_found", f"there is no client {client_id[:100]!r}")])
     return client.number

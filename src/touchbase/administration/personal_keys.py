@@ -111,7 +111,7 @@ async def _client_of(call: Call, principal: Principal, user: User, client_id: st
     limited = None if principal.key is None else principal.key.granted_client
     if client_id is None:
         return limited
-    client = await call.api.clients.find(client_id)
+    client = await call.api.clients.named(client_id)
     if client is None or client.state == DELETING or not user.scopes(client.number):
         raise Invalid([Fault("/client_id", "client_not_found", f"there is no client {client_id[:100]!r}")])
     return client.number

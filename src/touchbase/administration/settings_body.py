@@ -126,6 +126,9 @@ class SettingsBody(Struct, forbid_unknown_fields=True):
         SuppressOnBody, Meta(description="By reason, whether such events put the address on the do-not-contact list.")
     ] = msgspec.field(default_factory=SuppressOnBody)
     store_message_bodies: Annotated[bool, Meta(description="Whether subject, text and HTML of messages are stored.")] = True
+    operators_export: Annotated[
+        bool, Meta(description="Whether people with the role operator may export records as files; administrators always may.")
+    ] = True
 
 
 class ClientRequest(Struct):
@@ -166,6 +169,7 @@ def checked(body: SettingsBody) -> ClientSettings:
         link_companies_by_email=body.link_companies_by_email,
         suppress_on=SuppressOn(**msgspec.structs.asdict(body.suppress_on)),
         store_message_bodies=body.store_message_bodies,
+        operators_export=body.operators_export,
     )
     if faults:
         raise Invalid(faults)

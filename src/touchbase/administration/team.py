@@ -643,7 +643,7 @@ async def _grants_of(call: Call, grants: Sequence[GrantBody]) -> dict[int, str]:
     roles: dict[int, str] = {}
     faults: list[Fault] = []
     for index, grant in enumerate(grants):
-        client = await call.api.clients.find(grant.client_id)
+        client = await call.api.clients.named(grant.client_id)
         if client is None or client.state == DELETING:
             faults.append(Fault(f"/grants/{index}/client_id", "client_not_found", f"there is no client {grant.client_id[:100]!r}"))
         elif client.number in roles:

@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from hashlib import blake2b
-from typing import NamedTuple
+from typing import Any, NamedTuple
+
+from msgspec import json
 
 from touchbase.audit import audited
 from touchbase.clients.models import ACTIVE
@@ -15,7 +17,9 @@ from touchbase.conversations.answers import UNKNOWN as UNKNOWN_ANSWER
 from touchbase.conversations.plans import OPEN, WAITING, Filters, list_conversations
 from touchbase.deliveries.delivery import FAILED, UNRECOGNISED
 from touchbase.inbox.refused import NO_CLIENT, NOT_VERIFIED, STORAGE, TOO_LARGE, UNKNOWN_CLIENT
+from touchbase.jobs.models import BAD_ROWS as BAD_ROWS_FILE
 from touchbase.jobs.models import FAILED as FAILED_JOB
+from touchbase.jobs.models import SUCCEEDED
 from touchbase.messages.sql.plans import event_of_copy
 from touchbase.sql.cell_answers import AnswerMerge, Answers, Division, divide_clients, named_clients
 from touchbase.sql.filters import among
@@ -23,14 +27,14 @@ from touchbase.sql.operation import command, query
 from touchbase.sql.scope import ALL_CLIENTS
 from touchbase.sql.statement import Execute, Plan, Row, Select, Statement
 
-REFUSED, UNKNOWN, ENDPOINT, SILENT, FETCHING, JOB, ERASURE, WAITING_REPLY, UNSENT = (
-    "refused_webhooks", "unknown_client", "endpoint", "silent_connection", "fetching", "job", "erasure_request", "waiting_reply",
-    "unsent_answer",
+REFUSED, UNKNOWN, ENDPOINT, SILENT, FETCHING, JOB, BAD_ROWS, ERASURE, WAITING_REPLY, UNSENT = (
+    "refused_webhooks", "unknown_client", "endpoint", "silent_connection", "fetching", "job", "bad_rows", "erasure_request",
+    "waiting_reply", "unsent_answer",
 )  # fmt: skip
 NOT_RECOGNISED, NOT_APPLIED, STORED_BYTES, KEY, SERVER = "not_recognised", "not_applied", "stored_bytes", "key", "server"
 KINDS = (
-    REFUSED, UNKNOWN, ENDPOINT, SILENT, FETCHING, NOT_APPLIED, NOT_RECOGNISED, JOB, ERASURE, WAITING_REPLY, UNSENT, STORED_BYTES,
-    KEY, SERVER,
+    REFUSED, UNKNOWN, ENDPOINT, SILENT, FETCHING, NOT_APPLIED, NOT_RECOGNISED, JOB, BAD_ROWS, ERASURE, WAITING_REPLY, UNSENT,
+    STORED_BYTES, KEY, SERVER,
 )  # fmt: skip
 CRITICAL, WARNING = "critical", "warning"
 RECENT: Micros = 7 * DAY
@@ -68,7 +72,9 @@ class Item:
     @property
     def key(self) -> str:
         """Name of the item, which stays the same as long as its cause does."""
-        subject = self.id if self.kind in (ENDPOINT, JOB) else self.about if self.kind in (REFUSED, UNKNOWN, KEY, SERVER) else None
+        subject = (
+            self.id if self.kind in (ENDPOINT, JOB, BAD_ROWS) else self.about if self.kind in (REFUSED, UNKNOWN, KEY, SERVER) else None
+        )
         return blake2b(repr((self.kind, self.client, self.channel, self.tool, subject)).encode(), digest_size=8).hexdigest()
 
 
@@ -127,12 +133,7 @@ def list_items(clients: Sequence[int] | None, now: Micros) -> Plan[list[Item]]:
         for client, channel, tool, since, last, error in rows
     ]
     items += yield from _deliveries(condition, numbers)
-    rows = yield Select(
-        f"SELECT j.client, j.id, j.kind, j.error, j.finished_us FROM job j WHERE j.client {condition} AND j.state = '{FAILED_JOB}' "
-        f"AND j.finished_us > ? ORDER BY j.finished_us DESC LIMIT {MOST}",
-        (*numbers, now - RECENT),
-    )
-    items += [Item(JOB, row[0], 1, row[4], row[4], WARNING, None, None, f"{row[2]}: {row[3]}", row[1]) for row in rows]
+    items += yield from _jobs(condition, numbers, now)
     rows = yield Select(
         "SELECT d.client, count(*), min(d.erasure_asked_us), max(d.erasure_asked_us) FROM deleted_record d "
         f"WHERE d.client {condition} AND d.erasure_asked_us IS NOT NULL GROUP BY d.client",
@@ -225,11 +226,33 @@ def _endpoints(condition: str, numbers: Row, now: Micros) -> Plan[list[Item]]:
         if shared_id in of_all:  # one channel is one problem, however many clients it is for
             of_all[shared_id].count += 1
             continue
-        why = f"has failed: {description}" if state == "active" else f"is {state}{f', {reason}' if reason else ''}: {description}"
+        name = f'the endpoint "{description}"' if description else f"endpoint {number}"
+        why = f"{name} fails" if state == "active" else f"{name} is {state}{f', {reason}' if reason else ''}"
         severity = WARNING if state == "disabled" and reason is None else CRITICAL
-        items.append(Item(ENDPOINT, client, 1, failing if state == "active" else since, None, severity, about=why.rstrip(": "), id=number))
+        items.append(Item(ENDPOINT, client, 1, failing if state == "active" else since, None, severity, about=why, id=number))
         if shared_id is not None:
             of_all[shared_id] = items[-1]
+    return items
+
+
+def _jobs(condition: str, numbers: Row, now: Micros) -> Plan[list[Item]]:
+    """Jobs of the last days that failed, and imports that left out rows, as long as their file of these is stored."""
+    rows = yield Select(
+        f"SELECT j.client, j.id, j.kind, j.state, j.error, j.finished_us, j.settings, j.progress FROM job j WHERE j.client {condition} "
+        f"AND j.finished_us > ? AND (j.state = '{FAILED_JOB}' OR (j.state = '{SUCCEEDED}' AND EXISTS (SELECT 1 FROM job_file f "
+        f"WHERE f.client = j.client AND f.job_id = j.id AND f.name = '{BAD_ROWS_FILE}' AND f.number = 0))) "
+        f"ORDER BY j.finished_us DESC LIMIT {MOST}",
+        (*numbers, now - RECENT),
+    )
+    items: list[Item] = []
+    for client, number, kind, state, error, at, settings, progress in rows:
+        decided, counts = json.decode(settings, type=dict[str, Any]), json.decode(progress, type=dict[str, Any])
+        name = f'"{decided["file_name"]}"' if decided.get("file_name") else f"the job {kind} {number}"
+        if state == FAILED_JOB:
+            items.append(Item(JOB, client, 1, at, at, about=f"{name} failed: {error}", id=number))
+        elif not decided.get("dry_run"):
+            left_out = counts.get("invalid", 0) + counts.get("not_a_row", 0)
+            items.append(Item(BAD_ROWS, client, left_out, at, at, about=name, id=number))
     return items
 
 

@@ -33,8 +33,11 @@ from touchbase.sql.operation import command
 from touchbase.sql.rows import Columns, names
 from touchbase.sql.statement import Execute, Plan, Select, Statement
 
-Refusal = Literal["bound", "link", "not_invited", "suspended", "taken", "unverified"]
-"""Why an account signs nobody in. `bound`: it belongs to somebody else than the link; `taken`: the address has another account."""
+Refusal = Literal["bound", "invitation", "link", "not_invited", "suspended", "taken", "unverified"]
+"""Why an account signs nobody in.
+
+`bound`: it belongs to somebody else than the link; `invitation`: that of the address has expired; `taken`: the address has another account.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,6 +119,8 @@ def _first_use(identity: Identity, at: Micros, newcomer: User | None, bound: One
         yield Execute(INSERT_IDENTITY, [(identity.issuer, identity.subject, newcomer.id, at)])
         return newcomer
     user, password = stored
+    if user.state == INVITED and bound is None and newcomer is None and not (yield from _is_invited(user, at)):
+        return "invitation"
     if user.state != SUSPENDED:
         if (yield Select("SELECT 1 FROM user_identity WHERE issuer = ? AND user_id = ?", (identity.issuer, user.id))):
             if bound is None:
@@ -128,6 +133,11 @@ def _first_use(identity: Identity, at: Micros, newcomer: User | None, bound: One
         yield from save_user(user, password)
         yield Execute(DELETE_LINKS, [(user.id,)])
     return user
+
+
+def _is_invited(user: User, at: Micros) -> Plan[bool]:
+    """Return whether the invitation of the person has not ended."""
+    return bool((yield Select("SELECT 1 FROM invitation WHERE user_id = ? AND expires_us > ?", (user.id, at))))
 
 
 def _with_role(user: User, role: str | None) -> Plan[User]:

@@ -34,13 +34,13 @@ COLUMNS = (
     Column("not found", SPARE),
     "silent since",
     Column("last call", SPARE),
-    Column("calls a day", SPARE),
+    Column("webhooks a day", SPARE),
     Column("changed", SPARE),
     Column("seen", SPARE),
 )
 PATHS = {"email_campaign": "emailcampaign-webhook", "crm": "crm-webhook"}
 """Channels -> the second segment of their webhook addresses."""
-SILENCE_COLUMNS = ("since", "noticed", "ended", "calls a day", Column("usual interval, seconds", SPARE))
+SILENCE_COLUMNS = ("since", "noticed", "ended", "webhooks a day", Column("usual interval, seconds", SPARE))
 
 MOST_WORDS = 300
 """Characters of a tool's response below a list of pushes."""
@@ -57,7 +57,7 @@ def connections() -> None:
 @click.option("--client", "client_id", help="Only this client's.")
 @json_option("Print JSON, settings included.")
 def list_(tb: Touchbase, client_id: str | None, as_json: bool) -> None:
-    """List connections with their calls and the state of fetching records; secrets are shown as set or not set.
+    """List connections with their webhooks and the state of fetching records; secrets are shown as set or not set.
 
     Fetching is idle, working, waiting after failures, or stopped; with the number of wanted records and the last error.
     """
@@ -76,7 +76,7 @@ def list_(tb: Touchbase, client_id: str | None, as_json: bool) -> None:
 @connection_options
 @json_option()
 def show(tb: Touchbase, client_id: str, channel: str | None, tool: str, as_json: bool) -> None:
-    """Show one connection with its settings, its calls and the state of fetching; secrets are shown as set or not set."""
+    """Show one connection with its settings, its webhooks and the state of fetching; secrets are shown as set or not set."""
     channel = find_channel(channel, tool)
     connections = _list(tb, client_id)
     connection = next((connection for connection in connections if (connection["channel"], connection["tool"]) == (channel, tool)), None)
@@ -90,7 +90,7 @@ def show(tb: Touchbase, client_id: str, channel: str | None, tool: str, as_json:
 @connection_options
 @json_option()
 def silences(tb: Touchbase, client_id: str, channel: str | None, tool: str, as_json: bool) -> None:
-    """List the times in which the tool's usual calls did not come, newest first."""
+    """List the times in which the tool's usual webhooks did not come, newest first."""
     on: Any = find_channel(channel, tool)
     rows = tb.admin.connections.list_silences(client_id, on, tool)["data"]
     if as_json:

@@ -30,7 +30,7 @@ MINUTE = 60_000_000
 @setting_options("port")
 @json_option()
 def demo(database: str, contacts: int, serves: bool, port: int | None, as_json: bool) -> None:
-    """Create a store full of fictitious data: an agency with 12 clients, and three weeks of calls of eight tools, some of them wrong.
+    """Create a store full of fictitious data: an agency with 12 clients, and three weeks of webhooks of eight tools, some of them wrong.
 
     The store is touchbase-demo.db unless --database names another; TOUCHBASE_DATABASE does not count here. The data is the same each
     time, but for the date; all addresses end in .example, and nothing is sent anywhere. It takes a minute or two. A store that has
@@ -52,7 +52,7 @@ def demo(database: str, contacts: int, serves: bool, port: int | None, as_json: 
         click.echo(f"{without_password(database)} has the demo already: remove it to make a new one")
     else:
         click.echo(
-            f"{stored.contacts:,} contacts, {stored.companies:,} companies, {stored.calls:,} calls, {stored.refused} of them refused"
+            f"{stored.contacts:,} contacts, {stored.companies:,} companies, {stored.calls:,} webhooks, {stored.refused} of them refused"
         )
     if serves:
         _serve(settings)

@@ -141,6 +141,8 @@ class ClientSettings:
     suppress_on: SuppressOn = SuppressOn()
     store_message_bodies: bool = True
     """Whether subject, text and HTML of messages are stored."""
+    operators_export: bool = True
+    """Whether people with the role operator may export records; administrators always may."""
     max_stored_bytes: int | None = None
     """The most bytes that the client may store; None: the installation's limit, 0: no limit."""
     link_companies_by_email: str = LINK_OFF

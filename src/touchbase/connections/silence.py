@@ -82,7 +82,7 @@ class CallCounts:
 def usual_text(rhythm: Silence | CallStatistics) -> str:
     """Return the usual rhythm: the interval at the hour of the silence, or else the calls of a day."""
     if rhythm.usual_interval_seconds is None:
-        return f"{per_day(rhythm.week):g} calls a day"
+        return f"{per_day(rhythm.week):g} webhooks a day"
     return f"every {_span(rhythm.usual_interval_seconds)} at this hour"
 
 

@@ -32,6 +32,7 @@ LONGEST_RESPONSE = 8_000
 """Characters of the parameters with which a provider sends people back."""
 WHY = {
     "bound": "the account belongs to another person than the link",
+    "invitation": "the invitation of the address has expired",
     "link": "the link was used, replaced or has expired",
     "not_invited": "nobody has invited the address of the account",
     "suspended": "the person is suspended",

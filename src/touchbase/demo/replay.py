@@ -147,7 +147,7 @@ class RecordingReplay:
             say(f"{account['name']}: {len(people):,} contacts")
         coming.sort(key=attrgetter("at"))
         async for share in self._play(coming, now):
-            say(f"three weeks of calls: {share:.0%}")
+            say(f"three weeks of webhooks: {share:.0%}")
         await self.jobs.drain()
         await self._work(now)
         await self._team(now)

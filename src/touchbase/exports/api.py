@@ -101,6 +101,7 @@ def stream(record: str, many: str) -> Callable[[Call], Awaitable[Response]]:
 
     async def handle(call: Call) -> Response:
         client = await call.client()
+        await call.require_export(client)
         settings = await _settings(call, record, client)
         disposition = f'attachment; filename="{many}.{settings.format.format}"'.encode()
         position = ExportPosition(custom_fields=await custom_columns(call.api.dependencies.store, record, client, settings.format))
@@ -145,6 +146,7 @@ def start(record: str, kind: str) -> Callable[[Call], Awaitable[Response]]:
 
     async def handle(call: Call) -> Response:
         client = await call.client()
+        await call.require_export(client)
         parts, settings, at = call.api.dependencies, await _settings(call, record, client), call.api.dependencies.clock()
         await custom_columns(parts.store, record, client, settings.format)  # raises here what would fail the job
         job = Job(client.number, 0, kind, QUEUED, at, at, msgspec.to_builtins(settings), made_by=await call.starter())

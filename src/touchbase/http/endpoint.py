@@ -14,7 +14,17 @@ from urllib.parse import urlsplit
 import msgspec
 
 from touchbase.audit import KEY_ID, REQUEST, current_act, record_act
-from touchbase.auth.authentication import CLIENT_HEADER, DEFAULT_CLIENT, OPERATOR_KEY, Authenticator, Principal, key_id_of
+from touchbase.auth.authentication import (
+    ADMIN,
+    CLIENT_HEADER,
+    DEFAULT_CLIENT,
+    OPERATOR_KEY,
+    READ,
+    WRITE,
+    Authenticator,
+    Principal,
+    key_id_of,
+)
 from touchbase.auth.passwords import Passwords
 from touchbase.auth.sessions import session_from_headers
 from touchbase.clients.models import ACTIVE, Client
@@ -348,6 +358,17 @@ class Call:
     async def administrator(self) -> int | None:
         """Authenticate an administrator; return the number of the client that the key is limited to, None for all."""
         return (await self.principal()).client
+
+    async def require_export(self, client: Client) -> None:
+        """Raise `Forbidden` for a person who may not export the client's records: keys of services export what they may read."""
+        user = (await self.api.principal_again(self.headers, READ, self.scope)).user
+        if user is None:
+            return
+        scopes = user.scopes(client.number)
+        if WRITE not in scopes:
+            raise Forbidden("your role here reads records and exports none; ask an administrator for the role operator")
+        if ADMIN not in scopes and not client.settings.operators_export:
+            raise Forbidden("exports of this client are switched off for operators; ask an administrator to export")
 
     async def without(self, needed: str) -> str | None:
         """Return the id of the caller, who is authenticated and lacks this scope for the client of the request; None: the caller has it."""

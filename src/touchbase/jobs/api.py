@@ -148,6 +148,8 @@ def _file(name: str) -> Any:
     async def get_file(call: Call) -> Response:
         client, parameters = await call.client(), call.parameters()
         parameters.done()
+        if name == RESULT:
+            await call.require_export(client)
         store, job = call.api.dependencies.store, await find_job(call, client.number)
         outcome = parameters[OUTCOME] if name == REPORT else None
         if outcome is not None and outcome not in (outcomes := _outcomes(job)):

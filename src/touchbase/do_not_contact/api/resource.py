@@ -99,6 +99,8 @@ class SuppressionResource:
         parameters.done()
         store, limit, reason, source = call.api.dependencies.store, parameters[LIMIT], parameters[REASON], parameters[SOURCE]
         if parameters[FORMAT] == CSV:
+            if owner.client is not None:
+                await call.require_export(owner.client)
             active = active is not False
             await call.record("export.read", "records", "suppressions", owner.number or None)
 
