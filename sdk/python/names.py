@@ -107,7 +107,7 @@ GROUPS: dict[str, dict[str, str]] = {
     },
     "admin.connections": {
         "list": "list_connections", "get": "get_connection", "connect": "connect", "change": "change_connection",
-        "disconnect": "disconnect", "list_silences": "list_silences", "load": "load_connection",
+        "disconnect": "disconnect", "map": "map_connection", "list_silences": "list_silences", "load": "load_connection",
         "list_pushes": "list_pushes", "retry_pushes": "retry_pushes",
     },
     "admin.keys": {"list": "list_keys", "get": "get_key", "create": "create_key", "revoke": "revoke_key", "rotate": "rotate_key"},

@@ -47,6 +47,7 @@ ACTIONS: Mapping[str, str] = {
     "connection.created": "A tool was connected.",
     "connection.changed": "The settings of a connection changed.",
     "connection.secret_changed": "Secrets or the access token of a connection changed.",
+    "connection.mapped": "The settings of a connection changed, and stored webhooks were read again.",
     "connection.removed": "A tool was disconnected.",
     "endpoint.created": "An endpoint was added.",
     "endpoint.changed": "An endpoint was changed.",

@@ -395,7 +395,7 @@ NAME_NO_RECORD = {
     "encryption.encrypted_columns": "reencrypt_batch replace_lost retire_keys",
     "erasure.sql.erasures": "end_erasure",
     "event_log.sql.changes": "begin_change forget_changes_before",
-    "changes.plans": "end_revert revert_rename start_revert",
+    "changes.plans": "end_revert revert_rename revert_settings start_revert",
     "event_log.sql.queries": "trim_log",
     "idempotency.sql": "delete_responses",
     "imports.sql": "remove_mapping save_mapping",
@@ -403,6 +403,7 @@ NAME_NO_RECORD = {
     "inbox.sql.refused": "store_refusals",
     "inbox.sql.refused_bodies": "drop_refused note_replay",
     "jobs.sql": "append_to_file change_job claim_job create_job remove_job_files renew_lease",
+    "mapping.plans": "map_connection replay_mapped",
     "outgoing.sql.announced": "announce_installation_list",
     "outgoing.sql.dispatch": "forget_attempts lead_shards store_attempt store_progress",
     "outgoing.sql.endpoints": "add_endpoint change_endpoint remove_endpoint replay resume_endpoint rotate_secret",
@@ -421,7 +422,7 @@ LOCK_THE_CLIENT = {
     "company_links.plans": "follow_changes link_page start_linking",
     "erasure.sql.erasures": "add_erasures sweep_erasure",
     "erasure.sql.texts": "strike_texts",
-    "changes.plans": "revert_page",
+    "changes.plans": "reread_deliveries revert_deliveries revert_page",
     "jobs.runner": "execute_step",  # other operations
     "search.sql.index": "index_records",  # what it passes over it takes later
     "statuses.sql.refused": "apply_refused",

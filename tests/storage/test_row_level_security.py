@@ -48,6 +48,7 @@ from touchbase.inbox.sql.queries import count_inbox, list_deliveries
 from touchbase.inbox.sql.refused import store_refusals
 from touchbase.jobs.models import UPLOADING, Job
 from touchbase.jobs.sql import append_to_file, create_job
+from touchbase.mapping.plans import MappingJob, replay_mapped
 from touchbase.merging.models import Policy
 from touchbase.merging.sql.merge import merge_records
 from touchbase.messages.models import Message
@@ -145,6 +146,7 @@ async def fill(store: Store, *clients: int) -> None:
         await store.write(
             create_message(n, Message(0, "sent", "email", 5, "made", None, 5, "api", text="x", contact_id=await ann(store, n)))
         )
+        await store.write(replay_mapped(n, 1, MappingJob("crm", "generic", None, {}, "received"), 2**53, 9, 5))
         await store.write(begin_change(n, IMPORT, Author(None, "request"), 5, 1))
         view = await store.write(add_view(n, View(n, 0, CONTACT, "u1", True, "All", "{}", 0, 1, 5), True))
         await store.write(set_default_view(n, view.id, "u1", True))
