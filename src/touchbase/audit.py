@@ -49,6 +49,8 @@ ACTIONS: Mapping[str, str] = {
     "connection.secret_changed": "Secrets or the access token of a connection changed.",
     "connection.mapped": "The settings of a connection changed, and stored webhooks were read again.",
     "connection.removed": "A tool was disconnected.",
+    "duplicate.refused": "Somebody said that two records are not the same.",
+    "duplicate.allowed": "Two records may be listed as duplicates again.",
     "endpoint.created": "An endpoint was added.",
     "endpoint.changed": "An endpoint was changed.",
     "endpoint.secret_rotated": "An endpoint got another secret.",

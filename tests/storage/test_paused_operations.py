@@ -410,6 +410,7 @@ NAME_NO_RECORD = {
     "outgoing.sql.pushes": "retry_pushes",
     "outgoing.sql.shared": "copy_shared",
     "presence": "note_presence",
+    "records.sql.distinct_pairs": "add_distinct_pair remove_distinct_pair",
     "reports.sql.parts": "store_parts",
     "statuses.sql.refused": "recheck_statuses",
     "statuses.sql.renames": "define_status remove_status rename_status",

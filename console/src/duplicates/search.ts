@@ -2,7 +2,9 @@
 import { useCallback, useEffect, useRef, useState } from 'preact/hooks';
 import { asProblem, call, type Problem } from '../api';
 import type { AnyRecord, Kind } from '../kinds/kind';
-import type { Page } from '../types';
+import { client } from '../route';
+import { session } from '../session';
+import type { Page, Schemas } from '../types';
 import { asClient } from '../ui/client-chip';
 import type { FoundPair, Pair } from './types';
 
@@ -30,10 +32,12 @@ export interface Search<R extends AnyRecord> extends State<R> {
   reload: () => void;
   /** Leave out pairs with a record that was merged into another one. */
   without: (id: number) => void;
+  /** Leave out a pair. */
+  leave: (pair: Pair<R>) => void;
 }
 
 /** Search pairs that pass a test, one client after the other (undefined: that of the scope); another key starts again. */
-export function usePairs<R extends AnyRecord>(kind: Kind<R>, clients: readonly (string | undefined)[], key: string, minimum: string, passes: (pair: Pair<R>) => boolean): Search<R> {
+export function usePairs<R extends AnyRecord>(kind: Kind<R>, clients: readonly (string | undefined)[], key: string, minimum: string, passes: (pair: Pair<R>) => boolean, isDistinct: boolean): Search<R> {
   const nothing: State<R> = { key, pairs: [], next: null, loading: true, problem: null };
   const [state, setState] = useState(nothing);
   const [round, setRound] = useState(0);
@@ -46,7 +50,7 @@ export function usePairs<R extends AnyRecord>(kind: Kind<R>, clients: readonly (
       setState({ key, pairs, next, loading: true, problem: null });
       try {
         for (let n = 0; next && n < REQUESTS && pairs.length < before.length + ENOUGH; n++) {
-          const read: Read<R> = await readPage(kind, clients, next, minimum, signal);
+          const read: Read<R> = await (isDistinct ? readDistinct(kind, clients, next, signal) : readPage(kind, clients, next, minimum, signal));
           pairs.push(...read.pairs.filter(passes));
           next = read.next;
           if (signal.aborted) return;
@@ -70,6 +74,7 @@ export function usePairs<R extends AnyRecord>(kind: Kind<R>, clients: readonly (
     more: () => void (shown.next && !shown.loading && search(shown.next, shown.pairs)),
     reload: () => setRound((n) => n + 1),
     without: (id) => setState((old) => ({ ...old, pairs: old.pairs.filter((each) => each.one.id !== id && each.other.id !== id) })),
+    leave: (pair) => setState((old) => ({ ...old, pairs: old.pairs.filter((each) => each !== pair) })),
   };
 }
 
@@ -84,7 +89,36 @@ async function readPage<R extends AnyRecord>(kind: Kind<R>, clients: readonly (s
   const { data: page } = await call<Page<FoundPair<R>>>('GET', `${kind.api}/duplicates`, { ...asClient(of), query, signal });
   const pairs = page.data.flatMap((each) => pairOf(each, kind, of));
   await kind.prepare(pairs.flatMap((each) => [each.one, each.other]), of);
-  return { pairs, next: page.next_cursor ? { at, cursor: page.next_cursor } : at + 1 < clients.length ? { at: at + 1, cursor: null } : null };
+  return { pairs, next: following(clients, at, page.next_cursor) };
+}
+
+function following(clients: readonly unknown[], at: number, cursor: string | null): Place | null {
+  return cursor ? { at, cursor } : at + 1 < clients.length ? { at: at + 1, cursor: null } : null;
+}
+
+/** A page of pairs that somebody said are not the same. */
+async function readDistinct<R extends AnyRecord>(kind: Kind<R>, clients: readonly (string | undefined)[], { at, cursor }: Place, signal: AbortSignal): Promise<Read<R>> {
+  const of = clients[at];
+  const { data: page } = await call<Page<Schemas['DistinctPairOut']>>('GET', distinctPath(kind.many, of), { query: { limit: String(ENOUGH), ...(cursor && { cursor }) }, signal });
+  const ids = [...new Set(page.data.flatMap((each) => each.ids))];
+  const query = { 'id[in]': ids.join(','), structure: 'FLAT', limit: String(2 * ENOUGH) };
+  const records = ids.length ? (await call<Page<R>>('GET', kind.api, { ...asClient(of), query, signal })).data.data : [];
+  await kind.prepare(records, of);
+  const pairs = page.data.flatMap((each) => {
+    const [one, other] = each.ids.map((id) => records.find((record) => record.id === id));
+    return one && other ? [{ score: 0, reasons: [], one, other, of }] : [];
+  });
+  return { pairs, next: following(clients, at, page.next_cursor) };
+}
+
+function distinctPath(many: string, of: string | undefined): string {
+  return `/team/v1/distinct-pairs/${encodeURIComponent(of || client.value || session.value?.client_id || 'default')}/${many}`;
+}
+
+/** Say for everybody that two records are not the same, or take that back. */
+export async function setDistinct(many: string, { one, other, of }: Pick<Pair<AnyRecord>, 'one' | 'other' | 'of'>, are: boolean): Promise<void> {
+  if (are) await call('POST', distinctPath(many, of), { body: { ids: [one.id, other.id] } });
+  else await call('DELETE', `${distinctPath(many, of)}/${one.id}/${other.id}`);
 }
 
 function pairOf<R extends AnyRecord>(found: FoundPair<R>, kind: Kind<R>, of: string | undefined): Pair<R>[] {

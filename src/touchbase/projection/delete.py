@@ -49,6 +49,7 @@ from touchbase.records.primary_keys import former_key_of, keys_of, owned_since
 from touchbase.records.projection import current_stamp
 from touchbase.records.record_type import RECORD_TYPES
 from touchbase.records.sql import statements as records_sql
+from touchbase.records.sql.distinct_pairs import DELETE_PAIRS
 from touchbase.records.sql.rows import contact_of, move_row
 from touchbase.records.sql.search_pending import NOTE_FOR_SEARCH
 from touchbase.records.sql.statements import TABLES, lock_existing, lock_records, with_custom_fields
@@ -230,6 +231,7 @@ def _remove(client: int, records: Sequence[tuple[int, int, int]], at: Micros) ->
     yield Execute(DELETE_OF_RECORD, records)
     yield Execute(DELETE_NOTES, records)
     yield Execute(DELETE_TASKS, records)
+    yield Execute(DELETE_PAIRS, records)
     yield Execute(DELETE_DECISION, records)
     yield Execute(DELETE_READS, records)
     yield Execute(DELETE_DRAFTS, records)
