@@ -327,3 +327,32 @@ async def test_interrupted_revert__goes_on(call: ApiClient, monkeypatch: pytest.
     assert counts(ended) == {"remapped": 1, "gone": 7, "reread": 7}
     assert await contacts(call) == {}
     assert await states(call) == ["unrecognised"] * 7
+
+
+CRM = "/admin/v1/clients/abc/connections/crm/generic/mapping"
+CRM_FIELDS = {"event": "kind", "email": "who", "status": "stage", "first_name": "first", "custom.Plan": "plan"}
+
+
+@pytest.mark.parametrize(
+    ("meaning", "changed"),
+    [
+        ("contact.updated", ("customer", "New", {"Plan": "Gold"})),
+        ("status", ("customer", "Ann", {})),
+        ("timeline", ("new", "Ann", {})),
+        ("ignored", ("new", "Ann", {})),
+    ],
+)
+async def test_event_of_a_crm__does_what_it_means(call: ApiClient, meaning: str, changed: tuple[str, str, Json]) -> None:
+    number = await known(call, email="a@people.example", first_name="Ann", contact_status="new")
+    body = {"kind": "zorp", "who": "a@people.example", "stage": "customer", "first": "New", "plan": "Gold", "riddle": {"x": 1}}
+    assert (await call("POST", "/public/crm-webhook/abc", raw=json.dumps(body).encode())).status == 200
+    await work(call)
+    [state] = await states(call)
+
+    saved = await call.post(CRM, {"settings": {"fields": CRM_FIELDS, "events": {"zorp": meaning}}, "state": state})
+
+    assert saved.status == 202, saved
+    await drained(call)
+    contact = (await contacts(call))["a@people.example"]
+    assert (contact["contact_status"], contact["first_name"], contact["contact_custom_fields"]) == changed
+    assert len(await timeline(call, number)) == {"timeline": 2, "ignored": 1}.get(meaning, 3)

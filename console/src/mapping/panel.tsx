@@ -59,7 +59,7 @@ function Board({ call, known, onClose, onDone }: Props & { known: Connection | n
   const tried = useRead(`try ${call.id} ${isReady ? rested : ''}`, (signal) => (isReady ? dryRun(call, channel, { fields, events }, signal) : Promise.resolve(null)), { gcTime: 0 });
   const event = valueAt(leaves, fields['event']);
   const means = event === null ? undefined : Object.entries(events).find(([name]) => folded(name) === folded(event))?.[1];
-  const lacks = missing(tried.data, isReady, means);
+  const lacks = channel === 'crm' && event && !means && isReady ? `Choose what “${event}” means.` : missing(tried.data, isReady, means);
 
   function point(path: string) {
     setFields({ ...fields, [at]: path });
@@ -218,7 +218,7 @@ function Meaning({ event, events, meanings, onPick }: { event: string; events: F
           onPick(change.currentTarget.value ? { ...rest, [event]: change.currentTarget.value } : rest);
         }}
       >
-        <option value="">What its words say, else the status</option>
+        <option value="">{meanings === CRM_EVENTS ? 'Choose…' : 'What its words say, else the status'}</option>
         {meanings.map(([name, text]) => (
           <option key={name} value={name}>
             {text}
