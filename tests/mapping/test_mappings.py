@@ -11,6 +11,7 @@ from tests.imports.jobs import worker
 
 from touchbase.adapters.registry import load_adapters
 from touchbase.changes.job import KINDS as CHANGE_KINDS
+from touchbase.changes.plans import revert_deliveries
 from touchbase.common.timestamps import SECOND
 from touchbase.connections.sql.connections import list_connections
 from touchbase.consistency.service import Verified, verify
@@ -303,17 +304,15 @@ async def test_interrupted_revert__goes_on(call: ApiClient, monkeypatch: pytest.
     class Killed(BaseException):
         pass
 
-    from touchbase.changes import job as revert_job
-
-    real, steps = revert_job.revert_deliveries, []
+    steps: list[int] = []
 
     def dies(*args: Any, **members: Any) -> Any:
         steps.append(1)
         if len(steps) == 3:
             raise Killed
-        return real(*args, **members)
+        return revert_deliveries(*args, **members)
 
-    monkeypatch.setattr(revert_job, "revert_deliveries", dies)
+    monkeypatch.setattr("touchbase.changes.job.revert_deliveries", dies)
     await worker(call, CHANGE_KINDS).drain()
     call.clock.now += SETTLED
     with pytest.raises(Killed):

@@ -305,7 +305,8 @@ def map_(
     """
     on: Any = find_channel(channel, tool)
     _, body = _settings_after(tb, client_id, on, tool, settings)
-    job = tb.admin.connections.map(client_id, on, tool, {"settings": body, "state": state, **({"of_tool": of_tool} if of_tool else {})})
+    mapping: Any = {"settings": body, "state": state, **({"of_tool": of_tool} if of_tool else {})}
+    job: Any = tb.admin.connections.map(client_id, on, tool, mapping)
     print_values({"client_id": client_id, "job": job["id"], "state": job["state"]}, as_json=as_json)
 
 
