@@ -107,7 +107,7 @@ GROUPS: dict[str, dict[str, str]] = {
     },
     "admin.connections": {
         "list": "list_connections", "get": "get_connection", "connect": "connect", "change": "change_connection",
-        "disconnect": "disconnect", "list_silences": "list_silences", "load": "load_connection",
+        "disconnect": "disconnect", "map": "map_connection", "list_silences": "list_silences", "load": "load_connection",
         "list_pushes": "list_pushes", "retry_pushes": "retry_pushes",
     },
     "admin.keys": {"list": "list_keys", "get": "get_key", "create": "create_key", "revoke": "revoke_key", "rotate": "rotate_key"},
@@ -132,6 +132,8 @@ GROUPS: dict[str, dict[str, str]] = {
         "list": "list_changes", "get": "get_change", "summary": "summarize_change", "records": "list_change_records",
         "revert": "revert_change",
     },
+    "team.distinct_contacts": {"list": "list_distinct_contacts", "add": "add_distinct_contacts", "remove": "remove_distinct_contacts"},
+    "team.distinct_companies": {"list": "list_distinct_companies", "add": "add_distinct_companies", "remove": "remove_distinct_companies"},
     "team.sign_in": {"get": "get_sign_in"},
     "team.messages": {"list": "list_all_messages"},
     "team.suppressions": {"list": "list_all_suppressions"}, "team.erasures": {"list": "list_all_erasures"},
@@ -179,6 +181,7 @@ ABOUT = {
     "admin.suppressions": "Who no client may contact.", "admin.reports": "Reports of each client.",
     "admin.report_links": "Links to the report of one client.",
     "team.changes": "What was done to many records, and its revert.",
+    "team.distinct_contacts": "Pairs of contacts that are not the same.", "team.distinct_companies": "Pairs of companies that are not the same.",
     "team.events": "Events of all clients, newest first.", "team.messages": "Messages of all clients, newest first.",
     "team.webhook_endpoints": "Endpoints of all clients, and those of each.",
 }  # fmt: skip

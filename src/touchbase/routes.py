@@ -7,6 +7,7 @@ from touchbase.administration import (
     clients,
     connections,
     keys,
+    mappings,
     personal_keys,
     pushes,
     report_links,
@@ -33,7 +34,7 @@ from touchbase.inbox.api import replay as replays
 from touchbase.jobs import api as jobs
 from touchbase.live import api as live
 from touchbase.mcp import api as mcp
-from touchbase.merging.api import batch, duplicates
+from touchbase.merging.api import batch, distinct, duplicates
 from touchbase.merging.api import bin as deleted
 from touchbase.merging.api import merges as merging
 from touchbase.messages.api import resource as messages
@@ -64,6 +65,7 @@ ROUTES: tuple[Route, ...] = (
     *deleted.ROUTES,
     *merging.ROUTES,
     *duplicates.ROUTES,
+    *distinct.ROUTES,
     *messages.ROUTES,
     *conversations.ROUTES,
     *notes.ROUTES,
@@ -92,6 +94,7 @@ ROUTES: tuple[Route, ...] = (
     *refused.ROUTES,
     *clients.ROUTES,
     *connections.ROUTES,
+    *mappings.ROUTES,
     *pushes.ROUTES,
     *keys.ROUTES,
     *report_links.ROUTES,

@@ -25,6 +25,7 @@ from touchbase.inbox.worker import InboxWorker, add_report
 from touchbase.jobs.runner import JobKind
 from touchbase.jobs.worker import JobWorker
 from touchbase.loading.job import LoadKind
+from touchbase.mapping.job import KINDS as MAPPING_KINDS
 from touchbase.notifying.worker import NotificationWorker
 from touchbase.outgoing.blocklists import BlocklistClient
 from touchbase.outgoing.dispatcher import Dispatcher
@@ -54,7 +55,8 @@ def attempts_us(settings: Settings) -> Micros:
 def job_kinds(settings: Settings) -> tuple[JobKind, ...]:
     """Return every kind of job; a capability with a new one adds it here."""
     load = LoadKind(f"touchbase/{touchbase.__version__}", settings.fetch_allowed, settings.max_stored_bytes)
-    return (*IMPORT_KINDS, *export_kinds(settings.page_bytes), *STATUS_KINDS, *CUSTOM_FIELD_KINDS, *LINK_KINDS, *CHANGE_KINDS, load)
+    fields = (*STATUS_KINDS, *CUSTOM_FIELD_KINDS)
+    return (*IMPORT_KINDS, *export_kinds(settings.page_bytes), *fields, *LINK_KINDS, *CHANGE_KINDS, *MAPPING_KINDS, load)
 
 
 def job_worker(settings: Settings, store: Store, clock: Clock, outage: Outage | None = None, sandbox: Sandbox | None = None) -> JobWorker:

@@ -63,7 +63,7 @@ def test_body_not_understood__is_pointed_at_tried_on_the_stored_calls_stored_and
     assert contacts(puzzled) == {}
     page.get_by_role("button", name="Save and replay").click()
 
-    page.get_by_text("4 webhooks read again.", exact=False).wait_for()  # also that of the other group
+    page.get_by_text("4 webhooks read again", exact=False).wait_for()  # also that of the other group
     page.locator(".said", has_text="Lead status changed").wait_for()
     wait_until_read(puzzled.origin)
     assert contacts(puzzled) == {f"p{number}@people.example": outcome for number, outcome in enumerate(OUTCOMES)}
@@ -141,3 +141,26 @@ def test_list_of_a_crm__is_mapped_by_entry_with_custom_fields_and_the_meaning_of
         "email": "heap[].m", "event": "what", "phone": "heap[].tel", "custom.Tier": "heap[].tier",
     }  # fmt: skip
     assert generic["settings"]["events"] == {"fresh-folk": "contact.created"}
+
+
+def test_saved_mapping__is_reverted_from_the_message_and_listed_in_the_history(puzzled: Console) -> None:
+    page = puzzled.open(f"/webhooks/1?client={CLIENT}&tab=problems")
+    page.get_by_role("button", name="Map fields").click()
+    value(page, "p0@people.example").click()
+    value(page, "call.finished").click()
+    page.locator(".meaning-of select").select_option("email_replied")
+    page.get_by_text("3 of 3 stored webhooks like this would change a record.").wait_for()
+    page.get_by_role("button", name="Save and replay").click()
+    page.get_by_text("Mapping saved: 3 webhooks read again, 3 applied.").wait_for()
+    assert len(contacts(puzzled)) == 3
+
+    page.get_by_role("button", name="Revert", exact=True).click()
+    page.get_by_text("3 were made by it alone, and go").wait_for()
+    page.get_by_role("dialog").get_by_role("button", name="Revert", exact=True).click()
+    page.get_by_text("3 were made by it alone, and are gone").wait_for(timeout=60_000)
+    wait_until_read(puzzled.origin)
+
+    assert contacts(puzzled) == {}
+    assert puzzled.send("GET", f"/admin/v1/clients/{CLIENT}/connections")["data"] == []
+    puzzled.go(page, f"/history?client={CLIENT}&kind=mapping")
+    page.get_by_role("list", name="Changes").get_by_text("Reverted", exact=True).wait_for()

@@ -267,11 +267,7 @@ def test_overview_of_all_clients__moves_nothing_when_a_part_comes_late(many: Con
         time.sleep(0.05)  # Refusals are stored a moment later.
     page = many.open("/all/contacts")
     page.add_init_script(
-<<<<<<< HEAD
         "localStorage.setItem('touchbase-first-steps', 'hidden'); window.moved = []; "
-=======
-        "localStorage.setItem('touchbase-first-steps', 'hidden'); window.moved = [];"
->>>>>>> room17-b
         "new PerformanceObserver(list => moved.push(...list.getEntries().filter(each => !each.hadRecentInput).map(each => each.value)))"
         ".observe({ type: 'layout-shift', buffered: true })"
     )

@@ -198,6 +198,8 @@ def bodies(owned: Known) -> dict[str, list[Any]]:
         "ValueMerge": [{"values": [w.OPTION], "into": "zq of B"}],
         "StartImport": [{}, {"mapping_name": w.MAPPING}], "ReadAgain": [{}, {"delimiter": ","}],
         "": [None],
+        "DistinctPairBody": [{"ids": owned.contacts[:2]}],
+        "MappingRequest": [{"settings": {"status_labels": {"a": w.STATUS}}, "like": owned.others[0], "dry_run": True}],
         "ConnectionChange": [{"secrets": []}, {"settings": None}],
         "NewSuppressions": [{"value": w.EMAIL}, {"entries": [{"value": w.DOMAIN}, {"value": w.LINKEDIN}]}],
         "NewEmail": [{"email_type": "sent", "contact_id": owned.contacts[0]}, {"email_type": "reply", "contact_email": w.EMAIL}],
@@ -274,7 +276,8 @@ def _received(path: str, method: str) -> Iterator[Request]:
 def _targets(path: str, parameters: list[Any], owned: Known) -> Iterator[str]:
     names = [parameter["name"] for parameter in parameters if parameter["in"] == "path"]
     values: dict[str, list[Any]] = {
-        "id": owned.ids, "merge_id": owned.merges, "client_id": [w.CLIENT_A, w.FORMER_A], "key_id": owned.keys, "link_id": owned.keys,
+        "id": owned.ids, "merge_id": owned.merges, "other_id": owned.ids[1:2],
+        "client_id": [w.CLIENT_A, w.FORMER_A], "key_id": owned.keys, "link_id": owned.keys,
         "channel": ["crm", "email_campaign"], "tool": ["hubspot", "instantly"], "refused_id": [DIGEST],
         "name": [w.MAPPING, w.STATUS, w.NEXT_STATUS, w.OWN_FIELD],
         "answer_id": [1], "note_id": [1], "task_id": [1], "view_id": [1], "change_id": owned.changes[:2], "snippet_id": ["zq5f3a9c01"],

@@ -40,7 +40,9 @@ from touchbase.inbox.queries import RefusedWebhook
 from touchbase.inbox.sql.refused import store_refusals
 from touchbase.inbox.worker import translator
 from touchbase.jobs.worker import JobWorker
+from touchbase.mapping.plans import MappingJob, replay_mapped
 from touchbase.rate_limit.rate_limiter import RateLimiter, Rates
+from touchbase.records.sql.distinct_pairs import add_distinct_pair
 from touchbase.reports.parts import HOUR, CountedPart, ReportPart, packed
 from touchbase.reports.sql.parts import store_parts
 from touchbase.search.sql.index import index_records
@@ -364,6 +366,9 @@ async def _of_people(store: Store, side: Side, contact: int) -> None:
     view = {"name": "zq104viewqz", "kind": "contact", "where": {"first_name": "zq105filterqz"}, "visibility": "shared"}
     saved = await side.sure("POST", f"/team/v1/views/{side.client_id}", view)
     await store.write(set_default_view(side.number, saved["id"], READER, True))
+    await store.write(replay_mapped(side.number, 1, MappingJob("crm", "generic", None, {}, "received"), 2**53, 9, side.call.clock()))
+    other = await side.sure("POST", "/public/v2/contacts", {"first_name": "zq107otherqz"})
+    await store.write(add_distinct_pair(side.number, 1, (contact, other["id"]), READER, side.call.clock()))
     await store.write(snooze_item(Snooze(side.number, "zq106itemqz", "warning", None, LATEST), 1))
     new_notification = NewNotification(READER, "critical", "zq101toldqz", contact, "zq102aboutqz", mail_us=1)
     await store.write(store_notifications(side.number, [new_notification], side.call.clock(), 1))

@@ -48,6 +48,7 @@ from touchbase.inbox.sql.queries import count_inbox, list_deliveries
 from touchbase.inbox.sql.refused import store_refusals
 from touchbase.jobs.models import UPLOADING, Job
 from touchbase.jobs.sql import append_to_file, create_job
+from touchbase.mapping.plans import MappingJob, replay_mapped
 from touchbase.merging.models import Policy
 from touchbase.merging.sql.merge import merge_records
 from touchbase.messages.models import Message
@@ -56,6 +57,7 @@ from touchbase.projection.delete import delete_record
 from touchbase.records.models import Company, Contact
 from touchbase.records.operations import create_company, create_contact
 from touchbase.records.record_type import COMPANY_TYPE, CONTACT_TYPE
+from touchbase.records.sql.distinct_pairs import add_distinct_pair
 from touchbase.records.sql.reads import Listing, find_record, list_records
 from touchbase.records.writes import Creation
 from touchbase.reports.parts import CountedPart, ReportPart
@@ -145,6 +147,8 @@ async def fill(store: Store, *clients: int) -> None:
         await store.write(
             create_message(n, Message(0, "sent", "email", 5, "made", None, 5, "api", text="x", contact_id=await ann(store, n)))
         )
+        await store.write(replay_mapped(n, 1, MappingJob("crm", "generic", None, {}, "received"), 2**53, 9, 5))
+        await store.write(add_distinct_pair(n, CONTACT, (await ann(store, n), created[1]), "u1", 5))
         await store.write(begin_change(n, IMPORT, Author(None, "request"), 5, 1))
         view = await store.write(add_view(n, View(n, 0, CONTACT, "u1", True, "All", "{}", 0, 1, 5), True))
         await store.write(set_default_view(n, view.id, "u1", True))

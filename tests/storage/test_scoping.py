@@ -165,6 +165,7 @@ from touchbase.inbox.sql.refused import list_refusals
 from touchbase.inbox.sql.refused_bodies import drop_refused
 from touchbase.jobs.models import UPLOADING, Job
 from touchbase.jobs.sql import create_job, due_job_files, due_jobs, get_job, list_jobs, remove_job_files
+from touchbase.mapping.plans import MappingJob, replay_mapped
 from touchbase.merging.models import Policy
 from touchbase.merging.sql.undo import forget_merges
 from touchbase.messages.sql.plans import list_all_messages, prune_messages
@@ -594,6 +595,7 @@ ASKING: list[Any] = [
     define_field(1, 1, "Tier", FieldType("text"), is_new=True), judge_connection(1, "crm", "hubspot", 50 * SECOND, -100 * DAY),
     store_count(1, 5, 5, 0), create_job(Job(1, 0, "contacts.import", UPLOADING, 5, 5), most_uploads=9),
     save_mapping(1, StoredMapping("contact", "Leads", {}, 5)),
+    replay_mapped(1, 1, MappingJob("crm", "hubspot", None, {}, "received", "hubspot"), 2**50, 5, 5),
 ]  # fmt: skip
 """Commands that ask questions beside their statements."""
 

@@ -10,11 +10,10 @@ import { useTitle } from '../title';
 import { Button, Empty, Icon, Keys, ProblemNote, Skeleton } from '../ui/basic';
 import { ClientChip } from '../ui/client-chip';
 import { StatusMark } from '../ui/status';
-import { toast } from '../ui/toast';
+import { toast, toastProblem } from '../ui/toast';
 import { plural } from '../words';
-import { countDismissed, dismiss, isDismissed } from './dismissed';
 import { MergeDialog } from './merge';
-import { usePairs } from './search';
+import { setDistinct, usePairs } from './search';
 import { REASONS, type Pair } from './types';
 
 const SCORES = [
@@ -39,17 +38,23 @@ function Pairs<R extends AnyRecord>({ kind }: { kind: Kind<R> }) {
   const reason = query.get('reason') ?? '';
   const hidden = query.get('two') === '1';
   const searched = showsAll.value ? clients.value.map((each) => each.client_id) : [undefined];
-  const found = usePairs(kind, showsAll.value, `${client.value} ${kind.many} ${score} ${reason}`, score || '0.8', (pair) => !reason || pair.reasons.includes(reason));
-  const pairs = found.pairs.filter((each) => isDismissed(kind.many, each) === hidden);
+  const found = usePairs(kind, showsAll.value, `${client.value} ${kind.many} ${score} ${reason} ${hidden}`, score || '0.8', (pair) => hidden || !reason || pair.reasons.includes(reason), hidden && searched);
+  const { pairs } = found;
   const [at, setAt] = useState(0);
   const [opened, setOpened] = useState<Pair<R> | null>(null);
   const chosen = Math.min(at, Math.max(0, pairs.length - 1));
   const list = useRef<HTMLUListElement>(null);
   useTitle('Duplicates');
 
-  function say(pair: Pair<R>, are: boolean) {
-    dismiss(kind.many, pair, are);
-    toast(are ? 'They are shown as two from now on, in this browser.' : 'The pair is in the list again.', { undo: async () => dismiss(kind.many, pair, !are) });
+  async function say(pair: Pair<R>, are: boolean) {
+    found.leave(pair);
+    try {
+      await setDistinct(kind.many, pair, are);
+      toast(are ? 'They are two from now on, for everybody.' : 'The pair may be in the list again.', { undo: () => setDistinct(kind.many, pair, !are).then(found.reload) });
+    } catch (error) {
+      toastProblem(error);
+      found.reload();
+    }
   }
   const now = useRef({ move: (_: number) => undefined as void, open: () => undefined as void, two: () => undefined as void });
   now.current = {
@@ -61,7 +66,7 @@ function Pairs<R extends AnyRecord>({ kind }: { kind: Kind<R> }) {
     open: () => canWrite.value && setOpened(pairs[chosen] ?? null),
     two: () => {
       const pair = pairs[chosen];
-      if (pair && canWrite.value) say(pair, !hidden);
+      if (pair && canWrite.value) void say(pair, !hidden);
     },
   };
   useShortcuts(() => [
@@ -92,18 +97,18 @@ function Pairs<R extends AnyRecord>({ kind }: { kind: Kind<R> }) {
       <div class="filters">
         <Select label="Score" value={score} options={SCORES} pick={(value) => show({ score: value })} />
         <Select label="Reason" value={reason} options={[['', 'Any reason'], ...Object.entries(REASONS)]} pick={(value) => show({ reason: value })} />
-        <Select label="Pairs" value={hidden ? '1' : ''} options={[['', 'To decide'], ['1', `Not the same (${countDismissed(kind.many, searched)})`]]} pick={(value) => show({ two: value })} />
+        <Select label="Pairs" value={hidden ? '1' : ''} options={[['', 'To decide'], ['1', 'Not the same']]} pick={(value) => show({ two: value })} />
       </div>
       <ul class="pairs-list" ref={list} aria-label="Possible duplicates">
         {pairs.map((each, n) => (
-          <OnePair key={`${each.of} ${each.one.id} ${each.other.id}`} kind={kind} pair={each} at={n === chosen} hidden={hidden} choose={() => setAt(n)} open={() => setOpened(each)} say={(are) => say(each, are)} />
+          <OnePair key={`${each.of} ${each.one.id} ${each.other.id}`} kind={kind} pair={each} at={n === chosen} hidden={hidden} choose={() => setAt(n)} open={() => setOpened(each)} say={(are) => void say(each, are)} />
         ))}
       </ul>
       {found.problem && <ProblemNote problem={found.problem} retry={found.pairs.length ? found.more : found.reload} />}
       {found.loading && <Skeleton lines={3} wide={90} />}
       {!found.loading && !found.problem && pairs.length === 0 && <None kind={kind} hidden={hidden} isEnd={!found.next} filtered={score !== '0.5' || reason !== ''} />}
       <p class="after" role="status">
-        {!found.loading && pairs.length > 0 && (found.next ? `${plural(pairs.length, 'pair')} so far. ` : `${plural(pairs.length, 'pair')}: all ${kind.many} were compared.`)}
+        {!found.loading && pairs.length > 0 && (found.next ? `${plural(pairs.length, 'pair')} so far. ` : `${plural(pairs.length, 'pair')}${hidden ? '' : `: all ${kind.many} were compared`}.`)}
         {!found.loading && found.next && <Button onClick={found.more}>Search on</Button>}
       </p>
       {opened && (
@@ -144,7 +149,7 @@ function None({ kind, hidden, isEnd, filtered }: { kind: { one: string; many: st
   if (hidden) {
     return (
       <Empty icon="merge" title="None of these pairs was said to be two">
-        <p>“Not the same” puts a pair here, in this browser. From here it comes back.</p>
+        <p>“Not the same” puts a pair here, for everybody. From here it comes back.</p>
       </Empty>
     );
   }
@@ -172,10 +177,14 @@ function OnePair<R extends AnyRecord>({ kind, pair, at, hidden, choose, open, sa
   return (
     <li class="pair-of" aria-current={at ? 'true' : undefined} onMouseDown={choose} onFocusIn={choose}>
       <span class="score">
-        <b>{Math.round(pair.score * 100)} %</b>
-        <span class="track" aria-hidden="true">
-          <span style={{ width: `${pair.score * 100}%` }} />
-        </span>
+        {!hidden && (
+          <>
+            <b>{Math.round(pair.score * 100)} %</b>
+            <span class="track" aria-hidden="true">
+              <span style={{ width: `${pair.score * 100}%` }} />
+            </span>
+          </>
+        )}
       </span>
       {[pair.one, pair.other].map((each) => (
         <span key={each.id} class="one">

@@ -18,7 +18,7 @@ import { reverting, type Change } from './open';
 export const CHANGES = '/team/v1/changes';
 const EVERY = 400;
 
-const NAMES: Record<string, string> = { bulk: 'Change of many', merge: 'Merge', delete: 'Deletion', block: 'Block', rename: 'Rename', revert: 'Revert', edit: 'Edit', import: 'Import' };
+const NAMES: Record<string, string> = { bulk: 'Change of many', merge: 'Merge', delete: 'Deletion', block: 'Block', rename: 'Rename', revert: 'Revert', edit: 'Edit', import: 'Import', mapping: 'Mapping of webhooks' };
 
 export function changeName(change: Change): string {
   if (change.renamed) return `${NAMES[change.kind] ?? ''}: ${change.renamed.join(' → ')}`;
@@ -28,7 +28,7 @@ export function changeName(change: Change): string {
 /** "9,200 created, 800 updated". */
 export function summary(counts: Record<string, number>): string {
   const said: [string, string][] = [
-    ['records', 'records'], ['created', 'created'], ['updated', 'changed'], ['changed', 'changed back'], ['deleted', 'to the bin'], ['restored', 'restored'], ['divided', 'divided'], ['unblocked', 'off the do-not-contact list'], ['renamed', 'renamed back'], ['kept', 'stay'],
+    ['records', 'records'], ['created', 'created'], ['updated', 'changed'], ['changed', 'changed back'], ['deleted', 'to the bin'], ['restored', 'restored'], ['divided', 'divided'], ['unblocked', 'off the do-not-contact list'], ['renamed', 'renamed back'], ['webhooks', 'webhooks read again'], ['applied', 'applied'], ['withdrawn', 'withdrawn from'], ['gone', 'gone'], ['kept', 'stay'],
   ];
   return said.filter(([name]) => counts[name]).map(([name, text]) => (name === 'records' ? plural(counts[name] ?? 0, 'record') : `${count(counts[name] ?? 0)} ${text}`)).join(', ');
 }
@@ -152,6 +152,10 @@ const WORDS: readonly (readonly [string, string, string])[] = [
   ['divided', 'are divided', 'were divided'],
   ['unblocked', 'leave the do-not-contact list', 'are no longer on the do-not-contact list'],
   ['renamed', 'gets its former name, and its records follow', 'has its former name, and its records follow'],
+  ['remapped', 'connection gets its former settings', 'connection has its former settings'],
+  ['withdrawn', 'lose what the mapping brought', 'have lost what the mapping brought'],
+  ['gone', 'were made by it alone, and go', 'were made by it alone, and are gone'],
+  ['reread', 'webhooks are read again', 'webhooks are read again'],
   ['unchanged', 'have their former values already', 'had their former values already'],
   ['kept', 'stay', 'stay'],
 ];

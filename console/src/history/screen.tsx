@@ -12,7 +12,7 @@ import { Effects } from './effects';
 import { reverting, type Change } from './open';
 import { CHANGES, changeName, summary } from './revert';
 
-const KINDS: readonly (readonly [string, string])[] = [['import', 'Imports'], ['bulk', 'Changes of many'], ['merge', 'Merges'], ['delete', 'Deletions'], ['block', 'Blocks'], ['rename', 'Renames'], ['edit', 'Edits'], ['revert', 'Reverts']];
+const KINDS: readonly (readonly [string, string])[] = [['import', 'Imports'], ['bulk', 'Changes of many'], ['merge', 'Merges'], ['delete', 'Deletions'], ['block', 'Blocks'], ['rename', 'Renames'], ['mapping', 'Mappings'], ['edit', 'Edits'], ['revert', 'Reverts']];
 const STATES: Record<string, readonly [string, Hue, Group]> = {
   reverting: ['Reverting', 'blue', 'active'], reverted: ['Reverted', 'grey', 'lost'], partly: ['Partly reverted', 'amber', 'active'],
 };
@@ -65,7 +65,7 @@ export function History() {
       {!loaded.data && !loaded.error && <Skeleton lines={8} wide={100} />}
       {loaded.data?.length === 0 && (
         <Empty icon="undo" title={kind || who ? 'None like this' : 'Nothing was changed yet'}>
-          <p>Imports, changes of many records, merges, deletions, blocks and renames are listed here, and can be reverted. Single edits are in the timeline of their record.</p>
+          <p>Imports, changes of many records, merges, deletions, blocks, renames and mappings are listed here, and can be reverted. Single edits are in the timeline of their record.</p>
         </Empty>
       )}
       {loaded.data && loaded.data.length > 0 && (

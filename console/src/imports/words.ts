@@ -6,7 +6,7 @@ import type { Many } from './targets';
 
 const KINDS: Record<string, string> = {
   'contacts.import': 'Import of contacts', 'companies.import': 'Import of companies', 'contacts.export': 'Export of contacts', 'companies.export': 'Export of companies',
-  'connections.load': 'Load of history', 'changes.revert': 'Revert of a change',
+  'connections.load': 'Load of history', 'changes.revert': 'Revert of a change', 'connections.mapping': 'Mapping of webhooks',
 };
 const STATES: Record<string, string> = { uploading: 'Uploading', preview: 'Not started', queued: 'Queued', running: 'Running', succeeded: 'Done', failed: 'Failed', cancelled: 'Cancelled' };
 const LOOKS: Record<string, readonly [Hue, Group]> = {

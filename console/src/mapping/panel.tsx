@@ -1,14 +1,18 @@
 /** Mapping by pointing: choose what is looked for, press the value in the body, see what would be recognised, store it. */
 import { useMemo, useState } from 'preact/hooks';
-import { asProblem, call as send, post, type Problem } from '../api';
-import { clientPath, connectionPath, connectionsOf } from '../clients/requests';
+import { asProblem, call as send, get, post, type Problem } from '../api';
+import { connectionPath, connectionsOf } from '../clients/requests';
 import { folded } from '../clients/seen-words';
 import type { Channel, Connection } from '../clients/types';
-import { replay } from '../webhooks/problems';
 import { useRead, useRested } from '../data';
+import { reverting, type Change } from '../history/open';
+import { CHANGES, summary } from '../history/revert';
 import { href } from '../route';
-import type { WholeDelivery } from '../types';
+import { follow } from '../settings/job';
+import type { Job } from '../settings/types';
+import type { Page, WholeDelivery } from '../types';
 import { Button, Icon, ProblemNote, Skeleton } from '../ui/basic';
+import { toast } from '../ui/toast';
 import { hasList, leavesOf, parsed, valueAt, type Leaf } from './body';
 import { DryRun, missing, type Would } from './dry-run';
 import { CRM_EVENTS, CUSTOM, EVENTS, SLOTS } from './slots';
@@ -50,13 +54,12 @@ function Board({ call, known, onClose, onDone }: Props & { known: Connection | n
   const [at, setAt] = useState(slots.find((each) => !fields[each.name])?.name ?? 'email');
   const [busy, setBusy] = useState(false);
   const [problem, setProblem] = useState<Problem | null>(null);
-  const settings = { ...known?.settings, fields, events };
   const isReady = ['email', 'linkedin_url', 'id', 'domain'].some((name) => fields[name]) || (channel === 'email_campaign' && Object.keys(fields).length > 0);
   const rested = useRested(JSON.stringify({ fields, events }), 250);
-  const tried = useRead(`try ${call.id} ${isReady ? rested : ''}`, (signal) => (isReady ? dryRun(call, channel, settings, signal) : Promise.resolve(null)), { gcTime: 0 });
+  const tried = useRead(`try ${call.id} ${isReady ? rested : ''}`, (signal) => (isReady ? dryRun(call, channel, { fields, events }, signal) : Promise.resolve(null)), { gcTime: 0 });
   const event = valueAt(leaves, fields['event']);
   const means = event === null ? undefined : Object.entries(events).find(([name]) => folded(name) === folded(event))?.[1];
-  const lacks = missing(tried.data, isReady, means);
+  const lacks = channel === 'crm' && event && !means && isReady ? `Choose what “${event}” means.` : missing(tried.data, isReady, means);
 
   function point(path: string) {
     setFields({ ...fields, [at]: path });
@@ -67,10 +70,7 @@ function Board({ call, known, onClose, onDone }: Props & { known: Connection | n
     setBusy(true);
     setProblem(null);
     try {
-      const of = { channel, tool: 'generic' };
-      if (known) await send('PATCH', connectionPath(call.client_id, of), { body: { settings: { fields, events } }, headers: { 'if-match': `"${known.updated_time}"` } });
-      else await send('POST', clientPath(call.client_id, '/connections'), { body: { ...of, settings } });
-      await replay(call);
+      await followSaved(call, (await send<Job>('POST', mappingPath(call, channel), { body: mappingOf(call, { fields, events }), headers: known ? { 'if-match': `"${known.updated_time}"` } : {} })).data);
       onDone();
     } catch (error) {
       setProblem(asProblem(error));
@@ -126,12 +126,26 @@ function Board({ call, known, onClose, onDone }: Props & { known: Connection | n
   );
 }
 
+function mappingPath(call: WholeDelivery, channel: Channel): string {
+  return `${connectionPath(call.client_id, { channel, tool: 'generic' })}/mapping`;
+}
+
+function mappingOf(call: WholeDelivery, settings: object): object {
+  return { settings, state: call.state, of_tool: call.tool, like: call.id };
+}
+
 async function dryRun(call: WholeDelivery, channel: Channel, settings: object, signal: AbortSignal): Promise<Would> {
-  const filters = { client: call.client_id, channel, state: call.state, ...(call.tool && { tool: call.tool }) };
-  const body = { ...filters, like: call.id, dry_run: true, connection: { channel, tool: 'generic', settings } };
-  const found = await post<Would>('/admin/v1/deliveries/replay', body);
+  const found = await post<Would>(mappingPath(call, channel), { ...mappingOf(call, settings), dry_run: true });
   signal.throwIfAborted();
   return found;
+}
+
+/** Wait until the stored webhooks were read again, and offer the way back. */
+async function followSaved(call: WholeDelivery, job: Job): Promise<void> {
+  const { client_id } = call;
+  await follow(client_id, job, 'Reading webhooks again', () => undefined);
+  const [change] = (await get<Page<Change>>(CHANGES, { client_id, job_id: String(job.id) })).data;
+  if (change) toast(`Mapping saved: ${summary(change.counts)}.`, { action: { text: 'Revert', run: () => (reverting.value = change) } });
 }
 
 interface TreeProps {
@@ -204,7 +218,7 @@ function Meaning({ event, events, meanings, onPick }: { event: string; events: F
           onPick(change.currentTarget.value ? { ...rest, [event]: change.currentTarget.value } : rest);
         }}
       >
-        <option value="">What its words say, else the status</option>
+        <option value="">{meanings === CRM_EVENTS ? 'Choose…' : 'What its words say, else the status'}</option>
         {meanings.map(([name, text]) => (
           <option key={name} value={name}>
             {text}

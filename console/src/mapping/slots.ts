@@ -35,8 +35,11 @@ export const SLOTS: Record<Channel, readonly Slot[]> = {
 
 /** What a CRM's event can mean. */
 export const CRM_EVENTS: readonly (readonly [string, string])[] = [
+  ['status', 'Set the status'],
+  ['contact.updated', 'Update fields'],
+  ['timeline', 'Timeline only'],
+  ['ignored', 'Ignore'],
   ['contact.created', 'A contact was created'],
-  ['contact.updated', 'A contact changed'],
   ['contact.deleted', 'A contact was deleted'],
   ['company.created', 'A company was created'],
   ['company.updated', 'A company changed'],
@@ -49,7 +52,6 @@ export const CRM_EVENTS: readonly (readonly [string, string])[] = [
   ['meeting_canceled', 'A meeting was canceled'],
   ['meeting_rescheduled', 'A meeting was moved'],
   ['meeting_no_show', 'The person missed a meeting'],
-  ['ignored', 'Nothing to us'],
 ];
 
 /** What a campaign tool's event can mean. */

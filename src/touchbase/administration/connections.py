@@ -98,7 +98,7 @@ async def connections(call: Call) -> Response:
 
 async def connect(call: Call) -> Response:
     """Handle `POST` of a new connection."""
-    client, api = await _changeable_client(call), call.api
+    client, api = await changeable_client(call), call.api
     request = await call.body(ConnectionRequest, lambda partly: _check_new(call, partly))
     _check_new(call, request)
     secret = new_secret() if request.generate_secret else None
@@ -132,7 +132,7 @@ def _etag(connection: Connection) -> tuple[bytes, bytes]:
 
 async def change(call: Call) -> Response:
     """Handle `PATCH` of one connection."""
-    client = await _changeable_client(call)
+    client = await changeable_client(call)
     present = await connection_in_path(call)
     request = await call.body(ConnectionChange, lambda partly: _changed(call, present, partly))
     secret = new_secret() if request.generate_secret else None
@@ -166,7 +166,7 @@ async def silences(call: Call) -> Response:
 
 async def load(call: Call) -> Response:
     """Handle `POST` of a first load."""
-    client = await _changeable_client(call)
+    client = await changeable_client(call)
     connected, parts = await connection_in_path(call), call.api.dependencies
     call.parameters().done()
     loads = await parts.store.read(list_jobs(client.number, 100, kind=KIND))
@@ -182,7 +182,7 @@ async def load(call: Call) -> Response:
 async def disconnect(call: Call) -> Response:
     """Handle `DELETE` of one connection."""
     client = await call.client_in_path()
-    channel, tool = _channel(call), call.path("tool")
+    channel, tool = channel_in_path(call), call.path("tool")
     try:
         await call.api[CONNECTIONS].disconnect(client.number, channel, tool, tags_named(call))
     except PreconditionFailed:
@@ -209,7 +209,7 @@ def _changed(
     secrets = None if change.secrets is UNSET else trim_secrets(change.secrets or [])
     token = current.access_token if change.access_token is UNSET else change.access_token
     faults = token_fault(current, settings, has_new_token=change.access_token is not UNSET)
-    _check(call, current.channel, current.tool, secrets or [], change.generate_secret, settings, token, faults)
+    check_connection(call, current.channel, current.tool, secrets or [], change.generate_secret, settings, token, faults)
     if new_secret is not None:
         # The previous secret stays valid until it is removed.
         most = call.api[TOOLS].most_secrets(current.channel, current.tool)
@@ -217,7 +217,7 @@ def _changed(
     return secrets, settings
 
 
-def _check(
+def check_connection(
     call: Call, channel: str, tool: str, secrets: list[str], generated: bool, settings: ConnectionSettings, token: str | None,
     more: Sequence[Fault] = (),
 ) -> None:  # fmt: skip
@@ -234,7 +234,7 @@ def _check(
 
 
 def _check_new(call: Call, request: ConnectionRequest) -> None:
-    _check(
+    check_connection(
         call,
         request.channel,
         request.tool,
@@ -245,7 +245,7 @@ def _check_new(call: Call, request: ConnectionRequest) -> None:
     )
 
 
-async def _changeable_client(call: Call) -> Client:
+async def changeable_client(call: Call) -> Client:
     """Return the client in the path, for a request without parameters: a `dry_run` that is not tried must not be carried out.
 
     Raises `WrongState` while it is being deleted: a connection stored then would never be deleted.
@@ -266,10 +266,11 @@ async def _details_of(call: Call, client: int) -> Callable[[Connection], Connect
 async def connection_in_path(call: Call) -> Connection:
     """Return the connection that the path names. Raises `NotFound`."""
     client = await call.client_in_path()
-    return await call.api[CONNECTIONS].get(client.number, _channel(call), call.path("tool"))
+    return await call.api[CONNECTIONS].get(client.number, channel_in_path(call), call.path("tool"))
 
 
-def _channel(call: Call) -> str:
+def channel_in_path(call: Call) -> str:
+    """Return the channel that the path names. Raises `NotFound`."""
     channel = call.path("channel")
     if channel not in CHANNELS:
         raise NotFound(f"there is no channel {channel[:100]!r}; the channels are {', '.join(CHANNELS)}")

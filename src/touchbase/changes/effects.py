@@ -7,15 +7,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from touchbase.event_log.models import LoggedEvent
+from touchbase.event_log.models import FOLLOWS, LoggedEvent
 from touchbase.event_log.sql.changes import Change, end_of_change, find_change, find_edit, page_of_change
 from touchbase.history.events import COMPANY, CONTACT
 from touchbase.sql.builders import ROW_KEY
 from touchbase.sql.operation import query
 from touchbase.sql.statement import Execute, Plan, Statement
 
-FOLLOWS = frozenset({"previous_status", "status_changed_at"})
-"""What the history of a status gives."""
 MOST_EVENTS = 5_000
 """Events of a change that a summary reads; of a larger change these are its last ones."""
 MOST_VALUES = 5

@@ -18,16 +18,24 @@ from touchbase.changes.plans import (
     end_revert,
     find_renaming,
     no_such_change,
+    reread_deliveries,
     revert_author,
+    revert_deliveries,
     revert_page,
     revert_rename,
+    revert_settings,
 )
+from touchbase.common.field_limits import LARGEST_ID
 from touchbase.event_log.models import LoggedEvent
 from touchbase.event_log.sql.changes import PARTLY, REVERTED, Change, end_of_change, find_change, jobs_that_revert, page_of_change
 from touchbase.jobs.models import REPORT, Checkpoint
-from touchbase.jobs.runner import JobRun
+from touchbase.jobs.runner import JobRun, Postponed
+from touchbase.mapping.job import SETTLED
+from touchbase.mapping.plans import Remapping, find_remapping, mapped_deliveries
 from touchbase.sql.operation import Command
 
+SETTINGS, EVENTS, WEBHOOKS, DONE = "settings", "events", "webhooks", "done"
+"""Stages of the revert of a mapping."""
 PAGE = 50
 """Events in one transaction, for which all other writes of SQLite wait: a deletion takes some 20 statements."""
 MOST_LISTED = 100
@@ -48,6 +56,12 @@ class RevertPosition(msgspec.Struct):
 
     below: int = 0
     began: int = 0
+    stage: str = SETTINGS
+    """Of a mapping: what comes next."""
+    since: int = 0
+    """When the settings of a mapping were stored."""
+    delivery: int = LARGEST_ID
+    """Of a mapping: deliveries below this one are still to come."""
 
 
 class RevertKind:
@@ -70,6 +84,9 @@ class RevertKind:
                 at.below = change.first_event
                 await _step(run, change, [revert_rename(renaming, run.clock(), by, dry_run=is_tried)], at)
         reverts = await run.store.read(jobs_that_revert(client, change.id))
+        if (remapping := await run.store.read(find_remapping(client, change.id))) is not None:
+            await _remap(run, remapping, reverts | {run.job.id})
+            at.below = change.first_event
         while at.below > change.first_event:
             run.check()
             page = page_of_change(client, change.request_id, change.actor_id, change.first_event, at.below, PAGE)
@@ -81,6 +98,30 @@ class RevertKind:
         if not settings.dry_run:
             state = PARTLY if run.job.progress.get(KEPT) else REVERTED
             await run.step([end_revert(client, change.id, state)], lambda _: Checkpoint(msgspec.to_builtins(at), run.job.progress))
+
+
+async def _remap(run: JobRun, of: Remapping, reverts: set[int]) -> None:
+    """Restore the settings of a connection, withdraw what the mapping brought, then let the inbox read its deliveries again.
+
+    In this order: all processes read with the restored settings, and nothing that is read again is taken for what the mapping brought.
+    """
+    client, by, is_tried = run.job.client, revert_author(run.job), RevertSettings(**run.job.settings).dry_run
+    at = msgspec.convert(run.job.position, RevertPosition)
+    at.below = at.began = of.change.first_event
+    if at.stage == SETTINGS:
+        at = msgspec.structs.replace(at, stage=EVENTS if of.is_back else WEBHOOKS, since=run.clock())
+        await _step(run, of.change, [revert_settings(of, run.clock(), dry_run=is_tried)], at)
+    if not is_tried and run.clock() < at.since + SETTLED:
+        raise Postponed(at.since + SETTLED)
+    while at.stage != DONE:
+        run.check()
+        deliveries = await run.store.read(mapped_deliveries(client, of.change.job_id or 0, at.delivery, PAGE))
+        part = revert_deliveries if at.stage == EVENTS else reread_deliveries
+        command = part(of, deliveries, reverts, run.client, run.clock(), by, dry_run=is_tried)
+        more = len(deliveries) == PAGE
+        stage = at.stage if more else WEBHOOKS if at.stage == EVENTS else DONE
+        at = msgspec.structs.replace(at, stage=stage, delivery=deliveries[-1] if more else LARGEST_ID)
+        await _step(run, of.change, [command] if deliveries else [], at)
 
 
 async def _step(run: JobRun, change: Change, commands: Sequence[Command[list[Outcome]]], at: RevertPosition) -> None:

@@ -6,9 +6,10 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from touchbase.audit import JOB_REQUEST, audited
-from touchbase.changes.effects import FOLLOWS, Key, net_changes, subject_of
+from touchbase.changes.effects import Key, net_changes, subject_of
 from touchbase.clients.models import Client
 from touchbase.clients.sql.clients import CLIENT_BY_NUMBER
+from touchbase.common.cipher import Cipher
 from touchbase.common.timestamps import Micros, from_text, to_text
 from touchbase.conversations.plans import Conversation, ConversationChange, change_conversation, get_conversation
 from touchbase.custom_fields.changes import FieldJob
@@ -19,7 +20,7 @@ from touchbase.do_not_contact.sql.lookup import listed_kinds
 from touchbase.do_not_contact.sql.opt_outs import MADE_BY_ACTS, list_opt_outs
 from touchbase.do_not_contact.sql.statements import CAUSES_OF, ENTRY_BY_ID, EntryRow, cause_of
 from touchbase.errors import Forbidden, Invalid, NotFound, TouchbaseError, WrongState
-from touchbase.event_log.models import DOMAIN, EventType, LoggedEvent, by_request
+from touchbase.event_log.models import DOMAIN, FOLLOWS, EventType, LoggedEvent, by_request
 from touchbase.event_log.sql.changes import (
     OPEN,
     PARTLY,
@@ -39,6 +40,7 @@ from touchbase.event_log.sql.log import with_cause
 from touchbase.history.events import COMPANY, CONTACT, Author
 from touchbase.jobs.models import QUEUED, Job
 from touchbase.jobs.sql import insert_job
+from touchbase.mapping.plans import Remapping, Withdrawn, find_remapping, requeue_deliveries, restore_settings, withdraw_deliveries
 from touchbase.merging.sql.merge import CONTACT_IDS_OF_COMPANY
 from touchbase.merging.sql.restore import restore_record
 from touchbase.merging.sql.undo import undo_merge
@@ -62,6 +64,7 @@ from touchbase.statuses.sql.renames import rename_status
 JOB_KIND = "changes.revert"
 CHANGED, DELETED, RESTORED, DIVIDED, UNCHANGED, KEPT = "changed", "deleted", "restored", "divided", "unchanged", "kept"
 UNBLOCKED, RENAMED = "unblocked", "renamed"
+REMAPPED, WITHDRAWN, GONE, REREAD = "remapped", "withdrawn", "gone", "reread"
 OUTCOMES = {
     CHANGED: "have their former values again",
     DELETED: "were created by the change and are in the bin",
@@ -69,6 +72,10 @@ OUTCOMES = {
     DIVIDED: "were merged by the change and are several again",
     UNBLOCKED: "entries that the change made are no longer on the do-not-contact list",
     RENAMED: "statuses or fields have their former name again; their records follow by a job",
+    REMAPPED: "a connection has its former settings again",
+    WITHDRAWN: "have lost the events that a mapping's replay had brought, and with them the values that these had set",
+    GONE: "were made by such events alone, and are no more",
+    REREAD: "webhooks are read again with the settings in force",
     UNCHANGED: "had their former values already",
     KEPT: "stay, at least in part, each with the reason",
 }
@@ -82,7 +89,7 @@ class Outcome(NamedTuple):
 
     word: str
     record: str
-    """`contact`, `company`, `conversation` or another subject of events; `status` or `custom_field` of a rename."""
+    """`contact`, `company`, `conversation` or another subject of events; `status`, `custom_field`, `connection` or `webhook`."""
     id: int | None
     reason: str = ""
 
@@ -118,8 +125,10 @@ def _refused(change: Change, *, is_admin: bool) -> Plan[TouchbaseError | None]:
     id, job = change.id, change.revert_job
     if not change.has_revert:
         return WrongState(f"the change {id} made two names one, which cannot be reverted: nothing tells whose records were whose")
-    if not is_admin and (yield from find_renaming.plan(change.client, id)) is not None:
-        return Forbidden("names are changed, and changed back, by an administrator of the client: ask one to revert this")
+    if not is_admin:
+        for what, query in (("names", find_renaming), ("connections", find_remapping)):
+            if (yield from query.plan(change.client, id)) is not None:
+                return Forbidden(f"{what} are changed, and changed back, by an administrator of the client: ask one to revert this")
     if change.is_at_work:
         return WrongState(f"the change {id} is at work: wait for job {change.job_id}, or cancel it, then revert what it has done")
     if change.state == REVERTING:
@@ -189,6 +198,65 @@ def revert_rename(ids: Ids, renaming: Renaming, at: Micros, by: Author, dry_run:
         plan = start_change.plan(ids, change.client, kind, FieldJob("rename", before, after), at, by)
     result = yield from _attempt(plan, is_tried=dry_run)
     return [Outcome(KEPT, noun, None, result.detail) if isinstance(result, TouchbaseError) else Outcome(RENAMED, noun, None)]
+
+
+@command(cipher=True, client="of.change.client", background=True)
+def revert_settings(cipher: Cipher, of: Remapping, at: Micros, dry_run: bool = False) -> Plan[list[Outcome]]:
+    """Give a connection its settings from before a save again, or from after it. In a dry run nothing is stored."""
+    yield Execute(CLIENT_BY_NUMBER, [(of.change.client,)])
+    stays = yield from _attempt(restore_settings(cipher, of, at), is_tried=dry_run)
+    if isinstance(stays, TouchbaseError):
+        stays = stays.detail
+    return [Outcome(KEPT if stays else REMAPPED, "connection", None, stays)]
+
+
+def _needs_of_deliveries(calls: Iterable[Any]) -> Mapping[str, int]:
+    deliveries = sum(len(call.deliveries) for call in calls)
+    return {"custom_field": 64 * deliveries, "link": 16 * deliveries}  # a page that takes more runs again
+
+
+@command(ids=_needs_of_deliveries, large=True, client="of.change.client", background=True)
+def revert_deliveries(
+    ids: Ids,
+    of: Remapping,
+    deliveries: Sequence[int],
+    reverts: Collection[int],
+    owner: Client,
+    at: Micros,
+    by: Author,
+    dry_run: bool = False,
+) -> Plan[list[Outcome]]:
+    """Withdraw what a saved mapping brought by these deliveries. In a dry run nothing is stored."""
+    yield Execute(CLIENT_BY_NUMBER, [(of.change.client,)])
+    plan = withdraw_deliveries(ids, of, deliveries, reverts, owner, at, by)
+    withdrawn: list[Withdrawn] = yield from _attempt(plan, is_tried=dry_run)
+    return [
+        Outcome(KEPT if each.stays else GONE if each.is_gone else WITHDRAWN, RECORD_TYPES[each.kind].name, each.id, each.stays)
+        for each in withdrawn
+    ]
+
+
+@command(ids=_needs_of_deliveries, large=True, client="of.change.client", background=True)
+def reread_deliveries(
+    ids: Ids,
+    of: Remapping,
+    deliveries: Sequence[int],
+    reverts: Collection[int],
+    owner: Client,
+    at: Micros,
+    by: Author,
+    dry_run: bool = False,
+) -> Plan[list[Outcome]]:
+    """Let the inbox read deliveries again, after their events were withdrawn: a dry run withdraws them too. It stores nothing."""
+    yield Execute(CLIENT_BY_NUMBER, [(of.change.client,)])
+
+    def reread() -> Plan[list[int]]:
+        if dry_run and of.is_back:
+            yield from withdraw_deliveries(ids, of, deliveries, reverts, owner, at, by, in_part=True)
+        return (yield from requeue_deliveries(of.change.client, deliveries, at, is_back=of.is_back))
+
+    numbers: list[int] = yield from _attempt(reread(), is_tried=dry_run)
+    return [Outcome(REREAD, "webhook", number) for number in numbers]
 
 
 def _attempt(plan: Plan[Any], *, is_tried: bool = False) -> Plan[Any]:

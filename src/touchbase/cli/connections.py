@@ -38,6 +38,8 @@ COLUMNS = (
     Column("changed", SPARE),
     Column("seen", SPARE),
 )
+MAPPED = ("unrecognised", "failed", "ignored", "parked", "applied")
+"""States of webhooks that a mapping may read again."""
 PATHS = {"email_campaign": "emailcampaign-webhook", "crm": "crm-webhook"}
 """Channels -> the second segment of their webhook addresses."""
 SILENCE_COLUMNS = ("since", "noticed", "ended", "webhooks a day", Column("usual interval, seconds", SPARE))
@@ -281,6 +283,31 @@ def add(
         print_json({"client_id": present_id, "webhook_path": path, **shown, **({"generated_secret": new} if new else {})})
     else:
         _print_connection(shown, f"{server.rstrip('/')}{path}", new, present)
+
+
+@connections.command("map")
+@through_api()
+@connection_options
+@click.option("--setting", "settings", multiple=True, metavar="NAME=VALUE", help="Set a setting; NAME.KEY=VALUE for one entry of a table.")
+@click.option("--state", type=click.Choice(MAPPED), default=MAPPED[0], show_default=True, help="Read stored webhooks in this state again.")
+@click.option("--of-tool", help="Only webhooks that were taken for this tool's.")
+@json_option()
+def map_(
+    tb: Touchbase, client_id: str, channel: str | None, tool: str, settings: tuple[str, ...], state: Any, of_tool: str | None, as_json: bool
+) -> None:  # fmt: skip
+    """Save how webhooks are read, and read the stored ones again: one change, which `touchbase changes revert` takes back.
+
+    A running server, or `touchbase worker`, reads them again. `connections add --dry-run` shows what would change; settings with which
+    nothing would are refused.
+
+    \b
+    touchbase connections map --client acme --channel crm --tool generic --setting fields.email=data.mail --setting fields.status=stage
+    """
+    on: Any = find_channel(channel, tool)
+    _, body = _settings_after(tb, client_id, on, tool, settings)
+    mapping: Any = {"settings": body, "state": state, **({"of_tool": of_tool} if of_tool else {})}
+    job: Any = tb.admin.connections.map(client_id, on, tool, mapping)
+    print_values({"client_id": client_id, "job": job["id"], "state": job["state"]}, as_json=as_json)
 
 
 def _rehearse(

@@ -12,7 +12,7 @@ import click
 from touchbase.cli.options import ID, OF_CLIENT, Group, json_option
 from touchbase.cli.output import NOTE, SHORT, SPARE, Column, print_json, print_list, print_record, print_table
 from touchbase.cli.records_files import add_export, add_import
-from touchbase.cli.through_api import PAGE, here, page_of, through_api
+from touchbase.cli.through_api import CLIENT_ID, PAGE, here, page_of, through_api
 
 if TYPE_CHECKING:
     from touchbase_client import Touchbase
@@ -310,6 +310,35 @@ def add_duplicates(group: click.Group, record: Record) -> None:
             click.echo(f"there may be more than {limit}: raise --limit, or --min-score", err=True)
 
 
+def add_distinct(group: click.Group, record: Record) -> None:
+    """Add the command `distinct` to a group."""
+
+    @group.command("distinct")
+    @through_api(client="needed")
+    @click.argument("ids", type=ID, nargs=-1)
+    @click.option("--undo", is_flag=True, help="The two may be the same after all.")
+    @json_option()
+    def distinct(tb: Touchbase, ids: tuple[int, ...], undo: bool, as_json: bool) -> None:
+        """Say that two records are not the same, so that nobody sees them among the duplicates; without ids, list such pairs."""
+        client: Any = click.get_current_context().meta[CLIENT_ID]
+        pairs: Any = tb.team.distinct_contacts if record == "contact" else tb.team.distinct_companies
+        if len(ids) not in (0, 2) or (undo and not ids):
+            raise click.UsageError("give two ids, or none to list all pairs")
+        if not ids:
+            listed = [*pairs.iterate(client, limit=PAGE)]
+            rows = [(*pair["ids"], pair["actor"]["name"] or pair["actor"]["id"], pair["at"]) for pair in listed]
+            print_json(listed) if as_json else print_table(("id", "id", "by", "time"), rows, empty="nobody said so of any pair")
+            return
+        if undo:
+            pairs.remove(client, *ids)
+        else:
+            pairs.add(client, {"ids": [*ids]})
+        if as_json:
+            print_json({"ids": [*ids], "distinct": not undo})
+        else:
+            click.echo(f"{ids[0]} and {ids[1]} {'may be the same' if undo else 'are not the same'}")
+
+
 def _name(record: dict[str, Any]) -> str:
     words = [record.get(name) for name in ("first_name", "last_name", "name")]
     return " ".join([word for word in words if word]) or record.get("email") or record.get("domain") or "-"
@@ -353,6 +382,6 @@ def block(tb: Touchbase, contact_id: int, company: bool, note: str, undo: bool, 
     click.echo(f"contact {contact_id}: status {result['contact_status'] or 'none'}, listed by the block: {listed}")
 
 
-for _add in (add_bin, add_merge, add_duplicates, add_single):
+for _add in (add_bin, add_merge, add_duplicates, add_distinct, add_single):
     _add(contacts, "contact")
     _add(companies, "company")

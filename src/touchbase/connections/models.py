@@ -60,9 +60,9 @@ DECLARED_EVENTS = (
 DECLARED_CRM_EVENTS = (
     "contact.created", "contact.updated", "contact.deleted", "company.created", "company.updated", "company.deleted", "email_unsubscribed",
     "email_resubscribed", "email_bounced", "email_preferences_changed", "meeting_booked", "meeting_canceled", "meeting_rescheduled",
-    "meeting_no_show", "ignored",
+    "meeting_no_show", "status", "timeline", "ignored",
 )  # fmt: skip
-"""The same for a CRM."""
+"""The same for a CRM. `status`: it sets the status and no other field; `timeline`: it changes no field."""
 CACHE_TTL: Micros = SECOND
 """How long cached connections are used; a change by another process shows after this time at the latest."""
 

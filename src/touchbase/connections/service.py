@@ -83,6 +83,10 @@ class Connections:
             return changed
         raise Overloaded("this connection is being changed by others; send this again in a moment")
 
+    def forget(self, client: int) -> None:
+        """Forget the client's cached connections: a command has changed them."""
+        self._cache.forget(client)
+
     async def disconnect(self, client: int, channel: str, tool: str, tags: Collection[str] | None = None) -> None:
         """Disconnect a tool; its deliveries and records stay. Raises `NotFound`, and `PreconditionFailed` if it has none of `tags`."""
         await self._store.write(remove_connection(client, channel, tool, tags))

@@ -13,6 +13,8 @@ from touchbase.history.events import COMPANY, CONTACT, Author
 
 Changed = Mapping[str, tuple[Any, Any]]
 """By the name of a field, as the API shows it, its values before and after; custom fields as `cf.<name>`."""
+FOLLOWS = frozenset({"previous_status", "status_changed_at"})
+"""Fields that the history of a status gives."""
 API, DELIVERY, JOB, DOMAIN, ERASURE, SERVICE = "api", "delivery", "job", "domain", "erasure", "service"
 ORIGINS = {
     API: "a request of the API: `key_id` and `request_id` where they are known",

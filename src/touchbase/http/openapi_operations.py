@@ -33,6 +33,7 @@ PATH_PARAMETERS: dict[str, Json] = {
     "view_id": {"schema": _ID, "description": "The id of the view.", "example": 7},
     "link_id": {"schema": {"type": "string", "pattern": "^[0-9a-f]{12}$"}, "description": "The id of the link.", "example": "5f3a9c1e7b20"},
     "note_id": {"schema": _ID, "description": "The id of the note.", "example": 4},
+    "other_id": {"schema": _ID, "description": "The id of the other record.", "example": 1057},
     "change_id": {"schema": {"type": "string"}, "description": "The id of the change.", "example": "5f0c00000012"},
     "answer_id": {"schema": _ID, "description": "The id of the answer.", "example": 3},
     "channel": {"schema": {"enum": list(CHANNELS)}, "description": "The channel of the tool.", "example": "crm"},

@@ -21,8 +21,9 @@ from touchbase.common.timestamps import SECOND, Micros
 from touchbase.deliveries.delivery import Delivery, waiting_since
 from touchbase.deliveries.sql import statements as inbox_sql
 from touchbase.deliveries.work import WorkReport
+from touchbase.event_log.models import DELIVERY, by_request
 from touchbase.history import sql as history_sql
-from touchbase.history.events import COMPANY, CONTACT, EXTERNAL, Event, StoredEvent
+from touchbase.history.events import COMPANY, CONTACT, EXTERNAL, Author, Event, StoredEvent
 from touchbase.history.identity_links import Link, Links, Ref
 from touchbase.history.last_writer_wins import NEVER, SEVERAL, effective_time
 from touchbase.history.sql import REF, event_of, event_row
@@ -211,6 +212,7 @@ def _apply_part(
     drop_repeated(listed, outcomes)
     batch = new_batch(client, now_us, settings, ids)
     batch.deliveries = [outcome.delivery.id for outcome in outcomes]
+    yield from note_mappings(batch, outcomes)
     yield from drop_known_facts(batch, outcomes)
     subjects = [subject for outcome in outcomes for subject in outcome.subjects]
     new: list[StoredEvent] = []
@@ -250,6 +252,15 @@ def _apply_subjects(
     new = [*(yield from insert_events(batch)), *added]
     yield from project_events(batch, new, ids)
     return new
+
+
+def note_mappings(batch: ApplyBatch, outcomes: Sequence[DeliveryOutcome]) -> Plan[None]:
+    """Note the saved mappings that read these deliveries again: what they change is a part of that change."""
+    replays = sorted(outcome.delivery.id for outcome in outcomes if outcome.delivery.next_attempt_us < 0)
+    for number, request_id, actor in (
+        (yield Execute(inbox_sql.MAPPINGS_OF, [(batch.client, number) for number in replays])) if replays else ()
+    ):
+        batch.mappings[number] = by_request(Author(actor or None, request_id)) | {"origin": DELIVERY}
 
 
 def new_batch(client: int, now_us: Micros, settings: ClientSettings, ids: Ids) -> ApplyBatch:

@@ -53,6 +53,8 @@ class ApplyBatch:
     cause: Mapping[str, Any] | None = None
     """The cause of the changes, for the log; None: the deliveries."""
     deliveries: list[int] = field(default_factory=list)
+    mappings: dict[int, dict[str, Any]] = field(default_factory=dict)
+    """Of deliveries that a saved mapping reads again, what the log has of it in the cause."""
     triggers: dict[Target, list[StoredEvent]] = field(default_factory=dict)
     """The events that are new to each record."""
     customs: dict[Target, dict[str, tuple[str | None, str | None]]] = field(default_factory=dict)

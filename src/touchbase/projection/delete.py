@@ -49,6 +49,7 @@ from touchbase.records.primary_keys import former_key_of, keys_of, owned_since
 from touchbase.records.projection import current_stamp
 from touchbase.records.record_type import RECORD_TYPES
 from touchbase.records.sql import statements as records_sql
+from touchbase.records.sql.distinct_pairs import DELETE_PAIRS
 from touchbase.records.sql.rows import contact_of, move_row
 from touchbase.records.sql.search_pending import NOTE_FOR_SEARCH
 from touchbase.records.sql.statements import TABLES, lock_existing, lock_records, with_custom_fields
@@ -209,12 +210,28 @@ def remove_deleted(client: int, before_us: Micros, limit: int, at: Micros) -> Pl
     return removed
 
 
+def withdraw_record(client: int, kind: int, number: int, at: Micros, by: Author) -> Plan[None]:
+    """Remove a record as if it had never been: all that made it was withdrawn. It leaves no trace in the bin, so it can come again."""
+    place = (client, kind, number)
+    if kind == COMPANY:
+        yield from _unlink_contacts(client, number, at, by)
+    links = yield Execute(history_sql.LINKS_OF, [place])
+    yield Execute(DELETE_WANTED, [row[:4] for row in links] or [(client, "", "", "")])
+    yield Execute(DELETE_LINKS_OF, [place])
+    yield Execute(DELETE_CLAIMS_OF, [place])
+    yield Execute(records_sql.DELETE_CUSTOM_FIELDS_OF, [place])
+    yield Execute(REMOVE[kind], [(client, number)])
+    yield Execute(NOTE_FOR_SEARCH, [place])
+    yield from _remove(client, [place], at)
+
+
 def _remove(client: int, records: Sequence[tuple[int, int, int]], at: Micros) -> Plan[None]:
     rows = yield Execute(DELIVERIES_OF_EVENTS, records)
     yield Execute(DELETE_OF_CONTACT, records)
     yield Execute(DELETE_OF_RECORD, records)
     yield Execute(DELETE_NOTES, records)
     yield Execute(DELETE_TASKS, records)
+    yield Execute(DELETE_PAIRS, records)
     yield Execute(DELETE_DECISION, records)
     yield Execute(DELETE_READS, records)
     yield Execute(DELETE_DRAFTS, records)

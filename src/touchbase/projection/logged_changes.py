@@ -105,8 +105,9 @@ def cause_of(batch: ApplyBatch, target: Target) -> Mapping[str, Any]:
     if batch.cause is not None:
         return batch.cause
     events = [event for event in batch.triggers.get(target, ()) if event.delivery_id is not None]
+    of_mapping = {} if not batch.mappings else batch.mappings.get(max((event.delivery_id or 0 for event in events), default=0), {})
     if not events:
         return {"origin": DELIVERY, "deliveries": batch.deliveries[:MOST_DELIVERIES]}
     newest: StoredEvent = max(events, key=lambda event: (event.received_us, event.delivery_id or 0))
     numbers = sorted({event.delivery_id for event in events if event.delivery_id is not None})
-    return {"origin": DELIVERY, "tool": newest.tool, "channel": newest.channel, "deliveries": numbers[-MOST_DELIVERIES:]}
+    return {"origin": DELIVERY, "tool": newest.tool, "channel": newest.channel, "deliveries": numbers[-MOST_DELIVERIES:], **of_mapping}

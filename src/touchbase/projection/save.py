@@ -20,6 +20,7 @@ from touchbase.records.models import Company, Contact, CustomField, Record
 from touchbase.records.primary_keys import is_creation, keys_of, of_own_creation, own_creation, shown_values
 from touchbase.records.projection import OF_ABSORBED
 from touchbase.records.sql import statements as records_sql
+from touchbase.records.sql.distinct_pairs import COPY_PAIRS
 from touchbase.records.sql.rows import company_row, contact_row, custom_field_of, custom_field_row
 from touchbase.records.sql.search_pending import NOTE_FOR_SEARCH, searched
 from touchbase.records.sql.update import fold_of, fold_status_of
@@ -155,6 +156,7 @@ def unite_record(
     yield Execute(MOVE_RESPONSES, [(*absorbed_key, survivor.id)])
     yield Execute(NOTE_FOR_SEARCH, [absorbed_key])
     yield Execute(MOVE_MERGES, [(*absorbed_key, survivor.id)])
+    yield Execute(COPY_PAIRS, [(*absorbed_key, survivor.id)])
     yield Execute(DELETE_CLAIMS_OF, [absorbed_key])  # the moved events claim them again
     if kind == COMPANY:
         yield from _move_contacts(batch, absorbed.id, survivor.id)

@@ -85,6 +85,8 @@ CLIENT_TABLES = (
     ClientTable("job_file", ("job_id", "name", "number"), weight="length(body)"),
     ClientTable("job", ("id",)),
     ClientTable("change", ("id",)),
+    ClientTable("distinct_pair", ("record_kind", "first_id", "second_id")),
+    ClientTable("mapping_delivery", ("job_id", "id")),
     ClientTable("import_mapping", ("record", "name")),
     ClientTable("erasure", ("id",)),
     ClientTable("erased", ("digest",)),

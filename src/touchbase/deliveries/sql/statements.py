@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from touchbase.audit import JOB_REQUEST
 from touchbase.deliveries.delivery import DEDUPE_WINDOW
 from touchbase.deliveries.sql.rows import DELIVERY
 from touchbase.sql.builders import ROW_KEY, ROW_MATCH
@@ -77,6 +78,14 @@ REPLAY_DELIVERY = Statement(
     body="UPDATE delivery t SET state = 'received', attempts = 0, error = NULL, next_attempt_us = p.next_attempt_us FROM p "
     f"WHERE {ROW_MATCH} AND t.body_removed IS NULL RETURNING t.id",
     by_row=True,
+)
+# Of a mapping that holds; one that was reverted brings nothing any more.
+MAPPINGS_OF = Statement(
+    "mappings_of",
+    ROW_KEY,
+    body="SELECT m.id, c.request_id, c.actor_id FROM p CROSS JOIN mapping_delivery m CROSS JOIN change c "
+    "WHERE m.client = p.client AND m.id = p.id AND c.client = m.client "
+    f"AND c.request_id = '{JOB_REQUEST}' || CAST(m.job_id AS text) AND c.job_id = m.job_id AND c.state = 'open' ORDER BY m.job_id",
 )
 DELIVERY_ENDINGS = Statement("delivery_endings", ROW_KEY, body=f"SELECT t.id, t.state, t.error FROM p JOIN delivery t ON {ROW_MATCH}")
 TARGETS_OF_DELIVERIES = Statement(

@@ -18,6 +18,7 @@ from touchbase.messages.sql.plans import COUNT_OF_RECORD, DELETE_OF_RECORD
 from touchbase.notes.plans import COUNT_NOTES, DELETE_NOTES
 from touchbase.outgoing.sql.statements import FORGET_RESPONSES
 from touchbase.projection.deleted_records import FORGET_FORMER_OWNERS
+from touchbase.records.sql.distinct_pairs import COUNT_PAIRS, DELETE_PAIRS
 from touchbase.records.sql.statements import DELETE_CONTACT
 from touchbase.search.sql.index import forget_words
 from touchbase.sql.builders import RECORD, ROW_KEY
@@ -77,6 +78,7 @@ PII_TABLES = (
     _MESSAGES,  # before the events, by which its rows are found
     PiiTable("note", "notes", COUNT_NOTES, DELETE_NOTES),  # likewise
     PiiTable("task", "tasks", COUNT_TASKS, DELETE_TASKS),
+    PiiTable("distinct_pair", "", COUNT_PAIRS, DELETE_PAIRS),
     PiiTable("conversation", "", COUNT_DECISION, DELETE_DECISION),
     PiiTable("conversation_read", "", COUNT_READS, DELETE_READS),
     PiiTable("notification", "", COUNT_NOTIFICATIONS, DELETE_NOTIFICATIONS),

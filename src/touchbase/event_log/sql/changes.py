@@ -22,9 +22,9 @@ from touchbase.sql.filters import ACTIVE_CLIENTS, Where, among
 from touchbase.sql.operation import command, query
 from touchbase.sql.rows import Columns, names
 from touchbase.sql.scope import ALL_CLIENTS
-from touchbase.sql.statement import Execute, Plan, Row, Select, Statement
+from touchbase.sql.statement import Execute, Plan, Row, Select, Statement, delete
 
-BULK, IMPORT, MERGE, DELETE, BLOCK, RENAME = "bulk", "import", "merge", "delete", "block", "rename"
+BULK, IMPORT, MERGE, DELETE, BLOCK, RENAME, MAPPING = "bulk", "import", "merge", "delete", "block", "rename", "mapping"
 REVERT, EDIT = "revert", "edit"
 KINDS = {
     BULK: "many records or conversations were changed by one request",
@@ -33,6 +33,7 @@ KINDS = {
     DELETE: "records were moved into the bin",
     BLOCK: "a contact was blocked: its entries of the do-not-contact list, and its status",
     RENAME: "a status or custom field was renamed",
+    MAPPING: "a connection's settings were saved, and stored webhooks were read again",
     REVERT: "another change was reverted",
     EDIT: "one request changed one record or conversation: listed once it is reverted, and named by its `X-Request-Id`",
 }
@@ -80,6 +81,9 @@ _CHANGE = (
 )
 _members = msgspec.json.Decoder(dict[str, Any]).decode
 _AT_WORK = ("queued", "running")
+
+
+_FORGET_MAPPING = delete("forget_mapping", "mapping_delivery", (("client", "bigint"), ("job_id", "bigint")))
 
 
 @dataclass(slots=True)
@@ -319,7 +323,10 @@ def later_events(events: Sequence[LoggedEvent]) -> Plan[dict[tuple[int | None, i
 def forget_changes_before(before_us: Micros, limit: int) -> Plan[int]:
     """Remove up to `limit` entries of changes from before a time; return how many. What they changed stays."""
     rows = yield Select(
-        "DELETE FROM change WHERE (client, id) IN (SELECT client, id FROM change WHERE at_us < ? ORDER BY at_us LIMIT ?) RETURNING id",
+        "DELETE FROM change WHERE (client, id) IN (SELECT client, id FROM change WHERE at_us < ? ORDER BY at_us LIMIT ?) "
+        "RETURNING client, kind, job_id",
         (before_us, limit),
     )
+    if mappings := [(client, job_id) for client, kind, job_id in rows if kind == MAPPING]:
+        yield Execute(_FORGET_MAPPING, mappings)
     return len(rows)

@@ -177,12 +177,11 @@ async def replay_many(call: Call) -> Response:
     if request.like is not None and client is not None:
         await get_delivery(parts.store, request.like, client)  # raises `NotFound`
     filters = DeliveryFilter(client, request.channel, request.tool, request.state, since, like=request.like)
-    chosen, position = await _chosen(call, filters, position)
-    left = 0 if position is None else await service.count(parts.store, filters, position)
-    cursor = None if position is None else cursor_text("replay", position)
+    chosen, left, cursor = await first_deliveries(call, filters, position)
     if request.dry_run:
-        result = await _dry_run(call, chosen, request.connection)
-        return Response(200, encode(ReplayOut(len(result.deliveries), left, cursor, _dry_run_out(result))))
+        proposed = request.connection
+        settings = None if proposed is None else service.Proposed(proposed.channel, proposed.tool, settings_of(proposed.settings))
+        return Response(200, encode(replay_out(await try_deliveries(call, chosen, settings), left, cursor)))
     now = parts.clock()
     response = await call.write_and_respond(
         lambda writes: service.replay_pages(writes, chosen, now), lambda count: Response(202, encode(ReplayOut(count, left, cursor)))
@@ -190,6 +189,15 @@ async def replay_many(call: Call) -> Response:
     for page in chosen:
         parts.on_stored(page.client.number)
     return response
+
+
+async def first_deliveries(
+    call: Call, filters: DeliveryFilter, position: service.Cursor | None = None
+) -> tuple[list[service.ReplayPage], int, str | None]:
+    """Return as many pages of matching deliveries as one request may replay, how many are left, and the cursor for those."""
+    chosen, position = await _chosen(call, filters, position)
+    left = 0 if position is None else await service.count(call.api.dependencies.store, filters, position)
+    return chosen, left, None if position is None else cursor_text("replay", position)
 
 
 async def _chosen(
@@ -207,9 +215,9 @@ async def _chosen(
     return chosen, None
 
 
-async def _dry_run(call: Call, chosen: Sequence[service.ReplayPage], proposed: ProposedConnection | None) -> DryRunResult:
+async def try_deliveries(call: Call, chosen: Sequence[service.ReplayPage], settings: service.Proposed | None) -> DryRunResult:
+    """Return what a replay would change, with these settings of a connection in place of its own; nothing is stored."""
     runner = service.DryRunner(call.api[PROCESSING], call.api[READ], call.api.dependencies.clock)
-    settings = None if proposed is None else service.Proposed(proposed.channel, proposed.tool, settings_of(proposed.settings))
     result = DryRunResult()
     for page in chosen:
         sizes = {delivery.id: delivery.size for delivery in page.deliveries}
@@ -231,11 +239,13 @@ def _proposal_faults(call: Call, request: ReplayRequest) -> list[Fault]:
     return [*faults, *(Fault(f"/connection{fault.pointer}", fault.code, fault.detail) for fault in proposal_faults)]
 
 
-def _dry_run_out(result: DryRunResult) -> DryRunOut:
+def replay_out(result: DryRunResult, left: int, cursor: str | None) -> ReplayOut:
+    """Return the response to a dry run."""
     outcomes = Counter(delivery.state for delivery in result.deliveries)
     effects = Counter(delivery.effect for delivery in result.deliveries)
     deliveries = [DryRunDeliveryOut(**values) for values in map(dry_run_values, result.deliveries)]
-    return DryRunOut(dict(outcomes), dict(effects), result.created, result.changed, result.fields, deliveries)
+    would = DryRunOut(dict(outcomes), dict(effects), result.created, result.changed, result.fields, deliveries)
+    return ReplayOut(len(result.deliveries), left, cursor, would)
 
 
 def dry_run_values(delivery: DryRunDelivery) -> dict[str, Any]:

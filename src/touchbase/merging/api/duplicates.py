@@ -19,6 +19,7 @@ from touchbase.records.api.parameters import FLAT
 from touchbase.records.api.resource import COMPANY_TAG, CONTACT_TAG
 from touchbase.records.api.resource_type import COMPANIES, CONTACTS, ResourceType
 from touchbase.records.api.schemas import CompanyResponse, ContactResponse
+from touchbase.records.sql.distinct_pairs import known_pairs
 
 LEAST = 0.7
 """The score that a pair must have, unless the request names one."""
@@ -159,6 +160,10 @@ class DuplicatesResource:
         store = call.api.dependencies.store
         pairs, place = await find_duplicates(store, client.number, kind.kind, limit, after, parameters[MIN_SCORE], page_bytes)
 
+        numbers = [(pair.first.id, pair.second.id) for pair in pairs]
+        distinct = await call.api.dependencies.store.read(known_pairs(client.number, kind.kind, numbers))
+        pairs = [pair for pair in pairs if (pair.first.id, pair.second.id) not in distinct]
+
         def shown(pair: Pair) -> dict[str, Any]:
             records = [self._kind.out(record, parameters[FLAT], client.settings) for record in (pair.first, pair.second)]
             return {"score": pair.similarity.score, "reasons": pair.similarity.reasons, kind.plural: records, **more}
@@ -185,7 +190,8 @@ def duplicate_routes(kind: ResourceType[Any, Any, Any], tag: Tag, page: type[Str
             "GET", f"{kind.path}/duplicates", DuplicatesResource(kind).list, scope=READ, operation_id=f"list_duplicate_{many}", tag=tag,
             summary=f"List pairs of {many} that may be one",
             description=f"Pairs with a score from 0 to 1 and its reasons. {many.capitalize()} are compared if {blocks}, each with the 20 "
-            "that follow it. A page reads a bounded number of records, so it may be empty and have a `next_cursor`.",
+            "that follow it. A page reads a bounded number of records, so it may be empty and have a `next_cursor`. "
+            "Pairs that a person said are not the same are left out.",
             query=(FLAT, *PAGE, MIN_SCORE), success=(Success(200, "A page.", page),),
         ),
         Route(

@@ -13,6 +13,9 @@ from touchbase.connections.models import IGNORE
 from touchbase.history.events import Event
 
 IGNORED = "ignored"
+_IDENTITY = frozenset({"id", "email", "domain", "linkedin_url"})
+_KEPT = {"status": _IDENTITY | {"status"}, "timeline": _IDENTITY}
+"""Declared meanings of events of which only some values count."""
 SHAPES = {
     CONTACT: RecordShape(
         CONTACT,
@@ -41,23 +44,27 @@ def _event_of(mapped: Body, webhook: ParsedWebhook) -> list[Event]:
     word, object_id, words = text(mapped.get("object_type")), text(mapped.get("id")), words_of(source)
     named = (*words_of(word), *words)
     declared = webhook.settings.declared_event(source)
+    at = parse_time(mapped.get("occurred_at"))
     chosen, what = chosen_kind(webhook, word), verb_in(words) or UPDATED
     kind = chosen or noun_in(named)
     of_part = is_of_a_part(named) if noun_in(named) else kind is None and not (OTHERS | SEVERAL | US).isdisjoint(named)
-    if declared is not None:
+    if declared in _KEPT:
+        what = UPDATED
+        mapped = {name: value for name, value in mapped.items() if name in _KEPT[declared]}
+    elif declared is not None:
         kind, what = _kind_and_verb(declared, chosen)
     if IGNORE in (kind, chosen) or (of_part and declared is None):
         return [other_event("ignored", source, word, object_id)]
     if kind not in SHAPES:
         kind = COMPANY if text(mapped.get("domain")) and not text(mapped.get("email")) else CONTACT
-    item = CrmItem(SHAPES[kind], what, word or kind, object_id, source, parse_time(mapped.get("occurred_at")), record=mapped)
+    item = CrmItem(SHAPES[kind], what, word or kind, object_id, source, at, record=mapped)
     item.status = ("status",) if "status" in mapped else ()
     item.restored = RESTORED in words
     item.asks_erasure = asks_erasure(item.what, words)
     events = item.events()
     if events[0].event in (f"{kind}.{CREATED}", f"{kind}.{UPDATED}"):
         events[0].custom |= declared_custom(mapped)
-    if declared is not None and "." not in declared and events[0].event.startswith(CONTACT):
+    if declared is not None and "." not in declared and declared not in _KEPT and events[0].event.startswith(CONTACT):
         events.append(item.mark(declared))
     return events
 
