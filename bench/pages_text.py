@@ -82,8 +82,8 @@ revision d525008a and later on 2026-11-30, load 11 to 20: `GET` one after the ot
 `/proc`. By status, 90 days: all clients by week 80 ms (SQLite) and 366 (PostgreSQL), one client by day 4 and 22; from the records instead
 of the counts 2,280 in place of 83 ms in one process. By step 64 and 114 ms for a client, 15 and 19 s for all: each event's message is read.
 
-The console's first screen for all clients takes 1,270 and 1,820 ms, where 300 is the aim; its two reports by campaign, which unite 52 stored
-days and hours of each client, take nearly all of it. One read of their ends in place of eleven saved a fifth on both engines.
+The console's first screen for all clients takes 1,270 and 1,820 ms, where 300 is the aim: its two reports by campaign unite 52 stored
+days and hours of each client. One read of their ends in place of eleven saved a fifth on both engines.
 
 ## Several processes on PostgreSQL
 
