@@ -21,6 +21,7 @@ import asyncpg
 from bench.bodies import STRIDE
 from bench.dataset_sample import EVENTS, Row, Sample, address_of, domain_of, make_samples
 from bench.dialects import POSTGRES, SQLITE, Dialect
+from touchbase.sql.dialect import Engine
 from touchbase.sql.migrations import packaged
 from touchbase.storage.sqlite.connection import open_writer
 from touchbase.storage.sqlite.schema import migrate
@@ -71,7 +72,7 @@ def _grow_sqlite(path: str, count: int, samples: list[Sample]) -> None:
                 cursor.execute(sql, (first, last, count)[: 3 if "?3" in sql else 2])
             cursor.execute("COMMIT")
             cursor.execute("PRAGMA wal_checkpoint(TRUNCATE)")
-        for sql in _ids(count):
+        for sql in (*_ids(count), *_counts("sqlite")):
             cursor.execute(sql)
         cursor.execute("PRAGMA wal_checkpoint(TRUNCATE)")
 
@@ -88,7 +89,7 @@ async def _grow_postgres(database: str, superuser: str, count: int, samples: lis
             async with connection.transaction():
                 for sql in statements(samples, POSTGRES):
                     await connection.execute(sql, *(first, last, count)[: 3 if "$3" in sql else 2])
-        for sql in _ids(count):
+        for sql in (*_ids(count), *_counts("postgres")):
             await connection.execute(sql)
         await connection.execute("VACUUM ANALYZE")  # as autovacuum does with a store that grew by itself
         await connection.execute("CHECKPOINT")
@@ -105,6 +106,12 @@ def _ids(count: int) -> Iterator[str]:
     for name, value in USED.items():
         yield f"UPDATE id_block SET next = {count * value + NEXT_ID} WHERE name = '{name}'"
     yield f"UPDATE id_block SET next = {CLIENT + NEXT_ID} WHERE name = 'client'"
+
+
+def _counts(engine: Engine) -> list[str]:
+    """The statements by which the migration counts the moves from status to status of all records."""
+    (sql,) = (migration.sql for migration in packaged(engine) if migration.name == "0076_status_moves")
+    return [statement for statement in sql.split(";") if "INSERT INTO status_move " in statement]
 
 
 def _without_deliveries(rows: dict[str, list[Row]]) -> dict[str, list[Row]]:

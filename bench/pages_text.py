@@ -72,8 +72,13 @@ fields 10, history and log 11), plans 35, the flush 5, and rows from the reader 
 A transaction has 500 rows, for which other writes of SQLite wait some 50 ms. On PostgreSQL a row takes about 100 us, and nothing waits.
 
 Without effect: statements of 100 rows in place of 32, whose text is too long for the cache; inserts of custom fields without the check
-that their record was inserted. With effect, a fifth together: the cause of a job's events encoded once, companies looked for by their
-keys alone, do-not-contact lists asked before rows are compared with them, one pass over the values of a new record.
+that their record was inserted. With effect, a fifth together: a job's cause encoded once, companies looked for by keys, lists asked first.
+
+## Reports
+
+A million contacts of 200 clients with ten million events on SQLite, a fifth on PostgreSQL (revision d525008a and later, load 11 to 20):
+processor time of a `GET`, with PostgreSQL's. By status, 90 days: all clients 80 ms (SQLite) and 366 (PostgreSQL), one 4 and 22; from records
+in place of counts 2,280 for 83 in one process. By step 64 and 114 for one. First screen 1,270 and 1,820; the aim is 300.
 
 ## Several processes on PostgreSQL
 

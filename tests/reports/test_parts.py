@@ -54,6 +54,7 @@ def _made_of_parts(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let small reports be made of parts too, and let them be read in pages."""
     monkeypatch.setattr(parts_sql, "report_campaigns", partial(report_campaigns, few=-1))
     monkeypatch.setattr(parts_sql, "PAGE", 2)
+    monkeypatch.setattr(parts_sql, "MOST_AT_EDGE", 1)
 
 
 async def both(house: House, edges: Sequence[Micros], groups: Sequence[str], zone: str) -> tuple[list[Any], list[Any]]:
@@ -81,6 +82,19 @@ async def test_report__made_of_parts_says_what_a_recount_says_after_any_sequence
         created, counted = await both(house, edges, chance.choice(GROUPS), zone)
 
         assert created == counted
+
+
+@pytest.mark.usefixtures("_made_of_parts")
+async def test_report__counts_any_number_of_events_of_a_part_of_an_hour(house: House) -> None:
+    names = ("ann", "bob", "cat", "dan")
+    await house.hook("camp", *(mail(who, -900 + at) for at, who in enumerate(names)))
+    await house.hook("camp", *(mail(who, -300 + at, event="email_replied") for at, who in enumerate(names)))
+    now = house.call.clock.now
+
+    created, counted = await both(house, [now - 1_200 * SECOND, now - 600 * SECOND], ["tool"], "UTC")
+
+    assert created == counted
+    assert [(row.mails, row.mailed_replied) for row in created] == [(4, 4)]
 
 
 EVENTS = st.tuples(

@@ -142,11 +142,12 @@ def _unite(
 ) -> Plan[list[CampaignCounts] | ReportTooLarge]:
     """Return the rows of the report; recount spans without a stored part."""
     union = Union(groups.edges, BY_CAMPAIGN if groups.by_campaign else BY_TOOL if groups.by_tool else TOGETHER)
-    (later,) = yield from _count(groups.client, [(groups.edges[-1], LATEST + SECOND)], has_deleted, (REPLY,))
+    unstored = [(span.begin, span.end) for span in reversed(spans) if not span.is_stored]
+    later, *others = yield from _count_edges(groups.client, (groups.edges[-1], LATEST + SECOND), unstored, has_deleted)
     union.add_later(later)
+    counted = iter(others)
     for span in reversed(spans):
-        stretch = (span.begin, span.end)
-        (part,) = [parts.pop(stretch)] if span.is_stored else (yield from _count(groups.client, [stretch], has_deleted))
+        part = parts.pop((span.begin, span.end)) if span.is_stored else next(counted)
         union.add(span.begin, part)
         if len(union) > MOST_ROWS:
             return ReportTooLarge()
@@ -155,6 +156,35 @@ def _unite(
 
 # Replies before mails, as `PartBuilder` wants them.
 _EFFECTS = (REPLY, *(effect for effect in COUNTS if effect != REPLY))
+MOST_AT_EDGE = 1_000
+"""Events of an effect up to which a stretch that is not stored is counted together with the others."""
+
+
+def _count_edges(client: int, later: Stretch, unstored: Sequence[Stretch], has_deleted: bool) -> Plan[list[ReportPart]]:
+    """Count the replies after a report and the stretches of which no part is stored, in one read: on PostgreSQL each read takes 0.5 ms."""
+    branches = [(later, REPLY), *((stretch, effect) for stretch in unstored for effect in _EFFECTS)]
+    where = f"e.occurred_us >= ? AND e.occurred_us < ?{NOT_DELETED.format('e') if has_deleted else ''} LIMIT {MOST_AT_EDGE + 1}"
+    texts = (
+        f"SELECT * FROM (SELECT {number} AS branch, e.record_id, e.tool, e.campaign_id, e.campaign, e.occurred_us FROM event e "
+        f"WHERE {facts_of('e', effect)} AND {where}) AS b{number}"
+        for number, (_, effect) in enumerate(branches)
+    )
+    params = [value for stretch, _ in branches for value in (client, *stretch, *([client] if has_deleted else []))]
+    rows: list[list[EventRow]] = [[] for _ in branches]
+    for number, *row in (yield Select(" UNION ALL ".join(texts), tuple(params))):
+        rows[number].append((row[0], row[1], row[2], row[3], row[4]))
+    parts: list[ReportPart] = []
+    for first, stretch in enumerate([later, *unstored]):
+        numbers = [0] if not first else range(1 + (first - 1) * len(_EFFECTS), 1 + first * len(_EFFECTS))
+        effects = [branches[number][1] for number in numbers]
+        if any(len(rows[number]) > MOST_AT_EDGE for number in numbers):
+            parts += yield from _count(client, [stretch], has_deleted, effects)
+            continue
+        builder = PartBuilder()
+        for number, effect in zip(numbers, effects, strict=True):
+            builder.add(effect, rows[number])
+        parts.append(builder.build())
+    return parts
 
 
 def _runs(stretches: Sequence[Stretch]) -> list[list[Stretch]]:
