@@ -181,7 +181,8 @@ ABOUT = {
     "admin.suppressions": "Who no client may contact.", "admin.reports": "Reports of each client.",
     "admin.report_links": "Links to the report of one client.",
     "team.changes": "What was done to many records, and its revert.",
-    "team.distinct_contacts": "Pairs of contacts that are not the same.", "team.distinct_companies": "Pairs of companies that are not the same.",
+    "team.distinct_contacts": "Pairs of contacts that are not the same.",
+    "team.distinct_companies": "Pairs of companies that are not the same.",
     "team.events": "Events of all clients, newest first.", "team.messages": "Messages of all clients, newest first.",
     "team.webhook_endpoints": "Endpoints of all clients, and those of each.",
 }  # fmt: skip
