@@ -132,7 +132,12 @@ class _Replies:
             if seconds <= 0:
                 raise OSError(f"the mail is not taken within {MOST_SECONDS:g} seconds")
             self._sock.settimeout(min(SECONDS, seconds))
-            piece = self._sock.recv(4_096)
+            try:
+                piece = self._sock.recv(4_096)
+            except TimeoutError:
+                if seconds <= SECONDS:
+                    continue  # the moment has come, not only a silence
+                raise
             if not piece:
                 break
             self._bytes += piece
