@@ -164,7 +164,7 @@ def group_deliveries(
         "FROM g JOIN client c ON c.id = g.client JOIN delivery e ON e.client = g.client AND e.id = g.example",
         (*where.params, limit),
     )
-    groups = [DeliveryGroup(*row[:4], state, *row[4:]) for row in rows]
+    groups = [DeliveryGroup(row[0], row[1], row[2], row[3], state, *row[4:]) for row in rows]
     return sorted(groups, key=lambda group: (-group.count, -group.example_id))
 
 
