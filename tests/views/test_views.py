@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 from tests.auth.test_people import Browser, Office, PersonalKey, grants, office, quick_passwords
 
-from touchbase.views.plans import MOST_VIEWS
+from touchbase.views.plans import MOST_CONTENT, MOST_VIEWS
 
 __all__ = ["office", "quick_passwords"]
 OURS, ALL = "/team/v1/views/ours", "/team/v1/views/all"
@@ -128,6 +129,28 @@ async def test_view__names_what_it_cannot_have(office: Office) -> None:
     reply = await mira("PATCH", f"{OURS}/{view['id']}", {"where": {"nothing": 1}})
     assert (reply.status, reply.problem["errors"][0]["pointer"]) == (422, "/where/nothing")
     assert [(await mira("PATCH", f"{OURS}/{wrong_id}", {"name": "x"})).status for wrong_id in ("0", "x", "999")] == [404] * 3
+
+
+async def test_views__that_a_person_sees_are_limited_together(office: Office) -> None:
+    """One answer lists them all: those of the person, and what colleagues share."""
+    mira, ben, eve = [await office.join(f"{name}@example.com", role="operator") for name in ("mira", "ben", "eve")]
+    large = {"where": {"any": [{"first_name[in]": [f"{name}{'x' * 950}" for name in range(60)]}]}}
+    text = len(json.dumps(large["where"], separators=(",", ":")))
+    fitting = MOST_CONTENT // (text + 200)
+    for number in range(fitting):
+        await save(mira, name=f"Large {number}", visibility="shared", **large)
+
+    refused = [await by("POST", OURS, VIEW | large | {"visibility": shown}) for by, shown in ((mira, "shared"), (ben, "private"))]
+    small = await save(ben)
+    grown = await ben("PATCH", f"{OURS}/{small['id']}", large)
+    mine = await eve("GET", OURS)
+
+    assert [reply.status for reply in (*refused, grown)] == [409] * 3
+    assert all("1,000,000 characters" in reply.problem["detail"] for reply in (*refused, grown))
+    assert len(mine.json()["data"]) == fitting
+    assert len(mine.body) < 2 * MOST_CONTENT
+    await save(ben, ALL, **large)
+    assert (await ben("PATCH", f"{OURS}/{small['id']}", {"name": "Small"})).status == 200
 
 
 async def test_views__are_limited_for_each_person(office: Office) -> None:

@@ -25,6 +25,7 @@ from touchbase.records.record_type import RECORD_TYPES, RecordType
 from touchbase.search.parse import LONGEST_VALUE
 from touchbase.search.service import SearchRequest, prepare
 from touchbase.views.plans import (
+    MOST_CONTENT,
     MOST_VIEWS,
     OF_ALL_CLIENTS,
     View,
@@ -335,13 +336,14 @@ ROUTES = [
     ),
     Route(
         "POST", PATH, post_view, scope=WRITE, operation_id="create_view", tag=TAG, summary="Save a view",
-        description=f"{_WHOSE}Up to {MOST_VIEWS} of a person here, each up to {LARGEST_VIEW // 1024} KB. Who may write for all clients "
-        "shares views of all.", body=NewView, success=(Success(201, "The view.", ViewOut, ("ETag", "Location")),), problems=(404, 409),
+        description=f"{_WHOSE}Up to {MOST_VIEWS} of a person here, each up to {LARGEST_VIEW // 1024} KB, and {MOST_CONTENT:,} characters "
+        "with the shared ones. Who may write for all clients shares views of all.", body=NewView,
+        success=(Success(201, "The view.", ViewOut, ("ETag", "Location")),), problems=(404, 409),
     ),
     Route(
         "PATCH", f"{PATH}/{{view_id}}", patch_view, scope=WRITE, operation_id="update_view", tag=TAG, summary="Change a view",
         description="For its author, or for administrators if it is shared. A 412 has the `present` view.", headers=(if_match("view"),),
-        body=ViewChange, success=(_SHOWN,), problems=(404, 412),
+        body=ViewChange, success=(_SHOWN,), problems=(404, 409, 412),
     ),
     Route(
         "DELETE", f"{PATH}/{{view_id}}", delete_view, scope=WRITE, operation_id="delete_view", tag=TAG, summary="Remove a view",

@@ -17,6 +17,8 @@ OF_ALL_CLIENTS = 0
 """Stands for the client of views of all clients."""
 MOST_VIEWS = 200
 """Views of a person for one client, and for all clients."""
+MOST_CONTENT = 1_000_000
+"""Characters of the filters, orders and columns of all views of a client, or of all clients, that a person sees: one answer lists them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,15 +101,28 @@ def _find(client: int, id: int, person: str, versions: Collection[str] | None = 
     return view
 
 
+def _too_much(view: View) -> Plan[Conflict | None]:
+    """Return the error for a view with which its author, and whoever sees it, would see too much."""
+    rows = yield Select(
+        "SELECT COALESCE(sum(length(content)), 0) FROM saved_view WHERE client = ? AND id <> ? AND (is_shared = 1 OR author = ?)",
+        (view.client, view.id, view.author),
+    )
+    if rows[0][0] + len(view.content) <= MOST_CONTENT:
+        return None
+    return Conflict(f"your views here and the shared ones would have more than {MOST_CONTENT:,} characters: shorten or remove some first")
+
+
 @command(ids="saved_view")
 def add_view(ids: Ids, client: int, view: View, at_end: bool) -> Plan[View | Conflict]:
-    """Store a view, `at_end` behind all others. `Conflict` if its author has `MOST_VIEWS`."""
+    """Store a view, `at_end` behind all others. `Conflict` if its author has `MOST_VIEWS`, or sees `MOST_CONTENT`."""
     rows = yield Select(
         "SELECT COALESCE(sum(CASE WHEN author = ? THEN 1 ELSE 0 END), 0), COALESCE(max(position), 0) FROM saved_view WHERE client = ?",
         (view.author, client),
     )
     if rows[0][0] >= MOST_VIEWS:
         return Conflict(f"you have {MOST_VIEWS} views here, the limit of a person; remove one first")
+    if (refused := (yield from _too_much(view))) is not None:
+        return refused
     new = replace(view, id=ids.take("saved_view"), position=rows[0][1] + 1 if at_end else view.position)
     yield Execute(INSERT_VIEW, [_row(new)])
     return new
@@ -116,16 +131,19 @@ def add_view(ids: Ids, client: int, view: View, at_end: bool) -> Plan[View | Con
 @command
 def change_view(
     client: int, view: View, person: str, versions: Collection[str] | None = None
-) -> Plan[View | NotFound | PreconditionFailed]:
+) -> Plan[View | Conflict | NotFound | PreconditionFailed]:
     """Replace a view that was read with the version of `view`.
 
-    `versions`: Versions of which it must have one. `NotFound`; `PreconditionFailed`, also if it changed since it was read.
+    `versions`: Versions of which it must have one. `NotFound`; `PreconditionFailed`, also if it changed since it was read;
+    `Conflict` for too much content, as in `add_view`.
     """
     present = yield from _find(client, view.id, person, versions)
     if not isinstance(present, View):
         return present
     if present.version != view.version:
         return PreconditionFailed("somebody changed the view at the same time: read it again and repeat the change")
+    if len(view.content) > len(present.content) and (refused := (yield from _too_much(view))) is not None:
+        return refused
     changed = replace(view, version=view.version + 1)
     yield Execute(UPDATE_VIEW, [_row(changed)])
     return changed
