@@ -25,6 +25,7 @@ LEAST = 0.7
 MOST_CLIENTS = 25
 """Clients that a page of several clients compares at most, most of which have no pair."""
 _Count = Annotated[int, Meta(ge=0)]
+_Shown = list[Any]
 _Cursor = tuple[_Count, tuple[str, str, int] | None, _Count]
 _SCORES = {"type": "number", "minimum": 0, "maximum": 1, "default": LEAST}
 
@@ -122,7 +123,7 @@ class DuplicatesResource:
         """`GET` of a page of pairs."""
         client = await call.client()
         parameters, listing = call.parameters(), f"duplicate {self._kind.type.plural}"
-        after: Cursor | None = parameters.cursor(listing, _Cursor)
+        after: Cursor | None = parameters.cursor(listing, tuple[_Count, tuple[str, str, int] | None, _Count])
         parameters.done()
         page_bytes = await call.page_bytes()
         data, place = await self._pairs(call, client, parameters, parameters[LIMIT], after, page_bytes)
@@ -135,7 +136,7 @@ class DuplicatesResource:
         parameters.done()
         numbers, left = await call.visible(caller, parameters[CLIENT]), await call.page_bytes()
         clients = await _clients_from(call, numbers, start[0])
-        data: list[Any] = []
+        data: _Shown = []
         following: tuple[str, Cursor | None] | None = None
         for number, client in enumerate(clients):
             if number == MOST_CLIENTS or len(data) == parameters[LIMIT]:
@@ -153,7 +154,7 @@ class DuplicatesResource:
 
     async def _pairs(
         self, call: Call, client: Client, parameters: Parameters, limit: int, after: Cursor | None, page_bytes: int, **more: str
-    ) -> tuple[list[Any], Cursor | None]:
+    ) -> tuple[_Shown, Cursor | None]:
         """Return pairs of a client as shown, up to `page_bytes`, and the place after them; `more`: further members of each."""
         kind = self._kind.type
         store = call.api.dependencies.store
