@@ -247,6 +247,13 @@ def test_overview__names_what_broke_and_each_button_lands_on_its_field(many: Con
     refused.get_by_role("button", name="Wake").click()
     page.get_by_role("heading", name="Needs you (3)").wait_for()
 
+    # The list is one stop: Tab passes the two controls of one row, arrows change the row.
+    page.get_by_role("button", name="Snooze").first.focus()
+    press(page, "ArrowDown", "ArrowDown", "ArrowUp", "Tab")
+    expect(page.locator(".attention li").nth(1).locator("a.button")).to_be_focused()
+    press(page, "Tab")
+    expect(page.locator(".attention li :focus")).to_have_count(0)
+
     page.get_by_role("link", name="Enter secret").click()
     expect(page.get_by_role("textbox", name="The tool")).to_be_focused()
     page.go_back()

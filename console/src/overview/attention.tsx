@@ -8,6 +8,7 @@ import { href, type Query } from '../route';
 import { canWrite, clients, isAdmin } from '../session';
 import type { Schemas } from '../types';
 import { Button, Icon, ProblemNote } from '../ui/basic';
+import { useRows } from '../ui/rows';
 import { toast, toastProblem } from '../ui/toast';
 import { capital, count, shortTime, toolName } from '../words';
 
@@ -67,8 +68,9 @@ function Line({ item, isAll }: { item: Item; isAll: boolean }) {
 }
 
 function Lines({ items, isAll }: { items: readonly Item[]; isAll: boolean }) {
+  const rows = useRows<HTMLUListElement>();
   return (
-    <ul>
+    <ul {...rows}>
       {items.map((item) => (
         <Line key={item.id} item={item} isAll={isAll} />
       ))}

@@ -139,6 +139,8 @@ ONLY = {
     "SuppressOnBody.hard_bounced": "Whether a hard bounce puts the address on the do-not-contact list.",
     "SuppressOnBody.unsubscribed": "Whether an unsubscription puts the address on the do-not-contact list.",
     "SuppressionCheck.items": "The items, at most 1,000.",
+    "TeamCompanyPair.companies": "The two companies.",
+    "TeamContactPair.contacts": "The two contacts.",
     "TimelineEvent.changed": "The values that the event set.",
     "UnsearchableOut.cause": "Why they could not be searched.",
     "UnsearchableOut.count": "Number of these deliveries.",
