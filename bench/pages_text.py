@@ -77,8 +77,8 @@ that their record was inserted. With effect, a fifth together: a job's cause enc
 ## Reports
 
 A million contacts of 200 clients with ten million events on SQLite, a fifth on PostgreSQL (revision d525008a and later, load 11 to 20):
-processor time of a `GET`, with PostgreSQL's. By status, 90 days: all clients 80 ms (SQLite) and 366 (PostgreSQL), one 4 and 22; from
-records in place of counts 2,280 for 83 in one process. By step 64 and 114 for one. First screen 1,270 and 1,820; the aim is 300.
+processor time of a `GET`, with PostgreSQL's. By status, 90 days: all clients 80 ms (SQLite) and 366 (PostgreSQL), one 4, 22; from records
+in place of counts 2,280 for 83 in one process. By step 64 and 114 for one. First screen 1,270 and 1,820; the aim is 300.
 
 ## Several processes on PostgreSQL
 

@@ -27,8 +27,6 @@ MOST_CLIENTS = 25
 """Clients that a page of several clients compares at most, most of which have no pair."""
 _Count = Annotated[int, Meta(ge=0)]
 _Shown = list[Any]
-_Cursor = tuple[_Count, tuple[str, str, int] | None, _Count]
-_Place = tuple[str, _Cursor | None]
 _SCORES = {"type": "number", "minimum": 0, "maximum": 1, "default": LEAST}
 
 
@@ -121,7 +119,7 @@ class DuplicatesResource:
     def __init__(self, kind: ResourceType[Any, Any, Any]) -> None:
         self._kind = kind
 
-    async def list_one(self, call: Call) -> Response:
+    async def list(self, call: Call) -> Response:
         """`GET` of a page of pairs of one client."""
         client = await call.client()
         parameters, listing = call.parameters(), f"duplicate {self._kind.type.plural}"
@@ -134,7 +132,8 @@ class DuplicatesResource:
     async def list_all(self, call: Call) -> Response:
         """`GET` of a page of pairs of all clients that the caller may see, client by client."""
         caller, parameters, listing = await call.principal(of_several=True), call.parameters(), f"all duplicate {self._kind.type.plural}"
-        start: tuple[str, Cursor | None] = parameters.cursor(listing, _Place) or ("", None)
+        found = parameters.cursor(listing, tuple[str, tuple[_Count, tuple[str, str, int] | None, _Count] | None])
+        start: tuple[str, Cursor | None] = found or ("", None)
         parameters.done()
         numbers, left = await call.visible(caller, parameters[CLIENT]), await call.page_bytes()
         clients = await _clients_from(call, numbers, start[0])
@@ -189,7 +188,7 @@ def duplicate_routes(kind: ResourceType[Any, Any, Any], tag: Tag, page: type[Str
     many = kind.type.plural
     return [
         Route(
-            "GET", f"{kind.path}/duplicates", DuplicatesResource(kind).list_one, scope=READ, operation_id=f"list_duplicate_{many}", tag=tag,
+            "GET", f"{kind.path}/duplicates", DuplicatesResource(kind).list, scope=READ, operation_id=f"list_duplicate_{many}", tag=tag,
             summary=f"List pairs of {many} that may be one",
             description=f"Pairs with a score from 0 to 1 and its reasons. {many.capitalize()} are compared if {blocks}, each with the 20 "
             "that follow it. A page reads a bounded number of records, so it may be empty and have a `next_cursor`. "
