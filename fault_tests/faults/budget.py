@@ -6,7 +6,6 @@ import asyncio
 import time
 from collections.abc import Callable
 from contextlib import closing
-from functools import partial
 
 from fault_tests.bodies import BODIES, LOAD, STATES, TOOL, V2, WEBHOOK, HostileBody, state_of_a_wide_record
 from fault_tests.calls import ApiClient, NoResponse, Response
@@ -30,9 +29,7 @@ THIN_EVENT = b'[{"eventId":1,"portalId":1,"occurredAt":1790000000000,"subscripti
 NO_ROWS = b'HTTP/1.1 200 OK\r\nconnection: close\r\ncontent-length: 12\r\n\r\n{"items":[]}'
 """The pages of a tool's history after the hostile one."""
 PAUSE = 1.0
-"""Seconds between two looks at the deliveries, each some milliseconds of the server."""
-IDLE_LOOKS = 10
-"""Looks while the server has nothing to do: what it takes then is of no body, and a slow machine waits longer."""
+"""Seconds between two looks at the deliveries: each look costs the server some milliseconds, which count too."""
 
 
 def run(plan: Plan, engine: str) -> None:
@@ -51,8 +48,6 @@ def run(plan: Plan, engine: str) -> None:
     try:
         _warm_up(Calls(server, "warm", key))
         meter = UsageMeter(server.pid)
-        with closing(Calls(server, "idle", key)) as idle:
-            meter.measure_idle(partial(_look, idle))
         for number, body in enumerate(BODIES):
             calls = Calls(server, f"budget-{number}", key)
             _prepare(calls, body, tool)
@@ -162,13 +157,6 @@ def _send(calls: Calls, body: HostileBody, headers: dict[str, str], content: byt
     except NoResponse:
         return None
     return response.status
-
-
-def _look(calls: Calls) -> None:
-    """Look as the run does while it waits for a body."""
-    for _ in range(IDLE_LOOKS):
-        calls.settle()
-        time.sleep(PAUSE)
 
 
 def _await_fetch(calls: Calls, tool: ToolServer) -> None:

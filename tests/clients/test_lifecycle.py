@@ -283,7 +283,7 @@ async def test_delete_client__refuses_requests_at_once_and_reports_progress_unti
     assert [reply.status for reply in closed] == [401, 401, 404, 404, 409, 409, 422]
     assert closed[3].problem["detail"] == "client 'ours' is being deleted"
     assert woken == [True]
-    assert shown["deletion"] == {"started_time": NOW, "removed_rows": 12, "total_rows": 12}
+    assert shown["deletion"] == {"started_time": NOW, "removed_rows": 15, "total_rows": 15}
     assert (await call.get("/admin/v1/clients/ours", **everything)).status == 404
     assert (await call.get(CONTACTS, **own)).status == 401
 
