@@ -302,7 +302,8 @@ def test_routes__there_is_one_for_each_command_and_query() -> None:
     unrouted = sorted(kind.__name__ for kind in spanning - routed)
 
     assert unrouted == [
-        "add_erasures", "any_key", "busy_clients", "check_encryption", "claim_check", "clients_above_limits", "clients_to_link",
+        "add_erasures", "any_key", "busy_clients", "check_encryption", "claim_check", "client_numbers", "clients_above_limits",
+            "clients_to_link",
         "copy_shared", "due_answers", "due_counts", "due_fetches", "due_job_files", "due_jobs", "due_judgements", "endpoint_versions",
         "expired_responses",
         "forget_attempts", "forget_changes_before", "lead_shards", "list_oldest", "newest_client",

@@ -139,7 +139,7 @@ def test_clients_delete__shows_the_extent_and_requires_confirmation(store: Run) 
     result = store("clients", "delete", "acme")
 
     assert result.exit_code == 2
-    assert "client acme (Acme) and 13 rows" in result.output
+    assert "client acme (Acme) and 16 rows" in result.output
     assert "--yes" in result.output
     assert shown(store, "acme")["state"] == "active"
 
@@ -184,11 +184,11 @@ def test_clients_delete__resumes_after_an_interruption(store: Run, monkeypatch: 
     assert first.exit_code == 130
     assert "continues it, or the same command" in first.output
     assert between["state"] == "deleting"
-    assert between["deletion"] == {"started_time": between["deletion"]["started_time"], "removed_rows": 500, "total_rows": 4801}
+    assert between["deletion"] == {"started_time": between["deletion"]["started_time"], "removed_rows": 500, "total_rows": 4804}
     assert all("being deleted" in item.output and item.exit_code == 1 for item in (refused, added, connected))
     assert (keyed.exit_code, "there is no client 'acme'" in keyed.output) == (1, True)
     assert verified.exit_code == 0
-    assert second.output == "client acme is gone, 4801 rows with it\n"
+    assert second.output == "client acme is gone, 4804 rows with it\n"
 
 
 def test_keys__are_created_rotated_and_revoked(store: Run) -> None:

@@ -132,7 +132,7 @@ async def test_erasure_request__that_waits_makes_retention_read_its_client_alone
 
     await retention.run_once()
 
-    assert store.reads[1] == find_client_by_number(house.number)
+    assert store.reads[2] == find_client_by_number(house.number)
     assert [each for each in store.reads if isinstance(each, type(list_clients()))] == []
     assert len(await waiting(house)) == 1
 

@@ -47,6 +47,8 @@ BODIES: dict[str, Any] = {
     "CompanyRequest": {"domain": "late.example"},
     "CompanyChange": {"name": "Late"},
     "MergeRequest": {"with": [2]},
+    "MappingRequest": {"settings": {}},
+    "DistinctPairBody": {"ids": [1, 2]},
     "NewView": {"name": "Late", "kind": "contact"},
     "NewReportLink": {"name": "Late"},
     "ViewChange": {"name": "Late"},

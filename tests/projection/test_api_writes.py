@@ -30,6 +30,7 @@ from touchbase.records.models import Company, Contact
 from touchbase.records.operations import update_contact
 from touchbase.records.record_type import COMPANY_TYPE, CONTACT_TYPE
 from touchbase.records.sql.reads import Listing, find_record, find_united, list_records
+from touchbase.records.sql.status_moves import counts_of
 from touchbase.records.timelines import explain
 from touchbase.records.writes import RecordUpdate, new_write_key
 from touchbase.sql.store import Store
@@ -440,6 +441,9 @@ async def test_record_of_an_earlier_version__has_a_valid_history_and_accepts_new
         await execute_sql(f"INSERT INTO {name} ({', '.join(full_row)}) VALUES ({', '.join('?' for _ in full_row)})", *full_row.values())
 
     await execute_sql("INSERT INTO search_pending (client, record_kind, record_id) VALUES (1, 1, 1)")
+    contact = OLD["contact"]
+    for row in counts_of([(1, CONTACT, None, (contact["created_us"], contact["status_path"]))]):
+        await execute_sql("INSERT INTO status_move VALUES (?, ?, ?, ?, ?, ?, ?, ?)", *row)
 
     world = World(store, client)
     reported = await explain(await store.read(find_record(1, CONTACT_TYPE, 1)), await store.read(get_history(1, CONTACT, 1)))  # type: ignore[arg-type]

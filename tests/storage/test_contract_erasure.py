@@ -437,8 +437,9 @@ def test_pii_tables__include_every_table_that_names_a_record(sqlite_url: str) ->
 
     # Records that are wanted from a CRM name an object, and are found by its link; attempts name an event. An event that waits to be sent
     # has nothing but the record's id, and its receiver is to hear of the erasure too. Messages, notes and tasks are found by their events,
-    # answers by messages, and a conversation by its contact.
+    # answers by messages, a conversation by its contact, and a pair by its two ids.
     found_otherwise = {
+        "distinct_pair",
         "fetch_queue",
         "webhook_attempt",
         "message",

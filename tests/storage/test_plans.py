@@ -132,6 +132,7 @@ MAY_WALK = {
     "do_not_contact.sql.copies.EMPTY",  # all of it goes
     "conversations.answers.DELAY_ANSWERS",  # those that the people of one client wrote
     "merging.sql.restore._JOBS_SINCE",  # the jobs of one client, when somebody takes a record out of the bin
+    "records.sql.distinct_pairs.COPY_PAIRS",  # the pairs of one record
     "company_links.plans.FORGET_PENDING",  # the first rows of a client that links no more
 }
 

@@ -17,12 +17,14 @@ from touchbase.http.conditional import changed_since, if_match, tags_named
 from touchbase.http.endpoint import Call, author_of
 from touchbase.http.responses import Response
 from touchbase.http.routing import Route, Success
-from touchbase.http.schemas import RecordId, encode, example
+from touchbase.http.schemas import RecordId, encode, example, named_enum
 from touchbase.inbox import replay as replaying
 from touchbase.inbox.api.replay import ReplayOut, first_deliveries, replay_out, try_deliveries
 from touchbase.inbox.service import DeliveryFilter, get_delivery
 from touchbase.jobs.api import JobOut, job_response
 from touchbase.mapping.plans import map_connection
+
+named_enum("ReadAgainState", "The state of webhooks that are read again.", ("unrecognised", "failed", "ignored", "parked", "applied"))
 
 
 class MappingRequest(Struct, forbid_unknown_fields=True):

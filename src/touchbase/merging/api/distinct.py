@@ -27,7 +27,7 @@ PATH = "/team/v1/distinct-pairs/{client_id}"
 class DistinctPairOut(Struct):
     """Two records that are not the same, the lower id first."""
 
-    ids: Annotated[list[RecordId], Meta(min_length=2, max_length=2)]
+    ids: Annotated[list[RecordId], Meta(min_length=2, max_length=2, description="The ids of both.")]
     actor: Annotated[Actor, Meta(description="Who said so.")]
     at: Time
 
@@ -39,7 +39,7 @@ class DistinctPairPage(PageOf[DistinctPairOut]):
 class DistinctPairBody(Struct, forbid_unknown_fields=True):
     """Two records that are not the same."""
 
-    ids: Annotated[list[RecordId], Meta(min_length=2, max_length=2)]
+    ids: Annotated[list[RecordId], Meta(min_length=2, max_length=2, description="The ids of both.")]
 
 
 _ACTOR = {"type": "user", "id": "u3f9a1c27b0d", "name": "Mira Berg", "via": "console"}

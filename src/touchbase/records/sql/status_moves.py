@@ -111,7 +111,7 @@ def with_status_moves(plan: Plan[T]) -> Plan[T]:
             step = plan.send(rows)
     except StopIteration as stop:
         result: T = stop.value
-    if rows := _moves(changes):
+    if rows := counts_of(changes):
         gone = [row[:5] for row in (yield Execute(ADD_MOVES, rows)) if not row[5]]
         if gone:
             yield Execute(FORGET_MOVES, gone)
@@ -133,7 +133,7 @@ def _places(statement: Statement) -> tuple[int | None, int]:
     return (columns.index("created_us") if "created_us" in columns else None), columns.index("status_path")
 
 
-def _moves(changes: Iterable[Change]) -> list[Row]:
+def counts_of(changes: Iterable[Change]) -> list[Row]:
     """Return the rows of `ADD_MOVES`, in the order of their keys."""
     numbers: Counter[Row] = Counter()
     times: dict[Row, tuple[Micros, Micros]] = {}
@@ -191,7 +191,7 @@ def audit_moves(client: int, kind: int) -> Plan[list[tuple[str, int, int]]]:
         rows = yield Select(
             f"SELECT id, created_us, status_path FROM {_TABLES[kind]} WHERE client = ? AND id > ? ORDER BY id LIMIT {page}", (client, after)
         )
-        for row in _moves((client, kind, None, state[1:]) for state in rows):
+        for row in counts_of((client, kind, None, state[1:]) for state in rows):
             counted[row[2:5]] += row[5]
         if len(rows) < page:
             break
