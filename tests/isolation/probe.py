@@ -68,6 +68,7 @@ KEYS = {
     "object_id", "channel", "endpoint_id", "contact_id",
     "key", "name", "state", "client_id", "digest", "erasure", "requested_us", "until_us", "old",
     "occurred_us", "hour", "noticed_us", "type", "sequence", "event_key", "copy_key", "direction",
+    "span", "from_status", "to_status",
 }  # fmt: skip
 TYPES = {"bigint": int, "text": str, "bytea": bytes | memoryview}
 BESIDE = {
@@ -77,6 +78,7 @@ BESIDE = {
     "why": "erased", "note": "x", "place": 0, "is_stored": 1, "since_us": 0, "is_loaded": 1, "at_us": 0,
     "from_id": 1, "asked_us": 1, "handled_us": 1, "handled_by": "x", "automatic": 1, "message_id": 1, "copy_key": "x",
     "address": w.EMAIL, "lease_us": w.LEASE_OF_ANSWER, "refused": 1, "until_us": NEVER, "user_id": READER, "until": NEVER,
+    "number": 0, "sign": 1, "first": -NEVER, "after": NEVER,
 }  # fmt: skip
 TIMES: list[dict[str, Any]] = [BESIDE, {**BESIDE, "now_us": BEYOND}]
 """Before and after the end of what is kept for a while."""
@@ -174,6 +176,7 @@ def client_queries(client: int, owned: Known) -> Iterator[Any]:
         "what": [FieldJob("merge", w.FIELD, w.OWN_FIELD)],
         "suppressions": [owned.ids], "deliveries": [owned.ids], "ids": [owned.ids], "after_sequence": [0], "types": [None],
         "edges": [[0, 1, NEVER]], "by_tool": [True, False], "by_campaign": [True, False],
+        "pairs": [[*itertools.combinations(sorted(owned.contacts), 2)]],
         "table": sorted(TEXT_TABLES), "dedupes": [["zq101toldqz"]], "sequences": [[1, 2]],
     }  # fmt: skip
     for kind in all_queries():
