@@ -129,7 +129,7 @@ class Switched:
         return call
 
 
-WORKERS = {"busy_clients", "due_jobs", "due_fetches", "lead_shards", "clients_to_link", "asked_erasures"}
+WORKERS = {"busy_clients", "due_jobs", "due_fetches", "lead_shards", "clients_to_link", "client_numbers"}
 """What the workers of a store ask first."""
 
 

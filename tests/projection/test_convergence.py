@@ -456,7 +456,7 @@ async def test_any_order_of_real_webhooks_with_killed_workers__gives_the_same_re
         await work_through(store, killed, 1, 50)
         first = await snapshot(store, client)
 
-        for table in ("event", "custom_field", "link", "pending_company_link", "contact", "company"):
+        for table in ("event", "custom_field", "link", "pending_company_link", "status_move", "contact", "company"):
             await execute_sql(f"DELETE FROM {table} WHERE client = ?", client)
         await seed(store, known_emails, client)
         again = data.draw(st.lists(st.sampled_from(stored), max_size=4))
@@ -518,7 +518,7 @@ async def test_worker_killed_by_the_system__leaves_no_partial_change(store: Stor
     stored = [await keep(store, client, call, LATER - 100 * SECOND + place) for place, call in enumerate(calls)]
     await InboxWorker(store, ADAPTERS.translate, lambda: LATER).drain()
     first = await snapshot(store, client)
-    for table in ("event", "custom_field", "link", "pending_company_link", "contact", "company"):
+    for table in ("event", "custom_field", "link", "pending_company_link", "status_move", "contact", "company"):
         await execute_sql(f"DELETE FROM {table} WHERE client = ?", client)
     await seed(store, ["bob@example.com"], client)
     await store.write(replay_deliveries(client, stored, 1))

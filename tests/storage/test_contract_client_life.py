@@ -56,6 +56,7 @@ from touchbase.inbox.sql.queries import busy_clients, count_inbox, list_deliveri
 from touchbase.inbox.sql.refused import store_refusals
 from touchbase.jobs.models import UPLOADING, Job
 from touchbase.jobs.sql import append_to_file, create_job
+from touchbase.mapping.plans import MappingJob, replay_mapped
 from touchbase.merging.models import Policy
 from touchbase.merging.sql.merge import merge_records
 from touchbase.messages.models import Message
@@ -64,6 +65,7 @@ from touchbase.projection.delete import delete_record
 from touchbase.records.models import Company, Contact
 from touchbase.records.operations import create_company, create_contact
 from touchbase.records.record_type import CONTACT_TYPE
+from touchbase.records.sql.distinct_pairs import add_distinct_pair
 from touchbase.records.sql.reads import Listing, list_records
 from touchbase.records.writes import Creation
 from touchbase.reports.parts import CountedPart, ReportPart
@@ -140,6 +142,10 @@ async def with_data(store: Store, client_id: str = "acme", many: int = 3) -> Cli
     view = await store.write(add_view(number, View(number, 0, CONTACT, "u1", True, "All", "{}", 0, 1, 5), True))
     await store.write(set_default_view(number, view.id, "u1", True))
     await store.write(snooze_item(Snooze(number, "a", "warning", 4, 9), 5))
+    await store.write(store_delivery(number, "crm", b"waiting".ljust(16), b"{}", "", b"{}", 5))
+    await store.write(replay_mapped(number, job.id, MappingJob("crm", "generic", None, {}, "received"), 2**53, 9, 5))
+    one, other = (record.id for record in await store.read(list_records(Listing(CONTACT_TYPE, number, 2))))
+    await store.write(add_distinct_pair(number, CONTACT, (one, other), "u1", 5))
     return client
 
 
