@@ -80,6 +80,7 @@ def operations() -> Iterator[tuple[str, str]]:
             "link_id": "0123456789ab",
             "change_id": "1",
             "snippet_id": "1",
+            "other_id": "2",
         }
         if path.endswith(("/suspend", "/rotate-id")):
             continue  # the client is what the calls are about
