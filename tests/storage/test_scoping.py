@@ -193,8 +193,10 @@ from touchbase.records.operations import create_company, create_contact
 from touchbase.records.record_type import COMPANY_TYPE, CONTACT_TYPE, RecordType
 from touchbase.records.sql.lookup import find_owner, match_everywhere
 from touchbase.records.sql.reads import Listing, count_matching, find_record, list_records
+from touchbase.records.sql.status_moves import QUARTER
 from touchbase.records.writes import Creation, RecordUpdate
 from touchbase.reports.parts import CampaignGroups
+from touchbase.reports.sql.statuses import report_statuses
 from touchbase.retention.sql import clients_above_limits, list_oldest
 from touchbase.search.api.bulk import change_page
 from touchbase.search.fields import OWN_FIELDS, SearchFields
@@ -554,12 +556,14 @@ FACTS = ServerFacts("1", "http://127.0.0.1:1", True, "here", 7, 5)
 KEY = ApiKey("k", b"", (), None, "", 5)
 USER = User("u", "ann@a.example", "Ann", "admin", INVITED, 5, grants={1: "viewer"})
 LINK = OneTimeLink("i", "d", "u", INVITATION, 5, 2**40)
+INVITED_USER = User("v", "bob@a.example", "Bob", "viewer", INVITED, 5)
 ASKING: list[Any] = [
     add_cell("eu", "postgresql://db/eu", 5), set_cell_state("eu", "draining"), reserve_place("acme", 1), confirm_place("acme", 5),
     release_place("acme"), remove_cell("eu"), copy_installation_list(InstallationList(2, [])), raise_list_revision(3),
     remove_deleted(1, 2**40, 5, 10), forget_merges(1, 2**40, 5),
     strike_texts(1, "job", [(StoredTexts((1,), {"error": "a"}), None), (StoredTexts((1,), {"error": "a"}), {"error": "b"})]),
     sign_in_identity(Identity("i", "s", "ann@a.example", True, role="viewer"), 5, None),
+    sign_in_identity(Identity("i", "t", "bob@a.example", True), 5, None),
     store_link(LINK), use_link("d", (INVITATION,), 5, "stored"), change_user("u", UserChange(role="viewer")),
     forget_acts(5, 1), forget_changes_before(5, 1), begin_change(1, "import", Author("k", "job:1"), 5, 1),
     end_revert(1, "c", "reverted"),
@@ -646,6 +650,7 @@ async def reader(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Reader:
     await store.write(add_endpoint(Endpoint(1, 0, "blocklist:instantly", 5, 5, kind="blocklist")))
     await store.write(lead_shards("t", 5, 6))
     await store.write(invite_user(USER, LINK))
+    await store.write(invite_user(INVITED_USER, OneTimeLink("j", "e", "v", INVITATION, 5, 2**40)))
     await store.write(use_link("d", (INVITATION,), 5, "stored"))
     events = {0: "ann@example.com", 1: None}
     for n in range(3):
@@ -683,6 +688,7 @@ def test_queries__name_their_client_or_are_listed_exceptions(reader: Reader) -> 
     questions: list[tuple[Any, Callable[[Any], list[str]]]] = [
         *((query, reader.texts_of) for kind in QUERIES for query in variants(kind)),
         *((command, reader.texts_of_command) for command in ASKING),
+        (report_statuses(1, 1, [0, QUARTER, QUARTER + 5]), reader.texts_of),  # edges of whole quarters of an hour, but the last
     ]
     for requested, texts_of in questions:
         kind, asked_texts = type(requested), texts_of(requested)
