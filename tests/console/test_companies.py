@@ -182,7 +182,7 @@ def test_value__is_explained_with_what_came_without_effect_and_leads_to_the_call
     page.get_by_role("button", name="of Status").click()
 
     dialog = page.get_by_role("dialog")
-    expect(dialog.locator(".why").first).to_contain_text("replied")
+    expect(dialog.locator(".why").first).to_contain_text("Replied")
     expect(dialog.locator(".why li").first).to_contain_text("a sent mail sets a status only on")
     assert axe_faults(page) == []
     dialog.locator(".why li a").first.click()
