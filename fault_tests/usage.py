@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -33,11 +34,20 @@ class UsageMeter:
         self._sandboxes: dict[int, float] = {}
         self._threads: dict[str, float] = {}
         self._before = 0.0
+        self._began = 0.0
+        self._idle = 0.0
         self._stopping = threading.Event()
         self._watch: threading.Thread | None = None
 
+    def measure_idle(self, wait: Callable[[], object]) -> None:
+        """Measure the server while `wait` does what the run does between its bodies; it counts for no body, however long that takes."""
+        self.begin()
+        wait()
+        self._idle = self.end().thread_seconds / (time.monotonic() - self._began)
+
     def begin(self) -> None:
         """Start measuring."""
+        self._began = time.monotonic()
         self._threads = dict(self._thread_seconds())
         (self._root / "clear_refs").write_text("5")  # the peak starts again at the present size
         self._before = self._megabytes("VmRSS")
@@ -53,8 +63,9 @@ class UsageMeter:
         self._stopping.set()
         self._watch.join()
         busiest = max((seconds - self._threads.get(name, 0.0) for name, seconds in self._thread_seconds()), default=0.0)
+        busiest -= self._idle * (time.monotonic() - self._began)
         peak = self._megabytes("VmHWM") - self._before
-        return Usage(busiest, max(0.0, peak), max(self._sandboxes.values(), default=0.0))
+        return Usage(max(0.0, busiest), max(0.0, peak), max(self._sandboxes.values(), default=0.0))
 
     def _look(self, before: dict[int, float]) -> None:
         while not self._stopping.wait(_PAUSE):
