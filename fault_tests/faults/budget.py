@@ -23,6 +23,8 @@ THREAD_SECONDS = 0.25
 """Processor seconds of the event loop, or of any other thread of the server, for one body."""
 TRIES = 3
 """How often a body is sent, by another client each time, until it keeps to these seconds: a neighbour on the machine makes work longer."""
+BUSY = 8
+"""How many times as long work may take in a short run, which tests start beside others on a busy machine."""
 MEGABYTES = 150.0
 SANDBOX_SECONDS = 65.0
 """Processor seconds of one sandbox process: two attempts at the limit of one delivery, and its start."""
@@ -49,6 +51,7 @@ def run(plan: Plan, engine: str) -> None:
         "TOUCHBASE_ENCRYPTION_KEY": encode_key(new_key()),
         "TOUCHBASE_FETCH_ALLOWED_ORIGINS": tool.base,
     }
+    limit = THREAD_SECONDS * (BUSY if plan.short else 1)
     server = Process(database, folder, broken=plan.broken, settings=settings)
     try:
         _warm_up(Calls(server, "warm", key))
@@ -57,7 +60,7 @@ def run(plan: Plan, engine: str) -> None:
             meter.measure_idle(partial(_look, idle))
         for number, body in enumerate(BODIES):
             usages: list[Usage] = []
-            while not usages or (usages[-1].thread_seconds > THREAD_SECONDS and len(usages) < TRIES):
+            while not usages or (usages[-1].thread_seconds > limit and len(usages) < TRIES):
                 calls = Calls(server, f"budget-{number}-{len(usages)}", key)
                 _prepare(calls, body, tool)
                 headers, content = ({}, THIN_EVENT if body.way == TOOL else b"{}") if body.way in (TOOL, LOAD) else body.sent()
@@ -69,7 +72,7 @@ def run(plan: Plan, engine: str) -> None:
                 usages.append(meter.end())
                 sent += status is not None
             usage = min(usages, key=lambda each: each.thread_seconds)
-            _judge(findings, body.name, status, usage)
+            _judge(findings, body.name, status, usage, limit)
             worst = Usage(
                 max(worst.thread_seconds, usage.thread_seconds),
                 max(worst.megabytes, usage.megabytes),
@@ -194,11 +197,11 @@ def _until(is_done: Callable[[], bool]) -> None:
         time.sleep(PAUSE)
 
 
-def _judge(findings: Findings, name: str, status: int | None, usage: Usage) -> None:
+def _judge(findings: Findings, name: str, status: int | None, usage: Usage, limit: float) -> None:
     if status is None or status == 500:
         findings.fault(f"{name}: {'no response' if status is None else 'a 500'}")
-    if usage.thread_seconds > THREAD_SECONDS:
-        findings.fault(f"{name}: {usage.thread_seconds:.2f} s of one thread of the server, {THREAD_SECONDS:g} at most")
+    if usage.thread_seconds > limit:
+        findings.fault(f"{name}: {usage.thread_seconds:.2f} s of one thread of the server, {limit:g} at most")
     if usage.megabytes > MEGABYTES:
         findings.fault(f"{name}: {usage.megabytes:.0f} MB more, {MEGABYTES:g} at most")
     if usage.sandbox_seconds > SANDBOX_SECONDS:
