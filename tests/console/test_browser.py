@@ -447,6 +447,9 @@ def test_signing_in__with_a_key_shows_what_the_key_permits(start: Callable[..., 
     page.get_by_label("API key").fill(key)
     page.get_by_role("button", name="Sign in").click()
     page.get_by_role("navigation").get_by_text("Webhooks").wait_for()
+    console.go(page, "/replies")
+    page.get_by_text("Paste the address of a client").wait_for()
+    expect(page.locator(".copy-line"), "of no client").to_have_count(0)
     assert "tb_" not in page.evaluate("JSON.stringify({...localStorage, ...sessionStorage}) + document.cookie")
 
     page.get_by_label("Sign out", exact=False).click()

@@ -1,10 +1,10 @@
 /** The lists of contacts and of companies, and what they say while they are empty. */
+import { webhookAddress } from '../clients/requests';
 import { Records } from '../grid/screen';
-import { client, href, root } from '../route';
+import { client, href } from '../route';
 import { canWrite, clients, session } from '../session';
-import { Button, Empty } from '../ui/basic';
-import { copy } from '../ui/overlay';
-import { toast } from '../ui/toast';
+import { Empty } from '../ui/basic';
+import { CopyLine } from '../ui/confirm';
 import { COMPANIES } from './company';
 import { CONTACTS } from './contact';
 
@@ -22,17 +22,11 @@ function nameOfClient(id: string): string {
 
 function NoContacts() {
   const id = client.value || session.value?.client_id || 'default';
-  const hook = `${location.origin}${root}/public/emailcampaign-webhook/${id}`;
   const name = nameOfClient(id);
   return (
     <Empty icon="contacts" title={name ? `${name} has no contacts yet` : 'No contacts yet'}>
       <p>Paste this address into your campaign tool as its webhook. The first email or reply that it reports makes the first contact.</p>
-      <p class="copy-line">
-        <code class="cut">{hook}</code>
-        <Button icon="copy" onClick={() => void copy(hook).then(() => toast('The address is copied.'))}>
-          Copy
-        </Button>
-      </p>
+      <CopyLine text={webhookAddress(id, 'email_campaign')} of="address" />
       {canWrite.value && (
         <p class="faint">
           Or <a href={href('/imports')}>import a list</a>

@@ -1,20 +1,21 @@
 /** Replies: the conversations of one client or of all, by state; worked through by keys. */
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { reachable } from '../api';
+import { webhookAddress } from '../clients/requests';
 import { density, LIST_WIDTH, listWidth, setListWidth } from '../density';
 import { keep, kept } from '../kept';
 import { useShortcuts } from '../keys';
-import { client, go, href, place, root } from '../route';
+import { client, go, href, place } from '../route';
 import { canWrite, isAdmin, session, showsAll } from '../session';
 import type { Status } from '../types';
 import { useTitle } from '../title';
 import { Button, Empty, ProblemNote, Skeleton, Time } from '../ui/basic';
 import { ClientChip } from '../ui/client-chip';
-import { copy } from '../ui/overlay';
+import { CopyLine } from '../ui/confirm';
 import { Sizer } from '../ui/sizer';
 import { digitOf, MOST_KEYS, StatusMark, withDigits } from '../ui/status';
 import { useVirtual } from '../ui/virtual';
-import { toast, toastProblem } from '../ui/toast';
+import { toastProblem } from '../ui/toast';
 import { atMost, plural, shortTime, words } from '../words';
 import { acts, changeMany, keyOf, leave, MOST_AT_ONCE, nameOf, readConversationsAgain, refused, reading, tabs, useArrivals, useConversations, useCounters, usePeople, type Conversation, type Filter, type State } from './conversations';
 import { BlockDialog, blocking } from './block';
@@ -311,20 +312,16 @@ function NoReply({ state, of, isFiltered, snoozed, isNone = false }: { state: St
     );
   if (!done && !isNone) return <div class="pad"><Skeleton lines={3} /></div>;
   const isNew = state === 'open' && !snoozed && !done?.length;
-  const address = `${location.origin}${root}/public/emailcampaign-webhook/${client.value || 'default'}`;
   return (
     <Empty icon="reply" title={isNew ? 'No reply yet' : NONE[state]}>
       {snoozed > 0 && state === 'open' && <p>{`${plural(snoozed, 'conversation')} snoozed${next ? `, the next until ${shortTime(next)}` : ''}.`}</p>}
       {isNew && (
         <>
-          <p>Paste this address into your campaign tool as its webhook for replies. They appear here with their text, unless the client’s setting store_message_bodies is off.</p>
-          <p class="copy-line">
-            <code class="cut" title={address}>{address}</code>
-            <Button icon="copy" label="Copy the address" onClick={() => void copy(address).then(() => toast('The address is copied.'))} />
-          </p>
+          <p>Paste {client.value ? 'this address' : 'the address of a client'} into your campaign tool as its webhook for replies. They appear here with their text, unless the client’s setting store_message_bodies is off.</p>
+          {client.value && <CopyLine text={webhookAddress(client.value, 'email_campaign')} of="address" />}
           {isAdmin.value && (
-            <a class="button" href={href('/webhooks')}>
-              See what tools send
+            <a class="button" href={href(client.value ? '/webhooks' : '/clients')}>
+              {client.value ? 'See what tools send' : 'Show clients'}
             </a>
           )}
         </>
