@@ -8,7 +8,7 @@ import { Confirm } from '../ui/confirm';
 import { Dialog } from '../ui/overlay';
 import { StatusMark } from '../ui/status';
 import { toast } from '../ui/toast';
-import { longTime, plural, span } from '../words';
+import { capital, longTime, plural, span } from '../words';
 import { BLOCKLISTS } from '../endpoints/types';
 import { ConnectionForm } from './connection-form';
 import { Pushes } from './pushes';
@@ -115,7 +115,7 @@ function One({ of, id, open, canChange }: { of: Connection; id: string; open: (w
           {of.access_token === 'set' && (of.fetching ? `, fetches records (${of.fetching.state})` : ', token set')}
         </p>
         {of.seen.length > 0 && <p class="faint">Known from: {of.seen.join(', ')}</p>}
-        {of.fetching?.last_error && <p class="wrong">{of.fetching.last_error}</p>}
+        {of.fetching?.last_error && <p class="wrong">{capital(of.fetching.last_error)}</p>}
       </div>
       <div class="usual">
         <Usual of={of} />

@@ -51,6 +51,6 @@ export function Light({ id, channel, tool }: { id: string; channel: Channel; too
 }
 
 function said(call: ListedDelivery, channel: Channel): string {
-  const what = call.events[0] === undefined ? call.state : words(call.events[0]).toLowerCase();
+  const what = call.events[0] === undefined ? call.state : words(call.events[0]).replace(/^[A-Z](?=[a-z]+\b)/, (letter) => letter.toLowerCase());
   return `${nameOf(channel, call.tool)}, ${what}`;
 }

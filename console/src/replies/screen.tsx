@@ -224,7 +224,7 @@ function Row({ conversation, index, of: length, top, isSearch, people, chosen, i
           <Time at={newest?.occurred_at} />
         </span>
         <span class={isCompact ? 'line' : 'line faint'}>
-          <span class={isCompact ? 'cut snippet' : 'cut'} dir="auto">{isCompact ? text : (newest?.subject ?? '')}</span>
+          <span class={isCompact ? 'cut snippet' : 'cut'} dir="auto">{isCompact ? text : newest?.subject || (newest?.channel === 'linkedin' ? 'LinkedIn' : 'Reply')}</span>
           <ClientChip of={conversation.client_id} />
         </span>
         {!isCompact && <span class="cut snippet" dir="auto">{text}</span>}
