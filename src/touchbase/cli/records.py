@@ -379,7 +379,7 @@ def block(tb: Touchbase, contact_id: int, company: bool, note: str, undo: bool, 
         print_json(result)
         return
     listed = ", ".join(f"{entry['kind']} (entry {entry['id']})" for entry in result["entries"]) or "nothing"
-    click.echo(f"contact {contact_id}: status {escape_controls(result['contact_status']) or 'none'}, listed by the block: {listed}")
+    click.echo(f"contact {contact_id}: status {escape_controls(result['contact_status'] or 'none')}, listed by the block: {listed}")
 
 
 for _add in (add_bin, add_merge, add_duplicates, add_distinct, add_single):
