@@ -93,7 +93,7 @@ async def test_conversation__is_assigned_to_people_who_may_see_the_client(office
 
 async def test_assignee__whom_the_caller_may_not_know_of_is_as_one_who_does_not_exist(office: Office) -> None:
     contact = await reply_to(office, "ours")
-    await office.client("theirs")
+    await reply_to(office, "theirs")
     mira = await office.join("mira@example.com", grants=grants(ours="admin"))
     leo = await office.join("leo@example.com", grants=grants(theirs="viewer"))
 
