@@ -292,6 +292,10 @@ class Overloaded(TouchbaseError):
         self.retry_after = retry_after
 
 
+class StoreBusy(Overloaded):
+    """The store has more to do than it can. Webhooks wait in the spool; what one client or address may do is not of this kind."""
+
+
 class StoreUnavailable(Overloaded):
     """The store cannot be used now: its disk is full or has errors, or its database is not reachable. Nothing was stored."""
 

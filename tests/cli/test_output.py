@@ -15,7 +15,7 @@ from tests.cli.conftest import Run
 from tests.cli.test_commands import NONSENSE, SENT, keep
 
 from touchbase.cli import cli, output
-from touchbase.cli.output import NOTE, SHORT, SPARE, Column, cut, print_record, print_table, shorten
+from touchbase.cli.output import NOTE, SHORT, SPARE, Column, cut, print_json, print_record, print_table, shorten
 from touchbase.clients.models import KEEP_BODIES_DAYS
 from touchbase.clients.sql.clients import find_client
 from touchbase.inbox.queries import RefusedWebhook
@@ -48,6 +48,24 @@ def commands(group: click.Group, prefix: str = "") -> Iterator[tuple[str, click.
         command = group.get_command(context, name)
         assert command is not None
         yield from commands(command, f"{name} ") if isinstance(command, click.Group) else [(prefix + name, command)]
+
+
+CONTROLS = "\x1b[2J\r\x9b2J\u202e\u2028"
+
+
+def test_print_record__prints_no_line_that_a_text_could_forge(capsys: pytest.CaptureFixture[str]) -> None:
+    print_record({"name": f"Acme\nstate  active{CONTROLS}", "state": "suspended"})
+
+    lines = capsys.readouterr().out.split("\n")
+    assert lines[:3] == ["name   Acme", r"       state  active\x1b[2J\r\x9b2J\u202e\u2028", "state  suspended"]
+
+
+def test_print_json__has_no_controls_and_the_same_value(capsys: pytest.CaptureFixture[str]) -> None:
+    print_json({CONTROLS: CONTROLS})
+
+    text = capsys.readouterr().out
+    assert json.loads(text) == {CONTROLS: CONTROLS}
+    assert not {*text} & {*"\x1b\r\x9b\u202e\u2028"}
 
 
 def printed(capsys: pytest.CaptureFixture[str], *columns: Column | str, rows: list[list[object]]) -> list[str]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import shlex
 import shutil
 import socket
 import subprocess
@@ -78,6 +79,13 @@ def test_make_serve__installs_the_run_time_packages_alone() -> None:
 
     assert "-r deploy/requirements.lock" in done.stdout
     assert "-r requirements.lock" not in done.stdout
+
+
+def test_make_serve__passes_its_address_on() -> None:
+    options = ["PORT=8010", "HOST=0.0.0.0"]
+    done = subprocess.run(["make", "-Bn", "serve", *options], cwd=ROOT, capture_output=True, text=True, check=True)
+
+    assert shlex.split(done.stdout.splitlines()[-1])[1:] == ["serve", "--host", "0.0.0.0", "--port", "8010"]
 
 
 @pytest.mark.skipif(shutil.which("curl") is None, reason="the blocks need curl")

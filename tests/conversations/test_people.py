@@ -91,6 +91,25 @@ async def test_conversation__is_assigned_to_people_who_may_see_the_client(office
     assert [event["data"]["assignee_id"] for event in events] == [mira.user["id"], user_id]
 
 
+async def test_assignee__whom_the_caller_may_not_know_of_is_as_one_who_does_not_exist(office: Office) -> None:
+    contact = await reply_to(office, "ours")
+    await reply_to(office, "theirs")
+    mira = await office.join("mira@example.com", grants=grants(ours="admin"))
+    leo = await office.join("leo@example.com", grants=grants(theirs="viewer"))
+
+    async def answers(user_id: str) -> list[str]:
+        bulk = {"conversations": [{"client_id": "ours", "contact_id": contact}], "change": {"assignee_id": user_id}}
+        task = {"text": "a", "due_at": "2026-11-20T09:30:00Z", "assignee_id": user_id}
+        calls = (
+            ("PATCH", f"{PATH}/ours/{contact}", {"assignee_id": user_id}), ("POST", f"{PATH}/bulk", bulk),
+            ("POST", f"/team/v1/tasks/ours/contacts/{contact}", task),
+        )  # fmt: skip
+        replies = [await mira(*each) for each in calls]
+        return [f"{reply.status} {reply.problem['errors']}".replace(user_id, "ID") for reply in replies]
+
+    assert await answers(leo.user["id"]) == await answers("u00000000000")
+
+
 async def test_assignee__is_a_user_and_not_a_key(office: Office) -> None:
     contact = await reply_to(office, "ours")
 

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+from urllib.parse import quote, unquote
 
+import pytest
 from tests.custom_fields.fields import contact, done, inputs, listed, path, uses, values
 from tests.house import House
 
@@ -40,6 +42,15 @@ async def test_list__is_paged_by_name(house: House) -> None:
     for name in ("B/2", "~C"):
         assert (await house.request("GET", path(name))).json()["name"] == name
     assert (await house.request("GET", path("c"))).status == 404
+
+
+@pytest.mark.parametrize("name", ["Größe & 100 %", "a/b~c?d#e", "a\r\nSet-Cookie: b"])
+async def test_define__responds_with_an_address_that_finds_odd_names(house: House, name: str) -> None:
+    response = await house.request("POST", path(), {"name": name})
+
+    location = response.headers["location"]
+    assert (response.status, location) == (201, quote(unquote(location)))
+    assert (await house.request("GET", location)).json()["name"] == name
 
 
 async def test_define__refuses_names_and_types_that_cannot_be(house: House) -> None:

@@ -214,14 +214,15 @@ async def remove_all(store: Store, client: int) -> None:
         _, position = await store.write(remove_moved_rows(client, 1_000, position))
 
 
-async def test_retention__cleans_the_files_after_a_client_was_moved_away(house: House, engine_url: str) -> None:
+@pytest.mark.parametrize("restarted", [False, True])
+async def test_retention__cleans_the_files_after_a_client_was_moved_away(house: House, engine_url: str, restarted: bool) -> None:
     """Also of a person whom nobody has erased yet: the other database's erasure knows nothing of these files."""
     await house.tell(sent("zqmoved@example.com"))
-    retention = Retention(house.store, house.eraser, house.clock, pause=0)
+    retention = keeper(house)
     await retention.run_once()
     await remove_all(house.store, house.client)
 
-    await retention.run_once()
+    await (keeper(house) if restarted else retention).run_once()
 
     left = await find_in_database(engine_url, "zqmoved")
     assert left == []

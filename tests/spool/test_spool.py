@@ -7,6 +7,7 @@ import os
 import time
 from collections.abc import AsyncIterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from tests.asgi_client import ApiClient, Clock, CountedMetrics, MakeClient
@@ -14,7 +15,7 @@ from tests.cells.conftest import OPEN, cell_urls, router
 from tests.house import House
 
 from touchbase.auth.auth_throttle import WebhookThrottle
-from touchbase.encryption.cipher import NO_CIPHER, AesGcmCipher
+from touchbase.encryption.cipher import NO_CIPHER, AesGcmCipher, DecryptionFailed
 from touchbase.encryption.keys import StaticKeys, new_key
 from touchbase.inbox.refused import RefusedWebhooks
 from touchbase.inbox.sql.queries import list_deliveries
@@ -25,6 +26,9 @@ from touchbase.server.metrics import spool_metrics
 from touchbase.spool.counting import SpoolCounts
 from touchbase.spool.models import SpooledWebhook, from_bytes, to_bytes
 from touchbase.spool.spool import Spool
+from touchbase.sql.store import Store
+from touchbase.storage.batch import client_queue_full, queue_refused
+from touchbase.storage.postgres.writer import database_too_slow
 
 __all__ = ["cell_urls", "router"]
 CIPHER = AesGcmCipher(StaticKeys([new_key()]))
@@ -339,6 +343,55 @@ async def test_status__says_what_is_in_the_spool(down: tuple[ApiClient, House], 
     assert while_down["oldest_time"] is not None
     assert [(sample.labels, sample.value) for sample in metrics[0]] == [({"state": "waiting"}, 1), ({"state": "set_aside"}, 0)]
     assert after == {"webhooks": 0, "bytes": 0, "oldest_time": None, "set_aside": 0}
+
+
+class RefusingStore:
+    """A store that refuses writes while it has an error."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self.error: Exception | None = None
+
+    async def write(self, command: Any) -> Any:
+        """Execute a command, or raise the error."""
+        if self.error is not None:
+            raise self.error
+        return await self._store.write(command)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._store, name)
+
+
+REFUSALS = [queue_refused(stopping=False), client_queue_full(), database_too_slow(), RuntimeError("we broke")]
+
+
+@pytest.mark.parametrize("error", REFUSALS, ids=str)
+async def test_webhook__that_the_store_does_not_take_for_whatever_reason_is_spooled(
+    store: Store, make_client: MakeClient, spool: Spool, error: Exception
+) -> None:
+    busy = RefusingStore(store)
+    call = make_client(busy, spool=spool)  # type: ignore[arg-type]
+    house = await House.of(call, "acme")
+    busy.error = error
+
+    reply = await call.post("/public/crm-webhook/acme", BODY)
+    busy.error = None
+    spooled = await spool.drain()
+
+    assert (reply.status, spooled) == (200, 1)
+    assert len(await store.read(list_deliveries(5, house.number))) == 1
+
+
+async def test_webhook__whose_secret_cannot_be_decrypted_is_refused_and_does_not_hold_up_the_spool(
+    memory: Store, make_client: MakeClient, spool: Spool
+) -> None:
+    broken = RefusingStore(memory)
+    call = make_client(broken, spool=spool)  # type: ignore[arg-type]
+    broken.error = DecryptionFailed(("connection", "secrets", 1), "is encrypted with an unknown key")
+
+    reply = await call.post("/public/crm-webhook/acme", BODY)
+
+    assert (reply.status, await spool.drain()) == (503, 0)
 
 
 def test_to_bytes__encrypts_with_the_key_and_needs_none() -> None:

@@ -14,7 +14,7 @@ from tests.storage.conftest import Opener
 
 from touchbase.common.fair_quota import FairQuota
 from touchbase.do_not_contact.sql.entries import save_entries
-from touchbase.errors import NotFound, Overloaded, StoreUnavailable
+from touchbase.errors import NotFound, Overloaded, StoreBusy, StoreUnavailable
 from touchbase.records.models import Contact
 from touchbase.records.operations import create_contact
 from touchbase.records.record_type import CONTACT_TYPE
@@ -179,7 +179,7 @@ async def test_write_queue__refuses_new_commands_when_full_and_writes_the_accept
     answers = await asyncio.gather(*(store.write(Put(f"name{n}", n)) for n in range(8)), return_exceptions=True)
 
     assert answers[:5] == [0, 1, 2, 3, 4]
-    assert [type(answer) for answer in answers[5:]] == [Overloaded] * 3
+    assert [type(answer) for answer in answers[5:]] == [StoreBusy] * 3
     assert await store.write(Count("name")) == 5
 
 

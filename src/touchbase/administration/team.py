@@ -52,6 +52,7 @@ from touchbase.errors import Fault, Forbidden, Invalid, InvalidKey, NotFound, Pr
 from touchbase.http import query_parameters as query
 from touchbase.http.conditional import ETAG, if_match, tags_named
 from touchbase.http.endpoint import Call
+from touchbase.http.people import clients_of, sees
 from touchbase.http.query_parameters import LIMIT, PAGE, cursor_text
 from touchbase.http.responses import Response
 from touchbase.http.routing import Route, Success, Tag
@@ -288,7 +289,7 @@ async def users(call: Call) -> Response:
     after = parameters.cursor("users", str)
     parameters.done()
     limit, is_limited = parameters[LIMIT], principal.client is not None or principal.clients is not None
-    sharing, own = _clients_of(principal) if is_limited else None, "" if principal.user is None else principal.user.id
+    sharing, own = clients_of(principal) if is_limited else None, "" if principal.user is None else principal.user.id
     users = await call.api.dependencies.store.read(list_users(limit + 1, after or "", **parameters.filters, sharing=sharing, own=own))
     shown = users[:limit]
     cursor = cursor_text("users", shown[-1].email) if len(users) > limit else None
@@ -487,24 +488,9 @@ async def _require_manager(call: Call) -> Principal:
     return principal
 
 
-def _sees(principal: Principal, user: User) -> bool:
-    """Whether the caller may know of a person: one who may see one of the caller's clients."""
-    if principal.client is None and principal.clients is None:
-        return True
-    is_own = principal.user is not None and principal.user.id == user.id
-    return is_own or user.role is not None or not _clients_of(principal).isdisjoint(user.grants)
-
-
-def _clients_of(principal: Principal) -> frozenset[int]:
-    """Return the clients of a caller who may not see all."""
-    if principal.user is not None:
-        return frozenset(principal.user.grants)
-    return frozenset() if principal.client is None else frozenset((principal.client,))
-
-
 async def _visible_user(call: Call, principal: Principal, user_id: str) -> User:
     user = await call.api.dependencies.store.read(find_user(user_id))
-    if user is None or not _sees(principal, user):
+    if user is None or not sees(principal, user):
         raise no_such_user(user_id)
     return user
 
@@ -546,7 +532,7 @@ async def _present(call: Call, numbers: Iterable[int]) -> list[Client]:
 async def _user_out(call: Call, people: Sequence[User], principal: Principal | None = None) -> list[UserOut]:
     """Return people as shown; grants only for clients that the caller may see, too."""
     limited = principal is not None and (principal.client is not None or principal.clients is not None)
-    visible = _clients_of(principal) if limited and principal is not None else None
+    visible = clients_of(principal) if limited and principal is not None else None
     granted_clients = {number for user in people for number in user.grants}
     ids = {client.number: client.client_id for client in await _present(call, granted_clients)}
     shown = []

@@ -11,7 +11,7 @@ import click
 
 from touchbase.cli.each_cell import cell_names_of
 from touchbase.cli.options import json_option, read_settings, setting_options
-from touchbase.cli.output import escape_controls, print_json
+from touchbase.cli.output import escape_controls, json_text, print_json
 from touchbase.cli.store import find_client, opened, run, without_password
 from touchbase.clients.models import DELETING
 from touchbase.errors import Overloaded
@@ -105,7 +105,7 @@ class _JsonOutput(_TextOutput):
             "found": difference.present,
             "wanted": difference.wanted,
         }
-        click.echo(f"{self._before}\n{json.dumps(values, ensure_ascii=False)}", nl=False)
+        click.echo(f"{self._before}\n{json_text(values)}", nl=False)
         self._before = ","
 
     def end(self, verified: Verified) -> None:

@@ -73,7 +73,12 @@ def print_json(value: object) -> None:
     """Print a value as JSON, structs included."""
     import msgspec
 
-    click.echo(json.dumps(msgspec.to_builtins(value), indent=2, ensure_ascii=False))
+    click.echo(json_text(msgspec.to_builtins(value), indent=2))
+
+
+def json_text(value: object, *, indent: int | None = None) -> str:
+    """Return a value as JSON, with the characters of `escape_controls` escaped as JSON does."""
+    return _CONTROL.sub(lambda match: f"\\u{ord(match[0]):04x}", json.dumps(value, indent=indent, ensure_ascii=False))
 
 
 def print_table(columns: Sequence[Column | str], rows: Iterable[Sequence[object]], *, empty: str = "nothing to list") -> None:
@@ -134,7 +139,7 @@ def print_record(values: Mapping[str, object], indent: str = "") -> None:
             echo(f"{indent}{escape_controls(name)}")
             print_record(value, f"{indent}  ")
         else:
-            text = _text(value, seconds=True)
+            text = _text(value, seconds=True).replace("\n", f"\n{indent}{' ' * width}{GAP}")  # so that a text cannot pose as further lines
             echo(f"{indent}{escape_controls(name).ljust(width)}{GAP}{_styled(text, COLOURS.get(text))}".rstrip())
 
 

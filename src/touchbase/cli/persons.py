@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -13,7 +12,7 @@ import click
 
 from touchbase.cli.failures import STOPPED
 from touchbase.cli.options import ALWAYS_JSON, OF_CLIENT, Group, json_option, person_options, read_identities
-from touchbase.cli.output import output_file, print_json, print_list
+from touchbase.cli.output import json_text, output_file, print_json, print_list
 from touchbase.cli.reapply_erasures import reapply_erasures
 from touchbase.cli.server_options import ON_THE_HOST
 from touchbase.cli.store import find_client
@@ -309,10 +308,10 @@ class ExportText:
         """Yield the part of the next page."""
         if self._list < 0:
             head = {name: value for name, value in page.items() if name not in (*LISTS, "next_cursor")}
-            yield json.dumps(head, indent=2, ensure_ascii=False).rstrip("\n}")
+            yield json_text(head, indent=2).rstrip("\n}")
         for position, name in enumerate(LISTS):
             for item in page.get(name, ()):
-                yield f"{self._begin(position)}{self._comma}\n{json.dumps(item, ensure_ascii=False)}"
+                yield f"{self._begin(position)}{self._comma}\n{json_text(item)}"
                 self._comma = ","
 
     def end(self) -> str:

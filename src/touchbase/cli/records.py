@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import click
 
 from touchbase.cli.options import ID, OF_CLIENT, Group, json_option
-from touchbase.cli.output import NOTE, SHORT, SPARE, Column, print_json, print_list, print_record, print_table
+from touchbase.cli.output import NOTE, SHORT, SPARE, Column, escape_controls, print_json, print_list, print_record, print_table
 from touchbase.cli.records_files import add_export, add_import
 from touchbase.cli.through_api import CLIENT_ID, PAGE, here, page_of, through_api
 
@@ -379,7 +379,7 @@ def block(tb: Touchbase, contact_id: int, company: bool, note: str, undo: bool, 
         print_json(result)
         return
     listed = ", ".join(f"{entry['kind']} (entry {entry['id']})" for entry in result["entries"]) or "nothing"
-    click.echo(f"contact {contact_id}: status {result['contact_status'] or 'none'}, listed by the block: {listed}")
+    click.echo(f"contact {contact_id}: status {escape_controls(result['contact_status'] or 'none')}, listed by the block: {listed}")
 
 
 for _add in (add_bin, add_merge, add_duplicates, add_distinct, add_single):

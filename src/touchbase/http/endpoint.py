@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from functools import cache, partial
 from types import MappingProxyType
 from typing import Any, Protocol, TypeVar
-from urllib.parse import urlsplit
+from urllib.parse import quote, urlsplit
 
 import msgspec
 
@@ -255,8 +255,8 @@ class Call:
         return limits.batch_body_bytes if self.large else limits.api_body_bytes
 
     def reached_at(self, path: str) -> bytes:
-        """Return a path as HTTP clients see it: with the prefix of the server's public address."""
-        return (self.api.prefix + path).encode()
+        """Return a path as HTTP clients see it: percent-encoded, with the prefix of the server's public address."""
+        return (self.api.prefix + quote(path)).encode()
 
     def path(self, name: str) -> str:
         """Return a parameter of the path; raises `NotFound` for a text that no store can contain."""

@@ -16,7 +16,7 @@ from touchbase.common.timestamps import Micros
 from touchbase.connections.models import ACCEPTED, DROPPED, REFUSED, UNPROVEN, Arrival, Connection, Sender
 from touchbase.connections.tools import Tools
 from touchbase.deliveries.limits import INLINE_BYTES
-from touchbase.errors import Overloaded
+from touchbase.errors import StoreBusy
 
 MAX_WAITING = 200
 """Webhooks queued for the thread; more get a 503."""
@@ -31,7 +31,7 @@ class SenderChecks:
         self._waiting = 0
 
     async def check(self, client: Client, connections: Sequence[Connection], arrival: Arrival, now: Micros) -> Sender:
-        """Return the verified sender, or that the webhook is dropped or refused. Raises `Overloaded` when the queue is full.
+        """Return the verified sender, or that the webhook is dropped or refused. Raises `StoreBusy` when the queue is full.
 
         A secret protects its own tool. A webhook that is certainly another tool's is accepted unverified, unless the client requires
         verification on the channel. If no connection has a secret and verification is not required, nothing is checked.
@@ -54,7 +54,7 @@ class SenderChecks:
 
     async def _in_thread(self, work: partial[tuple[str | None, str, bool]]) -> tuple[str | None, str, bool]:
         if self._waiting >= MAX_WAITING:
-            raise Overloaded("too many webhooks wait for their signature check; send this again in a moment")
+            raise StoreBusy("too many webhooks wait for their signature check; send this again in a moment")
         self._waiting += 1
         try:
             return await asyncio.get_running_loop().run_in_executor(self._thread, work)

@@ -114,7 +114,7 @@ class Retention(Worker):
         self._pruned_us: Micros = 0
         self._unfinished = set[int]()
         """Clients whose pruning failed or was interrupted."""
-        self._vacuumed = True
+        self._vacuumed = False  # a process that was killed, or a command without a server, may have left remains
         self._clients = frozenset[int]()
         """All clients at the last run."""
         self._cleaned_us: Micros = 0

@@ -9,7 +9,7 @@ from itertools import islice
 from typing import Any, Generic, Protocol, TypeVar
 
 from touchbase.common.fair_quota import FairQuota
-from touchbase.errors import Overloaded
+from touchbase.errors import StoreBusy
 from touchbase.sql import operation
 from touchbase.sql.builders import RESERVE_IDS
 from touchbase.sql.operation import MAX_COMMANDS, Command, Commands, Weight
@@ -155,14 +155,14 @@ def release(quota: FairQuota, commands: Commands) -> None:
             quota.release(client)
 
 
-def client_queue_full() -> Overloaded:
+def client_queue_full() -> StoreBusy:
     """Return the error for a client whose share of the queue is full."""
-    return Overloaded("too many writes of this client are waiting; send this again in a moment")
+    return StoreBusy("too many writes of this client are waiting; send this again in a moment")
 
 
-def queue_refused(stopping: bool) -> Overloaded:
+def queue_refused(stopping: bool) -> StoreBusy:
     """Return the error for a command that cannot be queued."""
-    return Overloaded("the server is stopping" if stopping else "too many writes are waiting; send this again in a moment")
+    return StoreBusy("the server is stopping" if stopping else "too many writes are waiting; send this again in a moment")
 
 
 # SQLite: it increments, because an update that changes nothing is not written.

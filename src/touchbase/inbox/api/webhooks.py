@@ -21,7 +21,7 @@ from touchbase.common.threads import on_thread
 from touchbase.common.timestamps import Micros
 from touchbase.connections.api import CONNECTIONS
 from touchbase.connections.models import ACCEPTED, DROPPED, REFUSED, UNPROVEN, Arrival, Connection, Sender
-from touchbase.errors import NotFound, OutcomeUnknown, Overloaded, StoreUnavailable, TouchbaseError, Unauthorized
+from touchbase.errors import NotFound, OutcomeUnknown, Overloaded, StoreBusy, StoreUnavailable, TouchbaseError, Unauthorized
 from touchbase.history.events import CRM, EMAIL_CAMPAIGN
 from touchbase.http.dependencies import AppKey
 from touchbase.http.endpoint import Api, log
@@ -56,7 +56,7 @@ RECEIVED_US, BODY_READ, SPOOLED = "touchbase.received_us", "touchbase.body", "to
 UNLIMITED = WebhookThrottle()
 COUNTED_INLINE = 256 * 1024
 """Decompressed bytes of a body that are counted on the event loop."""
-INTERNAL_FAULT = Overloaded("internal error; nothing was stored, send it again")
+INTERNAL_FAULT = StoreBusy("internal error; nothing was stored, send it again")
 
 
 async def _decoded_bytes(encoding: str, body: bytes) -> int:
@@ -98,15 +98,14 @@ class Receiver:
                 self._check(scope["method"], client_id)
         except ClientDisconnected:
             return
-        except TouchbaseError as error:
-            if not await self._spool(error, scope, receive, headers):
-                await send_problem(scope, send, error, request_id, metrics)
+        except Exception as error:
+            refusal = error if isinstance(error, TouchbaseError) else INTERNAL_FAULT
+            if refusal is INTERNAL_FAULT:
+                log.exception("request %s: a webhook could not be stored", scope["touchbase.request_id"])
+            if not await self._spool(refusal, scope, receive, headers):
+                await send_problem(scope, send, refusal, request_id, metrics)
                 return
             response = self._required(scope[BODY_READ])
-        except Exception:
-            log.exception("request %s: a webhook could not be stored", scope["touchbase.request_id"])
-            await send_problem(scope, send, INTERNAL_FAULT, request_id, metrics)
-            return
         finally:
             self._api.finish_request(scope)
         if response is None:
@@ -169,9 +168,9 @@ class Receiver:
         return self._protocol_answer(body) if self._channel == CRM else None
 
     async def _spool(self, error: TouchbaseError, scope: Scope, receive: Receive, headers: Headers) -> bool:
-        """Spool a webhook whose store cannot be used; return whether it is on disk. Its sender is checked when it is stored."""
+        """Spool a webhook that its store did not take; return whether it is on disk. Its sender is checked when it is stored."""
         spool = self._api.dependencies.spool
-        if spool is None or SPOOLED in scope or not isinstance(error, StoreUnavailable | OutcomeUnknown):
+        if spool is None or SPOOLED in scope or not isinstance(error, StoreBusy | StoreUnavailable | OutcomeUnknown):
             return False
         limits = self._api.dependencies.limits
         try:

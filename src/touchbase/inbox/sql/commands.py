@@ -11,7 +11,7 @@ from touchbase.common.timestamps import Micros
 from touchbase.deliveries.delivery import DEDUPE_WINDOW, RECEIVED, UNDATED_DEDUPE_WINDOW, replay_attempt_us
 from touchbase.deliveries.sql import statements as inbox_sql
 from touchbase.deliveries.sql.statements import DEDUPE_KEY
-from touchbase.errors import Overloaded
+from touchbase.errors import StoreBusy
 from touchbase.sql.cell_answers import clients_of_deliveries, divided_deliveries
 from touchbase.sql.ids import Ids
 from touchbase.sql.operation import command
@@ -72,7 +72,7 @@ def _split_repeats(
             undecided.add(client)
             to_store.append(n)
         elif row is None:
-            results[n] = Overloaded("the delivery that this webhook repeats has just been removed; send it again")
+            results[n] = StoreBusy("the delivery that this webhook repeats has just been removed; send it again")
         elif _repeats(at, row[3], row[4], at if last_us.get(client, row[3] - 1) >= row[3] else row[5]):
             results[n] = StoredDelivery(row[2], True)
         else:
@@ -102,7 +102,7 @@ def store_delivery(
     tool: str | None = None,
     verified: bool | None = None,
     trace: str | None = None,
-) -> Plan[StoredDelivery | Overloaded]:
+) -> Plan[StoredDelivery | StoreBusy]:
     """Store one webhook byte for byte. The same `key` within `DEDUPE_WINDOW` is the same delivery, later a new one.
 
     `headers`: a JSON object of the stored headers, names in lower case. `tool`: the tool that signed it. `trace`: the span of its receipt,

@@ -16,7 +16,7 @@ import msgspec
 
 from touchbase.common.seldom import Seldom
 from touchbase.common.threads import on_thread
-from touchbase.errors import BadAddress, ClientMoving, OutcomeUnknown, Overloaded, StoreUnavailable, UnusableStore
+from touchbase.errors import BadAddress, ClientMoving, OutcomeUnknown, StoreBusy, StoreUnavailable, UnusableStore
 from touchbase.sql.dialect import CLIENTS_SETTING, with_numbers
 from touchbase.sql.page_budget import ByteBudget
 from touchbase.sql.scope import NO_CLIENT, Scope
@@ -420,7 +420,7 @@ async def retry(attempt: Callable[[], Awaitable[T]]) -> T:
             if count < TRIES:
                 # Random pauses, so that the same transactions do not conflict again.
                 await asyncio.sleep(FIRST_PAUSE * 2**count * random.random())  # noqa: S311
-    raise Overloaded("too many concurrent writes to the same records; send this again in a moment")
+    raise StoreBusy("too many concurrent writes to the same records; send this again in a moment")
 
 
 async def write(connection: Connection, plan: Plan[T], scope: Scope, around: Around = unchanged) -> T:

@@ -15,7 +15,7 @@ from typing import Any
 
 from touchbase.common.cipher import Cipher
 from touchbase.common.fair_quota import FairQuota
-from touchbase.errors import Overloaded
+from touchbase.errors import StoreBusy
 from touchbase.sql.operation import MAX_COMMANDS, NEEDS_TRANSACTION, Command, Commands, plan_of, scope_of, weight_of
 from touchbase.sql.scope import ALL_CLIENTS
 from touchbase.storage.batch import (
@@ -69,9 +69,9 @@ class AdmissionControl:
         return (depth // (self._writers * MAX_COMMANDS) + 1) * max(self._average, now - self._latest)
 
 
-def database_too_slow() -> Overloaded:
+def database_too_slow() -> StoreBusy:
     """Return the error for a command that would have to wait too long."""
-    return Overloaded("the database is too slow for the present writes; nothing was stored, send this again in a moment")
+    return StoreBusy("the database is too slow for the present writes; nothing was stored, send this again in a moment")
 
 
 LOG = logging.getLogger("touchbase.storage")
@@ -99,7 +99,7 @@ class PostgresWriter:
         self._tasks = [asyncio.create_task(self._run_writer(ReconnectingConnection(url)), name="touchbase-writer") for _ in range(writers)]
 
     def submit(self, command: Command[Any]) -> Waiter:
-        """Queue a command for the next batch. Raises `Overloaded` when the queue is full or slow, or the client's share is full."""
+        """Queue a command for the next batch. Raises `StoreBusy` when the queue is full or slow, or the client's share is full."""
         if self.depth >= self._limit or self._closing:
             raise queue_refused(self._closing)
         if self._admission.expected_wait(self.depth, self._loop.time()) > MAX_WAIT_SECONDS:

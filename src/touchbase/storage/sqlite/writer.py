@@ -41,7 +41,7 @@ import apsw
 
 from touchbase.common.cipher import Cipher
 from touchbase.common.fair_quota import FairQuota
-from touchbase.errors import Overloaded, TouchbaseError
+from touchbase.errors import StoreBusy, TouchbaseError
 from touchbase.sql.ids import Ids
 from touchbase.sql.operation import Command, Commands, needs_of, plan_of, weight_of
 from touchbase.sql.statement import Plan, SerializationConflict
@@ -247,7 +247,7 @@ class SqliteWriter:
         return len(self._waiting) + len(self._jobs)
 
     def submit(self, command: Command[Any]) -> Waiter:
-        """Queue a command for the next batch. Raises `Overloaded` when the queue is full, or the client's share of it."""
+        """Queue a command for the next batch. Raises `StoreBusy` when the queue is full, or the client's share of it."""
         if len(self._waiting) >= self._limit or self._closing is not None:
             raise queue_refused(self._closing is not None)
         weight, client = weight_of(command), client_of(command)
@@ -290,7 +290,7 @@ class SqliteWriter:
                 raise
             except SerializationConflict:
                 if attempt == TRIES:
-                    raise Overloaded("too many concurrent writes to the same records; send this again in a moment") from None
+                    raise StoreBusy("too many concurrent writes to the same records; send this again in a moment") from None
         raise AssertionError("TRIES is above 0")
 
     def vacuum(self, most: int | None) -> Vacuumed:
