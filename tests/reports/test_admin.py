@@ -43,6 +43,7 @@ async def test_client_with_too_many_rows__is_left_out_and_named(
 ) -> None:
     monkeypatch.setattr("touchbase.reports.sql.statuses.MOST_ROWS", 1)
     monkeypatch.setattr("touchbase.reports.sql.campaigns.MOST_ROWS", 1)
+    monkeypatch.setattr("touchbase.reports.sql.closed.MOST_ROWS", 1)
     call = make_client(store, read=read)
     for name in ("acme", "beta"):
         house = await House.of(call, name)

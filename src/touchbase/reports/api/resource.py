@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import asyncio
-import contextlib
-from collections.abc import Awaitable, Callable, Collection, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from typing import Any, Generic, TypeAlias, TypeVar
-from weakref import WeakValueDictionary
 
 from msgspec import UNSET, Struct, UnsetType
 
@@ -14,7 +11,6 @@ from touchbase.auth.authentication import ADMIN, READ
 from touchbase.clients.models import Client
 from touchbase.clients.sql.clients import list_client_page
 from touchbase.common.timestamps import Micros, to_text
-from touchbase.errors import TouchbaseError
 from touchbase.history.events import COMPANY, CONTACT
 from touchbase.history.status_words import BOUNCED, DO_NOT_CONTACT, SERVICE_WORDS
 from touchbase.http.endpoint import Call
@@ -41,18 +37,18 @@ from touchbase.reports.api.schemas import (
     groups_of,
     status_row,
 )
-from touchbase.reports.models import CAMPAIGN, LABEL, STEP, TOOL, CampaignCounts, StatusCounts
-from touchbase.reports.parts import MOST_ROWS, CampaignGroups, CountedPart, Reported, ReportTooLarge, Stretch
-from touchbase.reports.sql import parts as plans
+from touchbase.reports.campaigns import report_clients
+from touchbase.reports.models import CampaignCounts, StatusCounts
+from touchbase.reports.parts import MOST_ROWS, ReportTooLarge
 from touchbase.reports.sql import statuses as sql_statuses
-from touchbase.reports.sql.campaigns import report_messages
 from touchbase.reports.sql.funnel import report_funnel
-from touchbase.sql.operation import Query
 from touchbase.sql.store import Store
 from touchbase.statuses.looks import list_team_statuses
 
 R = TypeVar("R", StatusRow, CampaignRow, FunnelRow)
 Rows: TypeAlias = Callable[[Client, ReportQuery, str | UnsetType], Awaitable[list[R]]]
+AT_ONCE = 50
+"""Clients of one read: a page ends early with `MOST_ROWS`, and then the rest was read for nothing."""
 
 
 async def report_statuses(store: Store, client: int, kind: int, edges: Sequence[Micros]) -> list[StatusCounts]:
@@ -61,58 +57,6 @@ async def report_statuses(store: Store, client: int, kind: int, edges: Sequence[
     if isinstance(rows, ReportTooLarge):
         raise rows
     return rows
-
-
-async def report_campaigns(
-    store: Store, client: int, edges: Sequence[Micros], groups: Collection[str], time_zone: str, now: Micros
-) -> list[CampaignCounts]:
-    """Return the report by tool, campaign, step and label, as `groups` has them; raises `ReportTooLarge`.
-
-    The days of the time zone are counted once and stored, one after the other, so that other reads come between.
-    """
-    campaigns = CampaignGroups(client, edges, TOOL in groups, CAMPAIGN in groups, STEP in groups, LABEL in groups)
-    if campaigns.by_step or campaigns.by_label:
-        rows = await store.read(report_messages(campaigns))
-        if isinstance(rows, ReportTooLarge):
-            raise rows
-        return rows
-    report = await _read(store, plans.report_campaigns(campaigns, time_zone))
-    await _store(store, client, report, now)
-    if report.rows is not None:
-        return report.rows
-    lock = _COUNTING.setdefault((id(store), client), asyncio.Lock())
-    async with lock:  # a second report of the client gets the parts that the first one counts
-        return await _count_and_store(store, campaigns, time_zone, now)
-
-
-_COUNTING: WeakValueDictionary[tuple[int, int], asyncio.Lock] = WeakValueDictionary()
-"""Reports of clients whose parts are being counted."""
-MOST_READS = 2_000
-"""Reads of one report. Then the rest is counted in one: the events may change faster than they can be counted."""
-
-
-async def _count_and_store(store: Store, campaigns: CampaignGroups, time_zone: str, now: Micros) -> list[CampaignCounts]:
-    parts: dict[Stretch, CountedPart] = {}
-    for _ in range(MOST_READS):
-        report = await _read(store, plans.report_campaigns(campaigns, time_zone, parts))
-        parts |= report.counted
-        await _store(store, campaigns.client, report, now)
-        if report.rows is not None:
-            return report.rows
-    return (await _read(store, plans.report_campaigns(campaigns, time_zone, parts, most=None))).rows or []
-
-
-async def _store(store: Store, client: int, report: Reported, now: Micros) -> None:
-    if report.counted:
-        with contextlib.suppress(TouchbaseError):  # a store that cannot write now can still report
-            await store.write(plans.store_parts(client, report.counted, now))
-
-
-async def _read(store: Store, query: Query[Reported | ReportTooLarge]) -> Reported:
-    report = await store.read(query)
-    if isinstance(report, ReportTooLarge):
-        raise report
-    return report
 
 
 TAG = Tag("Reports", "Records by status over time; mails, replies, bounces and unsubscriptions by campaign, tool and time.")
@@ -134,8 +78,11 @@ class Report(Generic[R]):
         """Return the members of a response beside its rows."""
         raise NotImplementedError
 
-    async def rows_of(self, call: Call) -> Rows[R]:
-        """Return the function that makes the rows of a client, named by its id in a report of several; it raises `ReportTooLarge`."""
+    async def rows_of(self, call: Call, clients: Sequence[Client]) -> Rows[R]:
+        """Return the function that makes the rows of one of these clients, named by its id in a report of several.
+
+        It raises `ReportTooLarge`.
+        """
         raise NotImplementedError
 
     async def of_client(self, call: Call) -> Response:
@@ -143,7 +90,7 @@ class Report(Generic[R]):
         client, parameters = await call.client(), call.parameters()
         query = self.query(parameters, call.api.dependencies.clock())
         parameters.done()
-        rows_of = await self.rows_of(call)
+        rows_of = await self.rows_of(call, [client])
         rows = await rows_of(client, query, UNSET)
         before = [] if query.before is None else await rows_of(client, query.before, UNSET)
         return Response(body=encode(self.body(**self.head(query), data=rows, previous=self._before(query, before))))
@@ -154,8 +101,9 @@ class Report(Generic[R]):
         query = self.query(parameters, call.api.dependencies.clock())
         after = parameters.cursor("reports", str)
         parameters.done()
-        rows_of, limit = await self.rows_of(call), parameters[LIMIT]
+        limit = parameters[LIMIT]
         clients = await call.api.dependencies.store.read(list_client_page(limit + 1, after, only=only))
+        rows_of = await self.rows_of(call, clients[:limit])
         rows: list[R] = []
         before: list[R] = []
         left_out: list[str] = []
@@ -196,7 +144,7 @@ class StatusReports(Report[StatusRow]):
         """Return interval and zone."""
         return {"interval": query.interval or "", "time_zone": query.time_zone}
 
-    async def rows_of(self, call: Call) -> Rows[StatusRow]:
+    async def rows_of(self, call: Call, clients: Sequence[Client]) -> Rows[StatusRow]:
         """Return the function that makes the rows."""
 
         async def rows_of(client: Client, query: ReportQuery, client_id: str | UnsetType) -> list[StatusRow]:
@@ -222,7 +170,7 @@ class FunnelReports(Report[FunnelRow]):
         """Return the period."""
         return {"begins_at": to_text(query.edges[0]), "ends_at": to_text(query.edges[-1])}
 
-    async def rows_of(self, call: Call) -> Rows[FunnelRow]:
+    async def rows_of(self, call: Call, clients: Sequence[Client]) -> Rows[FunnelRow]:
         """Return the function that makes the rows."""
         store = call.api.dependencies.store
         order = await store.read(list_team_statuses())
@@ -249,13 +197,21 @@ class CampaignReports(Report[CampaignRow]):
         """Return groups and zone."""
         return {"group_by": groups_of(query), "time_zone": query.time_zone}
 
-    async def rows_of(self, call: Call) -> Rows[CampaignRow]:
+    async def rows_of(self, call: Call, clients: Sequence[Client]) -> Rows[CampaignRow]:
         """Return the function that makes the rows."""
         store, now = call.api.dependencies.store, call.api.dependencies.clock()
+        numbers = [client.number for client in clients]
+        reported: dict[tuple[int, Micros], list[CampaignCounts] | ReportTooLarge] = {}
 
         async def rows_of(client: Client, query: ReportQuery, client_id: str | UnsetType) -> list[CampaignRow]:
-            counts = await report_campaigns(store, client.number, query.edges, query.groups, query.time_zone, now)
-            return [campaign_row(query, row, client_id) for row in counts]
+            if (client.number, query.edges[0]) not in reported:
+                place = numbers.index(client.number)
+                counts = await report_clients(store, numbers[place : place + AT_ONCE], query.edges, query.groups, query.time_zone, now)
+                reported.update({(number, query.edges[0]): rows for number, rows in counts.items()})
+            rows = reported.pop((client.number, query.edges[0]))
+            if isinstance(rows, ReportTooLarge):
+                raise rows
+            return [campaign_row(query, row, client_id) for row in rows]
 
         return rows_of
 

@@ -110,14 +110,14 @@ def _count_replied(groups: CampaignGroups, has_deleted: bool) -> tuple[str, Row]
     same = "".join(f" AND {mailed[place]} IS NOT DISTINCT FROM r.k{place}" for place in grouped)
     sql = (
         f"WITH r AS (SELECT e.record_id, {', '.join(named)}, max(e.occurred_us) AS last_us FROM event e "
-        f"WHERE {facts_of('e', REPLY)} AND e.occurred_us >= ?{NOT_DELETED.format('e') if has_deleted else ''} "
+        f"WHERE {facts_of('e', REPLY)} AND e.occurred_us >= ? AND e.occurred_us < ?{NOT_DELETED.format('e') if has_deleted else ''} "
         f"GROUP BY {', '.join(['1', *(str(place + 2) for place in grouped)])}), "
         f"m AS (SELECT {_interval('s.occurred_us', groups.edges)} AS number, r.k0, r.k1, r.k2, r.k3, s.record_id "
         f"FROM r CROSS JOIN event s WHERE {facts_of('s', SENT)} AND s.record_id = r.record_id AND s.occurred_us >= ? AND s.occurred_us < ? "
         f"AND s.occurred_us <= r.last_us{same}) "
         "SELECT number, k0, k1, k2, k3, count(DISTINCT record_id) FROM m GROUP BY number, k0, k1, k2, k3"
     )
-    params: list[Any] = [groups.client, since, *([groups.client] if has_deleted else []), groups.client, since, until]
+    params: list[Any] = [groups.client, since, groups.horizon, *([groups.client] if has_deleted else []), groups.client, since, until]
     return sql, tuple(params)
 
 
