@@ -64,29 +64,28 @@ async def report_campaigns(
     store: Store, client: int, edges: Sequence[Micros], groups: Collection[str], time_zone: str, now: Micros
 ) -> list[CampaignCounts]:
     """Return a client's report, as `report_clients` does; raises `ReportTooLarge`."""
-    rows = (await report_clients(store, [client], edges, groups, time_zone, now))[client]
-    if isinstance(rows, ReportTooLarge):
-        raise rows
-    return rows
+    report = (await report_clients(store, [client], edges, groups, time_zone, now))[client]
+    if isinstance(report, ReportTooLarge):
+        raise report
+    return report.rows or []
 
 
 async def report_clients(
     store: Store, clients: Sequence[int], edges: Sequence[Micros], groups: Collection[str], time_zone: str, now: Micros
-) -> dict[int, list[CampaignCounts] | ReportTooLarge]:
+) -> dict[int, Reported | ReportTooLarge]:
     """Return the report of each client by tool, campaign, step and label, as `groups` has them.
 
     The days of the time zone are counted once and stored, one after the other, so that other reads come between. What they add up to
     is remembered, and brought up to date with the events of the present hour.
     """
     report = CampaignGroups(0, edges, TOOL in groups, CAMPAIGN in groups, STEP in groups, LABEL in groups)
-    rows: dict[int, list[CampaignCounts] | ReportTooLarge] = {}
+    reports: dict[int, Reported | ReportTooLarge] = {}
     if not (report.by_step or report.by_label or edges[0] % _MIDNIGHTS):
-        rows |= await _from_closed(store, clients, report, time_zone, now)
+        reports |= {client: Reported(rows) for client, rows in (await _from_closed(store, clients, report, time_zone, now)).items()}
     for client in clients:
-        if client not in rows:
-            reported = await _report(store, replace(report, client=client), time_zone, now)
-            rows[client] = reported if isinstance(reported, ReportTooLarge) else reported.rows or []
-    return rows
+        if client not in reports:
+            reports[client] = await _report(store, replace(report, client=client), time_zone, now)
+    return reports
 
 
 async def _from_closed(
@@ -115,8 +114,7 @@ async def _from_closed(
 async def _report(store: Store, groups: CampaignGroups, time_zone: str, now: Micros) -> Reported | ReportTooLarge:
     """Return a client's report, counted from parts or, by step and label, from all its events."""
     if groups.by_step or groups.by_label:
-        rows = await store.read(report_messages(groups))
-        return rows if isinstance(rows, ReportTooLarge) else Reported(rows)
+        return await store.read(report_messages(groups))
     report = await _read(store, groups, time_zone, now)
     if isinstance(report, ReportTooLarge) or report.rows is not None:
         return report

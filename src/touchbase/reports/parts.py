@@ -292,6 +292,20 @@ class ReportTooLarge(Invalid):
         super().__init__([Fault("?since", "too_many", detail)])
 
 
+MOST_MESSAGES = 1_000_000
+"""Events of a report by step or label, which reads the message of each: some 4 s of a processor."""
+PAGE_MESSAGES = 200_000
+"""Events of a page of such reports, after which no further client is added."""
+
+
+class TooManyMessages(ReportTooLarge):
+    """The report would read the messages of more than `MOST_MESSAGES` events."""
+
+    def __init__(self) -> None:
+        detail = f"the report would read the messages of more than {MOST_MESSAGES:,} events: send a later time, or leave out step and label"
+        super(ReportTooLarge, self).__init__([Fault("?since", "too_many", detail)])
+
+
 @dataclass(slots=True)
 class CountedPart:
     """A part, and the version of the events that it counts."""
@@ -311,6 +325,8 @@ class Reported:
     counted: dict[Stretch, CountedPart] = field(default_factory=dict)
     version: int = 0
     """Of the events before the horizon, if the report has one."""
+    messages: int = 0
+    """Events whose messages were read."""
 
 
 @dataclass(frozen=True, slots=True)

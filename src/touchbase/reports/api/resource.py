@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass
 from typing import Any, Generic, TypeAlias, TypeVar
 
 from msgspec import UNSET, Struct, UnsetType
@@ -38,8 +39,8 @@ from touchbase.reports.api.schemas import (
     status_row,
 )
 from touchbase.reports.campaigns import report_clients
-from touchbase.reports.models import CampaignCounts, StatusCounts
-from touchbase.reports.parts import MOST_ROWS, ReportTooLarge
+from touchbase.reports.models import LABEL, STEP, StatusCounts
+from touchbase.reports.parts import MOST_MESSAGES, MOST_ROWS, PAGE_MESSAGES, Reported, ReportTooLarge
 from touchbase.reports.sql import statuses as sql_statuses
 from touchbase.reports.sql.funnel import report_funnel
 from touchbase.sql.store import Store
@@ -57,6 +58,13 @@ async def report_statuses(store: Store, client: int, kind: int, edges: Sequence[
     if isinstance(rows, ReportTooLarge):
         raise rows
     return rows
+
+
+@dataclass(slots=True)
+class Cost:
+    """What a page of reports has read so far."""
+
+    messages: int = 0
 
 
 TAG = Tag("Reports", "Records by status over time; mails, replies, bounces and unsubscriptions by campaign, tool and time.")
@@ -78,7 +86,7 @@ class Report(Generic[R]):
         """Return the members of a response beside its rows."""
         raise NotImplementedError
 
-    async def rows_of(self, call: Call, clients: Sequence[Client]) -> Rows[R]:
+    async def rows_of(self, call: Call, clients: Sequence[Client], cost: Cost) -> Rows[R]:
         """Return the function that makes the rows of one of these clients, named by its id in a report of several.
 
         It raises `ReportTooLarge`.
@@ -90,26 +98,30 @@ class Report(Generic[R]):
         client, parameters = await call.client(), call.parameters()
         query = self.query(parameters, call.api.dependencies.clock())
         parameters.done()
-        rows_of = await self.rows_of(call, [client])
+        rows_of = await self.rows_of(call, [client], Cost())
         rows = await rows_of(client, query, UNSET)
         before = [] if query.before is None else await rows_of(client, query.before, UNSET)
         return Response(body=encode(self.body(**self.head(query), data=rows, previous=self._before(query, before))))
 
     async def of_all(self, call: Call) -> Response:
-        """`GET` of the report of a page of clients. The page ends early with `MOST_ROWS` rows; clients with more are left out."""
+        """`GET` of the report of a page of clients, which ends early with `MOST_ROWS` or `PAGE_MESSAGES`.
+
+        Clients with more rows are left out.
+        """
         only, parameters = await call.administrator(), call.parameters()
         query = self.query(parameters, call.api.dependencies.clock())
         after = parameters.cursor("reports", str)
         parameters.done()
         limit = parameters[LIMIT]
         clients = await call.api.dependencies.store.read(list_client_page(limit + 1, after, only=only))
-        rows_of = await self.rows_of(call, clients[:limit])
+        cost = Cost()
+        rows_of = await self.rows_of(call, clients[:limit], cost)
         rows: list[R] = []
         before: list[R] = []
         left_out: list[str] = []
         cursor = None
         for number, client in enumerate(clients):
-            if number == limit or len(rows) + len(before) >= MOST_ROWS:
+            if number == limit or len(rows) + len(before) >= MOST_ROWS or cost.messages >= PAGE_MESSAGES:
                 cursor = cursor_text("reports", clients[number - 1].client_id)
                 break
             try:
@@ -144,7 +156,7 @@ class StatusReports(Report[StatusRow]):
         """Return interval and zone."""
         return {"interval": query.interval or "", "time_zone": query.time_zone}
 
-    async def rows_of(self, call: Call, clients: Sequence[Client]) -> Rows[StatusRow]:
+    async def rows_of(self, call: Call, clients: Sequence[Client], cost: Cost) -> Rows[StatusRow]:
         """Return the function that makes the rows."""
 
         async def rows_of(client: Client, query: ReportQuery, client_id: str | UnsetType) -> list[StatusRow]:
@@ -170,7 +182,7 @@ class FunnelReports(Report[FunnelRow]):
         """Return the period."""
         return {"begins_at": to_text(query.edges[0]), "ends_at": to_text(query.edges[-1])}
 
-    async def rows_of(self, call: Call, clients: Sequence[Client]) -> Rows[FunnelRow]:
+    async def rows_of(self, call: Call, clients: Sequence[Client], cost: Cost) -> Rows[FunnelRow]:
         """Return the function that makes the rows."""
         store = call.api.dependencies.store
         order = await store.read(list_team_statuses())
@@ -197,21 +209,22 @@ class CampaignReports(Report[CampaignRow]):
         """Return groups and zone."""
         return {"group_by": groups_of(query), "time_zone": query.time_zone}
 
-    async def rows_of(self, call: Call, clients: Sequence[Client]) -> Rows[CampaignRow]:
+    async def rows_of(self, call: Call, clients: Sequence[Client], cost: Cost) -> Rows[CampaignRow]:
         """Return the function that makes the rows."""
         store, now = call.api.dependencies.store, call.api.dependencies.clock()
         numbers = [client.number for client in clients]
-        reported: dict[tuple[int, Micros], list[CampaignCounts] | ReportTooLarge] = {}
+        reported: dict[tuple[int, Micros], Reported | ReportTooLarge] = {}
 
         async def rows_of(client: Client, query: ReportQuery, client_id: str | UnsetType) -> list[CampaignRow]:
             if (client.number, query.edges[0]) not in reported:
-                place = numbers.index(client.number)
-                counts = await report_clients(store, numbers[place : place + AT_ONCE], query.edges, query.groups, query.time_zone, now)
-                reported.update({(number, query.edges[0]): rows for number, rows in counts.items()})
-            rows = reported.pop((client.number, query.edges[0]))
-            if isinstance(rows, ReportTooLarge):
-                raise rows
-            return [campaign_row(query, row, client_id) for row in rows]
+                place, count = numbers.index(client.number), 1 if {STEP, LABEL} & query.groups else AT_ONCE
+                reports = await report_clients(store, numbers[place : place + count], query.edges, query.groups, query.time_zone, now)
+                reported.update({(number, query.edges[0]): report for number, report in reports.items()})
+            report = reported.pop((client.number, query.edges[0]))
+            if isinstance(report, ReportTooLarge):
+                raise report
+            cost.messages += report.messages
+            return [campaign_row(query, row, client_id) for row in report.rows or []]
 
         return rows_of
 
@@ -226,10 +239,11 @@ _STATUS = (
 _CAMPAIGN = (
     "Mails and what came of them, by campaign, tool, step, label and time. `reply_rate` is, of the people emailed in a row, the share who "
     "have replied after one of its mails, until now: later replies count for the time of the mail. By `step` or `label` each event's "
-    "message is read, which takes seconds for a large client; by `label` only replies are counted. "
+    f"message is read, of up to {MOST_MESSAGES:,} events; by `label` only replies are counted. "
 )
 _CLIENTS = (
-    f"A page has `limit` clients, or ends early with {MOST_ROWS:,} rows; each row has its `client_id`. "
+    f"A page has `limit` clients, or ends early with {MOST_ROWS:,} rows or, by step or label, {PAGE_MESSAGES:,} events; each row has its "
+    "`client_id`. "
     "A key of one client sees that client only."
 )
 _FUNNEL = (
