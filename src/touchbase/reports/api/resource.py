@@ -242,10 +242,10 @@ _CAMPAIGN = (
     f"message is read, of up to {MOST_MESSAGES:,} events; by `label` only replies are counted. "
 )
 _CLIENTS = (
-    f"A page has `limit` clients, or ends early with {MOST_ROWS:,} rows or, by step or label, {PAGE_MESSAGES:,} events; each row has its "
-    "`client_id`. "
+    f"A page has `limit` clients, or ends early with {MOST_ROWS:,} rows; each row has its `client_id`. "
     "A key of one client sees that client only."
 )
+_MESSAGES = f" By step or label a page also ends after {PAGE_MESSAGES:,} events."
 _FUNNEL = (
     "A row for each status that records entered in the period, in the order of the team's statuses, and what has become of them until now. "
     "The median counts the days from the entry to the next status. "
@@ -302,7 +302,7 @@ ROUTES = _in_order(
         ),
         Route(
             "GET", f"{ADMIN_PATH}/campaigns", CAMPAIGNS.of_all, scope=ADMIN, operation_id="report_campaigns_of_all_clients", tag=TAG,
-            summary="Report mails, replies, bounces and unsubscriptions, for all clients", description=_CAMPAIGN + _CLIENTS,
+            summary="Report mails, replies, bounces and unsubscriptions, for all clients", description=_CAMPAIGN + _CLIENTS + _MESSAGES,
             query=(*TIMES, GROUP_BY, *PAGE), success=(Success(200, "A page of the report.", ClientCampaignReport),),
         ),
     ]
