@@ -193,7 +193,7 @@ from touchbase.records.operations import create_company, create_contact
 from touchbase.records.record_type import COMPANY_TYPE, CONTACT_TYPE, RecordType
 from touchbase.records.sql.lookup import find_owner, match_everywhere
 from touchbase.records.sql.reads import Listing, count_matching, find_record, list_records
-from touchbase.records.sql.status_moves import QUARTER, WrongCount, correct_moves
+from touchbase.records.sql.status_moves import QUARTER
 from touchbase.records.writes import Creation, RecordUpdate
 from touchbase.reports.parts import CampaignGroups
 from touchbase.reports.sql.closed import ClosedRows
@@ -601,7 +601,6 @@ ASKING: list[Any] = [
     define_field(1, 1, "Tier", FieldType("text"), is_new=True), judge_connection(1, "crm", "hubspot", 50 * SECOND, -100 * DAY),
     store_count(1, 5, 5, 0), create_job(Job(1, 0, "contacts.import", UPLOADING, 5, 5), most_uploads=9),
     save_mapping(1, StoredMapping("contact", "Leads", {}, 5)),
-    correct_moves(1, 1, [WrongCount(7, "a", "b", 1, 2, 5, 5)]),
     replay_mapped(1, 1, MappingJob("crm", "hubspot", None, {}, "received", "hubspot"), 2**50, 5, 5),
 ]  # fmt: skip
 """Commands that ask questions beside their statements."""
