@@ -217,6 +217,24 @@ def test_verify__reports_a_consistent_store_in_one_line(store: Run) -> None:
     assert (result.exit_code, result.output) == (0, "verified 1 contacts, 0 companies, 1 events: no differences\n")
 
 
+def test_verify__corrects_counts_of_statuses_if_told_to(store: Run) -> None:
+    keep(SENT)
+    store("worker", "--once")
+    execute_sql("UPDATE status_move SET n = 7 WHERE span < 0")
+    line = "acme: contact statuses: '' to 'contacted' in span -2147483648 is 7, and must be 1"
+
+    results = [store("verify", *options) for options in ((), ("--recount",), (), ("--recount", "--json"))]
+
+    counts = "verified 1 contacts, 0 companies, 1 events"
+    assert [result.output.splitlines() for result in results[:3]] == [
+        [line, f"{counts}: 1 differences"],
+        [line, f"{counts}: no differences, 1 wrong counts corrected"],
+        [f"{counts}: no differences"],
+    ]
+    assert [result.exit_code for result in results] == [1, 0, 0, 0]
+    assert json.loads(results[3].output) == {"differences": [], "contacts": 1, "companies": 0, "events": 1}
+
+
 def test_verify__reports_a_difference_and_fails(store: Run) -> None:
     keep(SENT)
     keep(SENT + b" ", client_id="other")

@@ -20,7 +20,7 @@ from tests.storage.statements import STATEMENTS
 
 from touchbase.common.timestamps import SECOND, Micros
 from touchbase.history.status import REPLY, SENT
-from touchbase.reports.api import resource as service
+from touchbase.reports import campaigns as service
 from touchbase.reports.event_hours import BY_EVENT, BY_RECORD
 from touchbase.reports.intervals import edges_of
 from touchbase.reports.models import CampaignCounts

@@ -18,7 +18,7 @@ from tests.reports.test_statuses import statuses
 from touchbase.clients.models import ClientSettings
 from touchbase.common.timestamps import SECOND
 from touchbase.history.events import CONTACT
-from touchbase.records.sql.status_moves import QUARTER, audit_moves, moves_of
+from touchbase.records.sql.status_moves import QUARTER, audit_moves, correct_moves, moves_of
 from touchbase.reports.models import StatusCounts
 from touchbase.reports.parts import ReportTooLarge
 from touchbase.reports.sql import statuses as plans
@@ -81,6 +81,27 @@ async def test_verify__names_a_count_that_is_wrong(house: House, execute_sql: Ex
     await execute_sql("UPDATE status_move SET n = 5 WHERE to_status = 'new' AND span < 0")
 
     assert await house.differences() == ["contact statuses: '' to 'new' in span -2147483648 is 5, and must be 1"]
+
+
+async def test_recount__corrects_wrong_missing_and_needless_counts(house: House, execute_sql: ExecuteSql) -> None:
+    for name, status in (("ann", "new"), ("bob", "new"), ("cat", "won")):
+        await house.contact(email=f"{name}@example.com", contact_status=status)
+    store = house.call.parts.store
+    await execute_sql("UPDATE status_move SET n = 5 WHERE to_status = 'new'")
+    await execute_sql("DELETE FROM status_move WHERE to_status = 'won'")
+    await execute_sql(f"INSERT INTO status_move VALUES ({house.number}, {CONTACT}, 7, 'a', 'b', 3, 0, 0)")
+    wrong = await store.read(audit_moves(house.number, CONTACT))
+    await house.contact(email="dan@example.com", contact_status="won")
+
+    await store.write(correct_moves(house.number, CONTACT, wrong))
+
+    assert len(wrong) == 7
+    assert await store.read(audit_moves(house.number, CONTACT)) == []
+    house.call.clock.move(DAY)
+    assert sorted(await statuses(house, "interval=day&since=2026-11-21")) == [
+        ("2026-11-21T00:00:00Z", "new", 2, 0),
+        ("2026-11-21T00:00:00Z", "won", 2, 0),
+    ]
 
 
 times = st.integers(-3, 3).map(lambda number: number * QUARTER // 2)

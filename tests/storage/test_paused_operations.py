@@ -411,6 +411,7 @@ NAME_NO_RECORD = {
     "outgoing.sql.shared": "copy_shared",
     "presence": "note_presence",
     "records.sql.distinct_pairs": "add_distinct_pair remove_distinct_pair",
+    "records.sql.status_moves": "correct_moves",
     "reports.sql.parts": "store_parts",
     "statuses.sql.refused": "recheck_statuses",
     "statuses.sql.renames": "define_status remove_status rename_status",

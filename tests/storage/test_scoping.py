@@ -196,6 +196,7 @@ from touchbase.records.sql.reads import Listing, count_matching, find_record, li
 from touchbase.records.sql.status_moves import QUARTER
 from touchbase.records.writes import Creation, RecordUpdate
 from touchbase.reports.parts import CampaignGroups
+from touchbase.reports.sql.closed import ClosedRows
 from touchbase.reports.sql.statuses import report_statuses
 from touchbase.retention.sql import clients_above_limits, list_oldest
 from touchbase.search.api.bulk import change_page
@@ -415,6 +416,7 @@ SPECIAL: dict[str, Any] = {
     "since": {1: 0},
     "spans": {1: (0, 1)},
     "stored": {},
+    "closed": {2: ClosedRows(0, 1, 1, [])},
     "place": (0, None),
 }
 

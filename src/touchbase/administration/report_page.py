@@ -26,7 +26,7 @@ from touchbase.http.query_parameters import Parameters
 from touchbase.http.responses import Response
 from touchbase.http.routing import Route
 from touchbase.reports.api.parameters import edges_before
-from touchbase.reports.api.resource import report_campaigns
+from touchbase.reports.campaigns import report_campaigns
 from touchbase.reports.intervals import DAY, begin_of, edges_of
 from touchbase.reports.models import CAMPAIGN, CLIENT, LABEL, STEP, CampaignCounts
 

@@ -59,17 +59,19 @@ async def _migrate(database: str | None, migration_copy: bool | None) -> tuple[l
 @setting_options("database")
 @click.option("--client", "client_id", help="Only this client's records.")
 @click.option("--no-bodies", is_flag=True, help="Leave out the bodies of deliveries, which are most of a store.")
+@click.option("--recount", is_flag=True, help="Correct the counts of statuses that are wrong.")
 @json_option()
-def verify(database: str | None, client_id: str | None, no_bodies: bool, as_json: bool) -> None:
+def verify(database: str | None, client_id: str | None, no_bodies: bool, recount: bool, as_json: bool) -> None:
     """Recompute every derived value from the stored events.
 
     Compares statuses, mail and reply times, fields and custom fields with the write that should have won, normal forms of addresses,
     missing companies, records and deliveries that something names, wrong links, and bodies that differ from the received ones or were
     removed and are still there. Prints each difference, read again before, and then ends with status 1. Only reads, also while a server
-    runs. It reads all databases, and fails if one is down.
+    runs; with `--recount` it corrects the counts from which reports by status are made, one such command at a time. It reads all
+    databases, and fails if one is down.
     """
     output = _JsonOutput() if as_json else _TextOutput()
-    verified = run(_verify(database, client_id, output, bodies=not no_bodies))
+    verified = run(_verify(database, client_id, output, bodies=not no_bodies, recount=recount))
     output.end(verified)
     if verified.differences:
         raise SystemExit(1)
@@ -85,6 +87,8 @@ class _TextOutput:
     def end(self, verified: Verified) -> None:
         """Print how many records and events were verified."""
         differences = "no differences" if not verified.differences else f"{verified.differences} differences"
+        if verified.recounted:
+            differences += f", {verified.recounted} wrong counts corrected"
         click.echo(f"verified {verified.contacts} contacts, {verified.companies} companies, {verified.events} events: {differences}")
         for job in sorted(verified.renaming):
             click.echo(f"job {job} is giving records the new name of a status; they were compared by that name", err=True)
@@ -111,13 +115,15 @@ class _JsonOutput(_TextOutput):
     def end(self, verified: Verified) -> None:
         """Close the list, and print how many records and events were verified."""
         values: dict[str, object] = {"contacts": verified.contacts, "companies": verified.companies, "events": verified.events}
+        if verified.recounted:
+            values["recounted"] = verified.recounted
         if verified.renaming:
             values["renaming_jobs"] = sorted(verified.renaming)
         counts = json.dumps(values)
-        click.echo(f"{self._before if not verified.differences else ''}], {counts[1:]}")
+        click.echo(f"{self._before if self._before != ',' else ''}], {counts[1:]}")
 
 
-async def _verify(database: str | None, client_id: str | None, output: _TextOutput, *, bodies: bool) -> Verified:
+async def _verify(database: str | None, client_id: str | None, output: _TextOutput, *, bodies: bool, recount: bool) -> Verified:
     from touchbase.consistency.service import Verified, verify
 
     so_far = Verified()
@@ -125,7 +131,7 @@ async def _verify(database: str | None, client_id: str | None, output: _TextOutp
         for client in await _clients(store, client_id):
             if client.state == DELETING:
                 continue  # part of its data is already deleted
-            async for difference in verify(store, client.number, so_far, _show_progress(so_far), bodies=bodies):
+            async for difference in verify(store, client.number, so_far, _show_progress(so_far), bodies=bodies, recount=recount):
                 output.difference(client.client_id, difference)
     if sys.stderr.isatty():
         click.echo("\r\x1b[K", err=True, nl=False)

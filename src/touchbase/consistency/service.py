@@ -16,7 +16,7 @@ from touchbase.custom_fields.uses import audit_uses
 from touchbase.history.events import COMPANY, CONTACT, StoredEvent
 from touchbase.records.models import Company, Contact
 from touchbase.records.projection import refold_status
-from touchbase.records.sql.status_moves import audit_moves
+from touchbase.records.sql.status_moves import audit_moves, correct_moves
 from touchbase.sql.store import Store
 
 PAGE = 200
@@ -34,16 +34,26 @@ class Verified:
     events: int = 0
     deliveries: int = 0
     differences: int = 0
+    recounted: int = 0
+    """Wrong counts that were corrected; they are no differences any more."""
     renaming: set[int] = field(default_factory=set)
     """Jobs that still give records the new name of a status: such records were compared by it."""
 
 
 async def verify(
-    store: Store, client: int, so_far: Verified, on_page: Callable[[], None] = lambda: None, page: int = PAGE, *, bodies: bool = False
+    store: Store,
+    client: int,
+    so_far: Verified,
+    on_page: Callable[[], None] = lambda: None,
+    page: int = PAGE,
+    *,
+    bodies: bool = False,
+    recount: bool = False,
 ) -> AsyncIterator[Difference]:
     """Yield every difference between one client's rows and its events, and count into `so_far`.
 
-    With `bodies` the body of each delivery is read too, and compared with the delivery's key.
+    With `bodies` the body of each delivery is read too, and compared with the delivery's key. With `recount` wrong counts of statuses
+    are corrected.
     """
     for kind, name in KINDS.items():
         after: int | None = 0
@@ -59,9 +69,14 @@ async def verify(
         for field_name, present, counted in await store.read(audit_uses(client, kind)):
             so_far.differences += 1
             yield Difference(f"{name} custom field {field_name!r}", "use", str(present), str(counted))
-        for moves, stored, recount in await store.read(audit_moves(client, kind)):
-            so_far.differences += 1
-            yield Difference(f"{name} statuses", moves, str(stored), str(recount))
+        wrong = await store.read(audit_moves(client, kind))
+        if recount and wrong:
+            await store.write(correct_moves(client, kind, wrong))
+            so_far.recounted += len(wrong)
+        else:
+            so_far.differences += len(wrong)
+        for count in wrong:
+            yield Difference(f"{name} statuses", str(count), str(count.stored), str(count.counted))
     for check in (_waiting, _deliveries, *([_bodies] if bodies else [])):
         async for difference in check(store, client, so_far, page):
             so_far.differences += 1

@@ -9,8 +9,6 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, field
 
-from rapidfuzz import fuzz
-
 from touchbase.common.plain_text import LEGAL_FORM
 from touchbase.records.models import Company, Contact
 
@@ -67,6 +65,8 @@ def _companies(first: Company, second: Company) -> Similarity:
     if not first.domain or not second.domain:  # of one of them only the name is known
         result.score = round(0.9 * (name or 0.0), 2)
         return result
+    from rapidfuzz import fuzz
+
     labels = fuzz.ratio(_label(first.domain), _label(second.domain)) / 100
     if labels == 1.0:
         result.reasons.append(SAME_DOMAIN)
@@ -78,6 +78,8 @@ def _companies(first: Company, second: Company) -> Similarity:
 
 def _name(result: Similarity, left: str, right: str) -> float | None:
     """Return the similarity of two names, in any order of their words; None if one is blank."""
+    from rapidfuzz import fuzz
+
     first, second = (" ".join(_NO_WORD.sub(" ", text.casefold()).split()) for text in (left, right))
     if not first or not second:
         return None
@@ -92,6 +94,8 @@ def _name(result: Similarity, left: str, right: str) -> float | None:
 def _address(result: Similarity, first: str | None, second: str | None) -> float:
     if first is None or second is None:
         return 0.0
+    from rapidfuzz import fuzz
+
     (local, _, domain), (local2, _, domain2) = first.rpartition("@"), second.rpartition("@")
     ratio: float = fuzz.ratio(_NO_WORD.sub("", local), _NO_WORD.sub("", local2)) / 100
     if domain == domain2:

@@ -20,7 +20,7 @@ from typing import Any
 
 import msgspec
 
-from touchbase.common.timestamps import SECOND, Micros
+from touchbase.common.timestamps import LATEST, SECOND, Micros
 from touchbase.errors import Fault, Invalid
 from touchbase.history.status import BOUNCE, COMPLAINT, REPLY, SENT, UNSUBSCRIBE
 from touchbase.reports.intervals import midnights_of
@@ -144,7 +144,7 @@ class PartBuilder:
         for contact, tool, campaign_id, name, _ in rows:
             contacts[tool, campaign_id, name].append(contact)
         for (tool, campaign_id, name), contact_part in contacts.items():
-            key = (effect, _group_of(tool, campaign_id, name))
+            key = (effect, group_of(tool, campaign_id, name))
             facts = self._facts.setdefault(key, Facts())
             facts.events += len(contact_part)
             facts.name = max(filter(None, (facts.name, name)), default=None)
@@ -152,11 +152,11 @@ class PartBuilder:
             self._ids[key] += contact_part
         if effect == REPLY:
             for contact, tool, campaign_id, name, at in rows:
-                self._note_reply(self._last_replies[contact], _group_of(tool, campaign_id, name), at)
+                self._note_reply(self._last_replies[contact], group_of(tool, campaign_id, name), at)
         elif effect == SENT:
             for contact, tool, campaign_id, name, at in rows:
                 if contact in self._last_replies:
-                    self._note_mail(contact, _group_of(tool, campaign_id, name), at)
+                    self._note_mail(contact, group_of(tool, campaign_id, name), at)
 
     def _note_reply(self, last: dict[tuple[int, Group], Micros], group: Group, at: Micros) -> None:
         for key in _at_levels(group):
@@ -175,7 +175,8 @@ class PartBuilder:
         return ReportPart(self._facts, {key: People.of(ids) for key, ids in self._answered.items()})
 
 
-def _group_of(tool: str, campaign_id: str | None, name: str | None) -> Group:
+def group_of(tool: str, campaign_id: str | None, name: str | None) -> Group:
+    """Return the group of an event by campaign."""
     return (tool, name if campaign_id is None else campaign_id)
 
 
@@ -291,6 +292,20 @@ class ReportTooLarge(Invalid):
         super().__init__([Fault("?since", "too_many", detail)])
 
 
+MOST_MESSAGES = 1_000_000
+"""Events of a report by step or label, which reads the message of each: some 4 s of a processor."""
+PAGE_MESSAGES = 200_000
+"""Events of a page of such reports, after which no further client is added."""
+
+
+class TooManyMessages(ReportTooLarge):
+    """The report would read the messages of more than `MOST_MESSAGES` events."""
+
+    def __init__(self) -> None:
+        detail = f"the report would read the messages of more than {MOST_MESSAGES:,} events: send a later time, or leave out step and label"
+        super(ReportTooLarge, self).__init__([Fault("?since", "too_many", detail)])
+
+
 @dataclass(slots=True)
 class CountedPart:
     """A part, and the version of the events that it counts."""
@@ -308,6 +323,10 @@ class Reported:
     rows: list[CampaignCounts] | None
     """None: other parts must be counted first. The same query with `counted` continues."""
     counted: dict[Stretch, CountedPart] = field(default_factory=dict)
+    version: int = 0
+    """Of the events before the horizon, if the report has one."""
+    messages: int = 0
+    """Events whose messages were read."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -325,6 +344,13 @@ class CampaignGroups:
     by_step: bool = False
     by_label: bool = False
     """Only replies are counted: nothing else has a label."""
+    horizon: Micros = LATEST + SECOND
+    """Later replies do not count for the mails."""
+
+    @property
+    def level(self) -> int:
+        """What the rows are by."""
+        return BY_CAMPAIGN if self.by_campaign else BY_TOOL if self.by_tool else TOGETHER
 
 
 MOST_DAYS = 1_000

@@ -6,7 +6,7 @@ import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
 from contextlib import suppress
-from typing import Any, TypeVar, cast
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from touchbase.cells.models import HOME, HOME_NAME, OPEN, REMOVED
 from touchbase.cells.sql import read_directory
@@ -24,7 +24,9 @@ from touchbase.sql.operation import Command, Query, is_of_all_clients
 from touchbase.sql.outage import Outage
 from touchbase.sql.store import Vacuumed
 from touchbase.sql.unanswered import is_missing
-from touchbase.storage.postgres.standby import Standby
+
+if TYPE_CHECKING:
+    from touchbase.storage.postgres.standby import Standby
 
 LOG = logging.getLogger("touchbase.databases")
 T = TypeVar("T")

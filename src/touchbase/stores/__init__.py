@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from contextlib import AsyncExitStack
 from pathlib import Path
+from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from touchbase.common.cipher import Cipher
@@ -14,14 +15,14 @@ from touchbase.encryption.keys import NO_KEYS, EncryptionKeys
 from touchbase.errors import BadAddress
 from touchbase.history.events import COMPANY, CONTACT
 from touchbase.storage import QUEUE_LIMIT, check_address, keys_of, refuse_missing, scheme_of
-from touchbase.storage.postgres.standby import Standby
-from touchbase.storage.postgres.store_copy import PostgresClientRows, PostgresCopyTarget, PostgresReader
 from touchbase.storage.sqlite.connection import path_of
 from touchbase.storage.sqlite.process_lock import Role
 from touchbase.storage.sqlite.store_copy import SqliteClientRows, SqliteCopyTarget, SqliteReader
 from touchbase.storage.store_copy import ClientRows, CopiedTable, CopyRules, Report, StoreCopy
-from touchbase.stores.postgres import PostgresStore
 from touchbase.stores.sqlite import SqliteStore
+
+if TYPE_CHECKING:
+    from touchbase.storage.postgres.store_copy import PostgresCopyTarget, PostgresReader
 
 COPY_RULES = CopyRules(
     not_copied=lambda table: table.startswith("search_"),  # the target indexes all of its records
@@ -64,6 +65,9 @@ async def open_store(
     cipher = AesGcmCipher(keys_of(url, encryption_keys))
     if scheme_of(url) == "sqlite":
         return await SqliteStore.open(url, queue_limit=queue_limit, as_is=as_is, cipher=cipher, roles=roles, upgrade=upgrade, copies=copies)
+    from touchbase.storage.postgres.standby import Standby
+    from touchbase.stores.postgres import PostgresStore
+
     store = await PostgresStore.open(url, queue_limit=queue_limit, as_is=as_is, cipher=cipher, upgrade=upgrade)
     store.standby = Standby(read_url, cipher) if read_url else None
     return store
@@ -97,15 +101,27 @@ async def copy_store(source_url: str, target_url: str, encryption_keys: Encrypti
 
 async def open_client_rows(url: str) -> ClientRows:
     """Open the store at this address to move clients from or to it, beside the servers that use it."""
-    return SqliteClientRows(path_of(url) or "") if scheme_of(url) == "sqlite" else await PostgresClientRows.open(url)
+    if scheme_of(url) == "sqlite":
+        return SqliteClientRows(path_of(url) or "")
+    from touchbase.storage.postgres.store_copy import PostgresClientRows
+
+    return await PostgresClientRows.open(url)
 
 
 async def _reader(url: str) -> SqliteReader | PostgresReader:
-    return SqliteReader(path_of(url) or "") if scheme_of(url) == "sqlite" else await PostgresReader.open(url)
+    if scheme_of(url) == "sqlite":
+        return SqliteReader(path_of(url) or "")
+    from touchbase.storage.postgres.store_copy import PostgresReader
+
+    return await PostgresReader.open(url)
 
 
 async def _writer(url: str, cipher: Cipher) -> SqliteCopyTarget | PostgresCopyTarget:
-    return SqliteCopyTarget(path_of(url) or "", cipher) if scheme_of(url) == "sqlite" else await PostgresCopyTarget.open_with(url, cipher)
+    if scheme_of(url) == "sqlite":
+        return SqliteCopyTarget(path_of(url) or "", cipher)
+    from touchbase.storage.postgres.store_copy import PostgresCopyTarget
+
+    return await PostgresCopyTarget.open_with(url, cipher)
 
 
 def _name(url: str) -> str:

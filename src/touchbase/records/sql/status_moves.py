@@ -10,13 +10,13 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
-from typing import TypeVar
+from typing import NamedTuple, TypeVar
 
 from touchbase.common.timestamps import SECOND, Micros
 from touchbase.history.events import COMPANY, CONTACT
 from touchbase.history.status import path_of
 from touchbase.sql.builders import ROW_KEY, ROW_MATCH
-from touchbase.sql.operation import query
+from touchbase.sql.operation import command, query
 from touchbase.sql.rows import Columns, names
 from touchbase.sql.statement import Execute, Plan, Row, Savepoint, Select, Statement, follow_savepoints
 
@@ -112,9 +112,7 @@ def with_status_moves(plan: Plan[T]) -> Plan[T]:
     except StopIteration as stop:
         result: T = stop.value
     if rows := counts_of(changes):
-        gone = [row[:5] for row in (yield Execute(ADD_MOVES, rows)) if not row[5]]
-        if gone:
-            yield Execute(FORGET_MOVES, gone)
+        yield from _add(rows)
     return result
 
 
@@ -176,9 +174,24 @@ def moves_of(created: Micros, path: str | None) -> Sequence[Move]:
     return moves
 
 
+class WrongCount(NamedTuple):
+    """A count that is not the number of all records' moves."""
+
+    span: int
+    from_status: str
+    to_status: str
+    stored: int
+    counted: int
+    first_us: Micros
+    last_us: Micros
+
+    def __str__(self) -> str:
+        return f"{self.from_status!r} to {self.to_status!r} in span {self.span}"
+
+
 @query(long=True)
-def audit_moves(client: int, kind: int) -> Plan[list[tuple[str, int, int]]]:
-    """Counts that are not those of all records: what is counted, the stored number and the recount."""
+def audit_moves(client: int, kind: int) -> Plan[list[WrongCount]]:
+    """Return the counts that are not those of all records."""
     stored: dict[Row, int] = {
         row[:3]: row[3]
         for row in (
@@ -186,15 +199,32 @@ def audit_moves(client: int, kind: int) -> Plan[list[tuple[str, int, int]]]:
         )
     }
     counted: Counter[Row] = Counter()
+    times: dict[Row, tuple[Micros, Micros]] = {}
     after, page = 0, 2_000
     while True:
         rows = yield Select(
             f"SELECT id, created_us, status_path FROM {_TABLES[kind]} WHERE client = ? AND id > ? ORDER BY id LIMIT {page}", (client, after)
         )
-        for row in counts_of((client, kind, None, state[1:]) for state in rows):
-            counted[row[2:5]] += row[5]
+        for _, _, *key, number, first, last in counts_of((client, kind, None, state[1:]) for state in rows):
+            counted[tuple(key)] += number
+            earliest, latest = times.get(tuple(key), (first, last))
+            times[tuple(key)] = (min(first, earliest), max(last, latest))
         if len(rows) < page:
             break
         after = rows[-1][0]
     differing = sorted(key for key in {*stored, *counted} if stored.get(key, 0) != counted[key])
-    return [(f"{key[1]!r} to {key[2]!r} in span {key[0]}", stored.get(key, 0), counted[key]) for key in differing]
+    # A count of moves that no record has is taken to 0, and goes: its times do not matter.
+    return [WrongCount(key[0], key[1], key[2], stored.get(key, 0), counted[key], *times.get(key, (0, 0))) for key in differing]
+
+
+@command(background=True)
+def correct_moves(client: int, kind: int, wrong: Sequence[WrongCount]) -> Plan[None]:
+    """Add what audited counts lack. Writes add to them too, so those that came since the audit are not lost."""
+    rows = [(client, kind, *count[:3], count.counted - count.stored, count.first_us, count.last_us) for count in wrong]
+    yield from _add(rows)
+
+
+def _add(rows: Sequence[Row]) -> Plan[None]:
+    gone = [row[:5] for row in (yield Execute(ADD_MOVES, rows)) if not row[5]]
+    if gone:
+        yield Execute(FORGET_MOVES, gone)

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import asyncio
-import contextlib
-from collections.abc import Awaitable, Callable, Collection, Sequence
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass
 from typing import Any, Generic, TypeAlias, TypeVar
-from weakref import WeakValueDictionary
 
 from msgspec import UNSET, Struct, UnsetType
 
@@ -14,7 +12,6 @@ from touchbase.auth.authentication import ADMIN, READ
 from touchbase.clients.models import Client
 from touchbase.clients.sql.clients import list_client_page
 from touchbase.common.timestamps import Micros, to_text
-from touchbase.errors import TouchbaseError
 from touchbase.history.events import COMPANY, CONTACT
 from touchbase.history.status_words import BOUNCED, DO_NOT_CONTACT, SERVICE_WORDS
 from touchbase.http.endpoint import Call
@@ -41,18 +38,18 @@ from touchbase.reports.api.schemas import (
     groups_of,
     status_row,
 )
-from touchbase.reports.models import CAMPAIGN, LABEL, STEP, TOOL, CampaignCounts, StatusCounts
-from touchbase.reports.parts import MOST_ROWS, CampaignGroups, CountedPart, Reported, ReportTooLarge, Stretch
-from touchbase.reports.sql import parts as plans
+from touchbase.reports.campaigns import report_clients
+from touchbase.reports.models import LABEL, STEP, StatusCounts
+from touchbase.reports.parts import MOST_MESSAGES, MOST_ROWS, PAGE_MESSAGES, Reported, ReportTooLarge
 from touchbase.reports.sql import statuses as sql_statuses
-from touchbase.reports.sql.campaigns import report_messages
 from touchbase.reports.sql.funnel import report_funnel
-from touchbase.sql.operation import Query
 from touchbase.sql.store import Store
 from touchbase.statuses.looks import list_team_statuses
 
 R = TypeVar("R", StatusRow, CampaignRow, FunnelRow)
 Rows: TypeAlias = Callable[[Client, ReportQuery, str | UnsetType], Awaitable[list[R]]]
+AT_ONCE = 50
+"""Clients of one read: a page ends early with `MOST_ROWS`, and then the rest was read for nothing."""
 
 
 async def report_statuses(store: Store, client: int, kind: int, edges: Sequence[Micros]) -> list[StatusCounts]:
@@ -63,56 +60,11 @@ async def report_statuses(store: Store, client: int, kind: int, edges: Sequence[
     return rows
 
 
-async def report_campaigns(
-    store: Store, client: int, edges: Sequence[Micros], groups: Collection[str], time_zone: str, now: Micros
-) -> list[CampaignCounts]:
-    """Return the report by tool, campaign, step and label, as `groups` has them; raises `ReportTooLarge`.
+@dataclass(slots=True)
+class Cost:
+    """What a page of reports has read so far."""
 
-    The days of the time zone are counted once and stored, one after the other, so that other reads come between.
-    """
-    campaigns = CampaignGroups(client, edges, TOOL in groups, CAMPAIGN in groups, STEP in groups, LABEL in groups)
-    if campaigns.by_step or campaigns.by_label:
-        rows = await store.read(report_messages(campaigns))
-        if isinstance(rows, ReportTooLarge):
-            raise rows
-        return rows
-    report = await _read(store, plans.report_campaigns(campaigns, time_zone))
-    await _store(store, client, report, now)
-    if report.rows is not None:
-        return report.rows
-    lock = _COUNTING.setdefault((id(store), client), asyncio.Lock())
-    async with lock:  # a second report of the client gets the parts that the first one counts
-        return await _count_and_store(store, campaigns, time_zone, now)
-
-
-_COUNTING: WeakValueDictionary[tuple[int, int], asyncio.Lock] = WeakValueDictionary()
-"""Reports of clients whose parts are being counted."""
-MOST_READS = 2_000
-"""Reads of one report. Then the rest is counted in one: the events may change faster than they can be counted."""
-
-
-async def _count_and_store(store: Store, campaigns: CampaignGroups, time_zone: str, now: Micros) -> list[CampaignCounts]:
-    parts: dict[Stretch, CountedPart] = {}
-    for _ in range(MOST_READS):
-        report = await _read(store, plans.report_campaigns(campaigns, time_zone, parts))
-        parts |= report.counted
-        await _store(store, campaigns.client, report, now)
-        if report.rows is not None:
-            return report.rows
-    return (await _read(store, plans.report_campaigns(campaigns, time_zone, parts, most=None))).rows or []
-
-
-async def _store(store: Store, client: int, report: Reported, now: Micros) -> None:
-    if report.counted:
-        with contextlib.suppress(TouchbaseError):  # a store that cannot write now can still report
-            await store.write(plans.store_parts(client, report.counted, now))
-
-
-async def _read(store: Store, query: Query[Reported | ReportTooLarge]) -> Reported:
-    report = await store.read(query)
-    if isinstance(report, ReportTooLarge):
-        raise report
-    return report
+    messages: int = 0
 
 
 TAG = Tag("Reports", "Records by status over time; mails, replies, bounces and unsubscriptions by campaign, tool and time.")
@@ -134,8 +86,11 @@ class Report(Generic[R]):
         """Return the members of a response beside its rows."""
         raise NotImplementedError
 
-    async def rows_of(self, call: Call) -> Rows[R]:
-        """Return the function that makes the rows of a client, named by its id in a report of several; it raises `ReportTooLarge`."""
+    async def rows_of(self, call: Call, clients: Sequence[Client], cost: Cost) -> Rows[R]:
+        """Return the function that makes the rows of one of these clients, named by its id in a report of several.
+
+        It raises `ReportTooLarge`.
+        """
         raise NotImplementedError
 
     async def of_client(self, call: Call) -> Response:
@@ -143,25 +98,30 @@ class Report(Generic[R]):
         client, parameters = await call.client(), call.parameters()
         query = self.query(parameters, call.api.dependencies.clock())
         parameters.done()
-        rows_of = await self.rows_of(call)
+        rows_of = await self.rows_of(call, [client], Cost())
         rows = await rows_of(client, query, UNSET)
         before = [] if query.before is None else await rows_of(client, query.before, UNSET)
         return Response(body=encode(self.body(**self.head(query), data=rows, previous=self._before(query, before))))
 
     async def of_all(self, call: Call) -> Response:
-        """`GET` of the report of a page of clients. The page ends early with `MOST_ROWS` rows; clients with more are left out."""
+        """`GET` of the report of a page of clients, which ends early with `MOST_ROWS` or `PAGE_MESSAGES`.
+
+        Clients with more rows are left out.
+        """
         only, parameters = await call.administrator(), call.parameters()
         query = self.query(parameters, call.api.dependencies.clock())
         after = parameters.cursor("reports", str)
         parameters.done()
-        rows_of, limit = await self.rows_of(call), parameters[LIMIT]
+        limit = parameters[LIMIT]
         clients = await call.api.dependencies.store.read(list_client_page(limit + 1, after, only=only))
+        cost = Cost()
+        rows_of = await self.rows_of(call, clients[:limit], cost)
         rows: list[R] = []
         before: list[R] = []
         left_out: list[str] = []
         cursor = None
         for number, client in enumerate(clients):
-            if number == limit or len(rows) + len(before) >= MOST_ROWS:
+            if number == limit or len(rows) + len(before) >= MOST_ROWS or cost.messages >= PAGE_MESSAGES:
                 cursor = cursor_text("reports", clients[number - 1].client_id)
                 break
             try:
@@ -196,7 +156,7 @@ class StatusReports(Report[StatusRow]):
         """Return interval and zone."""
         return {"interval": query.interval or "", "time_zone": query.time_zone}
 
-    async def rows_of(self, call: Call) -> Rows[StatusRow]:
+    async def rows_of(self, call: Call, clients: Sequence[Client], cost: Cost) -> Rows[StatusRow]:
         """Return the function that makes the rows."""
 
         async def rows_of(client: Client, query: ReportQuery, client_id: str | UnsetType) -> list[StatusRow]:
@@ -222,7 +182,7 @@ class FunnelReports(Report[FunnelRow]):
         """Return the period."""
         return {"begins_at": to_text(query.edges[0]), "ends_at": to_text(query.edges[-1])}
 
-    async def rows_of(self, call: Call) -> Rows[FunnelRow]:
+    async def rows_of(self, call: Call, clients: Sequence[Client], cost: Cost) -> Rows[FunnelRow]:
         """Return the function that makes the rows."""
         store = call.api.dependencies.store
         order = await store.read(list_team_statuses())
@@ -249,13 +209,22 @@ class CampaignReports(Report[CampaignRow]):
         """Return groups and zone."""
         return {"group_by": groups_of(query), "time_zone": query.time_zone}
 
-    async def rows_of(self, call: Call) -> Rows[CampaignRow]:
+    async def rows_of(self, call: Call, clients: Sequence[Client], cost: Cost) -> Rows[CampaignRow]:
         """Return the function that makes the rows."""
         store, now = call.api.dependencies.store, call.api.dependencies.clock()
+        numbers = [client.number for client in clients]
+        reported: dict[tuple[int, Micros], Reported | ReportTooLarge] = {}
 
         async def rows_of(client: Client, query: ReportQuery, client_id: str | UnsetType) -> list[CampaignRow]:
-            counts = await report_campaigns(store, client.number, query.edges, query.groups, query.time_zone, now)
-            return [campaign_row(query, row, client_id) for row in counts]
+            if (client.number, query.edges[0]) not in reported:
+                place, count = numbers.index(client.number), 1 if {STEP, LABEL} & query.groups else AT_ONCE
+                reports = await report_clients(store, numbers[place : place + count], query.edges, query.groups, query.time_zone, now)
+                reported.update({(number, query.edges[0]): report for number, report in reports.items()})
+            report = reported.pop((client.number, query.edges[0]))
+            if isinstance(report, ReportTooLarge):
+                raise report
+            cost.messages += report.messages
+            return [campaign_row(query, row, client_id) for row in report.rows or []]
 
         return rows_of
 
@@ -270,12 +239,13 @@ _STATUS = (
 _CAMPAIGN = (
     "Mails and what came of them, by campaign, tool, step, label and time. `reply_rate` is, of the people emailed in a row, the share who "
     "have replied after one of its mails, until now: later replies count for the time of the mail. By `step` or `label` each event's "
-    "message is read, which takes seconds for a large client; by `label` only replies are counted. "
+    f"message is read, of up to {MOST_MESSAGES:,} events; by `label` only replies are counted. "
 )
 _CLIENTS = (
     f"A page has `limit` clients, or ends early with {MOST_ROWS:,} rows; each row has its `client_id`. "
     "A key of one client sees that client only."
 )
+_MESSAGES = f" By step or label a page also ends after {PAGE_MESSAGES:,} events."
 _FUNNEL = (
     "A row for each status that records entered in the period, in the order of the team's statuses, and what has become of them until now. "
     "The median counts the days from the entry to the next status. "
@@ -332,7 +302,7 @@ ROUTES = _in_order(
         ),
         Route(
             "GET", f"{ADMIN_PATH}/campaigns", CAMPAIGNS.of_all, scope=ADMIN, operation_id="report_campaigns_of_all_clients", tag=TAG,
-            summary="Report mails, replies, bounces and unsubscriptions, for all clients", description=_CAMPAIGN + _CLIENTS,
+            summary="Report mails, replies, bounces and unsubscriptions, for all clients", description=_CAMPAIGN + _CLIENTS + _MESSAGES,
             query=(*TIMES, GROUP_BY, *PAGE), success=(Success(200, "A page of the report.", ClientCampaignReport),),
         ),
     ]

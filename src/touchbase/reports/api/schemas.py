@@ -10,7 +10,7 @@ from touchbase.common.timestamps import to_text
 from touchbase.http.schemas import Time, example
 from touchbase.reports.api.parameters import ReportQuery
 from touchbase.reports.models import CAMPAIGN, CLIENT, LABEL, STEP, TOOL, CampaignCounts, StatusCounts
-from touchbase.reports.parts import MOST_ROWS
+from touchbase.reports.parts import MOST_MESSAGES, MOST_ROWS
 from touchbase.reports.sql.funnel import FunnelCounts
 
 ClientId = Annotated[str, Meta(description="The client.")]
@@ -82,8 +82,8 @@ class FunnelReport(Struct, kw_only=True):
 LeftOut = Annotated[
     list[str],
     Meta(
-        description=f"Clients of this page that have no rows here because they would have more than {MOST_ROWS:,}: read the report of "
-        "each alone, with a later time, longer intervals or fewer groups.",
+        description=f"Clients of this page that have no rows here because they would have more than {MOST_ROWS:,}, or by step or "
+        f"label more than {MOST_MESSAGES:,} events: read the report of each alone, with a later time, longer intervals or fewer groups.",
     ),
 ]
 

@@ -14,7 +14,16 @@ from touchbase.common.timestamps import Micros
 from touchbase.history.events import CONTACT
 from touchbase.history.status import REPLY, SENT
 from touchbase.reports.models import CAMPAIGN, LABEL, STEP, TOOL, CampaignCounts
-from touchbase.reports.parts import COUNTS, MOST_ROWS, CampaignGroups, ReportTooLarge, order_of
+from touchbase.reports.parts import (
+    COUNTS,
+    MOST_MESSAGES,
+    MOST_ROWS,
+    CampaignGroups,
+    Reported,
+    ReportTooLarge,
+    TooManyMessages,
+    order_of,
+)
 from touchbase.search.counted import key_of
 from touchbase.sql.operation import query
 from touchbase.sql.statement import Plan, Row, Select
@@ -33,10 +42,17 @@ def any_deleted(client: int) -> Plan[bool]:
 
 
 @query(client="groups.client", long=True, standby=True)
-def report_messages(groups: CampaignGroups) -> Plan[list[CampaignCounts] | ReportTooLarge]:
-    """Report mails and their outcomes by step or label: an event's message has them, so each event is read."""
+def report_messages(groups: CampaignGroups, most: int = MOST_MESSAGES) -> Plan[Reported | ReportTooLarge]:
+    """Report mails and their outcomes by step or label: an event's message has them, so each event is read. `most`: of them."""
+    messages = 0
+    for effect in (REPLY,) if groups.by_label else COUNTS:
+        limited = f"SELECT 1 FROM event e WHERE {facts_of('e', effect)} AND e.occurred_us >= ? AND e.occurred_us < ? LIMIT ?"
+        span = (groups.client, groups.edges[0], groups.edges[-1], most - messages + 1)
+        messages += (yield Select(f"SELECT count(*) FROM ({limited}) AS found", span))[0][0]
+        if messages > most:
+            return TooManyMessages()
     rows = yield from count_campaigns(groups)
-    return rows
+    return rows if isinstance(rows, ReportTooLarge) else Reported(rows, messages=messages)
 
 
 def count_campaigns(groups: CampaignGroups) -> Plan[list[CampaignCounts] | ReportTooLarge]:
@@ -110,14 +126,14 @@ def _count_replied(groups: CampaignGroups, has_deleted: bool) -> tuple[str, Row]
     same = "".join(f" AND {mailed[place]} IS NOT DISTINCT FROM r.k{place}" for place in grouped)
     sql = (
         f"WITH r AS (SELECT e.record_id, {', '.join(named)}, max(e.occurred_us) AS last_us FROM event e "
-        f"WHERE {facts_of('e', REPLY)} AND e.occurred_us >= ?{NOT_DELETED.format('e') if has_deleted else ''} "
+        f"WHERE {facts_of('e', REPLY)} AND e.occurred_us >= ? AND e.occurred_us < ?{NOT_DELETED.format('e') if has_deleted else ''} "
         f"GROUP BY {', '.join(['1', *(str(place + 2) for place in grouped)])}), "
         f"m AS (SELECT {_interval('s.occurred_us', groups.edges)} AS number, r.k0, r.k1, r.k2, r.k3, s.record_id "
         f"FROM r CROSS JOIN event s WHERE {facts_of('s', SENT)} AND s.record_id = r.record_id AND s.occurred_us >= ? AND s.occurred_us < ? "
         f"AND s.occurred_us <= r.last_us{same}) "
         "SELECT number, k0, k1, k2, k3, count(DISTINCT record_id) FROM m GROUP BY number, k0, k1, k2, k3"
     )
-    params: list[Any] = [groups.client, since, *([groups.client] if has_deleted else []), groups.client, since, until]
+    params: list[Any] = [groups.client, since, groups.horizon, *([groups.client] if has_deleted else []), groups.client, since, until]
     return sql, tuple(params)
 
 

@@ -10,18 +10,15 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Mapping, Sequence
 from itertools import accumulate
 
-from touchbase.common.timestamps import DAY, LATEST, SECOND, Micros
+from touchbase.common.timestamps import DAY, LATEST, Micros
 from touchbase.history.status import REPLY
 from touchbase.reports.models import CampaignCounts
 from touchbase.reports.parts import (
-    BY_CAMPAIGN,
-    BY_TOOL,
     COUNTS,
     FEW_EVENTS,
     HOUR,
     MOST_COUNTED,
     MOST_ROWS,
-    TOGETHER,
     CampaignGroups,
     CountedPart,
     EventRow,
@@ -37,6 +34,7 @@ from touchbase.reports.parts import (
     unpacked,
 )
 from touchbase.reports.sql.campaigns import NOT_DELETED, any_deleted, count_campaigns, facts_of
+from touchbase.reports.sql.closed import closed_version
 from touchbase.sql.operation import command, query
 from touchbase.sql.rows import Columns, names
 from touchbase.sql.statement import Execute, Plan, Select, Statement
@@ -81,10 +79,11 @@ def report_campaigns(
     have counted. `few`: events of each kind up to which all are counted at once. `most`: events after which no further part is counted;
     None: no limit.
     """
+    version = (yield from closed_version(groups.client, groups.edges[0], groups.horizon)) if groups.horizon <= LATEST else 0
     spans = None if time_zone is None else spans_of(tuple(groups.edges), time_zone)
     if spans is None or (events := (yield from _most_events(groups, few + 1))) <= few:
         rows = (yield from count_campaigns(groups)) if spans is None or events else []
-        return rows if isinstance(rows, ReportTooLarge) else Reported(rows)
+        return rows if isinstance(rows, ReportTooLarge) else Reported(rows, version=version)
     versions = yield from _versions(groups.client, spans)
     version_of = {(span.begin, span.end): version for span, version in zip(spans, versions, strict=True) if span.is_stored}
     parts = yield from _current_parts(groups.client, stored or {}, version_of)
@@ -102,7 +101,7 @@ def report_campaigns(
                 number += part.events
             position += len(first)
     rows = yield from _unite(groups, spans, parts, has_deleted)
-    return rows if isinstance(rows, ReportTooLarge) else Reported(rows, counted)
+    return rows if isinstance(rows, ReportTooLarge) else Reported(rows, counted, version)
 
 
 def _most_events(groups: CampaignGroups, most: int) -> Plan[int]:
@@ -141,9 +140,9 @@ def _unite(
     groups: CampaignGroups, spans: Sequence[Span], parts: dict[Stretch, ReportPart], has_deleted: bool
 ) -> Plan[list[CampaignCounts] | ReportTooLarge]:
     """Return the rows of the report; recount spans without a stored part."""
-    union = Union(groups.edges, BY_CAMPAIGN if groups.by_campaign else BY_TOOL if groups.by_tool else TOGETHER)
+    union = Union(groups.edges, groups.level)
     unstored = [(span.begin, span.end) for span in reversed(spans) if not span.is_stored]
-    later, *others = yield from _count_edges(groups.client, (groups.edges[-1], LATEST + SECOND), unstored, has_deleted)
+    later, *others = yield from _count_edges(groups.client, (groups.edges[-1], groups.horizon), unstored, has_deleted)
     union.add_later(later)
     counted = iter(others)
     for span in reversed(spans):
