@@ -278,12 +278,17 @@ async def test_an_upload_that_came_late__cannot_be_named_once_its_object_is_bein
     async def put_late(place: str, content: bytes) -> None:
         await put(place, content)
         house.now += BEGUN_US
-        await house.mover.remove()
-        await put(place, content)
+        house.server.refuses = {"DELETE"}
+        with pytest.raises(ObjectStorageAway):
+            await house.mover.remove()
 
     monkeypatch.setattr(house.bucket, "put", put_late)
     assert await house.mover.move_all() == 0
     assert await house.state(number) == before
+    house.server.refuses = set()
+    house.now += RETRY_US
+    await house.mover.remove()
+    assert house.server.objects == {}
 
 
 @pytest.mark.parametrize("broken", ["refuses", "loses"])
