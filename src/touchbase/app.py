@@ -33,6 +33,8 @@ from touchbase.inbox.api.webhooks import RECEIVERS
 from touchbase.inbox.refused import FOREIGN_ORIGIN, RefusedWebhooks
 from touchbase.inbox.worker import InboxWorker
 from touchbase.metrics import NoMetrics
+from touchbase.objects.bodies import BodyLoader
+from touchbase.objects.bucket import bucket_of
 from touchbase.presence import facts_of, present
 from touchbase.routing.cell_store import CellStore
 from touchbase.routing.router import CellRouter
@@ -56,12 +58,19 @@ LOG = logging.getLogger("touchbase")
 async def _open_store(settings: Settings, roles: Sequence[Role] | None = None) -> CellRouter:
     """Open the home store. With roles, also with none, it is a server's, and its problems are logged."""
     keys = EncryptionKeys(settings.encryption_key, settings.encryption_key_old)
+    bucket = bucket_of(settings.objects, clock)
+    load = BodyLoader(bucket)
     store = await open_store(
-        settings.database, encryption_keys=keys, roles=roles or [], copies=settings.migration_copy, read_url=settings.read_database
+        settings.database,
+        encryption_keys=keys,
+        roles=roles or [],
+        copies=settings.migration_copy,
+        read_url=settings.read_database,
+        load_bodies=load,
     )
     for warning in store.warnings if roles is not None else []:
         LOG.warning("%s", warning)
-    return CellRouter(store, partial(open_store, encryption_keys=keys, upgrade=False))
+    return CellRouter(store, partial(open_store, encryption_keys=keys, upgrade=False, load_bodies=load), bucket)
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,6 +126,7 @@ async def _start_home(
         workers.answers,
         workers.notifications,
         shared.retention(home, outage),
+        *shared.movers(home, outage),
     ]
     await run_all(every if runs else [], ending)
     return workers.inbox
@@ -162,7 +172,7 @@ async def standalone_workers(
             maintenance = shared.maintenance(store.home, store.outage, uses=KeyUsage(), removes=at_home)
             await ending.enter_async_context(running(maintenance, "housekeeping"))
             if at_home:
-                await ending.enter_async_context(running(shared.retention(store.home, store.outage), "retention"))
+                await run_all([shared.retention(store.home, store.outage), *shared.movers(store.home, store.outage)], ending)
         await store.start(follow=with_maintenance)
         for cell, workers in ({HOME: store.home} if with_maintenance else store.stores()).items():
             if databases and (HOME_NAME if cell == HOME else store.cells[cell].cell.name) not in databases:

@@ -59,6 +59,19 @@ class OidcSettings:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ObjectSettings:
+    """The bucket for bodies of webhooks."""
+
+    url: str
+    """Address of the bucket, perhaps with a folder, path-style."""
+    access_key: str
+    secret_key: str = field(repr=False)
+    region: str = "us-east-1"
+    after_days: int = 30
+    min_bytes: int = 65_536
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Settings:
     """The settings of a process; with the defaults, a server works on this machine only."""
 
@@ -203,6 +216,18 @@ class Settings:
         "", "Old keys, separated by spaces, that only decrypt, during a key rotation.", secret=True, option=False
     )
 
+    objects_url: str = _setting(
+        "",
+        "Bucket of an object storage with S3's interface, to which bodies of webhooks are moved, encrypted: s3://BUCKET/FOLDER, or "
+        "https://HOST/BUCKET/FOLDER. Needs TOUCHBASE_ENCRYPTION_KEY. Empty: they stay in the database.",
+        option=False,
+    )
+    objects_access_key: str = _setting("", "Access key id of the bucket.", option=False)
+    objects_secret_key: str = _setting("", "Secret access key of the bucket.", secret=True, option=False)
+    objects_region: str = _setting("us-east-1", "Region of the bucket, which is part of the signature.", option=False)
+    objects_min_bytes: int = _setting(65_536, "Bytes of a body from which on it is moved once it is applied.", least=1, option=False)
+    objects_after_days: int = _setting(30, "Days after which bodies of any size are moved; 0: never.", least=0, option=False)
+
     max_connections_per_address: int = _setting(
         512, "Most open connections of one address (IPv6: one /64); more get a 503 and are closed; 0: no limit."
     )
@@ -266,6 +291,7 @@ class Settings:
         if bool(settings.smtp_url) != bool(settings.smtp_from):
             raise BadSettings("TOUCHBASE_SMTP_URL and TOUCHBASE_SMTP_FROM belong together: set both, or none")
         settings._check_oidc()
+        settings._check_objects()
         return settings
 
     @property
@@ -313,6 +339,38 @@ class Settings:
             },
             only=self.oidc_only,
         )
+
+    @property
+    def objects(self) -> ObjectSettings | None:
+        """The bucket for bodies; None: there is none."""
+        if not self.objects_url:
+            return None
+        url = self.objects_url.rstrip("/")
+        if url.startswith("s3://"):
+            url = f"https://s3.{self.objects_region}.amazonaws.com/{url.removeprefix('s3://')}"
+        return ObjectSettings(
+            url=url,
+            access_key=self.objects_access_key,
+            secret_key=self.objects_secret_key,
+            region=self.objects_region,
+            after_days=self.objects_after_days,
+            min_bytes=self.objects_min_bytes,
+        )
+
+    def _check_objects(self) -> None:
+        """Raise `BadSettings` for a bucket without keys, or keys without a bucket."""
+        names = ("TOUCHBASE_OBJECTS_URL", "TOUCHBASE_OBJECTS_ACCESS_KEY", "TOUCHBASE_OBJECTS_SECRET_KEY")
+        values = (self.objects_url, self.objects_access_key, self.objects_secret_key)
+        if any(values) and not all(values):
+            missing = " and ".join(name for name, value in zip(names, values, strict=True) if not value)
+            raise BadSettings(f"{', '.join(names)} belong together: set {missing} too, or none")
+        if self.objects_url and not self.encryption_key:
+            raise BadSettings(
+                "TOUCHBASE_OBJECTS_URL needs TOUCHBASE_ENCRYPTION_KEY, because bodies are encrypted before they are moved: "
+                "`touchbase encryption-keys generate` makes one"
+            )
+        if not re.fullmatch(r"[a-z0-9-]+", self.objects_region):
+            raise BadSettings(f"TOUCHBASE_OBJECTS_REGION must be the name of a region such as eu-central-1, not {self.objects_region!r}")
 
     def _check_oidc(self) -> None:
         """Raise `BadSettings` for settings of a provider that lack others."""
@@ -418,6 +476,7 @@ OTHER_WORDS = {
     **dict.fromkeys(("mail_from", "mail_sender", "email_from"), "smtp_from"),
     **dict.fromkeys(("email_domains", "smtp_domains", "recipient_domains", "allowed_domains"), "mail_domains"),
     **dict.fromkeys(("sso", "openid", "oidc", "oidc_url", "oidc_provider"), "oidc_issuer"),
+    **dict.fromkeys(("s3", "s3_url", "bucket", "objects", "object_storage", "objects_bucket"), "objects_url"),
     "debug": "log_level",
     "secret_key": "encryption_key",
 }

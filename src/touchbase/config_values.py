@@ -110,6 +110,16 @@ def sender_domain(text: str) -> str:
     return parseaddr(text)[1].rpartition("@")[2].lower()
 
 
+def is_bucket(text: str) -> bool:
+    """Return whether a text is the address of a bucket, perhaps with a folder in it."""
+    if text.startswith("s3://"):
+        return _BUCKET.fullmatch(text.removeprefix("s3:/").rstrip("/")) is not None
+    return is_address(text) and "@" not in urlsplit(text).netloc and _BUCKET.fullmatch(urlsplit(text).path.rstrip("/")) is not None
+
+
+_BUCKET = re.compile(r"(?:/[A-Za-z0-9][A-Za-z0-9._-]*)+")
+
+
 def is_issuer(text: str) -> bool:
     """Return whether a text is the address of an OpenID provider: https, or on this machine."""
     host = urlsplit(text).hostname or "" if is_address(text) else ""
@@ -132,6 +142,7 @@ TEXTS: dict[str, tuple[Callable[[str], bool], str]] = {
         is_mail_server,
         "the address of a mail server such as smtp://user:password@mail.example.com:587; in a password write %40 for @, %2F for /",
     ),
+    "objects_url": (is_bucket, "the address of a bucket: s3://BUCKET, or https://HOST/BUCKET for another object storage than Amazon's"),
     "oidc_issuer": (is_issuer, "the https address of an OpenID provider, such as https://login.example.com"),
     "oidc_roles": (is_role_map, "values with roles (viewer, operator, admin) such as RevOps=admin, Sales=operator"),
     "smtp_from": (is_sender, "an e-mail address such as Touchbase <touchbase@example.com>"),

@@ -22,6 +22,7 @@ from touchbase.connections.sql.connections import list_connections
 from touchbase.connections.sql.fetching import list_fetching
 from touchbase.connections.sql.silence import list_calls
 from touchbase.deliveries.delivery import FAILED, PARKED, RECEIVED, UNRECOGNISED, Delivery
+from touchbase.deliveries.sql.objects import any_object, count_objects
 from touchbase.encryption.encrypted_columns import check_encryption
 from touchbase.erasure.sql.persons import open_erasures
 from touchbase.errors import Overloaded
@@ -46,6 +47,8 @@ MAX_UNUSED_AGE: Micros = 30 * DAY
 """Age from which a key that was never used is reported."""
 MAX_ERASURE_AGE: Micros = 600 * SECOND
 """Time that an erasure may take."""
+MAX_REMOVAL_AGE = 2 * 3600 * SECOND
+"""Objects of restored bodies are removed an hour later."""
 PAGE = 1_000
 
 
@@ -77,6 +80,7 @@ async def diagnose(
         ("inbox", _inbox(store, now)),
         ("storage", _storage(store, clients)),
         ("webhooks", _webhooks(store, now, mail_domains)),
+        ("objects", _objects(store, now)),
         ("erasures", _erasures(store, now)),
     ):
         findings = [Finding(name, *result) async for result in check]
@@ -293,6 +297,20 @@ async def _storage(store: Store, clients: Sequence[Client]) -> Results:
         yield (PROBLEM if full else NOTE), detail + ("; new records, messages and imports are refused" if full else ""), next_step
     if fine:
         yield OK, f"no client is above {WARNING_PERCENT} % of the bytes that it may store", None
+
+
+async def _objects(store: Store, now: Micros) -> Results:
+    if not await store.read(any_object()):
+        return
+    counts = await store.read(count_objects())
+    next_step = "set TOUCHBASE_OBJECTS_URL and its keys for `touchbase serve` or `touchbase worker`; its log says what the storage answers"
+    if counts.oldest_us is not None and counts.oldest_us < now - MAX_REMOVAL_AGE:
+        detail = f"{counts.removals} objects wait to be removed from object storage, the oldest since {_time(counts.oldest_us)}"
+        yield PROBLEM, f"{detail}; erasures and deletions of clients wait for them", next_step
+    if counts.wanted:
+        yield NOTE, f"{counts.wanted} replayed deliveries wait for their bodies in object storage", next_step
+    elif counts.oldest_us is None or counts.oldest_us >= now - MAX_REMOVAL_AGE:
+        yield OK, "nothing waits for object storage", None
 
 
 async def _erasures(store: Store, now: Micros) -> Results:

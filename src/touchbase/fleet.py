@@ -39,6 +39,7 @@ from touchbase.inbox.worker import InboxWorker, PeriodicTask, add_report, count_
 from touchbase.maintenance import Maintenance
 from touchbase.metrics import Metrics
 from touchbase.notifying.worker import NotificationWorker
+from touchbase.objects.worker import BodyMover
 from touchbase.outgoing.api.event_objects import AS_IN_API
 from touchbase.outgoing.dispatcher import Dispatcher
 from touchbase.outgoing.mail_client import SenderByScheme
@@ -144,6 +145,10 @@ class Shared:
         eraser = Eraser(store, self.reader, self.clock, self.connections.of)
         days = self.settings.keep_events_days
         return Retention(store, eraser, self.clock, unrecognised=limits, keep_events_days=days, outage=outage)
+
+    def movers(self, store: ProcessingStore, outage: Outage) -> list[Worker]:
+        """Return the worker that moves bodies of one store to object storage, if there is one."""
+        return [] if self.store.bucket is None else [BodyMover(store, self.store.bucket, self.clock, outage)]
 
     def maintenance(
         self,
@@ -288,6 +293,7 @@ async def start_cell(shared: Shared, fleet: Fleet, ending: contextlib.AsyncExitS
         workers.answers,
         workers.notifications,
         retention,
+        *shared.movers(cell.store, cell.outage),
     ]
     await run_all([maintenance, *(every if runs else [])], ending)
 

@@ -105,6 +105,12 @@ SILENT_CONNECTIONS = Reading(
     "Connections whose usual calls do not come, by channel and tool; not counting suspended clients'. `touchbase doctor` names them.",
     ("channel", "tool"),
 )
+OBJECTS_WAITING = Reading(
+    "touchbase_objects_waiting",
+    "What waits for object storage: `removal` of objects that no delivery names any more, `restore` of bodies for a replay.",
+    ("work",),
+)
+OBJECTS_OLDEST_AGE = Reading("touchbase_objects_oldest_removal_age_seconds", "How long the oldest such removal waits; 0 without any.", ())
 ERASURES_OPEN = Reading(
     "touchbase_erasures_open",
     "Erasures that are not done: `searching`, or `cleaning` while the person's bytes may still be in the store's files, "

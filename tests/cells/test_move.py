@@ -12,6 +12,7 @@ import pytest
 from tests.asgi_client import ApiClient, MakeClient, Response
 from tests.conftest import ENCRYPTION_KEYS
 from tests.house import House, read
+from tests.objects.bucket_server import bucket_server
 
 from touchbase.adapters.interface import WebhookRequest
 from touchbase.clients.models import ACTIVE
@@ -19,8 +20,12 @@ from touchbase.clients.sql.clients import find_client
 from touchbase.clients.sql.removal import count_client_rows
 from touchbase.errors import NotFound, StoreUnavailable, UnusableStore, WrongState
 from touchbase.history.events import Translation
+from touchbase.inbox.sql.commands import replay_deliveries
 from touchbase.inbox.worker import InboxWorker
 from touchbase.jobs.sql import list_jobs
+from touchbase.objects.bodies import BodyLoader
+from touchbase.objects.bucket import Bucket
+from touchbase.objects.worker import BodyMover
 from touchbase.routing import move as moving
 from touchbase.routing.move import Moved, move_client
 from touchbase.routing.router import CellRouter
@@ -321,3 +326,25 @@ async def test_move__names_what_cannot_be_moved(call: ApiClient, house: House, s
     assert (await call.post("/admin/v1/clients/acme/suspend")).status == 200
     with pytest.raises(WrongState, match="suspended"):
         await steps.run("eu")
+
+
+async def test_a_move__carries_references_to_object_storage_and_removes_no_object(house: House, steps: Steps, router: CellRouter) -> None:
+    async with bucket_server() as server:
+        bucket = Bucket(server.settings(), "tests", house.call.clock)
+        for store in (router.home, *(cell.store for cell in router.cells.values())):
+            store.load_bodies = BodyLoader(bucket)  # type: ignore[attr-defined]
+        before = (await house.call("GET", "/admin/v1/deliveries/1")).json()["body"]
+        assert await BodyMover(router.home, bucket, house.call.clock).move_all() == 1
+        objects = dict(server.objects)
+
+        await steps.run("eu")
+
+        await BodyMover(router.home, bucket, house.call.clock).remove()
+        assert server.objects == objects != {}
+        assert (await house.call("GET", "/admin/v1/deliveries/1")).json()["body"] == before
+        (eu,) = (cell.store for cell in router.cells.values() if cell.cell.name == "eu")
+        await house.call.parts.store.write(replay_deliveries(house.number, [1], house.call.clock()))
+        await BodyMover(eu, bucket, house.call.clock).restore()
+        await InboxWorker(eu, read, house.call.clock).drain()
+        assert (await house.call("GET", "/admin/v1/deliveries/1")).json()["state"] == "applied"
+        await bucket.close()

@@ -34,6 +34,7 @@ from touchbase.conversations.answers import LATEST, UNDO_US, claim_answer, queue
 from touchbase.conversations.drafts import store_draft
 from touchbase.conversations.notifications import NewNotification, store_notifications
 from touchbase.conversations.plans import mark_conversation
+from touchbase.deliveries.sql.objects import begin_objects
 from touchbase.imports.job import KINDS
 from touchbase.imports.preview import Previews
 from touchbase.inbox.queries import RefusedWebhook
@@ -319,8 +320,7 @@ async def furnish(a: Side) -> None:
     for channel, tool in (("crm", "hubspot"), ("email_campaign", "instantly")):
         await a.sure("PATCH", f"/admin/v1/clients/{a.client_id}/connections/{channel}/{tool}", {"secrets": [SECRET]})
     await _ask_hubspot(store, a.number)
-    refused = RefusedWebhook(a.number, TIME_OF_A, "crm", "not_verified", "hubspot", 7, {"user-agent": "zq069agentqz"})
-    await store.write(store_refusals(a.number, [refused], bodies=[refused_body(a.number, TIME_OF_A)]))
+    await _refuse_and_upload(store, a.number)
     await store.write(store_count(a.number, 5, TIME_OF_A, 0))
     await store.write(store_parts(a.number, {(0, HOUR): CountedPart(0, ReportPart(), packed(ReportPart()))}, TIME_OF_A))
     listed = [{"value": EMAIL, "note": "zq053noteqz"}, {"value": DOMAIN}, {"value": LINKEDIN, "reason": "legal"}]
@@ -412,6 +412,13 @@ async def _link(a: Side) -> None:
     await CompanyLinker(a.call.parts.store, a.call.clock, pause=0).drain()
     [job] = (await a.sure("GET", "/public/v2/jobs?kind=contacts.link_companies"))["data"]
     await JobWorker(a.call.parts.store, a.call.clock, LINK_KINDS).run_job(a.number, job["id"])
+
+
+async def _refuse_and_upload(store: Store, number: int) -> None:
+    """A refused webhook, and an upload to object storage that has begun."""
+    refused = RefusedWebhook(number, TIME_OF_A, "crm", "not_verified", "hubspot", 7, {"user-agent": "zq069agentqz"})
+    await store.write(store_refusals(number, [refused], bodies=[refused_body(number, TIME_OF_A)]))
+    await store.write(begin_objects(number, ["a/place"], TIME_OF_A))
 
 
 async def _ask_hubspot(store: Store, number: int) -> None:

@@ -37,6 +37,7 @@ from touchbase.connections.models import Connection
 from touchbase.connections.sql.connections import add_connection
 from touchbase.connections.sql.fetching import claim_fetch
 from touchbase.deliveries.delivery import Delivery
+from touchbase.deliveries.sql.objects import begin_objects, end_removals
 from touchbase.deliveries.work import WorkReport
 from touchbase.do_not_contact.models import NewEntry
 from touchbase.do_not_contact.sql.entries import save_entries
@@ -118,6 +119,7 @@ async def with_data(store: Store, client_id: str = "acme", many: int = 3) -> Cli
     await store.write(execute_once(RequestKey(number, "a-key", b"f", 5), None, lambda result: StoredResponse(b"an answer")))
     await store.write(erase_person(number, 5, refs=[("", "email", "gone@example.com")]))
     await store.write(store_refusals(number, [RefusedWebhook(number, 5, "crm", "not_verified")], bodies=[refused_body(number)]))
+    await store.write(begin_objects(number, [f"{number}/place"], 5))
     await store.write(store_count(number, 5, 5, 0))
     await store.write(store_key(ApiKey(f"key-{client_id}", b"digest", ("admin",), number, "importer", 5)))
     job = await store.write(create_job(Job(number, 0, "contacts.import", UPLOADING, 5, 5)))
@@ -177,6 +179,7 @@ async def left_of(execute_sql: ExecuteSql, engine_url: str, number: int) -> dict
 
 async def remove(store: Store, number: int, *, most: int = 500, at: int = LATER, pieces: int = 10_000) -> list[Removal]:
     """Remove a client piece by piece, at most so many."""
+    await store.write(end_removals([(number, f"{number}/place")]))  # as the worker of object storage does
     done: list[Removal] = []
     place: Any = None
     while len(done) < pieces and not (done and done[-1].done):

@@ -391,6 +391,7 @@ NAME_NO_RECORD = {
     "custom_fields.sql": "define_field forget_field start_change",
     "custom_fields.uses": "store_parts",
     "deliveries.sql.body_retention": "drop_unrecognised prune_bodies",
+    "deliveries.sql.objects": "begin_objects claim_removals end_removals name_objects restore_body",
     "do_not_contact.sql.copies": "copy_installation_list raise_list_revision",
     "encryption.encrypted_columns": "reencrypt_batch replace_lost retire_keys",
     "erasure.sql.erasures": "end_erasure",

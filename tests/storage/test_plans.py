@@ -130,6 +130,8 @@ MAY_WALK = {
     "clients.sql.clients.COUNT_AGAIN",
     "cells.sql.RAISE",  # one row for each kind of id
     "do_not_contact.sql.copies.EMPTY",  # all of it goes
+    "encryption.encrypted_columns._replace_secret.object_key.secret",  # one row for each client
+    "clients.sql.removal.OBJECTS_LEFT",  # whether the client has a row
     "conversations.answers.DELAY_ANSWERS",  # those that the people of one client wrote
     "merging.sql.restore._JOBS_SINCE",  # the jobs of one client, when somebody takes a record out of the bin
     "records.sql.distinct_pairs.COPY_PAIRS",  # the pairs of one record

@@ -29,6 +29,7 @@ from touchbase.config import Settings
 from touchbase.connections.models import Connection
 from touchbase.connections.sql.connections import add_connection
 from touchbase.connections.sql.fetching import claim_fetch
+from touchbase.deliveries.sql.objects import begin_objects
 from touchbase.do_not_contact.models import NewEntry
 from touchbase.do_not_contact.sql.entries import save_entries
 from touchbase.encryption.cipher import NO_CIPHER, AesGcmCipher
@@ -128,6 +129,7 @@ async def fill(store: Store, *clients: int) -> None:
         await miss_an_event(store, n, 5)
         await wait_for_a_company(store, n)
         await store.write(store_refusals(n, [RefusedWebhook(n, 5, "crm", "not_verified")], bodies=[refused_body(n)]))
+        await store.write(begin_objects(n, [f"{n}/place"], 5))
         await store.write(store_key(ApiKey(f"key{n}", b"x", ("admin",), n, "", 5)))
         await store.write(store_delivery(n, "crm", b"k" * 16, b"{}", "", b"{}", 5))
         await store.write(execute_once(RequestKey(n, "k", b"f", 5), None, lambda _: StoredResponse(b"answer")))

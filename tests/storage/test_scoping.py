@@ -125,6 +125,15 @@ from touchbase.custom_fields.changes import FieldJob
 from touchbase.custom_fields.sql import define_field
 from touchbase.deliveries.delivery import Delivery
 from touchbase.deliveries.sql.body_retention import drop_unrecognised, prune_bodies
+from touchbase.deliveries.sql.objects import (
+    any_object,
+    begin_objects,
+    claim_removals,
+    count_objects,
+    end_removals,
+    movable_page,
+    wanted_bodies,
+)
 from touchbase.do_not_contact.models import Addresses
 from touchbase.do_not_contact.sql.copies import (
     InstallationList,
@@ -254,6 +263,12 @@ SPANNING: dict[type, str] = {
     due_judgements: "numbers of clients and their tools, for the housekeeper, who then names each client",
     count_silent: "counts, for the metrics",
     count_stored: "counts of bytes, for the metrics",
+    movable_page: "numbers of clients and ids of deliveries, for the worker, who then names each client",
+    wanted_bodies: "replayed deliveries whose bodies are away, for the worker, who then names each client",
+    claim_removals: "numbers of clients and places of objects that no delivery names, for the worker",
+    end_removals: "as above, once they are gone",
+    count_objects: "counts, for the metrics",
+    any_object: "whether there is any; of nobody's records",
     due_counts: "numbers of clients, for the housekeeper, who then names each client",
     list_near_limit: "numbers of clients and how many bytes they store, for the operator",
     list_newest_events: "numbers of clients and of their newest events, for what sends events on, which then names each client",
@@ -573,6 +588,7 @@ ASKING: list[Any] = [
     revoke_invitation("i"), set_password("u", "stored", "h"), store_session(Session("h", "u", None, 5, 5)), end_sessions("u"),
     store_first_key(KEY), erase_person(1, 10, 1), sweep_erasure(1, 1, [], 5, False, 10),
     add_erasures(1, b"another", [], 10), prune_bodies(1, 2**40, 5, 10), drop_unrecognised(1, 10, 1, 5, 10), drop_refused(1, 10, 1),
+    begin_objects(1, ["a"], 5), claim_removals(2**40, 5),
     note_presence("t", FACTS, 5, 6),
     reencrypt_batch(5), retire_keys(), replace_lost(), remove_client_rows(2, 10, 100), remove_moved_rows(2, 10),
     ensure_client("unknown", 5, first_use=True),

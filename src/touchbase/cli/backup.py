@@ -149,15 +149,22 @@ def _sources(target: Path, named: Sequence[str], without_target: bool) -> list[s
 async def _bring_up_to_date(part: Path, target: Path, sources: Sequence[str]) -> int:
     """Migrate the restored store and erase again; return the number of erased identities."""
     from touchbase.encryption.keys import EncryptionKeys
+    from touchbase.objects.bodies import BodyLoader
+    from touchbase.objects.bucket import bucket_of
     from touchbase.stores import open_store
 
     settings = read_settings()
     keys = replace(EncryptionKeys(settings.encryption_key, settings.encryption_key_old), file=Path(f"{target}.key"))
-    restored = await open_store(f"sqlite:///{part}", encryption_keys=keys, copies=False)  # it is a copy already
+    bucket = bucket_of(settings.objects, now_us)
+    restored = await open_store(  # it is a copy already
+        f"sqlite:///{part}", encryption_keys=keys, copies=False, load_bodies=BodyLoader(bucket)
+    )
     try:
         return await erase_again(restored, sources)
     finally:
         await restored.close()
+        if bucket is not None:
+            await bucket.close()
 
 
 def _sqlite_file(database: str | None) -> Path:

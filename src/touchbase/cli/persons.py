@@ -248,6 +248,8 @@ def _no_contact(contact_id: int) -> str:
 def _outstanding(erasure: Erasure) -> str:
     if erasure.searched_us is None:
         return f"the search waits for {erasure.waits_for}: a running server, or `touchbase worker`, continues it"
+    if erasure.done_us is None and erasure.waits_for:
+        return f"the erasure waits for {erasure.waits_for}: a running server, or `touchbase worker`, goes on within an hour"
     if erasure.done_us is None:
         return (
             "the store's files may still have the person's bytes: a running server cleans a file of up to 64 MiB within seconds; "

@@ -54,6 +54,8 @@ async def opened(database: str | None, *, as_is: bool = False, new: bool = False
     Fail if a SQLite file does not exist, unless it may be `new`, and if migrations are pending, unless `as_is`.
     """
     from touchbase.encryption.keys import EncryptionKeys
+    from touchbase.objects.bodies import BodyLoader
+    from touchbase.objects.bucket import bucket_of
     from touchbase.routing.router import CellRouter
     from touchbase.stores import open_store
 
@@ -61,8 +63,12 @@ async def opened(database: str | None, *, as_is: bool = False, new: bool = False
     if not new:
         must_exist(settings.database)
     keys = EncryptionKeys(settings.encryption_key, settings.encryption_key_old)
-    home = await open_store(settings.database, as_is=as_is, encryption_keys=keys, upgrade=False, copies=settings.migration_copy)
-    store = CellRouter(home, partial(open_store, encryption_keys=keys, upgrade=False))
+    bucket = bucket_of(settings.objects, now_us)
+    load = BodyLoader(bucket)
+    home = await open_store(
+        settings.database, as_is=as_is, encryption_keys=keys, upgrade=False, copies=settings.migration_copy, load_bodies=load
+    )
+    store = CellRouter(home, partial(open_store, encryption_keys=keys, upgrade=False, load_bodies=load), bucket)
     try:
         if not as_is:
             await store.start(follow=False)

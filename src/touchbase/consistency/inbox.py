@@ -27,10 +27,11 @@ class AuditedDelivery:
     """The number of its parked events."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class AuditedBody:
     """A delivery with the values that its key is computed from; `body` is None where it is missing."""
 
+    client: int
     id: int
     channel: str
     received_us: Micros
@@ -41,6 +42,10 @@ class AuditedBody:
     body: bytes | None
     removed: str | None
     """Why its body was removed; None where it must exist."""
+    object: str | None = None
+    """Where it is in object storage."""
+    lost: str | None = None
+    """Why it cannot be read from there."""
 
 
 def wrong_state(delivery: AuditedDelivery) -> str | None:
@@ -65,6 +70,8 @@ def wrong_body(webhook: AuditedBody) -> str | None:
     """Return the body that is required instead, and why; None if it was removed, or agrees with the delivery's key."""
     if webhook.removed is not None:
         return None if webhook.body is None else f"absent, because it was removed ({webhook.removed})"
+    if webhook.lost is not None:
+        return f"present, but {webhook.lost}"
     if webhook.body is None:
         return "present, because neither erasure nor retention removed it"
     if webhook.key not in _keys(webhook, webhook.body):

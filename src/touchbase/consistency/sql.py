@@ -83,7 +83,7 @@ _ALONE = "SELECT id FROM link WHERE client = ? AND record_id IS NULL AND id > ? 
 _WAITING = f"SELECT record_id, count(*) FROM event WHERE {_RANGE} GROUP BY record_id"
 _DELIVERIES = "SELECT id, state, error, applied_us, body_removed FROM delivery WHERE client = ? AND id > ? ORDER BY id LIMIT ?"
 _BODIES = (
-    "SELECT d.id, d.channel, d.received_us, d.tool, d.key, d.body_removed, b.query, b.headers, b.body FROM delivery d "
+    "SELECT d.id, d.channel, d.received_us, d.tool, d.key, d.body_removed, b.query, b.headers, b.body, d.object FROM delivery d "
     "LEFT JOIN delivery_body b ON b.client = d.client AND b.id = d.id WHERE d.client = ? AND d.id > ? ORDER BY d.id LIMIT ?"
 )
 _CAUSED = (
@@ -334,11 +334,14 @@ def audit_deliveries(client: int, after: int, limit: int) -> Plan[AuditedDeliver
     return AuditedDeliveries(deliveries, strays, last)
 
 
-@query
+@query(bodies=lambda page: page.bodies)
 def audit_bodies(client: int, after: int, limit: int) -> Plan[AuditedBodies]:
     """Deliveries of one client above the id `after` with their bodies, in order of id."""
     rows = yield Select(_BODIES, (client, after, limit))
-    bodies = [AuditedBody(row[0], row[1], row[2], row[3], bytes(row[4]), row[6] or "", _headers(row[7]), row[8], row[5]) for row in rows]
+    bodies = [
+        AuditedBody(client, row[0], row[1], row[2], row[3], bytes(row[4]), row[6] or "", _headers(row[7]), row[8], row[5], row[9])
+        for row in rows
+    ]
     return AuditedBodies(bodies, rows[-1][0] if len(rows) == limit else None)
 
 

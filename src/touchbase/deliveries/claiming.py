@@ -78,11 +78,14 @@ CLAIM_NAMED = Statement(
     f"ON c.id = d.client JOIN delivery_body b ON b.client = d.client AND b.id = d.id WHERE {_NAMED_WAITS}",
     lock=" ORDER BY d.id FOR UPDATE OF d SKIP LOCKED",
 )
+WITH_BODY = f"c.client_id, {_DELIVERY}, COALESCE(b.query, ''), b.headers, b.body, d.body_removed, d.body_removed_us, d.object"
+"""The columns of a delivery with its body; the loader reads one in object storage (`bodies` of the query)."""
+ITS_BODY = "LEFT JOIN delivery_body b ON b.client = d.client AND b.id = d.id"
 DELIVERIES_WITH_BODIES = Statement(
     "deliveries_with_bodies",
     ROW_KEY,
-    body=f"SELECT {_WAITING} FROM p JOIN delivery d ON d.client = p.client AND d.id = p.id "
-    "JOIN client c ON c.id = d.client JOIN delivery_body b ON b.client = d.client AND b.id = d.id",
+    body=f"SELECT {WITH_BODY} FROM p JOIN delivery d ON d.client = p.client AND d.id = p.id "
+    f"JOIN client c ON c.id = d.client {ITS_BODY} WHERE b.id IS NOT NULL OR d.object IS NOT NULL",
 )
 
 

@@ -78,6 +78,10 @@ class Delivery:
     body_removed: str | None = None
     """Why body, headers and query were removed; None while they are stored."""
     body_removed_us: Micros | None = None
+    object: str | None = None
+    """Where headers, query and body are in object storage; None: in the database, or removed."""
+    lost: str | None = None
+    """Why they cannot be read from there, now or later; None: they were read."""
     guarded: bool = field(default=False, compare=False)
     """Whether its client has erased people: then it is scanned for addresses during translation."""
     addresses: set[Ref] | None = field(default=None, compare=False)

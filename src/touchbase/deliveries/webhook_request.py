@@ -9,10 +9,13 @@ from touchbase.common.content_encoding import decoded
 from touchbase.connections.models import CACHE_TTL, Connection
 from touchbase.deliveries.delivery import Delivery
 from touchbase.deliveries.limits import check_payload
+from touchbase.errors import UnrecognisedPayload
 
 
 def request_of_delivery(delivery: Delivery, connections: Sequence[Connection] = ()) -> WebhookRequest:
-    """Return the request of a stored delivery. Raises `UnrecognisedPayload`."""
+    """Return the request of a stored delivery. Raises `UnrecognisedPayload`, also where its body is lost."""
+    if delivery.lost is not None:
+        raise UnrecognisedPayload(delivery.lost)
     verified_tool = delivery.tool if delivery.verified else None
     request = request_of(delivery.channel, delivery.headers, delivery.query, delivery.body, verified_tool, connections)
     if not delivery.verified:

@@ -13,6 +13,7 @@ import os
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+from cryptography.exceptions import InvalidTag
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
 from touchbase.encryption.keys import Key, KeySource, StaticKeys
@@ -86,6 +87,20 @@ class AesGcmCipher:
         except UnusableStore as error:
             LOG.error("cannot encrypt a secret: %s", error.detail)
             raise Overloaded("a secret cannot be encrypted now; the server's log says why", retry_after=5) from error
+
+
+def encrypt_bytes(material: bytes, content: bytes, bound_to: str) -> bytes:
+    """Encrypt bytes with a key of 32 bytes for this location; a random nonce comes first."""
+    nonce = os.urandom(NONCE_BYTES)
+    return nonce + AESGCM(material).encrypt(nonce, content, bound_to.encode())
+
+
+def decrypt_bytes(material: bytes, encrypted: bytes, bound_to: str) -> bytes | None:
+    """Decrypt the bytes of this location; None if they were changed or moved, or the key is another."""
+    try:
+        return AESGCM(material).decrypt(encrypted[:NONCE_BYTES], encrypted[NONCE_BYTES:], bound_to.encode())
+    except (InvalidTag, ValueError):
+        return None
 
 
 NO_CIPHER = AesGcmCipher(StaticKeys(()))

@@ -62,7 +62,9 @@ CELL_TABLE = EncryptedTable("cell", (("number", "bigint"),), {"address": lambda:
 """The addresses of other stores, with their passwords."""
 REFUSED_TABLE = EncryptedTable("refused_body", (("client", "bigint"), ("digest", "text")), {"content": lambda: ""})
 """The bodies of refused webhooks; one that cannot be decrypted is lost."""
-TABLES = (CONNECTION_TABLE, WEBHOOK_TABLE, CELL_TABLE, REFUSED_TABLE)
+OBJECT_KEY_TABLE = EncryptedTable("object_key", (("client", "bigint"),), {"secret": lambda: b64encode(token_bytes(32)).decode()})
+"""The keys of bodies in object storage; with another key such a body is lost."""
+TABLES = (CONNECTION_TABLE, WEBHOOK_TABLE, CELL_TABLE, REFUSED_TABLE, OBJECT_KEY_TABLE)
 
 
 def encrypted_table(name: str) -> EncryptedTable | None:

@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable, Sequence
 
 from touchbase.common.field_limits import InvalidText
 from touchbase.common.timestamps import Clock
+from touchbase.deliveries.sql.objects import waits_for_objects
 from touchbase.deliveries.work import ProcessingStore, Translate
 from touchbase.do_not_contact.addresses import ref_of
 from touchbase.do_not_contact.sql.lookup import list_clear_addresses
@@ -40,6 +41,8 @@ FILE_PIECES = 4
 """Pieces of a job's files removed in one transaction."""
 LATE_DELIVERIES = 0
 """Used instead of an erasure's number for the search of deliveries received after the erasures."""
+OBJECTS = "an object that the object storage has not removed yet"
+"""`waits_for` of an erasure that only waits for that."""
 Progress = Callable[[Erasure], None]
 
 
@@ -109,7 +112,16 @@ class Eraser:
         return erasure
 
     async def clean(self, erasures: Sequence[Erasure], *, full: bool = False) -> Vacuumed:
-        """Clean the store's files after the search of these erasures; they are done then if nothing was in the way."""
+        """Clean the store's files after the search of these erasures; they are done then if nothing was in the way.
+
+        One whose client has objects in object storage that were to be removed by then waits for that.
+        """
+        for erasure in erasures:
+            if erasure.searched_us is not None and await self._store.read(waits_for_objects(erasure.client, erasure.searched_us)):
+                erasure.waits_for = OBJECTS
+        erasures = [erasure for erasure in erasures if erasure.waits_for != OBJECTS]
+        if not erasures:
+            return Vacuumed.CLEAN
         result = await self._store.vacuum(full=full)
         ready = [erasure for erasure in erasures if result and erasure.searched_us is not None and erasure.done_us is None]
         for erasure in ready:

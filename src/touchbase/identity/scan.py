@@ -29,6 +29,8 @@ class Identities:
 
 def find_addresses(delivery: Delivery) -> Identities:
     """Return the addresses in a delivery."""
+    if delivery.lost is not None:
+        return Identities(unsearchable=delivery.lost)
     try:
         return Identities(find_identities(delivery.headers, delivery.query, delivery.body))
     except Unsearchable as error:

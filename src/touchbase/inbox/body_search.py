@@ -26,6 +26,8 @@ def match_bodies(
 
 
 def _matches(delivery: Delivery, largest: int, text: str | None, addresses: Collection[Ref] | None) -> bool | None:
+    if delivery.lost is not None:
+        return None
     headers = {name: value for name, value in delivery.headers.items() if name != "content-encoding"}
     try:
         plain = decoded(delivery.headers.get("content-encoding", ""), delivery.body, largest)

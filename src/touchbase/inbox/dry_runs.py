@@ -33,6 +33,7 @@ from touchbase.records.models import Record
 from touchbase.records.record_type import type_of
 from touchbase.records.sql.statements import TABLES, lock_records, with_custom_fields
 from touchbase.sql.ids import Ids
+from touchbase.sql.operation import query
 from touchbase.sql.statement import Execute, Plan
 
 IDS_PER_KIND = 2**40
@@ -59,6 +60,7 @@ class DryRun:
     after: Snapshot
 
 
+@query(bodies=list)
 def load_deliveries(client: int, ids: Sequence[int]) -> Plan[list[Delivery]]:
     """Load deliveries with their bodies; skip a delivery whose body was deleted."""
     rows = yield Execute(claiming.DELIVERIES_WITH_BODIES, [(client, number) for number in sorted(set(ids))])

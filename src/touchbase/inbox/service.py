@@ -115,4 +115,6 @@ async def find_delivery(store: Store, delivery_id: int, client: int | None) -> D
     delivery = await store.read(inbox_queries.get_delivery(delivery_id, client))
     if delivery is None:
         raise NotFound(f"there is no delivery with id {delivery_id}")
+    if delivery.lost is not None:
+        raise PayloadDeleted(f"delivery {delivery_id} cannot be read: {delivery.lost}")
     return delivery

@@ -16,6 +16,7 @@ from touchbase.do_not_contact.sql.copies import copy_installation_list, raise_li
 from touchbase.do_not_contact.sql.entries import remove_entry, save_entries
 from touchbase.errors import Fault, Invalid, Overloaded, StoreUnavailable, TouchbaseError
 from touchbase.idempotency.execute_once import execute_once
+from touchbase.objects.bucket import Bucket
 from touchbase.routing import names
 from touchbase.routing.cell_store import CellStore, OpenStore, refuse_former_kind
 from touchbase.routing.names import Placement
@@ -44,7 +45,7 @@ OnOpened = Callable[[CellStore], Awaitable[None]]
 class CellRouter:
     """A store over several. Without cells it is the home store, at the cost of a look at an empty table."""
 
-    def __init__(self, home: ProcessingStore, open_store: OpenStore) -> None:
+    def __init__(self, home: ProcessingStore, open_store: OpenStore, bucket: Bucket | None = None) -> None:
         self.home = home
         self.standby: Standby | None = getattr(home, "standby", None)
         """The read database of a home store on PostgreSQL."""
@@ -56,6 +57,8 @@ class CellRouter:
         """Called once for each cell whose store was opened; starts its workers."""
         self.only: frozenset[str] | None = None
         """Names of the databases to open; None: all. Requests that need another one are refused with 503, as while it is down."""
+        self.bucket = bucket
+        """The object storage for bodies, closed with the stores."""
         self._open_store = open_store
         self._polling: asyncio.Task[None] | None = None
         self._removed: list[CellStore] = []
@@ -296,6 +299,8 @@ class CellRouter:
             with suppress(TouchbaseError):
                 await cell.close()
         await self.home.close()
+        if self.bucket is not None:
+            await self.bucket.close()
 
     @property
     def warnings(self) -> Sequence[str]:

@@ -15,6 +15,7 @@ from touchbase.clients.sql.stored_bytes import count_stored
 from touchbase.common.threads import on_thread
 from touchbase.common.timestamps import Clock
 from touchbase.connections.sql.silence import count_silent
+from touchbase.deliveries.sql.objects import count_objects
 from touchbase.erasure.sql.persons import open_erasures
 from touchbase.errors import TouchbaseError
 from touchbase.inbox.sql.queries import count_inbox
@@ -27,6 +28,7 @@ from touchbase.server.metrics import (
     Exposition,
     ProcessMetrics,
     SharedMetrics,
+    objects_metrics,
     read_database_metric,
     spool_metrics,
     storage_metrics,
@@ -101,13 +103,15 @@ class Operations:
         try:
             inbox, silent = await self.store.read(count_inbox()), await self.store.read(count_silent())
             outgoing, stored = await self.store.read(count_outgoing(self.clock())), await self.store.read(count_stored())
+            objects = await self.store.read(count_objects())
             erasures = {"searching": 0, "cleaning": 0, "confirmation": len(await self.store.read(asked_erasures()))}
             for erasure in await self.store.read(open_erasures()):
                 erasures["searching" if erasure.searched_us is None else "cleaning"] += 1
         except TouchbaseError:
-            inbox, silent, outgoing, stored, erasures = (
+            inbox, silent, outgoing, stored, objects, erasures = (
                 None,
                 {},
+                None,
                 None,
                 None,
                 {},
@@ -118,7 +122,7 @@ class Operations:
         lag: float | None = None
         with suppress(StandbyFailed):
             lag = None if self._standby is None else await self._standby.lag_seconds()
-        store = [*counted, *storage_metrics(stored), *spool_metrics(spool, now), read_database_metric(lag)]
+        store = [*counted, *storage_metrics(stored), *objects_metrics(objects, now), *spool_metrics(spool, now), read_database_metric(lag)]
         accept = b",".join(value for name, value in scope["headers"] if name == b"accept").decode("latin-1")
         # One scrape at a time, on a thread: with many series it takes tens of milliseconds, which must not block requests.
         async with self._one_scrape:

@@ -24,6 +24,7 @@ from prometheus_client.multiprocess import MultiProcessCollector, mark_process_d
 
 from touchbase.clients.stored_bytes import WARNING_PERCENT, StoredTotals
 from touchbase.common.timestamps import SECOND, Micros
+from touchbase.deliveries.sql.objects import ObjectCounts
 from touchbase.history.events import CHANNELS
 from touchbase.inbox.queries import InboxCounts
 from touchbase.metrics import (
@@ -35,6 +36,8 @@ from touchbase.metrics import (
     INBOX_OLDEST_DELIVERY_AGE,
     LARGEST_CLIENT_BYTES,
     METRICS,
+    OBJECTS_OLDEST_AGE,
+    OBJECTS_WAITING,
     READ_DATABASE_LAG,
     SILENT_CONNECTIONS,
     SPOOL_OLDEST_AGE,
@@ -248,6 +251,16 @@ def store_metrics(
     for waits, count in sorted((erasures or {}).items()):
         erasing.add_metric((waits,), count)
     return [warned, waiting, oldest, quiet, erasing, *_outgoing_metrics(outgoing, now)]
+
+
+def objects_metrics(counts: ObjectCounts | None, now: Micros) -> list[PrometheusMetric]:
+    """Build the metrics of object storage; without values if they could not be read."""
+    waiting, oldest = _family(OBJECTS_WAITING), _family(OBJECTS_OLDEST_AGE)
+    if counts is not None:
+        waiting.add_metric(("removal",), counts.removals)
+        waiting.add_metric(("restore",), counts.wanted)
+        oldest.add_metric((), 0 if counts.oldest_us is None else max(0, now - counts.oldest_us) / SECOND)
+    return [waiting, oldest]
 
 
 def storage_metrics(stored: StoredTotals | None) -> list[PrometheusMetric]:

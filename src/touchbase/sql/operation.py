@@ -132,6 +132,8 @@ class Options(TypedDict, total=False):
     """Whether a command changes many records: one of them is a whole batch."""
     weight: Callable[[Any], Weight]
     """Returns the weight of a command that has a body or custom fields, or consists of others."""
+    bodies: Callable[[Any], Sequence[Any]]
+    """Returns the webhooks in a query's result whose bodies may be in object storage, from where the store reads them (`load_bodies`)."""
     follow_up: FollowUp
     """Further writes of each call that succeeds. Plans that use the operation's `plan` do without them."""
 
@@ -168,6 +170,7 @@ class Operation:
     standby: bool = False
     large: bool = False
     weight: Callable[[Any], Weight] | None = None
+    bodies: Callable[[Any], Sequence[Any]] | None = None
     follow_up: FollowUp | None = None
 
     def is_solo(self, calls: Sequence[Any]) -> bool:

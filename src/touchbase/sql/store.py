@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from enum import Enum
-from typing import Protocol, TypeVar
+from typing import Any, Protocol, TypeVar
 
 from touchbase.errors import Overloaded
 from touchbase.sql.operation import Command, Query
@@ -27,6 +27,20 @@ class Vacuumed(Enum):
 
     def __bool__(self) -> bool:
         return self is Vacuumed.CLEAN
+
+
+LoadBodies = Callable[[Any, Sequence[Any]], Awaitable[None]]
+"""Reads the bodies of webhooks (of a query's result) that are in object storage, given the store, and sets them."""
+
+
+async def no_object_storage(store: object, webhooks: Sequence[Any]) -> None:
+    """Refuse to read bodies that are in object storage."""
+    for webhook in webhooks:
+        if webhook.object is not None:
+            raise Overloaded(
+                f"the body of delivery {webhook.id} is in object storage, and this process has no access: set TOUCHBASE_OBJECTS_URL and "
+                "its keys as on the server that moved it there"
+            )
 
 
 class Writes(Protocol):

@@ -14,6 +14,7 @@ from touchbase.encryption.cipher import AesGcmCipher
 from touchbase.encryption.keys import NO_KEYS, EncryptionKeys
 from touchbase.errors import BadAddress
 from touchbase.history.events import COMPANY, CONTACT
+from touchbase.sql.store import LoadBodies, no_object_storage
 from touchbase.storage import QUEUE_LIMIT, check_address, keys_of, refuse_missing, scheme_of
 from touchbase.storage.sqlite.connection import path_of
 from touchbase.storage.sqlite.process_lock import Role
@@ -45,6 +46,7 @@ async def open_store(
     upgrade: bool = True,
     copies: bool = True,
     read_url: str = "",
+    load_bodies: LoadBodies = no_object_storage,
 ) -> ProcessingStore:
     """Open the store at this address: `sqlite:///file.db`, `sqlite://` (private) or `postgresql://…`.
 
@@ -57,6 +59,7 @@ async def open_store(
     `encryption_keys` decrypt the secrets in the store; a store whose encryption key is missing is refused, unless `as_is`.
     `read_url` is the address of a standby that answers queries which may take long; the primary answers while it cannot.
     `roles` are the roles of this process; the store's `warnings` name the roles that another process has on the same file.
+    `load_bodies` reads bodies of webhooks that are in object storage.
     Raises `UnusableStore`, which says what to change, and `BadAddress`, which says what to write as the address.
     """
     check_address(url)
@@ -64,12 +67,17 @@ async def open_store(
         refuse_missing(url)
     cipher = AesGcmCipher(keys_of(url, encryption_keys))
     if scheme_of(url) == "sqlite":
-        return await SqliteStore.open(url, queue_limit=queue_limit, as_is=as_is, cipher=cipher, roles=roles, upgrade=upgrade, copies=copies)
+        sqlite = await SqliteStore.open(
+            url, queue_limit=queue_limit, as_is=as_is, cipher=cipher, roles=roles, upgrade=upgrade, copies=copies
+        )
+        sqlite.load_bodies = load_bodies
+        return sqlite
     from touchbase.storage.postgres.standby import Standby
     from touchbase.stores.postgres import PostgresStore
 
     store = await PostgresStore.open(url, queue_limit=queue_limit, as_is=as_is, cipher=cipher, upgrade=upgrade)
     store.standby = Standby(read_url, cipher) if read_url else None
+    store.load_bodies = load_bodies
     return store
 
 

@@ -28,7 +28,7 @@ from touchbase.sql.ids import Ids
 from touchbase.sql.scope import scope_for
 from touchbase.sql.statement import Plan
 from touchbase.storage.batch import Committed
-from touchbase.storage.postgres.connection import is_retryable, is_unavailable, read, retry, roll_back, run, write
+from touchbase.storage.postgres.connection import is_retryable, is_unavailable, retry, roll_back, run, write
 from touchbase.storage.postgres.engine import PostgresEngine
 from touchbase.storage.postgres.ids import SharedIds
 from touchbase.storage.postgres.row_level_security import Connection, begin
@@ -95,11 +95,9 @@ class BatchProcessor:
             report = merge_reports(report, await large_work.read_and_apply(delivery, translate, translate_in_slices))
         return report
 
-    async def dry_run(self, ids: Sequence[int], translate: Translate) -> DryRunResult:
+    async def dry_run(self, batch: InboxBatch) -> DryRunResult:
         """Return the changes that applying these deliveries again would make: apply them and roll back."""
         scope = scope_for(self.client)
-        deliveries = await read(self.connection, load_deliveries(self.client, ids), scope)
-        batch = await translate_in_slices(deliveries, translate)
         try:
             await self.connection.execute(begin(scope))
             applied = await run(self.connection, with_log(dry_run(self.client, batch, self.now_us), keep=False))
@@ -212,10 +210,11 @@ class PostgresStore(PostgresEngine):
 
     async def dry_run(self, client: int, ids: Sequence[int], translate: Translate, now_us: int) -> DryRunResult:
         """Return the changes that applying these deliveries again would make; nothing is stored."""
+        batch = await translate_in_slices(await self.read(load_deliveries(client, ids)), translate)
 
         async def attempt() -> DryRunResult:
             async with self._pool.acquire() as connection:
-                return await BatchProcessor(connection, self._ids, client, now_us).dry_run(ids, translate)
+                return await BatchProcessor(connection, self._ids, client, now_us).dry_run(batch)
 
         return await retry(attempt)
 

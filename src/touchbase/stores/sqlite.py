@@ -107,7 +107,7 @@ class SqliteStore(SqliteEngine):
 
     async def dry_run(self, client: int, ids: Sequence[int], translate: Translate, now_us: int) -> DryRunResult:
         """Return the changes that applying these deliveries again would make; nothing is stored."""
-        deliveries = await self._read_on_thread(load_deliveries(client, ids))
+        deliveries = await self.read(load_deliveries(client, ids))
         batch = await self._read_batch(deliveries, translate)
         result: DryRunResult = await self._writer.submit_job(partial(dry_run_batch, client=client, batch=batch, now_us=now_us))
         return result

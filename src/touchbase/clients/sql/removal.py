@@ -11,7 +11,7 @@ from functools import cache
 
 from touchbase.clients.models import DELETION_DELAY, Position, Removal
 from touchbase.clients.sql.clients import locked
-from touchbase.common.timestamps import Micros
+from touchbase.common.timestamps import SECOND, Micros
 from touchbase.errors import WrongState
 from touchbase.sql.builders import ROW_KEY
 from touchbase.sql.operation import command, query
@@ -31,6 +31,8 @@ class ClientTable:
     """For a table of records: its rows' numbers in the full-text index are twice their ids plus this."""
     weight: str = ""
     """The column with the bytes of a row's children."""
+    is_waited_for: bool = False
+    """Whether a worker removes the rows, and the client stays until it has."""
 
 
 CLIENT_TABLES = (
@@ -61,6 +63,8 @@ CLIENT_TABLES = (
     ClientTable("deleted_link", ("tool", "object_type", "object_id", "record_kind", "record_id")),
     ClientTable("record_merge", ("id",)),
     ClientTable("delivery", ("id",), children=("delivery_body",), weight="size"),
+    ClientTable("object_removal", ("place",), is_waited_for=True),
+    ClientTable("object_key", ("client",)),
     ClientTable("webhook_endpoint", ("id",)),
     ClientTable("webhook_position", ("endpoint_id",)),
     ClientTable("pending_webhook", ("endpoint_id", "sequence")),
@@ -98,6 +102,8 @@ CLIENT_TABLES = (
 """In order of removal. The client's own row is removed last."""
 
 
+OBJECTS_WAIT: Micros = SECOND
+"""Pause while objects in object storage are to be removed."""
 MAX_BODY_BYTES = 16 * 1024 * 1024
 """Bytes of webhook bodies removed in one transaction: a store frees them page by page."""
 COUNT_REMOVED = Statement(
@@ -111,6 +117,17 @@ DELETE_WORDS = Statement(
     (("client", "bigint"), ("record", "bigint")),
     sqlite="DELETE FROM search_words WHERE record = ?2",
     body="DELETE FROM search_index t USING p WHERE t.client = p.client AND t.record = p.record",
+)
+REMOVE_OBJECT = Statement(
+    "remove_object",
+    (("client", "bigint"), ("place", "text"), ("at", "bigint")),
+    body="INSERT INTO object_removal (client, place, is_removing, created_us, due_us) SELECT p.client, p.place, 1, p.at, p.at FROM p "
+    "WHERE true ON CONFLICT DO NOTHING",
+)
+OBJECTS_LEFT = Statement(
+    "objects_left",
+    (("client", "bigint"),),
+    body="SELECT p.client FROM p WHERE EXISTS (SELECT 1 FROM object_removal t WHERE t.client = p.client)",
 )
 FORGET_GRANTS = Statement(
     "forget_grants",
@@ -139,9 +156,11 @@ def remove_client_rows(
     deletion = current_client.deletion
     if deletion is None:
         return WrongState(f"client {current_client.client_id!r} is not being deleted")
-    removed, current_position = yield from _remove_batch(client, position, most)
+    removed, current_position = yield from _remove_batch(client, position, most, at)
     wait = max(0, deletion.started_us + DELETION_DELAY - at)
     nothing_left = position is None and current_position is None and not removed
+    if nothing_left and (yield Execute(OBJECTS_LEFT, [(client,)])):
+        wait = max(wait, OBJECTS_WAIT)
     if nothing_left and not wait:
         yield Execute(FORGET_GRANTS, [(client,)])
         yield Execute(DELETE_CLIENT, [(client,)])
@@ -157,22 +176,24 @@ def remove_moved_rows(client: int, most: int, position: Position | None = None) 
 
     Without a position and a row the client's own row goes. Its rights and its place in the directory stay.
     """
-    removed, current_position = yield from _remove_batch(client, position, most)
+    removed, current_position = yield from _remove_batch(client, position, most, None)
     if position is None and current_position is None and not removed:
         yield Execute(DELETE_CLIENT, [(client,)])
     return removed, current_position
 
 
-def _remove_batch(client: int, position: Position | None, most: int) -> Plan[tuple[int, Position | None]]:
+def _remove_batch(client: int, position: Position | None, most: int, at: Micros | None) -> Plan[tuple[int, Position | None]]:
     """Remove rows of a client table by table until the batch is full; return their number, and where to continue.
 
-    The client's own row stays.
+    The client's own row stays. With `at` objects in object storage are removed too; without it they belong to another database now.
     """
     start, after = position or (0, ())
     removed = 0
     for number, table in list(enumerate(CLIENT_TABLES))[start:]:
+        if table.is_waited_for and at is not None:
+            continue
         while keys := (yield from _next_keys(table, client, after, most - removed)):
-            gone = yield from _remove_keys(table, client, after, keys)
+            gone = yield from _remove_keys(table, client, after, keys, at)
             removed, after = removed + gone, keys[-1]
             if removed >= most or table.weight:
                 return removed, (number, after)
@@ -195,11 +216,14 @@ def _next_keys(table: ClientTable, client: int, after: Row, most: int) -> Plan[l
     return light
 
 
-def _remove_keys(table: ClientTable, client: int, after: Row, keys: Sequence[Row]) -> Plan[int]:
+def _remove_keys(table: ClientTable, client: int, after: Row, keys: Sequence[Row], at: Micros | None) -> Plan[int]:
     """Remove the rows up to the last of these keys, also rows inserted among them since, and their children."""
     gone = yield Select(_delete_sql(table, bool(after)), (client, *after, *keys[-1]))
     for name in table.children:
-        yield Execute(_delete_child(name), [(client, *key) for key in sorted(gone)])
+        yield Execute(_delete_child(name), sorted((client, row[0]) for row in gone))
+    objects = [row[1] for row in gone if len(row) > 1 and row[1] is not None] if at is not None and table.name == "delivery" else []
+    if objects:
+        yield Execute(REMOVE_OBJECT, [(client, text.partition(" ")[0], at) for text in sorted(objects)])
     if table.words is not None and gone:
         yield Execute(DELETE_WORDS, sorted((client, 2 * key[0] + table.words) for key in gone))
     return len(gone)
@@ -215,7 +239,9 @@ def _keys_sql(table: ClientTable, continues: bool) -> str:
 @cache
 def _delete_sql(table: ClientTable, continues: bool) -> str:
     key = ", ".join(table.key)
-    return f"DELETE FROM {table.name} WHERE {_after(table, continues)} AND ({key}) <= ({_marks(table)}) RETURNING {key}"
+    return f"DELETE FROM {table.name} WHERE {_after(table, continues)} AND ({key}) <= ({_marks(table)}) RETURNING {key}" + (
+        ", object" if table.name == "delivery" else ""
+    )
 
 
 def _after(table: ClientTable, continues: bool) -> str:
@@ -233,9 +259,11 @@ def _delete_child(name: str) -> Statement:
 
 @query
 def count_client_rows(client: int) -> Plan[int]:
-    """The number of a client's rows in all tables."""
+    """The number of a client's rows in all tables, without those that a worker removes."""
     total = 0
     for table in CLIENT_TABLES:
+        if table.is_waited_for:
+            continue
         rows = yield Select(f"SELECT count(*) FROM {table.name} WHERE client = ?", (client,))
         total += rows[0][0]
     return total

@@ -7,11 +7,12 @@ from dataclasses import dataclass
 
 from touchbase.common.timestamps import Micros
 from touchbase.deliveries.delivery import REMOVED_BY_ERASURE, REMOVED_BY_RETENTION, REMOVED_UNSEARCHABLE, UNSEARCHABLE
+from touchbase.deliveries.sql.objects import DELETE_BODY, release_objects
 from touchbase.erasure_marks import WHY_IGNORED, delivery_key
 from touchbase.sql.builders import ROW_KEY
 from touchbase.sql.operation import command, query
 from touchbase.sql.rows import Columns
-from touchbase.sql.statement import Execute, Plan, Select, Statement, delete
+from touchbase.sql.statement import Execute, Plan, Row, Select, Statement
 
 
 @dataclass(slots=True)
@@ -45,7 +46,7 @@ _CLEARED = (
 CLEAR_DELIVERY = Statement(
     "clear_delivery",
     _CLEAR,
-    body=f"UPDATE delivery AS t {_CLEARED} RETURNING t.id",
+    body=f"UPDATE delivery AS t {_CLEARED} RETURNING t.id, t.object",
 )
 FORGET_CLEARED = Statement(
     "forget_cleared",
@@ -55,21 +56,20 @@ FORGET_CLEARED = Statement(
     body="DELETE FROM dedupe_key t USING p JOIN delivery d ON d.client = p.client AND d.id = p.id "
     "WHERE d.state <> 'received' AND t.client = d.client AND t.key = d.key AND t.delivery_id = d.id",
 )
-DELETE_BODY = delete("delete_body", "delivery_body", ROW_KEY, "id")
 _PRUNE: Columns = (*ROW_KEY, ("before_us", "bigint"), ("at", "bigint"))
 DUE = "state IN ('applied', 'ignored') AND body_removed IS NULL"
 _PRUNED = f"SET body_removed = '{REMOVED_BY_RETENTION}', body_removed_us = p.at FROM p WHERE t.client = p.client AND t.id = p.id"
 PRUNE_DELIVERY = Statement(
     "retain_delivery",
     _PRUNE,
-    body=f"UPDATE delivery AS t {_PRUNED} AND t.applied_us < p.before_us AND t.{DUE} RETURNING t.id",
+    body=f"UPDATE delivery AS t {_PRUNED} AND t.applied_us < p.before_us AND t.{DUE} RETURNING t.id, t.object",
 )
 # Must match the condition of the index `delivery_unproven` literally.
 UNPROVEN = "state = 'unrecognised' AND body_removed IS NULL AND (verified IS NULL OR verified = 0)"
 DROP_UNRECOGNISED = Statement(
     "drop_unrecognised",
     (*ROW_KEY, ("at", "bigint")),
-    body=f"UPDATE delivery AS t {_PRUNED} AND t.state = 'unrecognised' AND t.body_removed IS NULL RETURNING t.id",
+    body=f"UPDATE delivery AS t {_PRUNED} AND t.state = 'unrecognised' AND t.body_removed IS NULL RETURNING t.id, t.object",
 )
 _OLD = f"FROM delivery WHERE client = ? AND applied_us IS NOT NULL AND applied_us < ? AND {DUE}"
 
@@ -82,7 +82,7 @@ def clear_deliveries(key: bytes, client: int, ids: Iterable[int], at: Micros, *,
     yield Execute(FORGET_CLEARED, [(client, number) for number in numbers])
     cause = (REMOVED_UNSEARCHABLE, UNSEARCHABLE) if unsearchable else (REMOVED_BY_ERASURE, WHY_IGNORED)
     cleared = yield Execute(CLEAR_DELIVERY, [(client, number, delivery_key(key, client, number), at, *cause) for number in numbers])
-    return (yield from _delete_bodies(client, [row[0] for row in cleared]))
+    return (yield from _delete_bodies(client, cleared, at))
 
 
 @command(background=True)
@@ -91,7 +91,7 @@ def prune_bodies(client: int, before_us: Micros, limit: int, at: Micros) -> Plan
     old = yield Select(f"SELECT id {_OLD} ORDER BY applied_us, id LIMIT ?", (client, before_us, limit))
     rows = [(client, row[0], before_us, at) for row in sorted(old)]
     pruned = (yield Execute(PRUNE_DELIVERY, rows)) if rows else []
-    yield from _delete_bodies(client, [row[0] for row in pruned])
+    yield from _delete_bodies(client, pruned, at)
     return len(pruned)
 
 
@@ -118,7 +118,7 @@ def drop_unrecognised(client: int, before_us: Micros, excess: int, limit: int, a
         sizes[number] = size
         current_excess -= size
     dropped = (yield Execute(DROP_UNRECOGNISED, [(client, number, at) for number in sizes])) if sizes else []
-    yield from _delete_bodies(client, [row[0] for row in dropped])
+    yield from _delete_bodies(client, dropped, at)
     return DroppedBodies(len(dropped), sum(sizes[row[0]] for row in dropped))
 
 
@@ -130,6 +130,9 @@ def size_unrecognised(client: int) -> Plan[int]:
     return total
 
 
-def _delete_bodies(client: int, ids: Sequence[int]) -> Plan[int]:
-    deleted = (yield Execute(DELETE_BODY, [(client, number) for number in ids])) if ids else []
-    return len(deleted)
+def _delete_bodies(client: int, removed: Sequence[Row], at: Micros) -> Plan[int]:
+    """Delete the bodies of these deliveries (id, `object`), or let their objects be removed; return how many had one."""
+    objects = [(number, text) for number, text in removed if text is not None]
+    deleted = (yield Execute(DELETE_BODY, [(client, number) for number, _ in removed])) if removed else []
+    yield from release_objects(client, objects, at)
+    return len(deleted) + len(objects)

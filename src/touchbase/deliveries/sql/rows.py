@@ -27,14 +27,14 @@ def headers_of(text: bytes | None) -> dict[str, str]:
 
 
 def delivery_of(row: Row) -> Delivery:
-    """Return the delivery of a row: client_id, `DELIVERY` without key; maybe query, headers, body; then body_removed, body_removed_us."""
+    """Return the delivery of a row: client_id, `DELIVERY` without key; maybe query, headers, body; then the last columns of `WITH_BODY`."""
     delivery = _delivery(row[1], row[0], *row[2:16], _decode_problems(row[16]) if row[16] else {}, row[17])
     if delivery.verified is not None:
         delivery.verified = bool(delivery.verified)
     if len(row) > 18:
         delivery.query, delivery.headers, delivery.body = row[18], headers_of(row[19]), row[20] or b""
     if len(row) > 21:
-        delivery.body_removed, delivery.body_removed_us = row[21:23]
+        delivery.body_removed, delivery.body_removed_us, delivery.object = row[21:24]
     return delivery
 
 

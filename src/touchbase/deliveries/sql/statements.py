@@ -10,6 +10,15 @@ from touchbase.sql.dialect import parameter_table
 from touchbase.sql.rows import Columns, names
 from touchbase.sql.statement import Statement
 
+# Skip scan: one index lookup per client, however many deliveries each has.
+BUSY = (
+    "WITH RECURSIVE busy(client) AS (SELECT min(client) FROM delivery WHERE state = 'received' UNION ALL "
+    "SELECT (SELECT min(d.client) FROM delivery d WHERE d.state = 'received' AND d.client > busy.client) "
+    "FROM busy WHERE busy.client IS NOT NULL)"
+)
+AWAY = 2**60
+"""Added to `next_attempt_us` of a replayed delivery whose body is in object storage: it is claimed once the body is back."""
+IS_AWAY = f"next_attempt_us > {AWAY // 2}"
 BODY: Columns = (("client", "bigint"), ("id", "bigint"), ("query", "text"), ("headers", "bytea"), ("body", "bytea"))
 DEDUPE_KEY: Columns = (("client", "bigint"), ("key", "bytea"))
 DELIVERIES_WITH_EVENTS = Statement(
@@ -75,7 +84,8 @@ COUNT_REPEAT = Statement(
 REPLAY_DELIVERY = Statement(
     "replay_delivery",
     (*ROW_KEY, ("next_attempt_us", "bigint")),
-    body="UPDATE delivery t SET state = 'received', attempts = 0, error = NULL, next_attempt_us = p.next_attempt_us FROM p "
+    body="UPDATE delivery t SET state = 'received', attempts = 0, error = NULL, "
+    f"next_attempt_us = CASE WHEN t.object IS NULL THEN p.next_attempt_us ELSE p.next_attempt_us + {AWAY} END FROM p "
     f"WHERE {ROW_MATCH} AND t.body_removed IS NULL RETURNING t.id",
     by_row=True,
 )

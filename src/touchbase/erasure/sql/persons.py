@@ -178,7 +178,7 @@ def list_erasures(client: int, limit: int, after: bytes = b"") -> Plan[ErasedPag
     return ErasedPage(key, keys, keys[-1].digest if len(keys) == limit else None)
 
 
-@query
+@query(bodies=lambda page: page.deliveries)
 def read_bodies(
     client: int, after: int, limit: int, until: int | None = None, contact: int | None = None, waiting: bool = False
 ) -> Plan[BodyPage]:

@@ -7,8 +7,10 @@ from typing import Any
 
 from touchbase.clients.models import ACTIVE
 from touchbase.common.timestamps import Micros
+from touchbase.deliveries.claiming import ITS_BODY, WITH_BODY
 from touchbase.deliveries.delivery import FAILED, PARKED, RECEIVED, STATES, UNRECOGNISED, Delivery, waiting_since
 from touchbase.deliveries.sql import rows as inbox_rows
+from touchbase.deliveries.sql.statements import BUSY
 from touchbase.history import sql as history_sql
 from touchbase.history.events import StoredEvent
 from touchbase.inbox.queries import MOST_COUNTED, DeliveryGroup, InboxCounts, StateCount, StateCounts
@@ -177,13 +179,6 @@ def find_traces(client: int, ids: list[int]) -> Plan[list[str]]:
     return [row[0] for row in rows]
 
 
-# Skip scan: one index lookup per client, however many deliveries each has.
-_BUSY = (
-    "WITH RECURSIVE busy(client) AS (SELECT min(client) FROM delivery WHERE state = 'received' UNION ALL "
-    "SELECT (SELECT min(d.client) FROM delivery d WHERE d.state = 'received' AND d.client > busy.client) "
-    "FROM busy WHERE busy.client IS NOT NULL)"
-)
-
 # Deliveries of a suspended client wait by decision; they are not late.
 _ACTIVE = "JOIN client c ON c.id = b.client AND c.state = 'active'"
 
@@ -192,7 +187,7 @@ _ACTIVE = "JOIN client c ON c.id = b.client AND c.state = 'active'"
 def busy_clients(now_us: Micros) -> Plan[list[int]]:
     """List the numbers of active clients with deliveries due by `now_us`."""
     due = "d.client = b.client AND d.state = 'received' AND d.next_attempt_us <= ?"
-    sql = f"{_BUSY} SELECT b.client FROM busy b {_ACTIVE} WHERE b.client IS NOT NULL AND EXISTS (SELECT 1 FROM delivery d WHERE {due})"
+    sql = f"{BUSY} SELECT b.client FROM busy b {_ACTIVE} WHERE b.client IS NOT NULL AND EXISTS (SELECT 1 FROM delivery d WHERE {due})"
     rows = yield Select(sql, (now_us,))
     return [row[0] for row in rows]
 
@@ -205,7 +200,7 @@ def _oldest_waiting() -> Plan[Micros | None]:
     tried = f"SELECT min(d.received_us) FROM delivery d WHERE {waits} AND d.next_attempt_us > 0"
     replayed = f"SELECT d.next_attempt_us FROM delivery d WHERE {waits} AND d.next_attempt_us < 0 ORDER BY d.next_attempt_us, d.id LIMIT 1"
     rows = yield Select(
-        f"{_BUSY} SELECT min(({first})), min(({tried})), min(({replayed})) FROM busy b {_ACTIVE} WHERE b.client IS NOT NULL", ()
+        f"{BUSY} SELECT min(({first})), min(({tried})), min(({replayed})) FROM busy b {_ACTIVE} WHERE b.client IS NOT NULL", ()
     )
     received, failed, replayed_us = rows[0]
     since = (received, failed, None if replayed_us is None else waiting_since(0, replayed_us))
@@ -244,16 +239,12 @@ def old_dedupe_keys(before_us: Micros, limit: int, after: tuple[int, bytes] | No
     return [(row[0], bytes(row[1])) for row in rows]
 
 
-@query(unnamed=ALL_CLIENTS, merge=FIRST)
+@query(unnamed=ALL_CLIENTS, merge=FIRST, bodies=lambda delivery: [delivery] if delivery else [])
 def get_delivery(id: int, client: int | None = None) -> Plan[Delivery | None]:
     """Get one delivery with headers and body; of any client when `client` is None."""
     where = Where("d.id = ?", id)
     where.equal("c.id", client)
-    sql = (
-        f"SELECT c.client_id, {_DELIVERY}, COALESCE(b.query, ''), b.headers, b.body, d.body_removed, d.body_removed_us FROM client c "
-        "JOIN delivery d ON d.client = c.id LEFT JOIN delivery_body b ON b.client = d.client AND b.id = d.id "
-        f"WHERE {where}"
-    )
+    sql = f"SELECT {WITH_BODY} FROM client c JOIN delivery d ON d.client = c.id {ITS_BODY} WHERE {where}"
     rows = yield Select(sql, where.params)
     return inbox_rows.delivery_of(rows[0]) if rows else None
 

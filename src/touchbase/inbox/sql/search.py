@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from touchbase.common.timestamps import Micros
+from touchbase.deliveries.claiming import ITS_BODY, WITH_BODY
 from touchbase.deliveries.delivery import APPLIED, STATES
 from touchbase.deliveries.sql.rows import DELIVERY, delivery_of
 from touchbase.erasure_marks import EMAIL, LINKEDIN, erasure_key_of, find_marks
@@ -31,8 +32,7 @@ DELIVERIES_OF = Statement("found_deliveries", ROW_KEY, body=f"{_SELECT} {_FROM}"
 BODIES_OF = Statement(
     "found_bodies",
     ROW_KEY,
-    body=f"{_SELECT}, COALESCE(b.query, ''), b.headers, b.body, d.body_removed, d.body_removed_us "
-    f"{_FROM} LEFT JOIN delivery_body b ON b.client = p.client AND b.id = p.id",
+    body=f"SELECT {WITH_BODY} {_FROM} {ITS_BODY}",
 )
 _EFFECTS = "few.delivery_id, few.event, few.record_kind, few.record_id, c.email, c.linkedin_url"
 _ABOUT = f"LEFT JOIN contact c ON few.record_kind = {CONTACT} AND c.client = few.client AND c.id = few.record_id"
@@ -104,7 +104,7 @@ def _addresses_of(client: int, contact: int) -> Plan[set[Ref]]:
     return refs | {ref for ref in named if ref[0] == "" and ref[1] in _KEYS}
 
 
-@query
+@query(bodies=lambda step: step.deliveries)
 def step_through_deliveries(
     client: int,
     below: int,

@@ -17,7 +17,7 @@ from touchbase.sql.migrations import out_of_date, packaged, pending
 from touchbase.sql.operation import Command, Query, plan_of_query, scope_of
 from touchbase.sql.scope import ALL_CLIENTS
 from touchbase.sql.statement import Plan
-from touchbase.sql.store import Vacuumed
+from touchbase.sql.store import LoadBodies, Vacuumed, no_object_storage
 from touchbase.storage.batch import Committed, probe
 from touchbase.storage.postgres import read_batching
 from touchbase.storage.postgres.connection import (
@@ -107,6 +107,7 @@ class PostgresEngine:
 
     def __init__(self, url: str, pool: Pool, queue_limit: int, cipher: Cipher, warnings: Sequence[str]) -> None:
         self.warnings = warnings
+        self.load_bodies: LoadBodies = no_object_storage
         self.standby: Standby | None = None
         """Answers queries that may take long."""
         self._url = url
@@ -169,12 +170,16 @@ class PostgresEngine:
 
         client: int | None = getattr(query, "client", None)
         if client is None:
-            return await self._read_alone(query)
-        await self._turns.acquire(client)
-        try:
-            return await self._read_alone(query)
-        finally:
-            self._turns.release(client)
+            result = await self._read_alone(query)
+        else:
+            await self._turns.acquire(client)
+            try:
+                result = await self._read_alone(query)
+            finally:
+                self._turns.release(client)
+        if query.operation.bodies is not None:
+            await self.load_bodies(self, query.operation.bodies(result))
+        return result
 
     async def _read_alone(self, query: Query[T]) -> T:
         """Execute one query, on the standby if it may and can."""

@@ -21,7 +21,7 @@ from touchbase.errors import UnusableStore
 from touchbase.sql.ids import Ids
 from touchbase.sql.operation import Command, Query, plan_of_query
 from touchbase.sql.statement import Plan
-from touchbase.sql.store import Vacuumed
+from touchbase.sql.store import LoadBodies, Vacuumed, no_object_storage
 from touchbase.storage.batch import Committed, probe
 from touchbase.storage.sqlite.backup import refuse_backup
 from touchbase.storage.sqlite.connection import UNWRITABLE, advice, open_reader, open_writer, path_of, read, unavailable
@@ -60,6 +60,7 @@ class SqliteEngine:
         copied: Path | None,
     ) -> None:
         self.warnings: Sequence[str] = [*process_lock.warnings, *copy_warnings(copied)]
+        self.load_bodies: LoadBodies = no_object_storage
         self._copies = copies
         self._process_lock = process_lock
         self._writer = writer
@@ -117,7 +118,10 @@ class SqliteEngine:
             with contextlib.suppress(apsw.InterruptError):
                 return await self._read_page(query)
         threads = self._long_readers if operation.long else self._readers
-        return await threads.run(lambda connection: _read(connection, plan_of_query(query, self._cipher)), getattr(query, "client", None))
+        result = await threads.run(lambda connection: _read(connection, plan_of_query(query, self._cipher)), getattr(query, "client", None))
+        if operation.bodies is not None:
+            await self.load_bodies(self, operation.bodies(result))
+        return result
 
     async def _read_page(self, query: Query[T]) -> T:
         """Read one page per iteration of the event loop, so that other tasks run between two pages."""
