@@ -4,7 +4,7 @@ import { send } from '../api';
 import { save } from '../csv';
 import { useGet, usePages } from '../data';
 import { nobody, VIA } from '../record/source';
-import { go, place } from '../route';
+import { go, href, place } from '../route';
 import { choosesClient, clients, isAdmin } from '../session';
 import { SettingsTabs } from '../settings/tabs';
 import { useTitle } from '../title';
@@ -147,6 +147,7 @@ function Line({ of }: { of: Act }) {
         <span class="faint">{[actor.type === 'touchbase' ? 'by itself' : `by ${VIA[actor.via] ?? actor.via}`, of.address].filter(Boolean).join(', ')}</span>
       </div>
       <div class="tools">
+        {of.change_id && of.client_id && <a href={href('/history', { change: of.change_id }, of.client_id)}>Show change</a>}
         <Time at={of.at} />
       </div>
     </>
