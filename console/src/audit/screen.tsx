@@ -139,7 +139,8 @@ function Line({ of }: { of: Act }) {
       <div class="what">
         <b>{words(of.action)}</b>
         <span class="faint cut" dir="auto" title={target?.id}>
-          {[about, client].filter(Boolean).join(' · ')}
+          {[about, client].filter(Boolean).join(' · ')}{' '}
+          {of.change_id && of.client_id && <a href={href('/history', { change: of.change_id }, of.client_id)}>Show change</a>}
         </span>
       </div>
       <div class="what">
@@ -147,7 +148,6 @@ function Line({ of }: { of: Act }) {
         <span class="faint">{[actor.type === 'touchbase' ? 'by itself' : `by ${VIA[actor.via] ?? actor.via}`, of.address].filter(Boolean).join(', ')}</span>
       </div>
       <div class="tools">
-        {of.change_id && of.client_id && <a href={href('/history', { change: of.change_id }, of.client_id)}>Show change</a>}
         <Time at={of.at} />
       </div>
     </>
