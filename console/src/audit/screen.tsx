@@ -137,10 +137,17 @@ function Line({ of }: { of: Act }) {
   return (
     <>
       <div class="what">
-        <b>{words(of.action)}</b>
+        <b>
+          {of.change_id && of.client_id ? (
+            <a href={href('/history', { change: of.change_id }, of.client_id)} aria-label={`${words(of.action)}: show change`}>
+              {words(of.action)}
+            </a>
+          ) : (
+            words(of.action)
+          )}
+        </b>
         <span class="faint cut" dir="auto" title={target?.id}>
-          {[about, client].filter(Boolean).join(' · ')}{' '}
-          {of.change_id && of.client_id && <a href={href('/history', { change: of.change_id }, of.client_id)}>Show change</a>}
+          {[about, client].filter(Boolean).join(' · ')}
         </span>
       </div>
       <div class="what">
