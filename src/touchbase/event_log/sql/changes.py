@@ -169,10 +169,10 @@ def note_change(
 
 NAME_CHANGE_OF_IMPORT = Statement(
     "name_change_of_import",
-    (("client", "bigint"), ("job_id", "text"), ("made_by", "text")),
+    (("client", "bigint"), ("job_id", "bigint"), ("request_id", "text")),
     body="UPDATE audit_event AS t SET change_id = (SELECT h.id FROM change h WHERE h.client = p.client "
-    "AND h.request_id = p.made_by LIMIT 1) FROM p "
-    "WHERE t.about_client = p.client AND t.action = 'import.started' AND t.target_id = p.job_id",
+    "AND h.request_id = p.request_id LIMIT 1) FROM p "
+    "WHERE t.about_client = p.client AND t.action = 'import.started' AND t.target_id = CAST(p.job_id AS TEXT)",
     by_row=True,
 )
 
@@ -183,7 +183,7 @@ def begin_change(client: int, kind: str, by: Author, at: Micros, job_id: int) ->
     rows = yield Select("SELECT 1 FROM change WHERE client = ? AND request_id = ? AND job_id = ?", (client, by.request_id, job_id))
     if not rows:
         yield from note_change(client, kind, by, at, 0, job_id)
-        yield Execute(NAME_CHANGE_OF_IMPORT, [(client, str(job_id), by.request_id)])
+        yield Execute(NAME_CHANGE_OF_IMPORT, [(client, job_id, by.request_id)])
 
 
 @query
