@@ -144,11 +144,11 @@ EVENT: Columns = (
 _EVENT = names(EVENT)
 INSERT_AUDIT_EVENT = Statement(
     "insert_audit_event",
-    (*EVENT[:-1], ("made_by", "text")),
+    EVENT,
     body=f"INSERT INTO audit_event ({_EVENT}) SELECT {names(EVENT[:-1], 'p.')}, (SELECT h.id FROM change h WHERE h.client = p.about_client "
-    "AND h.request_id = p.made_by ORDER BY h.until_us DESC LIMIT 1) FROM p WHERE true",
+    "AND h.request_id = p.change_id ORDER BY h.until_us DESC LIMIT 1) FROM p WHERE true",
 )
-"""`made_by`: the request or job whose change the entry names."""
+"""In place of `change_id` it takes the request or job that has made the change."""
 DELETE_AUDIT_EVENT = delete("delete_audit_event", "audit_event", EVENT[:2])
 
 
