@@ -20,6 +20,8 @@ export const canRead = computed(() => scopes.value.includes('records:read'));
 /** A key that reads exports, too; a person needs to be an operator. */
 export const mayExport = computed(() => canWrite.value || !session.value?.user);
 export const isAdmin = computed(() => scopes.value.includes('admin'));
+/** A key that writes defines custom fields, too; a person needs to be an administrator. */
+export const definesFields = computed(() => isAdmin.value || (canWrite.value && !session.value?.user));
 /** Whether the person chooses among clients. */
 export const choosesClient = computed(() => session.value !== null && session.value.client_id === null);
 /** Whether the caller sees all clients, also later ones. */

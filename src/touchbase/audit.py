@@ -133,14 +133,22 @@ class AuditEvent:
     target_id: str | None
     request_id: str | None
     address: str
+    change_id: str | None = None
+    """Of the change of many that the act made."""
 
 
 EVENT: Columns = (
     ("at_us", "bigint"), ("id", "text"), ("about_client", "bigint"), ("actor_id", "text"), ("via", "text"), ("action", "text"),
-    ("target_type", "text"), ("target_id", "text"), ("request_id", "text"), ("address", "text"),
+    ("target_type", "text"), ("target_id", "text"), ("request_id", "text"), ("address", "text"), ("change_id", "text"),
 )  # fmt: skip
 _EVENT = names(EVENT)
-INSERT_AUDIT_EVENT = Statement("insert_audit_event", EVENT, body=f"INSERT INTO audit_event ({_EVENT}) SELECT * FROM p WHERE true")
+INSERT_AUDIT_EVENT = Statement(
+    "insert_audit_event",
+    EVENT,
+    body=f"INSERT INTO audit_event ({_EVENT}) SELECT {names(EVENT[:-1], 'p.')}, (SELECT h.id FROM change h WHERE h.client = p.about_client "
+    "AND h.request_id = p.change_id ORDER BY h.until_us DESC LIMIT 1) FROM p WHERE true",
+)
+"""In place of `change_id` it takes the request or job that has made the change."""
 DELETE_AUDIT_EVENT = delete("delete_audit_event", "audit_event", EVENT[:2])
 
 
@@ -159,14 +167,22 @@ def current_act() -> Act:
     return Act(id, now(), actor_id, via, request_id, peer_of(scope))
 
 
-def entry(act: Act, action: str, target: Target | None = None, client: int | None = None, actor_id: str | None = None) -> Plan[None]:
-    """Write an entry; `client` 0 is none."""
+def entry(
+    act: Act,
+    action: str,
+    target: Target | None = None,
+    client: int | None = None,
+    actor_id: str | None = None,
+    made_by: str | None = None,
+) -> Plan[None]:
+    """Write an entry; `client` 0 is none. `made_by`: the request or job of the change that it names, which is stored already."""
     assert action in ACTIONS, action
     kind, target_id = target or (None, None)
     actor = act.actor_id or actor_id
     via = act.via if act.via != API else via_of(actor, act.request_id)
     yield Execute(
-        INSERT_AUDIT_EVENT, [(act.at_us, act.id, client or None, actor, via, action, kind, target_id, act.request_id, act.address)]
+        INSERT_AUDIT_EVENT,
+        [(act.at_us, act.id, client or None, actor, via, action, kind, target_id, act.request_id, act.address, made_by)],
     )
 
 
@@ -181,6 +197,7 @@ class Audited:
     target: Callable[[Any, Any], object]
     client: Callable[[Any, Any], int | None]
     actor: Callable[[Any, Any], str | None]
+    change: Callable[[Act, Any], str | None]
 
     def capture(self) -> Act:
         """Return who makes a call."""
@@ -192,7 +209,8 @@ class Audited:
         if action is not None:
             target = self.target(call, result)
             subject = None if target is None else (self.kind, str(target))
-            yield from entry(captured, action, subject, self.client(call, result), self.actor(call, result))
+            made_by = self.change(captured, result)
+            yield from entry(captured, action, subject, self.client(call, result), self.actor(call, result), made_by)
 
 
 def audited(
@@ -201,18 +219,36 @@ def audited(
     target: Callable[[Any, Any], object],
     client: Callable[[Any, Any], int | None] = lambda call, result: getattr(call, "client", None),
     actor: Callable[[Any, Any], str | None] = lambda call, result: None,
+    change: Callable[[Act, Any], str | None] = lambda act, result: None,
 ) -> Audited:
     """Return the follow-up of an operation that is recorded: by functions of a call and its result, the id of the target, and the client.
 
-    `actor`: who acts, if the request has no key: somebody who signs in.
+    `actor`: who acts, if the request has no key: somebody who signs in. `change`: the request or job of the change that the operation has
+    stored (`change_of_request`, `change_of_job`).
     """
-    return Audited(action, kind, target, client, actor)
+    return Audited(action, kind, target, client, actor, change)
+
+
+def change_of_request(act: Act, result: object) -> str | None:
+    """Return what has made the change of an operation: its request."""
+    return act.request_id
+
+
+def change_of_job(act: Act, job: Any) -> str | None:
+    """Return what has made the change of an operation: the job that it returns."""
+    return f"{JOB_REQUEST}{job.id}"
 
 
 @command
 def record_act(act: Act, action: str, target: Target | None = None, about: int | None = None, actor_id: str | None = None) -> Plan[None]:
     """Record an act that writes nothing else, such as reading a body or a refused sign-in; `about`: the client's number."""
     yield from entry(act, action, target, about, actor_id)
+
+
+@command
+def record_bulk_change(client: int, act: Act, records: str, count: int) -> Plan[None]:
+    """Record that a request has changed many records, with its change."""
+    yield from entry(act, "bulk.changed", (records, str(count)), client, made_by=act.request_id)
 
 
 @command(background=True)

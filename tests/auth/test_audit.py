@@ -7,7 +7,8 @@ import io
 import json
 from typing import Any
 
-from tests.auth.test_people import CONTACTS, INVITATIONS, SECRET, USERS, Browser, Office, PersonalKey, grants, office, quick_passwords
+from tests.auth.test_people import CONTACTS, INVITATIONS, PAGE, SECRET, USERS, Browser, Office, PersonalKey, grants, office, quick_passwords
+from tests.changes.test_reverts import drained
 
 from touchbase.audit import ACTIONS, list_audit_events
 from touchbase.auth.authentication import ADMIN, READ, WRITE
@@ -128,6 +129,58 @@ async def test_longer_entry_of_somebody_else__is_neither_shortened_nor_taken_ove
     office.call.clock.move(1)
     assert (await call("POST", path, entry, **second)).json()["data"][0]["entry"]["active"]
     assert (await call("DELETE", f"{path}/{number}", **second)).status == 204
+
+
+async def test_act_that_changes_many__names_its_change(office: Office) -> None:
+    mira = await office.join("mira@a.example", role="admin")
+    people = "/public/v2/contacts"
+    ids = [
+        (await mira("POST", people, {"email": f"p{n}@doe.example", "last_name": "Doe"}, x_client_id="ours")).json()["id"] for n in range(4)
+    ]
+    two = [{"client_id": "ours", "contact_id": ids[0]}, {"client_id": "ours", "contact_id": ids[1]}]
+
+    async def newest(action: str) -> dict[str, Any]:
+        reply: dict[str, Any] = (await acts(mira, f"client_id=ours&action={action}"))[-1]
+        return reply
+
+    async def kind_of(act: dict[str, Any]) -> tuple[str, str, str]:
+        change = (await mira("GET", f"/team/v1/changes/ours/{act['change_id']}")).json()
+        return act["action"], change["kind"], change["actor"]["id"]
+
+    async def done(method: str, path: str, body: Any = None, **headers: str) -> Any:
+        office.call.clock.move(1)
+        reply = await mira(method, path, body, x_client_id="ours", **headers)
+        assert reply.status in (200, 201, 202), reply.body
+        return reply.json()
+
+    observed = []
+    await done("POST", "/team/v1/conversations/bulk", {"conversations": two, "change": {"label": "later"}})
+    observed.append(await kind_of(await newest("bulk.changed")))
+    await done("POST", "/team/v1/conversations/block", {"conversations": two, "block": {}})
+    observed.append(await kind_of(await newest("bulk.changed")))
+    await done("PATCH", f"{people}?last_name=Doe", {"contact_status": "warm"})
+    act = await newest("bulk.changed")
+    assert act["target"] == {"type": "contacts", "id": "4", "name": ""}
+    observed.append(await kind_of(act))
+    await done("POST", f"{people}/{ids[2]}/merge", {"with": [ids[3]]})
+    observed.append(await kind_of(await newest("record.merged")))
+    await done("PATCH", "/public/v2/statuses/contacts/warm", {"name": "Hot"})
+    observed.append(await kind_of(await newest("status.renamed")))
+    file = {"raw": b"email,last_name\nann@ours.example,Lee\n", "content_type": "text/csv"}
+    await office.call("POST", f"{people}/imports?start=true", **file, **PAGE, cookie=mira.cookie, x_client_id="ours")  # type: ignore[arg-type]
+    assert (await newest("import.started"))["change_id"] is None
+    await drained(office.call)
+    imported = await newest("import.started")
+    observed.append(await kind_of(imported))
+    await done("POST", f"/team/v1/changes/ours/{imported['change_id']}/revert")
+    observed.append(await kind_of(await newest("change.reverted")))
+
+    kinds = ("bulk", "block", "bulk", "merge", "rename", "import", "revert")
+    assert [kind for _, kind, _ in observed] == [*kinds]
+    assert {actor for *_, actor in observed} == {mira.user["id"]}
+    assert (await newest("change.reverted"))["target"]["id"] == imported["change_id"]
+    text = (await mira("GET", f"{EVENTS}/export?action=import.started")).body.decode()
+    assert [row["change_id"] for row in csv.DictReader(io.StringIO(text))] == [imported["change_id"]]
 
 
 async def test_refused_act__leaves_no_entry(office: Office) -> None:
@@ -273,7 +326,7 @@ async def test_deleted_client__stays_in_the_log_without_its_id(office: Office) -
 
 def test_actions_of_operations__are_documented() -> None:
     declared = [kind.operation.follow_up for kind in all_commands() if issubclass(kind, Command)]
-    actions = {follow_up.action for follow_up in declared if follow_up is not None and isinstance(follow_up.action, str)}  # type: ignore[attr-defined]
+    actions = {follow_up.action for follow_up in declared if isinstance(getattr(follow_up, "action", None), str)}  # type: ignore[union-attr]
 
     assert len(actions) > 20
     assert actions <= set(ACTIONS)

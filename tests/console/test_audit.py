@@ -94,3 +94,27 @@ def test_changes_by_import_key_agent_and_console__name_their_person(start: Calla
     rows = csv.DictReader((tmp_path / "log.csv").read_text(encoding="utf-8").splitlines())
     acts = {(row["action"], row["actor_name"], row["via"]) for row in rows}
     assert {("import.started", "Mira", "console"), ("key.created", "Mira", "console"), ("key.created", "Mira", "api")} <= acts
+
+
+def test_import_in_the_log__links_to_its_change(start: Callable[..., Console]) -> None:
+    console = start()
+    headers = {"X-Client-Id": "default", "Content-Type": "text/csv"}
+    page = console.open("/audit")
+    for name in ("ann", "ben"):
+        page.request.post(
+            f"{console.origin}/public/v2/contacts/imports?start=true", data=f"email,last_name\n{name}@ours.example,Lee\n", headers=headers
+        )
+    while len(json.loads(console.server.get("/team/v1/changes")[1])["data"]) < 2:
+        time.sleep(0.05)
+    page.reload()
+    acts = page.get_by_role("list", name="Acts").get_by_role("listitem").filter(has_text="Import started")
+    expect(acts.get_by_role("link", name="Show change")).to_have_count(2)
+    assert axe_faults(page) == []
+
+    acts.last.get_by_role("link", name="Show change").click()
+    changes = page.get_by_role("list", name="Changes").get_by_role("listitem")
+    expect(changes).to_have_count(1)
+    expect(changes).to_contain_text("1 created")
+    assert look_faults(page) == []
+    page.get_by_role("link", name="All changes").click()
+    expect(changes).to_have_count(2)

@@ -112,6 +112,41 @@ def test_duplicates__go_on_searching_are_sound_and_show_texts_as_text(doubles: C
 
 
 @on_sqlite
+def test_list_of_pairs__is_one_stop_and_focus_follows_its_keys(doubles: Console) -> None:
+    people = [{"first_name": f"P{n // 2}", "last_name": f"Q{n // 2}x", "email": f"{n}@d{n // 2}.example"} for n in range(6)]
+    doubles.send("POST", "/public/v2/contacts/batch", {"commands": [{"op": "create", "body": each} for each in people]})
+    page = doubles.open(f"/duplicates{OF}")
+    rows = page.locator(".pair-of")
+    expect(rows).to_have_count(4)
+    stops = page.locator(".pairs-list :is(a, button):not([tabindex='-1'])")
+    expect(stops).to_have_count(4)
+
+    def expect_at(n: int, of: str = "a") -> None:
+        expect(rows.nth(n)).to_have_attribute("aria-current", "true")
+        expect(page.locator(".pair-of[aria-current]")).to_have_count(1)
+        expect(rows.nth(n).locator(of).first).to_be_focused()
+        expect(stops).to_have_count(4)
+
+    press(page, "j")
+    expect_at(1)
+    press(page, "ArrowDown")
+    expect_at(2)
+    press(page, "k")
+    expect_at(1)
+    rows.nth(1).get_by_role("button", name="Compare").focus()
+    press(page, "ArrowUp")
+    expect_at(0, "button")
+    for _ in range(5):
+        press(page, "ArrowDown")
+    expect_at(3, "button")
+
+    press(page, "n")
+    expect(rows).to_have_count(3)
+    expect_at(2)
+    assert axe_faults(page) == []
+
+
+@on_sqlite
 def test_story__shows_a_merge_and_undoes_it(doubles: Console) -> None:
     doubles.send("POST", "/public/v2/contacts/2/merge", {"with": [1]})
     page = doubles.open(f"/contacts/2{OF}")

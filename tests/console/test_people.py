@@ -431,3 +431,21 @@ def test_person__takes_a_conversation_and_gives_it_back(start: Callable[..., Con
     page.locator(":popover-open").get_by_text("Nobody").click()
     page.get_by_text("Ada: assigned to Nobody.").wait_for()
     page.get_by_role("link", name="Unassigned 2").wait_for()
+
+
+def test_operator__sees_custom_fields_and_changes_no_definition(start: Callable[..., Console]) -> None:
+    console = start("--auth", "api-key")
+    admin = {"Authorization": f"Bearer {first_key(console.server)}"}
+    console.server.post("/admin/v1/clients", {"client_id": "ours", "name": "Ours"}, **admin)
+    console.server.post("/public/v2/custom-fields/contacts", {"name": "Seats"}, **admin, **{"X-Client-Id": "ours"})
+    for role, buttons in (("operator", 0), ("admin", 1)):
+        page = console.open(invite(console, admin, f"{role}@example.com", name=role, role=role))
+        page.get_by_label("Password").fill(PASSWORD)
+        press(page, "Enter")
+        page.get_by_label(f"Sign out ({role})").wait_for()
+        console.go(page, "/settings?client=ours&tab=fields")
+        field = page.get_by_role("list", name="Custom fields").get_by_role("listitem").filter(has_text="Seats")
+        expect(field).to_be_visible()
+        expect(page.get_by_role("button", name="Define a field")).to_have_count(buttons)
+        expect(field.get_by_role("button")).to_have_count(buttons)
+        page.context.close()

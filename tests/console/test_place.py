@@ -297,6 +297,58 @@ def test_overview_of_all_clients__moves_nothing_when_a_part_comes_late(many: Con
     assert sum(page.evaluate("moved")) < 0.002, page.evaluate("moved")
 
 
+@on_sqlite
+@pytest.mark.parametrize("scope", ["ours", "all"])
+@pytest.mark.parametrize("late", ["/team/v1/deliveries/newest", "/team/v1/users", "/team/v1/attention", "/admin/v1/refusals"])
+def test_first_visit__has_the_first_steps_from_when_the_overview_is_drawn(start: Callable[..., Console], late: str, scope: str) -> None:
+    console = start()
+    for name in ("ours", "theirs"):
+        console.send("POST", "/admin/v1/clients", {"client_id": name, "name": name})
+    page = console.open(f"/{scope}/reports")
+    page.add_init_script(
+        "localStorage.removeItem('touchbase-first-steps'); window.moved = []; "
+        "new PerformanceObserver(list => moved.push(...list.getEntries().filter(each => !each.hadRecentInput).map(each => each.value)))"
+        ".observe({ type: 'layout-shift', buffered: true })"
+    )
+    held: list[Any] = []
+    is_held = True
+    page.route(lambda url: late in url, lambda request: held.append(request) if is_held else request.continue_())
+    with page.expect_response(lambda response: "/admin/v1/clients" in response.url):
+        page.goto(f"{console.origin}/console/{scope}/overview")
+    while not held:
+        page.evaluate(DRAWN)
+
+    is_held = False
+    for request in held:
+        request.continue_()
+    expect(page.get_by_role("region", name="Start here")).to_be_visible()
+    expect(page.locator(".skeleton, [aria-busy]")).to_have_count(0)
+    settle(page)
+
+    assert sum(page.evaluate("moved")) < 0.002, page.evaluate("moved")
+
+
+@on_sqlite
+def test_what_is_not_there__is_not_to_be_tried_again(console: Console) -> None:
+    page = console.open(f"/history{OF}&change=gone")
+    expect(page.get_by_role("alert")).to_contain_text("there is no change 'gone'")
+    expect(page.get_by_role("button", name="Try again")).to_have_count(0)
+
+    page.route("**/team/v1/changes/**", lambda route: route.fulfill(status=500, body="{}"))
+    console.go(page, f"/history{OF}&change=late")
+    expect(page.get_by_role("button", name="Try again")).to_be_visible()
+
+
+@on_sqlite
+def test_empty_list_of_webhooks__has_none_to_choose(start: Callable[..., Console]) -> None:
+    console = start()
+    page = console.open("/webhooks")
+    expect(page.get_by_text("Choose a webhook")).to_be_hidden()
+    assert look_faults(page) == []
+    console.send("POST", "/public/emailcampaign-webhook/default", {"event_type": "email_sent", "lead_email": "ann@example.com"})
+    expect(page.get_by_text("Choose a webhook")).to_be_visible()
+
+
 def test_silent_tool__leads_to_its_webhooks_alone(console: Console) -> None:
     other = {"what": "answered", "by": {"who": "bob@other.example"}}
     console.send("POST", f"/public/emailcampaign-webhook/{CLIENT}", other)

@@ -373,7 +373,7 @@ RECORD_PARAMETERS = {"absorbed", "contact_id", "company_id", "creation", "update
 
 
 NAME_NO_RECORD = {
-    "audit": "forget_acts record_act",
+    "audit": "forget_acts record_act record_bulk_change",
     "auth.identities": "sign_in_identity",
     "auth.sessions": "end_sessions store_session store_session_uses",
     "auth.sql": "revoke_key rotate_key store_first_key store_key store_key_uses",

@@ -4,7 +4,7 @@ import { send } from '../api';
 import { save } from '../csv';
 import { useGet, usePages } from '../data';
 import { nobody, VIA } from '../record/source';
-import { go, place } from '../route';
+import { go, href, place } from '../route';
 import { choosesClient, clients, isAdmin } from '../session';
 import { SettingsTabs } from '../settings/tabs';
 import { useTitle } from '../title';
@@ -137,7 +137,15 @@ function Line({ of }: { of: Act }) {
   return (
     <>
       <div class="what">
-        <b>{words(of.action)}</b>
+        <b>
+          {of.change_id && of.client_id ? (
+            <a href={href('/history', { change: of.change_id }, of.client_id)} aria-label={`${words(of.action)}: show change`}>
+              {words(of.action)}
+            </a>
+          ) : (
+            words(of.action)
+          )}
+        </b>
         <span class="faint cut" dir="auto" title={target?.id}>
           {[about, client].filter(Boolean).join(' · ')}
         </span>

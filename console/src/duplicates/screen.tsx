@@ -9,6 +9,7 @@ import { canWrite, clients, showsAll } from '../session';
 import { useTitle } from '../title';
 import { Button, Empty, Icon, Keys, ProblemNote, Skeleton } from '../ui/basic';
 import { ClientChip } from '../ui/client-chip';
+import { useRows } from '../ui/rows';
 import { StatusMark } from '../ui/status';
 import { toast, toastProblem } from '../ui/toast';
 import { plural } from '../words';
@@ -43,11 +44,13 @@ function Pairs<R extends AnyRecord>({ kind }: { kind: Kind<R> }) {
   const [at, setAt] = useState(0);
   const [opened, setOpened] = useState<Pair<R> | null>(null);
   const chosen = Math.min(at, Math.max(0, pairs.length - 1));
-  const list = useRef<HTMLUListElement>(null);
+  const rows = useRows<HTMLUListElement>();
   useTitle('Duplicates');
 
   async function say(pair: Pair<R>, are: boolean) {
+    const hadFocus = rows.ref.current?.contains(document.activeElement);
     found.leave(pair);
+    if (hadFocus) requestAnimationFrame(() => now.current.move(0));
     try {
       await setDistinct(kind.many, pair, are);
       toast(are ? 'They are two from now on, for everybody.' : 'The pair may be in the list again.', { undo: () => setDistinct(kind.many, pair, !are).then(found.reload) });
@@ -59,9 +62,8 @@ function Pairs<R extends AnyRecord>({ kind }: { kind: Kind<R> }) {
   const now = useRef({ move: (_: number) => undefined as void, open: () => undefined as void, two: () => undefined as void });
   now.current = {
     move: (step) => {
-      const next = Math.max(0, Math.min(pairs.length - 1, chosen + step));
-      setAt(next);
-      list.current?.children[next]?.scrollIntoView({ block: 'nearest' });
+      const row = rows.ref.current?.children[Math.max(0, Math.min(pairs.length - 1, chosen + step))];
+      if (!row?.contains(document.activeElement)) row?.querySelector('a')?.focus();
     },
     open: () => canWrite.value && setOpened(pairs[chosen] ?? null),
     two: () => {
@@ -99,7 +101,7 @@ function Pairs<R extends AnyRecord>({ kind }: { kind: Kind<R> }) {
         <Select label="Reason" value={reason} options={[['', 'Any reason'], ...Object.entries(REASONS)]} pick={(value) => show({ reason: value })} />
         <Select label="Pairs" value={hidden ? '1' : ''} options={[['', 'To decide'], ['1', 'Not the same']]} pick={(value) => show({ two: value })} />
       </div>
-      <ul class="pairs-list" ref={list} aria-label="Possible duplicates">
+      <ul class="pairs-list" {...rows} aria-label="Possible duplicates">
         {pairs.map((each, n) => (
           <OnePair key={`${each.of} ${each.one.id} ${each.other.id}`} kind={kind} pair={each} at={n === chosen} hidden={hidden} choose={() => setAt(n)} open={() => setOpened(each)} say={(are) => void say(each, are)} />
         ))}

@@ -1,8 +1,9 @@
 /** The history: what was done to many records at once, by whom, and the way back. */
 import { useState } from 'preact/hooks';
+import { get } from '../api';
 import { usePages } from '../data';
 import { nobody, VIA } from '../record/source';
-import { client, go, href, place } from '../route';
+import { client, go, href, place, type Query } from '../route';
 import { clients, session, showsAll } from '../session';
 import { useTitle } from '../title';
 import { Button, Empty, ProblemNote, Skeleton, Time } from '../ui/basic';
@@ -22,8 +23,9 @@ export function History() {
   const { query } = place.value;
   const kind = query.get('kind') ?? '';
   const who = query.get('who') ?? '';
-  const filter = { ...(client.value && { client_id: client.value }), ...(kind && { kind }), ...(who && { actor_id: who }), limit: '50' };
-  const loaded = usePages<Change>(CHANGES, filter, { refetchInterval: (pages) => (pages.some((page) => page.data.some((each) => each.state === 'reverting')) ? SOON : false) });
+  const one = query.get('change');
+  const filter = { ...(one && { change: one }), ...(client.value && { client_id: client.value }), ...(kind && { kind }), ...(who && { actor_id: who }), limit: '50' };
+  const loaded = usePages<Change>(CHANGES, filter, { ...(one && { read: async (_: Query, signal: AbortSignal) => ({ data: [await get<Change>(`${CHANGES}/${client.value}/${one}`, {}, signal)], next_cursor: null }) }), refetchInterval: (pages) => (pages.some((page) => page.data.some((each) => each.state === 'reverting')) ? SOON : false) });
   useTitle('History');
   const show = (changes: Record<string, string>) => go('/history', Object.entries({ kind, who, ...changes }).filter(([, value]) => value), true);
   return (
@@ -34,6 +36,11 @@ export function History() {
         {!showsAll.value && (
           <a class="button" href={href('/imports')}>
             All jobs
+          </a>
+        )}
+        {one && (
+          <a class="button" href={href('/history')}>
+            All changes
           </a>
         )}
         <a class="button" href={href('/bin')}>

@@ -41,7 +41,7 @@ async function read(period: Period, signal: AbortSignal) {
 }
 
 /** The parts come one by one; each has its room from when the first, whose height is unknown, is there. */
-export function AllClients({ steps }: { steps: ComponentChildren }) {
+export function AllClients({ steps, isHeld }: { steps: ComponentChildren; isHeld: boolean }) {
   const period = periodOf();
   const attention = useAttention('');
   const loaded = useRead(`/admin/v1/reports/campaigns of all kinds ${JSON.stringify(period.query)}`, (signal) => read(period, signal));
@@ -57,7 +57,7 @@ export function AllClients({ steps }: { steps: ComponentChildren }) {
       {steps}
       {loaded.error && <ProblemNote problem={loaded.error} retry={() => void loaded.refetch()} />}
       {attention.error && <ProblemNote problem={attention.error} retry={() => void attention.refetch()} />}
-      {!attention.data && !attention.error ? (
+      {isHeld || (!attention.data && !attention.error) ? (
         <Skeleton lines={12} wide={100} />
       ) : (
         <>

@@ -6,6 +6,8 @@ export const RECEIVED = '/team/v1/deliveries/newest';
 const STORED = 'touchbase-first-steps';
 
 export const firstSteps = signal(localStorage.getItem(STORED) ?? '');
+/** Whether what is below the first steps may be drawn: their height is known from then on. */
+export const areStepsReady = signal(false);
 
 export function setFirstSteps(to: 'shown' | 'hidden'): void {
   firstSteps.value = to;

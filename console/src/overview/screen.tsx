@@ -16,7 +16,7 @@ import { Attention, useAttention } from './attention';
 import { CallFigures } from './calls';
 import { Days } from './days';
 import { Figures, type Report, type Row } from './figures';
-import { firstSteps, RECEIVED, setFirstSteps } from './first-steps';
+import { areStepsReady, firstSteps, RECEIVED, setFirstSteps } from './first-steps';
 import { counted, iso, midnight, periodOf, Periods, periodQuery, type Period } from './period';
 import { Work } from './work';
 
@@ -40,14 +40,17 @@ const Start = later(() => import('../more').then((all) => all.Start), true);
 export function Overview() {
   const mayBegin = isAdmin.value && seesEveryClient.value && areClientsKnown.value;
   const isEmpty = mayBegin && !clients.value.length;
-  const received = useGet<Schemas['ClientReceipts']>(RECEIVED, {}, { enabled: mayBegin && !isEmpty && !firstSteps.value }).data?.data;
+  const isUndecided = mayBegin && !isEmpty && !firstSteps.value;
+  const { data, error } = useGet<Schemas['ClientReceipts']>(RECEIVED, {}, { enabled: isUndecided });
+  const received = data?.data;
   const begins = isEmpty || received?.length === 0;
   useEffect(() => {
     if (!firstSteps.value && (isEmpty || received)) setFirstSteps(begins ? 'shown' : 'hidden');
   }, [isEmpty, received]);
   if (isEmpty) return <Nothing />;
-  const steps = mayBegin && firstSteps.value === 'shown' && <Start />;
-  return showsAll.value ? <AllClients steps={steps} /> : <OneClient steps={steps} />;
+  const steps = mayBegin && (isUndecided ? begins : firstSteps.value === 'shown') && <Start />;
+  const isHeld = (isUndecided && !received && !error) || (steps && !areStepsReady.value);
+  return showsAll.value ? <AllClients steps={steps} isHeld={isHeld} /> : <OneClient steps={steps} isHeld={isHeld} />;
 }
 
 /** Before the first client there is nothing to count. */
@@ -64,7 +67,7 @@ function Nothing() {
 }
 
 /** The parts come one by one, as reports over millions of events take longer; each has its room from the beginning. */
-function OneClient({ steps }: { steps: ComponentChildren }) {
+function OneClient({ steps, isHeld }: { steps: ComponentChildren; isHeld: boolean }) {
   const period = periodOf();
   const attention = useAttention(client.value || session.value?.client_id || '');
   const reports = useRead(`/public/v2/reports/campaigns of all kinds ${JSON.stringify(period.query)}`, (signal) => readReports(period, signal));
@@ -82,7 +85,7 @@ function OneClient({ steps }: { steps: ComponentChildren }) {
       </header>
       {steps}
       {all.map((each) => each.error && !(each === attention && each.error.status === 404) && <ProblemNote key={each.error.message} problem={each.error} retry={() => void each.refetch()} />)}
-      {!attention.data && !attention.error ? (
+      {isHeld || (!attention.data && !attention.error) ? (
         <Skeleton lines={12} wide={100} />
       ) : (
         <>

@@ -10,7 +10,7 @@ import type { Page, Schemas } from '../types';
 import { Button, Icon } from '../ui/basic';
 import { CopyLine } from '../ui/confirm';
 import { toastProblem } from '../ui/toast';
-import { RECEIVED, setFirstSteps } from './first-steps';
+import { areStepsReady, RECEIVED, setFirstSteps } from './first-steps';
 
 /** Milliseconds between looks for what has come, until the first webhook has. */
 const LOOK = 3000;
@@ -46,10 +46,15 @@ export function Start() {
     { title: 'Receive the first webhook', about: 'It comes with the tool’s next event. A sample shows what becomes of it before.', isDone: hasReceived, action: 'Send a sample', path: `/clients/${id || 'default'}` },
     { title: 'Invite a colleague', about: 'By a link, with a role for all clients or for single ones.', isDone: people.data && people.data.data.length > (session.value?.user ? 1 : 0), action: 'Invite', path: '/team', query: { do: 'new' } },
   ];
+  const isKnown = [received, people, ...(hasReceived === false ? [refused] : [])].every((each) => each.data || each.error);
+  useEffect(() => {
+    if (isKnown) areStepsReady.value = true;
+  }, [isKnown]);
   const areDone = steps.every((each) => each.isDone);
   useEffect(() => {
     if (areDone) setFirstSteps('hidden');
   }, [areDone]);
+  if (!areStepsReady.value) return null;
   return (
     <section class="first-steps" aria-labelledby="first-steps">
       <header class="list-head">

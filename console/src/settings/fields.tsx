@@ -2,7 +2,7 @@
 import { useState } from 'preact/hooks';
 import { getOf } from '../clients/requests';
 import { useRead } from '../data';
-import { canWrite } from '../session';
+import { definesFields } from '../session';
 import type { Page } from '../types';
 import { Button, Empty, ProblemNote, Skeleton, Time } from '../ui/basic';
 import { Entry, Popover } from '../ui/overlay';
@@ -46,7 +46,7 @@ export function Fields({ client }: { client: string }) {
         <KindSwitch kind={kind} onPick={setKind} />
         <span class="push" />
         <input class="narrow-search" type="search" aria-label="Part of a field’s name" placeholder="Part of a name" value={text} onInput={(event) => setText(event.currentTarget.value)} />
-        {canWrite.value && (
+        {definesFields.value && (
           <Button icon="plus" onClick={() => setOpened({ what: 'define', of: null })}>
             Define a field
           </Button>
@@ -80,7 +80,7 @@ export function Fields({ client }: { client: string }) {
                 </span>
               )}
             </span>
-            {canWrite.value && (
+            {definesFields.value && (
               <div class="tools">
                 <Popover text="Change" label={`Change the field ${each.name}`}>
                   {(close) => (

@@ -74,7 +74,7 @@ export function ProblemNote({ problem, retry }: { problem: Problem; retry?: () =
         )}
         {problem.body.request_id && <p class="faint">Request {problem.body.request_id}</p>}
       </div>
-      {retry && <Button onClick={retry}>Try again</Button>}
+      {retry && ![400, 403, 404, 422].includes(problem.status) && <Button onClick={retry}>Try again</Button>}
     </div>
   );
 }

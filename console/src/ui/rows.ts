@@ -29,6 +29,7 @@ export function useRows<E extends HTMLElement>() {
       const same = next[Math.min(controlsOf(ref.current?.children[at.current]).indexOf(target), next.length - 1)];
       if (!same) return;
       event.preventDefault();
+      event.stopPropagation(); // the screen's own arrows are for when the list has no focus
       same.focus();
     },
   };

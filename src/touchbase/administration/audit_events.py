@@ -30,7 +30,7 @@ EXPORT_PAGE = 500
 GROUPS = tuple(dict.fromkeys(f"{action.partition('.')[0]}.*" for action in ACTIONS))
 """Filters for all actions of one kind."""
 COLUMNS = ("at", "action", "client_id", "actor_type", "actor_id", "actor_name", "via", "target_type", "target_id", "target_name",
-           "address", "request_id")  # fmt: skip
+           "address", "request_id", "change_id")  # fmt: skip
 named_enum("AuditActionFilter", "An action, or all of one kind.", (*ACTIONS, *GROUPS))
 named_enum("AuditFormat", "How the log is exported.", (CSV, NDJSON))
 CLIENT = query.text("client_id", "Only acts about this client: its id or handle.")
@@ -149,7 +149,7 @@ def _row(event: AuditEventOut) -> tuple[str, ...]:
     return (
         event.at, event.action, event.client_id or "", actor.type, actor.id or "", harmless(actor.name), actor.via,
         target.type if target else "", harmless(target.id) if target else "", harmless(target.name) if target else "", event.address,
-        event.request_id or "",
+        event.request_id or "", event.change_id or "",
     )  # fmt: skip
 
 

@@ -10,7 +10,7 @@ from touchbase.auth.authentication import ADMIN, WRITE
 from touchbase.blocking import plans
 from touchbase.clients.models import Client
 from touchbase.common.timestamps import Micros
-from touchbase.conversations.api import MOST_BULK, ChangedConversations, ConversationName, clients_named, names_in, record_bulk, responder
+from touchbase.conversations.api import MOST_BULK, ChangedConversations, ConversationName, clients_named, names_in, responder
 from touchbase.conversations.api import PATH as CONVERSATIONS
 from touchbase.conversations.api import TAG as CONVERSATION_TAG
 from touchbase.do_not_contact.api.schemas import KIND_NAMES, Note, Reason
@@ -90,7 +90,6 @@ async def block_conversations(call: Call) -> Response:
     clients = await clients_named(call, caller, body.conversations)
     named = names_in(body.conversations, clients)
     terms = None if body.block is None else plans.BlockTerms(body.block.reason, body.block.note, body.block.company)
-    await record_bulk(call, named)
     reader = "" if caller.user is None else caller.user.id
     command = plans.block_conversations(named, at, new_write_key(), by, terms, reader)
     return await call.write_and_respond(lambda writes: writes.write(command), responder(body.conversations, clients, at))

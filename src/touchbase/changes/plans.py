@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from touchbase.audit import JOB_REQUEST, audited
+from touchbase.audit import JOB_REQUEST, audited, change_of_job
 from touchbase.changes.effects import Key, net_changes, subject_of
 from touchbase.clients.models import Client
 from touchbase.clients.sql.clients import CLIENT_BY_NUMBER
@@ -94,7 +94,10 @@ class Outcome(NamedTuple):
     reason: str = ""
 
 
-@command(ids="job", follow_up=audited(lambda call, _: None if call.dry_run else "change.reverted", "change", lambda call, _: call.id))
+@command(
+    ids="job",
+    follow_up=audited(lambda call, _: None if call.dry_run else "change.reverted", "change", lambda call, _: call.id, change=change_of_job),
+)
 def start_revert(
     ids: Ids, client: int, id: str, dry_run: bool, at: Micros, by: Author, is_admin: bool = False
 ) -> Plan[Job | TouchbaseError]:

@@ -19,7 +19,15 @@ if TYPE_CHECKING:
     from touchbase_client.models import AuditEventOut
 
 POLL_SECONDS = 2.0
-COLUMNS = ("at", Column("who", SHORT), "action", Column("target", SHORT), Column("client", SPARE), Column("via", SPARE))
+COLUMNS = (
+    "at",
+    Column("who", SHORT),
+    "action",
+    Column("target", SHORT),
+    Column("client", SPARE),
+    Column("via", SPARE),
+    Column("change", SPARE),
+)
 
 
 @click.command()
@@ -85,4 +93,4 @@ def _follow(tb: Touchbase, after: str | None, filters: dict[str, Any]) -> NoRetu
 def _row(act: dict[str, Any]) -> tuple[object, ...]:
     actor, target = act["actor"], act["target"] or {"type": "", "id": "", "name": ""}
     about = " ".join(filter(None, (target["type"], target["name"] or target["id"])))
-    return act["at"], actor["name"] or actor["id"] or actor["type"], act["action"], about, act["client_id"], actor["via"]
+    return act["at"], actor["name"] or actor["id"] or actor["type"], act["action"], about, act["client_id"], actor["via"], act["change_id"]

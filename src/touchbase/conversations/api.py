@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Annotated, Literal
@@ -405,7 +404,6 @@ async def change_team_conversations(call: Call) -> Response:
             statuses[owner.number, conversation.contact_id] = plans.StatusUpdate(update, present, is_checked)
     named = names_in(body.conversations, clients)
     command = plans.change_conversations(named, change, now, by, statuses)
-    await record_bulk(call, named)
     return await call.write_and_respond(lambda writes: writes.write(command), responder(body.conversations, clients, now))
 
 
@@ -427,12 +425,6 @@ def names_in(conversations: Sequence[ConversationName], clients: Mapping[str, Cl
         for conversation in conversations
         if isinstance(client := clients[conversation.client_id], Client)
     ]
-
-
-async def record_bulk(call: Call, named: Sequence[plans.Named]) -> None:
-    """Log a change of many conversations for the audit, of each client."""
-    for number, count in Counter(client for client, *_ in named).items():
-        await call.record("bulk.changed", "conversations", f"{count}", number)
 
 
 def responder(

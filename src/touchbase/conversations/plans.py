@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 
 from msgspec.structs import replace
 
+from touchbase.audit import Act, current_act, record_bulk_change
 from touchbase.common.cache import FOREVER
 from touchbase.common.cipher import Cipher
 from touchbase.common.timestamps import Micros, to_text_or_none
@@ -707,14 +708,28 @@ def _divide_named(call: Any, cell_of: CellOf) -> dict[int, object]:
     return {cell: replace(call, conversations=part) for cell, part in parts.items()}
 
 
+Outcomes = dict[tuple[int, int], Conversation | TouchbaseError]
+"""The result or error of each conversation, by client and contact."""
+
+
+class _AuditedBulk:
+    """Follow-up of an operation on many conversations: an entry for each client whose conversations it changed."""
+
+    def capture(self) -> Act:
+        return current_act()
+
+    def plan(self, call: object, outcomes: Outcomes, act: Act) -> Plan[None]:
+        for client, count in _changed_by_client(outcomes):
+            yield from record_bulk_change.plan(client, act, "conversations", count)
+
+
 OF_NAMED: Options = {
     "clients": lambda call: {client for client, *_ in call.conversations},
     "divide": Division(_divide_named, union),
     "large": True,
+    "follow_up": _AuditedBulk(),
 }
 """The options of commands whose parameter `conversations` names conversations of several clients."""
-Outcomes = dict[tuple[int, int], Conversation | TouchbaseError]
-"""The result or error of each conversation, by client and contact."""
 
 
 class StatusUpdate(NamedTuple):
@@ -764,6 +779,10 @@ def change_conversations(
 
 def note_outcomes(outcomes: Outcomes, at: Micros, by: Author) -> Plan[None]:
     """Record the change of each client whose conversations were changed."""
-    changed = Counter(client for (client, _), outcome in outcomes.items() if not isinstance(outcome, TouchbaseError))
-    for client, count in sorted(changed.items()):
+    for client, count in _changed_by_client(outcomes):
         yield from note_change(client, BULK, by, at, count)
+
+
+def _changed_by_client(outcomes: Outcomes) -> list[tuple[int, int]]:
+    changed = Counter(client for (client, _), outcome in outcomes.items() if not isinstance(outcome, TouchbaseError))
+    return sorted(changed.items())

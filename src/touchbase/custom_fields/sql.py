@@ -8,7 +8,7 @@ from typing import Any
 
 import msgspec
 
-from touchbase.audit import JOB_REQUEST, audited
+from touchbase.audit import JOB_REQUEST, Act, audited, change_of_job, change_of_request
 from touchbase.clients.models import Client, ClientSettings, FieldType
 from touchbase.clients.sql.clients import SET_CLIENT_SETTINGS, lock_client
 from touchbase.common.field_limits import CUSTOM_FIELDS
@@ -175,7 +175,15 @@ def _drop(fields: Fields, name: str) -> None:
     fields.names = {former: now for former, now in fields.names.items() if now != name}
 
 
-@command(ids="job", follow_up=audited("custom_field.changed", "custom_field", lambda call, _: call.what.field))
+def _what_made(act: Act, job: Job) -> str | None:
+    """Return what has made the change: values are reverted by the events of the job, names by the request's."""
+    return change_of_job(act, job) if job.settings["action"] in (MERGE_VALUES, REMOVE) else change_of_request(act, job)
+
+
+@command(
+    ids="job",
+    follow_up=audited("custom_field.changed", "custom_field", lambda call, _: call.what.field, change=_what_made),
+)
 def start_change(
     ids: Ids,
     client: int,

@@ -36,6 +36,7 @@ class AuditEventOut(Struct):
     target: Annotated[AuditTarget | None, Meta(description="null: nothing single.")]
     request_id: Annotated[str | None, Meta(description="`X-Request-Id` of the request; null: the server did it by itself.")]
     address: Annotated[str, Meta(description="The network address of the caller; blank: this machine.")]
+    change_id: Annotated[str | None, Meta(description="The change of many that it made, as in `GET /team/v1/changes`; null: none.")]
 
 
 example(
@@ -44,7 +45,7 @@ example(
         "id": "1795-5f0c1e2a9b7d4480", "at": "2026-11-20T09:30:00Z",
         "actor": {"type": "user", "id": "u3f9a1c27b0d", "name": "Mira Sandoval", "via": "console"},
         "client_id": "acme", "action": "key.revoked", "target": {"type": "key", "id": "9b1c5f0e7a2d", "name": "n8n"},
-        "request_id": "5f0c00000012", "address": "203.0.113.7",
+        "request_id": "5f0c00000012", "address": "203.0.113.7", "change_id": None,
     },
 )  # fmt: skip
 
@@ -59,7 +60,7 @@ async def acts_out(events: Sequence[AuditEvent], actors: ActorNames, clients: Ma
             None if event.target_id is None else AuditTarget(
                 event.target_type or "", event.target_id, actors.name(event.target_id) if event.target_type in NAMED else ""
             ),
-            event.request_id, event.address,
+            event.request_id, event.address, event.change_id,
         )
         for event in events
     ]  # fmt: skip

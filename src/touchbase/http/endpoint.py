@@ -370,6 +370,12 @@ class Call:
         if ADMIN not in scopes and not client.settings.operators_export:
             raise Forbidden("exports of this client are switched off for operators; ask an administrator to export")
 
+    async def require_definitions(self, client: Client) -> None:
+        """Raise `Forbidden` for a person who does not administer the client: keys of services define fields by the route's scope."""
+        user = (await self.api.principal_again(self.headers, self.needed, self.scope)).user
+        if user is not None and ADMIN not in user.scopes(client.number):
+            raise Forbidden("custom fields are defined, renamed and removed by administrators of the client; ask one")
+
     async def without(self, needed: str) -> str | None:
         """Return the id of the caller, who is authenticated and lacks this scope for the client of the request; None: the caller has it."""
         api = self.api

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from touchbase.audit import JOB_REQUEST, audited
+from touchbase.audit import JOB_REQUEST, audited, change_of_job
 from touchbase.clients.models import Client
 from touchbase.clients.sql.clients import lock_client
 from touchbase.common.cipher import Cipher
@@ -133,6 +133,7 @@ def restored(present: ConnectionSettings, then: Mapping[str, Any], now: Mapping[
         "connection",
         lambda call, _: f"{call.connection.channel}/{call.connection.tool}",
         lambda call, _: call.connection.client,
+        change=change_of_job,
     ),
 )
 def map_connection(

@@ -79,6 +79,7 @@ class FieldResource:
     async def define(self, call: Call) -> Response:
         """`POST` of a new field."""
         client = await call.client()
+        await call.require_definitions(client)
         call.parameters().done()
         body = await call.body(CustomFieldDefinition)
         name, declared = field_name(body.name, "/name"), field_type(body.type, body.options)
@@ -96,6 +97,7 @@ class FieldResource:
     async def change(self, call: Call) -> Response:
         """`PATCH` of the name or the type."""
         client, parameters = await call.client(), call.parameters()
+        await call.require_definitions(client)
         parameters.done()
         wanted = await call.body(CustomFieldUpdate)
         if isinstance(wanted.name, str):
@@ -124,6 +126,7 @@ class FieldResource:
     async def merge(self, call: Call) -> Response:
         """`POST` that merges this field into another."""
         client, parameters = await call.client(), call.parameters()
+        await call.require_definitions(client)
         parameters.done()
         name, into = self._name(call), field_name((await call.body(CustomFieldMerge)).into, "/into")
         if into == name:
@@ -146,6 +149,7 @@ class FieldResource:
     async def remove(self, call: Call) -> Response:
         """`DELETE` of a field, with its values if asked."""
         client, parameters = await call.client(), call.parameters()
+        await call.require_definitions(client)
         parameters.done()
         name, store = self._name(call), call.api.dependencies.store
         what = FieldJob("remove", name)
@@ -208,6 +212,7 @@ CONTACTS = FieldResource(CONTACT_TYPE.kind, "contact", "contacts")
 COMPANIES = FieldResource(COMPANY_TYPE.kind, "company", "companies")
 _job = Success(202, "The job.", JobOut, headers=("Location",))
 _MATCH = if_match("custom field")
+_OF_ADMINISTRATORS = "People need the role `admin` of the client, keys of services the scope `records:write`."
 _preview = Success(200, "With `dry_run`: what would change.", FieldChangePreview)
 
 
@@ -224,7 +229,7 @@ def _routes(of: FieldResource) -> list[Route]:
             "POST", of.path, of.define, scope=WRITE, operation_id=f"define_{type_name}_custom_field", tag=TAG,
             summary=f"Define a custom field of {of.many}",
             description="A field needs no definition: any name in a request or webhook is one. A definition gives it a type, which values "
-            "of requests and imports must have.",
+            "of requests and imports must have. " + _OF_ADMINISTRATORS,
             body=CustomFieldDefinition, success=(Success(201, "The field.", CustomFieldDetail, headers=("Location",)),), problems=(409,),
         ),
         Route(
@@ -242,7 +247,7 @@ def _changes(of: FieldResource) -> list[Route]:
             "PATCH", by_name, of.change, scope=WRITE, operation_id=f"change_{type_name}_custom_field", tag=TAG,
             summary=f"Rename a custom field of {of.many}, or set its type",
             description="A new `name` starts a job. Requests, imports, filters and webhooks that use the old name reach the field from "
-            "then on. A new `type` is refused while values are not of it, unless `misfits=keep`.",
+            "then on. A new `type` is refused while values are not of it, unless `misfits=keep`. " + _OF_ADMINISTRATORS,
             query=(DRY_RUN, MISFITS), headers=(_MATCH,), body=CustomFieldUpdate, problems=(409, 412),
             success=(
                 Success(200, "The field as it is now, or with `dry_run` what would change.",
@@ -253,7 +258,7 @@ def _changes(of: FieldResource) -> list[Route]:
             "POST", f"{by_name}/merge", of.merge, scope=WRITE, operation_id=f"merge_{type_name}_custom_field", tag=TAG,
             summary=f"Merge a custom field of {of.many} into another",
             description="A job. A record that has a value of both keeps the other field's. The name of this field leads to the other "
-            "one from then on.",
+            "one from then on. " + _OF_ADMINISTRATORS,
             query=(DRY_RUN,), headers=(_MATCH,), body=CustomFieldMerge, success=(_preview, _job), problems=(409, 412),
         ),
         Route(
@@ -266,7 +271,7 @@ def _changes(of: FieldResource) -> list[Route]:
             "DELETE", by_name, of.remove, scope=WRITE, operation_id=f"remove_{type_name}_custom_field", tag=TAG,
             summary=f"Remove a custom field of {of.many}, or a former name",
             description="Refused while records have a value, unless `values=delete`: then a job removes the values. A later write of the "
-            "name makes the field again.",
+            "name makes the field again. " + _OF_ADMINISTRATORS,
             query=(DRY_RUN, VALUES), headers=(_MATCH,), success=(Success(204, "It is removed."), _preview, _job), problems=(409, 412),
         ),
     ]  # fmt: skip

@@ -167,12 +167,23 @@ def note_change(
     yield Execute(INSERT_CHANGE, [(client, id, kind, at, at, actor, by.request_id, job_id, reverts, records, OPEN, None)])
 
 
+NAME_CHANGE_OF_IMPORT = Statement(
+    "name_change_of_import",
+    (("client", "bigint"), ("job_id", "bigint"), ("request_id", "text")),
+    body="UPDATE audit_event AS t SET change_id = (SELECT h.id FROM change h WHERE h.client = p.client "
+    "AND h.request_id = p.request_id LIMIT 1) FROM p "
+    "WHERE t.about_client = p.client AND t.action = 'import.started' AND t.target_id = CAST(p.job_id AS TEXT)",
+    by_row=True,
+)
+
+
 @command(background=True)
 def begin_change(client: int, kind: str, by: Author, at: Micros, job_id: int) -> Plan[None]:
     """Record the change of a job before its first event; again after a restart changes nothing."""
     rows = yield Select("SELECT 1 FROM change WHERE client = ? AND request_id = ? AND job_id = ?", (client, by.request_id, job_id))
     if not rows:
         yield from note_change(client, kind, by, at, 0, job_id)
+        yield Execute(NAME_CHANGE_OF_IMPORT, [(client, job_id, by.request_id)])
 
 
 @query

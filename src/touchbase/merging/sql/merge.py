@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from touchbase.audit import audited
+from touchbase.audit import audited, change_of_request
 from touchbase.clients.sql.clients import lock_client, settings_of
 from touchbase.common.field_limits import MAX_CUSTOM_FIELDS, MAX_EMAILS
 from touchbase.common.timestamps import Micros
@@ -86,7 +86,7 @@ def _merge_ids(calls: Any) -> dict[str, int]:
     return {"custom_field": MAX_CUSTOM_FIELDS * records, "link": LINKS * records, "record_merge": len(calls)}
 
 
-@command(ids=_merge_ids, large=True, follow_up=audited("record.merged", "record", lambda call, _: call.id))
+@command(ids=_merge_ids, large=True, follow_up=audited("record.merged", "record", lambda call, _: call.id, change=change_of_request))
 def merge_records(
     ids: Ids,
     client: int,

@@ -9,6 +9,7 @@ from typing import Annotated, Any, Generic, TypeVar
 import msgspec
 from msgspec import Meta, Struct
 
+from touchbase.audit import current_act, record_bulk_change
 from touchbase.auth.authentication import WRITE
 from touchbase.clients.models import Client
 from touchbase.common.cipher import Cipher
@@ -194,6 +195,8 @@ class BulkResource(Generic[A, C, R]):
             raise _too_many(count, most)
         call.api.storing(client, count * (1 + len(update.custom)), at)
         done = Step(count) if parameters[DRY_RUN] else await change_matching(parts.store, listing, update, most)
+        if done.changed:
+            await parts.store.write(record_bulk_change(client.number, current_act(), kind.type.plural, done.changed))
         failures = [BulkFailure(number, error.code, error.detail) for number, error in done.failed[:MAX_LISTED]]
         return Response(
             body=encode(BulkChange(done.matched, done.changed, len(done.failed), failures)),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from dataclasses import replace
 
-from touchbase.audit import audited
+from touchbase.audit import audited, change_of_request
 from touchbase.clients.models import MOST_STATUSES, Client, ClientSettings, StatusSet
 from touchbase.clients.sql.clients import lock_client, locked, settings_of, store_settings
 from touchbase.common.timestamps import Micros
@@ -158,7 +158,10 @@ def _with_set(settings: ClientSettings, kind: int, statuses: StatusSet) -> Clien
     return replace(settings, company_statuses=statuses) if kind == COMPANY else replace(settings, contact_statuses=statuses)
 
 
-@command(ids=lambda commands: {"job": 2 * len(commands)}, follow_up=audited("status.renamed", "status", lambda call, _: call.before))
+@command(
+    ids=lambda commands: {"job": 2 * len(commands)},
+    follow_up=audited("status.renamed", "status", lambda call, _: call.before, change=change_of_request),
+)
 def rename_status(
     ids: Ids,
     client: int,
