@@ -156,7 +156,7 @@ def _fits(columns: Columns, of_a: dict[str, Any]) -> bool:
 
 
 def _row(columns: Columns, of_a: dict[str, Any], client: int) -> tuple[Any, ...]:
-    return tuple(client if name == "client" else _value(name, of_a[name]) for name, _ in columns)
+    return tuple(client if name in ("client", "about_client") else _value(name, of_a[name]) for name, _ in columns)
 
 
 def _value(name: str, value: Any) -> Any:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import pytest
@@ -11,6 +12,8 @@ from tests.reports.test_campaigns import DAY, mail
 from tests.reports.test_counted import reply, step
 
 from touchbase.auth.authentication import ADMIN, READ, add_key
+from touchbase.reports import campaigns as service
+from touchbase.reports.sql.campaigns import report_messages
 from touchbase.sql.store import Store
 
 
@@ -63,6 +66,16 @@ async def test_page__has_the_period_that_the_reader_chooses(call: ApiClient) -> 
     for query, current in (("", "30 days"), ("?days=90", "90 days"), ("?days=x&zone=Mars", "30 days"), ("?days=365", "365 days")):
         page = await open_page(call, url + query)
         assert (page.status, f"aria-current=page>{current}</a>" in text_of(page)) == (200, True), query
+
+
+async def test_page__leaves_out_what_has_too_many_events(call: ApiClient, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(service, "report_messages", partial(report_messages, most=2))
+
+    page = await open_page(call, (await create(call))["url"])
+
+    assert (page.status, text_of(page).count("choose a shorter one")) == (200, 1)
+    for part, is_there in (("<dd>2</dd>", True), ("Step 1", False), ("Interested", True)):
+        assert (part in text_of(page)) is is_there, part
 
 
 async def test_page__has_the_period_before_in_brackets_and_as_a_line(call: ApiClient) -> None:

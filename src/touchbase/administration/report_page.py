@@ -6,7 +6,7 @@ It is read without a key, so texts that are no link are counted as failed keys, 
 from __future__ import annotations
 
 from base64 import b64encode
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Collection, Hashable, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from hashlib import sha256
@@ -29,6 +29,7 @@ from touchbase.reports.api.parameters import edges_before
 from touchbase.reports.campaigns import report_campaigns
 from touchbase.reports.intervals import DAY, begin_of, edges_of
 from touchbase.reports.models import CAMPAIGN, CLIENT, LABEL, STEP, CampaignCounts
+from touchbase.reports.parts import TooManyMessages
 
 PATH = "/report/{token}"
 PERIODS = (7, 30, 90, 365)
@@ -95,6 +96,8 @@ class ReportContent:
     """Rows of the period before by group, by what names them."""
     more: dict[str, int]
     """By group, how many rows are left out."""
+    left_out: Collection[str]
+    """Groups of which the period, or the one before, has too many events."""
 
     def earlier(self, group: str) -> Earlier:
         """Return what finds the row of the period before."""
@@ -140,15 +143,19 @@ async def _page(call: Call) -> Response:
 async def _content(call: Call, client: int, days: int, zone: str, now: Micros) -> ReportContent:
     edges = edges_of(begin_of(now - 1, DAY, zone, days - 1), now, DAY, zone)
     store, whole = call.api.dependencies.store, [edges[0], edges[-1]]
-    by, before = {}, {}
+    by, before, left_out = {}, {}, set()
     for group in (CLIENT, CAMPAIGN, STEP, LABEL, DAY):
         now_edges, interval = (edges, DAY) if group == DAY else (whole, None)
-        by[group] = await report_campaigns(store, client, now_edges, {group}, zone, now)
-        earlier = await report_campaigns(store, client, edges_before(now_edges, interval, zone), {group}, zone, now)
+        by[group], earlier = [], []
+        try:
+            by[group] = await report_campaigns(store, client, now_edges, {group}, zone, now)
+            earlier = await report_campaigns(store, client, edges_before(now_edges, interval, zone), {group}, zone, now)
+        except TooManyMessages:
+            left_out.add(group)
         before[group] = {_name_of(row): row for row in earlier}
     by[CAMPAIGN].sort(key=lambda row: -row.mailed)
     cut = {group: rows[:MOST_ROWS] for group, rows in by.items()}
-    return ReportContent(edges, cut, before, {group: len(rows) - len(cut[group]) for group, rows in by.items()})
+    return ReportContent(edges, cut, before, {group: len(rows) - len(cut[group]) for group, rows in by.items()}, left_out)
 
 
 def _name_of(row: CampaignCounts) -> Hashable:
@@ -165,6 +172,10 @@ def _report(client: Client, content: ReportContent, days: int, zone: str, ends: 
         for period in PERIODS
     )
     by_day = {row.number: row for row in content.by[DAY]}
+
+    def many(group: str) -> str:
+        return "<p>Too many events in this time: choose a shorter one.</p>" if group in content.left_out else ""
+
     rows = [by_day.get(number) or CampaignCounts(number) for number in range(len(dates) - 1)]
     return (
         f"<h1>{escape(client.name or 'Report')}</h1>"
@@ -175,8 +186,8 @@ def _report(client: Client, content: ReportContent, days: int, zone: str, ends: 
         f"<p>Hatched: today, until now. Dashed line: the {days} days before.{' Grey: weekends.' if days <= MOST_WEEKENDS else ''}</p>"
         f"<details><summary>All days</summary>{_table('Day', rows, content.earlier(DAY), lambda row: _date(dates[row.number]))}</details>"
         f"<h2>By campaign</h2>{_table('Campaign', content.by[CAMPAIGN], content.earlier(CAMPAIGN), _campaign, content.more[CAMPAIGN])}"
-        f"<h2>By step</h2>{_table('Step', content.by[STEP], content.earlier(STEP), _step, content.more[STEP])}"
-        f"<h2>Replies by label</h2>{_table('Label', content.by[LABEL], content.earlier(LABEL), _label)}"
+        f"<h2>By step</h2>{many(STEP) or _table('Step', content.by[STEP], content.earlier(STEP), _step, content.more[STEP])}"
+        f"<h2>Replies by label</h2>{many(LABEL) or _table('Label', content.by[LABEL], content.earlier(LABEL), _label)}"
         f"<p class=end>People count once in a row. In brackets: the {days} days before. This link ends on {to_text(ends)[:10]}.</p>"
     )
 

@@ -119,11 +119,11 @@ class Eraser:
         for erasure in erasures:
             if erasure.searched_us is not None and await self._store.read(waits_for_objects(erasure.client, erasure.searched_us)):
                 erasure.waits_for = OBJECTS
-        erasures = [erasure for erasure in erasures if erasure.waits_for != OBJECTS]
-        if not erasures:
+        present = [erasure for erasure in erasures if erasure.waits_for != OBJECTS]
+        if erasures and not present and not full:
             return Vacuumed.CLEAN
         result = await self._store.vacuum(full=full)
-        ready = [erasure for erasure in erasures if result and erasure.searched_us is not None and erasure.done_us is None]
+        ready = [erasure for erasure in present if result and erasure.searched_us is not None and erasure.done_us is None]
         for erasure in ready:
             erasure.done_us = self._clock()
         await asyncio.gather(*(self._store.write(end_erasure(erasure.client, erasure.id, erasure.done_us or 0)) for erasure in ready))
