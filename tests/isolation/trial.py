@@ -165,8 +165,8 @@ async def plan_of(world: World, a: Side, expected: Known, b: int) -> Plan:
     rows["claimed"] = [{**row, "until_us": row["next_us"]} for row in rows["fetch_state"]]
     rows["words"] = [{"client": a.number, "record": 2 * row["id"], "words": "x"} for row in rows["contact"]]
     rows["copies"] = [{**row, "record_id": number} for row in rows["message"] for number in expected.contacts]
-    act = dict.fromkeys(("actor_id", "via", "action", "target_type", "target_id", "address"), "x")
-    rows["acts"] = [{**row, **act, "about_client": b, "change_id": row["request_id"]} for row in rows["change"]]
+    act = dict.fromkeys(("id", "actor_id", "via", "action", "target_type", "target_id", "request_id", "address"), "x")
+    rows["acts"] = [{**act, "at_us": 1, "about_client": b, "change_id": row["request_id"]} for row in rows["change"][:1]]
     return Plan(requests_of(expected), tries(b, rows), list(client_queries(b, expected)))
 
 
