@@ -72,7 +72,7 @@ def test_ensure_client__of_many_at_once_takes_as_many_statements_as_of_one() -> 
 def test_remove_client_rows__removes_the_body_of_a_delivery_that_arrived_late(monkeypatch: pytest.MonkeyPatch) -> None:
     [delivery] = [table for table in CLIENT_TABLES if table.children]
     monkeypatch.setattr(clients_sql_removal, "CLIENT_TABLES", (delivery,))
-    plan = clients_sql_removal._remove_batch(1, None, 500)
+    plan = clients_sql_removal._remove_batch(1, None, 500, None)
 
     looked = next(plan)
     deleted = plan.send([(3, 10), (9, 10)])
