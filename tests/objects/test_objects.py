@@ -25,6 +25,7 @@ from touchbase.encryption.keys import encode_key, new_key
 from touchbase.errors import Overloaded
 from touchbase.inbox.replay import DryRunner
 from touchbase.inbox.sql.commands import replay_deliveries
+from touchbase.objects import worker
 from touchbase.objects.bodies import BodyLoader
 from touchbase.objects.bucket import Bucket, ObjectStorageAway, signed_headers
 from touchbase.objects.worker import BodyMover
@@ -96,6 +97,25 @@ async def test_moved_bodies__read_as_before_and_are_encrypted_in_the_bucket(hous
     assert b"canary" not in content.lower()
     assert await house.mover.move_all() == 0
     assert await house.sql("SELECT * FROM object_removal") == []
+
+
+async def test_passes__take_a_twentieth_of_the_time(house: StoredHouse, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(worker, "PAGE", 1)
+    await house.tell(sent(EMAIL))
+    mover = house.mover
+    await mover._round()
+    house.now += 60 * SECOND
+    await mover._round()
+    await house.tell(sent("bob@example.com"))
+
+    house.now += 20 * 60 * SECOND - 1
+    await mover._round()
+    before = await house.in_database()
+    house.now += 1
+    await mover._round()
+    await mover._round()
+
+    assert (before, await house.in_database()) == (1, 0)
 
 
 async def test_replay__waits_for_its_body_while_the_storage_is_away_and_is_applied_then(house: StoredHouse) -> None:

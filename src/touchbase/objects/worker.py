@@ -28,7 +28,9 @@ from touchbase.sql.worker import Worker
 LOG = logging.getLogger("touchbase.objects")
 
 PASS_INTERVAL: Micros = 600 * SECOND
-"""Interval between two passes over all deliveries."""
+"""Shortest interval between two passes over all deliveries."""
+PASS_SHARE = 20
+"""A pass takes at most one part in so many of the time: in a large store they are further apart."""
 PAGE = 1_000
 """Deliveries examined in one statement, without their bodies."""
 PAUSE_SECONDS = 0.05
@@ -52,15 +54,17 @@ class BodyMover(Worker):
         self._clock = clock
         self._after = (0, 0)
         """Where the pass goes on: behind this delivery (client, id)."""
+        self._began_us: Micros = 0
         self._passed_us: Micros = 0
         """When the last pass ended."""
+        self._interval = PASS_INTERVAL
         self._is_away = False
 
     async def _round(self) -> float:
         try:
             await self.restore()
             await self.remove()
-            if self._after != (0, 0) or has_passed(PASS_INTERVAL, self._passed_us, self._clock()):
+            if self._after != (0, 0) or has_passed(self._interval, self._passed_us, self._clock()):
                 await self.move_page()
         except ObjectStorageAway as error:
             # Not an outage of the store: webhooks are received and applied as before.
@@ -102,6 +106,8 @@ class BodyMover(Worker):
         """Move the due bodies of the next page of deliveries; return how many were moved."""
         limits, now = self._bucket.settings, self._clock()
         before = now - limits.after_days * DAY if limits.after_days else 0
+        if self._after == (0, 0):
+            self._began_us = now
         page = await self._store.read(movable_page(self._after, limits.min_bytes, before, PAGE))
         moved = 0
         for client, of_client in groupby(page.due, key=lambda row: row[0]):
@@ -116,7 +122,7 @@ class BodyMover(Worker):
             moved += await self._move(client, ids)
         self._after = page.last or (0, 0)
         if page.last is None:
-            self._passed_us = now
+            self._passed_us, self._interval = now, max(PASS_INTERVAL, PASS_SHARE * (now - self._began_us))
         return moved
 
     async def _move(self, client: int, ids: list[int]) -> int:
