@@ -154,8 +154,11 @@ async def test_act_that_changes_many__names_its_change(office: Office) -> None:
         return reply.json()
 
     observed = []
-    await done("POST", "/team/v1/conversations/bulk", {"conversations": two, "change": {"label": "later"}})
+    other = (await mira("POST", people, {"email": "ann@doe.example"}, x_client_id="theirs")).json()["id"]
+    of_both = [*two, {"client_id": "theirs", "contact_id": other}]
+    await done("POST", "/team/v1/conversations/bulk", {"conversations": of_both, "change": {"label": "later"}})
     observed.append(await kind_of(await newest("bulk.changed")))
+    assert [act["target"]["id"] for act in await acts(mira, "action=bulk.changed&client_id=theirs")] == ["1"]
     await done("POST", "/team/v1/conversations/block", {"conversations": two, "block": {}})
     observed.append(await kind_of(await newest("bulk.changed")))
     await done("PATCH", f"{people}?last_name=Doe", {"contact_status": "warm"})

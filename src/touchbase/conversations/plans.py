@@ -7,6 +7,7 @@ are not handled. Done: all are handled. The table `conversation` has what follow
 
 from __future__ import annotations
 
+import dataclasses
 import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
@@ -720,7 +721,8 @@ class _AuditedBulk:
 
     def plan(self, call: object, outcomes: Outcomes, act: Act) -> Plan[None]:
         for client, count in _changed_by_client(outcomes):
-            yield from record_bulk_change.plan(client, act, "conversations", count)
+            of_client = dataclasses.replace(act, id=f"{act.id}-{client}")  # the key of an entry
+            yield from record_bulk_change.plan(client, of_client, "conversations", count)
 
 
 OF_NAMED: Options = {
