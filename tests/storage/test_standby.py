@@ -28,7 +28,8 @@ from touchbase.server.health import Operations
 from touchbase.server.metrics import ProcessMetrics
 from touchbase.storage.postgres import standby as standbys
 from touchbase.storage.postgres.standby import Standby
-from touchbase.stores import PostgresStore, open_store
+from touchbase.stores import open_store
+from touchbase.stores.postgres import PostgresStore
 
 pytestmark = pytest.mark.slow
 EDGES = (0, 10**15)
