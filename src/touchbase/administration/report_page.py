@@ -143,7 +143,9 @@ async def _page(call: Call) -> Response:
 async def _content(call: Call, client: int, days: int, zone: str, now: Micros) -> ReportContent:
     edges = edges_of(begin_of(now - 1, DAY, zone, days - 1), now, DAY, zone)
     store, whole = call.api.dependencies.store, [edges[0], edges[-1]]
-    by, before, left_out = {}, {}, set()
+    by: dict[str, list[CampaignCounts]] = {}
+    before: dict[str, dict[Hashable, CampaignCounts]] = {}
+    left_out: set[str] = set()
     for group in (CLIENT, CAMPAIGN, STEP, LABEL, DAY):
         now_edges, interval = (edges, DAY) if group == DAY else (whole, None)
         by[group], earlier = [], []
