@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import os
 import shutil
 import subprocess
@@ -22,13 +23,17 @@ from tests.slow_tests import function_of, slow_functions
 from touchbase.encryption.keys import EncryptionKeys, encode_key, new_key
 from touchbase.sql.migrations import packaged
 from touchbase.sql.store import Store
-from touchbase.storage.postgres import engine as pooler
+from touchbase.storage.postgres import engine as postgres_engine
+from touchbase.storage.sqlite import engine as sqlite_engine
 from touchbase.storage.sqlite.connection import open_writer
 from touchbase.storage.sqlite.schema import migrate
 from touchbase.stores import open_store
 
-pooler.ROUNDS = 0
-"""The server of the tests has no pooler. The search for one takes a third of the time of opening a store."""
+OPENING = pytest.MonkeyPatch()
+"""Stores are opened thousands of times. Servers that tests start do all of it."""
+OPENING.setattr(postgres_engine, "POOLER_ROUNDS", 0)  # there is no pooler; the search takes a third of the time
+OPENING.setattr(sqlite_engine, "READERS", 1)  # each reads the schema, in a tenth of the time
+OPENING.setattr(sqlite_engine, "LONG_READERS", 1)
 
 pytest_plugins = ["tests.asgi_client", "tests.examples", "tests.house"]
 
@@ -104,6 +109,17 @@ def pytest_itemcollected(item: pytest.Item) -> None:
     path = item.path.relative_to(TESTS)
     if "[postgresql" in item.name and not BY_CONTRACT.isdisjoint({path.parts[0], path.as_posix()}):
         item.add_marker("weekly")
+
+
+def pytest_collectstart() -> None:
+    """Collect no garbage while tests are collected: to look for it among ever more modules and tests takes half of the time."""
+    gc.disable()
+
+
+def pytest_collection_finish() -> None:
+    """Collect garbage from now on, but not modules and tests, which stay."""
+    gc.freeze()
+    gc.enable()
 
 
 def pytest_xdist_auto_num_workers() -> int:

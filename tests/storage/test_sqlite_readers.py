@@ -7,6 +7,7 @@ import threading
 from collections.abc import Sequence
 from typing import Any
 
+import pytest
 from tests.operations import executed_by, handler
 
 from touchbase.clients.sql.clients import ensure_client, list_clients
@@ -15,6 +16,13 @@ from touchbase.sql.ids import Ids
 from touchbase.sql.operation import query
 from touchbase.sql.statement import Plan
 from touchbase.storage.sqlite import engine
+
+
+@pytest.fixture(autouse=True)
+def _as_servers(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As many threads as a server has."""
+    monkeypatch.setattr(engine, "READERS", 4)
+    monkeypatch.setattr(engine, "LONG_READERS", 2)
 
 
 async def test_query__does_not_wait_for_reports(sqlite_url: str, open_with: Any) -> None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from hashlib import sha256
 from importlib.resources import files
 
@@ -40,13 +41,14 @@ class Migration:
     @property
     def digest(self) -> str:
         """SHA-256 of the SQL, regardless of line ends; it shows whether an applied text has changed."""
-        return _sha256("\n".join(self.sql.splitlines()))
+        return _digest(self.sql)
 
 
-def packaged(engine: Engine) -> list[Migration]:
-    """Return all migrations for one engine, in order."""
+@cache
+def packaged(engine: Engine) -> tuple[Migration, ...]:
+    """Return all migrations for one engine, in order; cached with their digests, because every cell's store is compared with them."""
     texts = sorted(files("touchbase.sql").joinpath("schema").iterdir(), key=lambda file: file.name)
-    return [Migration(file.name[:-4], schema_sql(file.read_text("utf-8"), engine)) for file in texts if file.name.endswith(".sql")]
+    return tuple(Migration(file.name[:-4], schema_sql(file.read_text("utf-8"), engine)) for file in texts if file.name.endswith(".sql"))
 
 
 def pending(migrations: Sequence[Migration], applied: Mapping[str, str]) -> list[Migration]:
@@ -99,6 +101,11 @@ def out_of_date(waiting: Sequence[Migration]) -> UnusableStore:
     return UnusableStore(
         f"the store has pending migrations: {', '.join(migration.name for migration in waiting)}; run touchbase migrate, then start again"
     )
+
+
+@cache
+def _digest(sql: str) -> str:
+    return _sha256("\n".join(sql.splitlines()))
 
 
 def _sha256(text: str) -> str:
