@@ -6,6 +6,7 @@ import re
 import sys
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
+from functools import cache
 from typing import Any
 
 from tests.storage.statements import STATEMENTS as EVERY_STATEMENT
@@ -27,8 +28,12 @@ def forgetful(text: str) -> str:
 
 
 STATEMENTS = {name: op for name, op in EVERY_STATEMENT.items() if any(forgetful(getattr(op, part)) != getattr(op, part) for part in _PARTS)}
-QUESTIONS = {f"{module}.{function}" for module, function, _ in calls_of("Select")}
-"""Functions that ask something, as package.module.function."""
+
+
+@cache
+def questions() -> frozenset[str]:
+    """Functions that ask something, as package.module.function."""
+    return frozenset(f"{module}.{function}" for module, function, _ in calls_of("Select"))
 
 
 @contextmanager
@@ -38,7 +43,7 @@ def mutated(*names: str) -> Iterator[None]:
         for name in names:
             if name in STATEMENTS:
                 undone.enter_context(_mutated_op(STATEMENTS[name]))
-        undone.enter_context(_mutated_questions({name for name in names if name in QUESTIONS}))
+        undone.enter_context(_mutated_questions({name for name in names if name in questions()}))
         yield
 
 

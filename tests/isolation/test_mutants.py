@@ -8,7 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from tests.isolation.mutants import QUESTIONS, STATEMENTS, forgetful, mutated
+from tests.isolation.mutants import STATEMENTS, forgetful, mutated, questions
 from tests.isolation.probe import inserts, probe
 from tests.isolation.trial import Opened, look_at_a, plan_of, settle_b, walk
 from tests.isolation.world import World
@@ -262,7 +262,7 @@ UNNOTICED: dict[str, str] = {
     "other client's in any case",
 }
 """What must not be forgotten either, although B could not tell: reviewed."""
-SCOPED = sorted({*STATEMENTS, *QUESTIONS} - OF_ALL.keys())
+SCOPED = sorted({*STATEMENTS, *questions()} - OF_ALL.keys())
 BEHIND_THE_WALL = sorted({*SCOPED} - BESIDE_THE_WALL.keys())
 
 
@@ -271,7 +271,7 @@ def test_forgetful__removes_the_client_condition_of_a_statement() -> None:
     assert forgetful("m.client IN (?, ?) AND m.id = ?") == "(1 = 1 OR m.client IN (?, ?)) AND m.id = ?"
     assert forgetful("t.client = p.client AND t.id = p.id") == "(1 = 1 OR t.client = p.client) AND t.id = p.id"
     assert forgetful("SELECT client_id FROM client WHERE client_id = ?") == "SELECT client_id FROM client WHERE client_id = ?"
-    assert {*QUESTIONS} >= OF_ALL.keys()
+    assert questions() >= OF_ALL.keys()
     assert len(SCOPED) > 100
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import importlib
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import fields, is_dataclass
 from functools import cache
@@ -67,17 +68,14 @@ def _statements_in(name: str, value: Any) -> Iterator[tuple[str, Statement]]:
             yield from _statements_in(f"{name}.{field.name}", getattr(value, field.name))
 
 
-@cache
-def _tree(path: Path) -> ast.Module:
-    return ast.parse(path.read_text("utf-8"))
+_ASSIGNED = re.compile(r"^(\w+)(?=(?: = \w+)* = )", re.M)
 
 
 def _module_statements() -> Iterator[tuple[str, Statement]]:
     for name, path in FILES.items():
-        module = importlib.import_module(f"touchbase.{name}")
-        for target in (target for node in _tree(path).body if isinstance(node, ast.Assign) for target in node.targets):
-            if isinstance(target, ast.Name):
-                yield from _statements_in(f"{name}.{target.id}", getattr(module, target.id))
+        values = vars(importlib.import_module(f"touchbase.{name}"))
+        for target in _ASSIGNED.findall(path.read_text("utf-8")):  # to parse all modules takes a second in each process of a run
+            yield from _statements_in(f"{name}.{target}", values.get(target))
 
 
 def texts(op: Statement) -> list[str]:
@@ -99,7 +97,7 @@ def _calls() -> dict[str, list[tuple[str, str, ast.Call]]]:
     """Every call of a plain name in the source, by that name."""
     result: dict[str, list[tuple[str, str, ast.Call]]] = {}
     for module, path in FILES.items():
-        within: list[tuple[str, ast.AST]] = [("", _tree(path))]
+        within: list[tuple[str, ast.AST]] = [("", ast.parse(path.read_text("utf-8")))]
         while within:
             function, parent = within.pop()
             for node in ast.iter_child_nodes(parent):
