@@ -18,6 +18,7 @@ from typing import Any
 
 import pytest
 from tests.cli.conftest import Run
+from tests.forked import ForkedProcess
 
 Serve = Callable[..., "Server"]
 NUMBERS = itertools.count()
@@ -26,16 +27,21 @@ NUMBERS = itertools.count()
 class Server:
     """A running `touchbase serve`, from its banner to its end."""
 
-    def __init__(self, folder: Path, arguments: tuple[str, ...], program: tuple[str, ...] = (sys.executable, "-m", "touchbase")) -> None:
+    process: subprocess.Popen[str] | ForkedProcess
+
+    def __init__(self, folder: Path, arguments: tuple[str, ...], program: tuple[str, ...] = ()) -> None:
         environment = {
             name: value for name, value in os.environ.items() if name == "TOUCHBASE_ENCRYPTION_KEY" or not name.startswith("TOUCHBASE_")
         }
         # A file of its own, and to append: the server writes where we have read to, and would write over what it said before.
         self.errors = (folder / f"errors-{next(NUMBERS)}").open("a+")
-        self.process = subprocess.Popen(
-            [*program, "serve", "--port", "0", *arguments],
-            cwd=folder, env=environment, stdout=subprocess.PIPE, stderr=self.errors, text=True,
-        )  # fmt: skip
+        words = ["serve", "--port", "0", *arguments]
+        # Several processes choose the kind of their metrics by an import.
+        if program or "--workers" in arguments or not hasattr(os, "pidfd_open"):
+            command = [*(program or (sys.executable, "-m", "touchbase")), *words]
+            self.process = subprocess.Popen(command, cwd=folder, env=environment, stdout=subprocess.PIPE, stderr=self.errors, text=True)
+        else:
+            self.process = ForkedProcess(words, folder, environment, self.errors.fileno())
         assert self.process.stdout is not None
         self.banner = ""
         for line in self.process.stdout:
