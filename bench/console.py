@@ -8,6 +8,8 @@ from http.client import HTTPConnection
 from typing import Any
 from urllib.parse import urlsplit
 
+from bench.dataset import create_dataset
+from bench.dataset_sample import address_of, webhook
 from bench.noise import family_seconds
 from bench.plan import Plan
 from bench.processor import rest
@@ -15,10 +17,10 @@ from bench.server_process import server
 from bench.throughput import NAMES
 
 CLIENTS, QUICK_CLIENTS = 200, 20
-CONTACTS, REPLIES = 100, 5
-"""Contacts of a client, and those of them who have written."""
+REPLIES = 5
+"""Contacts of a client who have written."""
 TIMES = 20
-"""Requests of a kind: the system counts processor time in hundredths of a second."""
+"""Screens, with an event before each: the system counts processor time in hundredths of a second."""
 FIRST_SCREEN = {
     "session": "/console/session",
     "clients": "/admin/v1/clients?limit=200",
@@ -38,21 +40,35 @@ MOST_FIRST, MOST_PAGE = 300.0, 40.0
 def measure(plan: Plan, engine: str) -> None:
     """Fill a store, and ask for the first screen and a page of conversations."""
     clients = QUICK_CLIENTS if plan.sizes[-1] <= 10_000 else CLIENTS
-    print(f"console, {NAMES[engine]}: {clients} clients", flush=True)
+    contacts = plan.sizes[-1]
+    print(f"console, {NAMES[engine]}: {contacts:,} contacts of {clients} clients", flush=True)
     folder = plan.new_folder()
-    with server("real", plan.new_store(engine, folder, "console"), folder) as running:
+    database = plan.new_store(engine, folder, "console")
+    create_dataset(database, contacts, folder, plan.superuser, deliveries=False, clients=clients)
+    with server("real", database, folder) as running:
         connection = HTTPConnection(urlsplit(running.address.url).netloc, timeout=120)
         for number in range(clients):
-            _fill(connection, f"client-{number}")
+            _fill(connection, f"default-{number + 1}", number * (contacts // clients) + 1)
         rest(running)
-        database = None if engine == "sqlite" or plan.postgres is None else plan.postgres.pid
-        pids = [running.pid, *([database] if database else [])]
+        postgres = None if engine == "sqlite" or plan.postgres is None else plan.postgres.pid
+        pids = [running.pid, *([postgres] if postgres else [])]
         paths = {name: path.format(since=_since()) for name, path in FIRST_SCREEN.items()} | {"page": CONVERSATIONS}
-        times = {name: _milliseconds(connection, path, pids) for name, path in paths.items()}
+        for path in paths.values():
+            _ask(connection, "GET", path)
+        seconds = dict.fromkeys(paths, 0.0)
+        for number in range(TIMES):
+            # Something has happened in one of the clients, so that no answer of before is still true.
+            _event(connection, f"default-{number % clients + 1}", number % clients * (contacts // clients) + 1)
+            rest(running)
+            for name, path in paths.items():
+                before = sum(map(family_seconds, pids))
+                _ask(connection, "GET", path)
+                seconds[name] += sum(map(family_seconds, pids)) - before
+        times = {name: value / TIMES * 1e3 for name, value in seconds.items()}
     page = times.pop("page")
     first = sum(times.values())
     parts = ", ".join(f"{name} {time:.1f}" for name, time in times.items())
-    about = f"{clients} clients with {clients * REPLIES:,} open conversations, {NAMES[engine]}"
+    about = f"{contacts:,} contacts of {clients} clients with {clients * REPLIES:,} open conversations, {NAMES[engine]}"
     plan.report.add(
         f"processor time, first screen of {about}",
         f"{first:.0f} ms: {parts}",
@@ -65,26 +81,16 @@ def measure(plan: Plan, engine: str) -> None:
     )
 
 
-def _fill(connection: HTTPConnection, client: str) -> None:
-    _ask(connection, "PUT", f"/admin/v1/clients/{client}", {"name": client, "settings": {}})
-    commands = [{"op": "create", "body": {"email": f"p{number}@{client}.example", "first_name": "Ann"}} for number in range(CONTACTS)]
-    _ask(connection, "POST", "/public/v2/contacts/batch", {"commands": commands}, client)
-    for number in range(REPLIES):
-        message = {
-            "direction": "received",
-            "contact_email": f"p{number}@{client}.example",
-            "subject": "Re: a question",
-            "text": "Yes, tell me more.",
-        }
+def _fill(connection: HTTPConnection, client: str, first: int) -> None:
+    for number in range(first, first + REPLIES):
+        message = {"direction": "received", "contact_email": address_of(number), "subject": "Re: a question", "text": "Yes, tell me more."}
         _ask(connection, "POST", "/public/v2/messages", message, client)
 
 
-def _milliseconds(connection: HTTPConnection, path: str, pids: list[int]) -> float:
-    _ask(connection, "GET", path)
-    before = sum(map(family_seconds, pids))
-    for _ in range(TIMES):
-        _ask(connection, "GET", path)
-    return (sum(map(family_seconds, pids)) - before) / TIMES * 1e3
+def _event(connection: HTTPConnection, client: str, contact: int) -> None:
+    when = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+    for kind in ("email_sent", "reply_received"):
+        _ask(connection, "POST", f"/public/emailcampaign-webhook/{client}", webhook(kind, address_of(contact), f"mail-{when}", when))
 
 
 def _since() -> str:
@@ -93,7 +99,7 @@ def _since() -> str:
 
 def _ask(connection: HTTPConnection, method: str, path: str, body: Any = None, client: str = "") -> None:
     headers = {"content-type": "application/json", **({"x-client-id": client} if client else {})}
-    connection.request(method, path, None if body is None else json.dumps(body), headers)
+    connection.request(method, path, body if isinstance(body, str | None) else json.dumps(body), headers)
     response = connection.getresponse()
     text = response.read()
     if response.status >= 400:

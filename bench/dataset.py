@@ -21,6 +21,7 @@ import asyncpg
 from bench.bodies import STRIDE
 from bench.dataset_sample import EVENTS, Row, Sample, address_of, domain_of, make_samples
 from bench.dialects import POSTGRES, SQLITE, Dialect
+from touchbase.reports.parts import COUNTED, HOUR
 from touchbase.sql.dialect import Engine
 from touchbase.sql.migrations import packaged
 from touchbase.storage.sqlite.connection import open_writer
@@ -40,6 +41,12 @@ AGE, SPREAD = 40 * DAY, 30 * DAY
 CAMPAIGN = 10_000
 """Contacts that were imported together."""
 CUSTOM = 2
+_COUNTED = ", ".join(f"'{effect}'" for effect in sorted(COUNTED))
+HOURS = (
+    f"INSERT INTO event_hour (client, hour, version) SELECT client, occurred_us / {HOUR}, count(*) FROM event "
+    f"WHERE record_kind = 1 AND effect IN ({_COUNTED}) GROUP BY 1, 2"
+)
+"""The versions of hours with events, as writes count them."""
 USED = {"contact": 1, "company": 1, "custom_field": CUSTOM, "delivery": EVENTS}
 NEXT_ID = 10_000
 _RECEIPT = re.compile(r"[0-9a-f]{13}\.[0-9a-f]{4}:")
@@ -47,49 +54,55 @@ _RECEIPT = re.compile(r"[0-9a-f]{13}\.[0-9a-f]{4}:")
 """Ids that are left free behind ours."""
 
 
-def create_dataset(database: str, count: int, folder: Path, superuser: str | None = None, *, deliveries: bool = True) -> None:
-    """Make this new store hold so many contacts of the client `default`, with the deliveries of their events or without."""
+def create_dataset(
+    database: str, count: int, folder: Path, superuser: str | None = None, *, deliveries: bool = True, clients: int = 1
+) -> None:
+    """Make this new store hold so many contacts, with the deliveries of their events or without.
+
+    They are the client `default`'s; of several clients, `default-1` and so on, each has an equal number: a multiple of `STAFF`.
+    """
+    assert clients == 1 or count % (clients * STAFF) == 0
     sample = folder / "pattern"
     sample.mkdir(exist_ok=True)
     samples = make_samples(sample)
     if not deliveries:
         samples = [replace(first_sample, rows=_without_deliveries(first_sample.rows)) for first_sample in samples]
     if database.startswith("sqlite"):
-        _grow_sqlite(database.removeprefix("sqlite:///"), count, samples)
+        _grow_sqlite(database.removeprefix("sqlite:///"), count, samples, clients)
     else:
-        asyncio.run(_grow_postgres(database, superuser or database, count, samples))
+        asyncio.run(_grow_postgres(database, superuser or database, count, samples, clients))
 
 
-def _grow_sqlite(path: str, count: int, samples: list[Sample]) -> None:
+def _grow_sqlite(path: str, count: int, samples: list[Sample], clients: int) -> None:
     with closing(open_writer(path, durable=False)) as connection:
         cursor = connection.cursor()
         migrate(cursor, packaged("sqlite"))
         cursor.execute("PRAGMA foreign_keys = OFF; PRAGMA cache_size = -400000")
-        _ = cursor.execute(f"INSERT INTO client (id, client_id, created_us, settings) VALUES ({CLIENT}, 'default', 0, '{{}}')")
+        cursor.execute(_clients(clients))
         for first, last in _ranges(count):
             cursor.execute("BEGIN")
-            for sql in statements(samples, SQLITE):
+            for sql in statements(samples, SQLITE, count // clients):
                 cursor.execute(sql, (first, last, count)[: 3 if "?3" in sql else 2])
             cursor.execute("COMMIT")
             cursor.execute("PRAGMA wal_checkpoint(TRUNCATE)")
-        for sql in (*_ids(count), *_counts("sqlite")):
+        for sql in (*_ids(count), HOURS, *_counts("sqlite")):
             cursor.execute(sql)
         cursor.execute("PRAGMA wal_checkpoint(TRUNCATE)")
 
 
-async def _grow_postgres(database: str, superuser: str, count: int, samples: list[Sample]) -> None:
+async def _grow_postgres(database: str, superuser: str, count: int, samples: list[Sample], clients: int) -> None:
     store = await open_store(database)  # brings the schema
     await store.close()
     parts = urlsplit(superuser)
     connection: Any = await asyncpg.connect(urlunsplit(parts._replace(path=urlsplit(database).path)))
     try:
         await connection.execute("SET synchronous_commit = off")
-        await connection.execute(f"INSERT INTO client (id, client_id, created_us, settings) VALUES ({CLIENT}, 'default', 0, '{{}}')")
+        await connection.execute(_clients(clients))
         for first, last in _ranges(count):
             async with connection.transaction():
-                for sql in statements(samples, POSTGRES):
+                for sql in statements(samples, POSTGRES, count // clients):
                     await connection.execute(sql, *(first, last, count)[: 3 if "$3" in sql else 2])
-        for sql in (*_ids(count), *_counts("postgres")):
+        for sql in (*_ids(count), HOURS, *_counts("postgres")):
             await connection.execute(sql)
         await connection.execute("VACUUM ANALYZE")  # as autovacuum does with a store that grew by itself
         await connection.execute("CHECKPOINT")
@@ -106,6 +119,12 @@ def _ids(count: int) -> Iterator[str]:
     for name, value in USED.items():
         yield f"UPDATE id_block SET next = {count * value + NEXT_ID} WHERE name = '{name}'"
     yield f"UPDATE id_block SET next = {CLIENT + NEXT_ID} WHERE name = 'client'"
+
+
+def _clients(count: int) -> str:
+    names = ["default"] if count == 1 else [f"default-{number}" for number in range(1, count + 1)]
+    rows = ", ".join(f"({number}, '{name}', 0, '{{}}')" for number, name in enumerate(names, CLIENT))
+    return f"INSERT INTO client (id, client_id, created_us, settings) VALUES {rows}"
 
 
 def _counts(engine: Engine) -> list[str]:
@@ -125,7 +144,7 @@ def _without_deliveries(rows: dict[str, list[Row]]) -> dict[str, list[Row]]:
     }
 
 
-def statements(samples: list[Sample], dialect: Dialect) -> Iterator[str]:
+def statements(samples: list[Sample], dialect: Dialect, of_client: int) -> Iterator[str]:
     """What inserts a range of contacts with all that is theirs; the parameters are the first, the last and how many there are in all."""
     usual = len(samples) - 1
     rare = f"i % {RARE} = 0"
@@ -137,7 +156,7 @@ def statements(samples: list[Sample], dialect: Dialect) -> Iterator[str]:
             if table == "company" and number:
                 continue
             for place, row in enumerate(rows):
-                yield _insert(table, row, _Values(sample, place, dialect), condition)
+                yield _insert(table, row, _Values(sample, place, dialect, of_client), condition)
 
 
 def _insert(table: str, row: Row, values: _Values, condition: str) -> str:
@@ -150,9 +169,10 @@ def _insert(table: str, row: Row, values: _Values, condition: str) -> str:
 class _Values:
     """The expression for each value of a pattern's row: the same for contact `i` as it is for the pattern's own."""
 
-    def __init__(self, sample: Sample, place: int, dialect: Dialect) -> None:
+    def __init__(self, sample: Sample, place: int, dialect: Dialect, of_client: int) -> None:
         self.dialect = dialect
         self._place = place
+        self._client = f"((i - 1) / {of_client} + {CLIENT})"
         self._company = f"((i - 1) / {STAFF} + 1)"
         # Where a contact stands in time: its campaign's place, and within it wherever the stride leads.
         count = dialect.mark(3)
@@ -187,7 +207,7 @@ class _Values:
         if column.endswith("_us"):
             return f"{value} + {self._shift}" if value else "0"
         counted = {
-            "client": str(CLIENT),
+            "client": self._client,
             "company.id": self._company,
             "company_id": self._company,
             "contact.id": "i",
