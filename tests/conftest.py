@@ -83,6 +83,7 @@ BY_CONTRACT = frozenset({
     "cells/test_cli.py", "cells/test_commands.py", "cells/test_outage.py", "cells/test_server.py",
     "erasure/test_api.py", "erasure/test_erasure_list.py", "erasure/test_listed_addresses.py", "erasure/test_requests.py",
     "event_log/test_more_events.py",
+    "changes/test_reverts.py::test_an_import_of_10000_rows__is_reverted_the_next_day_but_for_three",
     "jobs/test_job_api.py",
     "merging/test_any_order.py",
     "outgoing/test_agency_month.py", "outgoing/test_api.py", "outgoing/test_blocklists.py", "outgoing/test_event_samples.py",
@@ -97,8 +98,8 @@ BY_CONTRACT = frozenset({
     "records/test_patch.py", "records/test_put.py", "records/test_timeline.py", "records/test_unknown_members.py",
     "records/test_value_history.py",
 })  # fmt: skip
-"""Folders and files of tests that ask through the API, or of no store: CI runs them on SQLite. On PostgreSQL it runs the contract of the
-store, its plans, row-level security, races, merges, erasures, searches, and the order of events by the examples and programs of
+"""Folders, files and names of tests that ask through the API, or of no store: CI runs them on SQLite. On PostgreSQL it runs the contract of
+the store, its plans, row-level security, races, merges, erasures, searches, and the order of events by the examples and programs of
 `projection/reference_model`: the rules of a record are in no statement."""
 
 
@@ -106,8 +107,8 @@ def pytest_itemcollected(item: pytest.Item) -> None:
     slow_on_this_engine = item.get_closest_marker("slow_on_postgresql") and "[postgresql" in item.name
     if slow_on_this_engine or not SLOW.isdisjoint({function_of(item.nodeid), function_of(item.nodeid).split(" ")[0]}):
         item.add_marker("slow")
-    path = item.path.relative_to(TESTS)
-    if "[postgresql" in item.name and not BY_CONTRACT.isdisjoint({path.parts[0], path.as_posix()}):
+    path, name = item.path.relative_to(TESTS), item.name.partition("[")[0]
+    if "[postgresql" in item.name and not BY_CONTRACT.isdisjoint({path.parts[0], path.as_posix(), f"{path}::{name}"}):
         item.add_marker("weekly")
 
 

@@ -8,6 +8,7 @@ import json
 import threading
 from base64 import b64decode, urlsafe_b64encode
 from collections.abc import Callable, Iterator
+from functools import cache
 from hashlib import sha256
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from secrets import token_urlsafe
@@ -34,7 +35,7 @@ class OidcServer:
         """Claims that only the endpoint for them has."""
         self.changes: dict[str, Any] = {}
         """Claims of the next ID tokens that are wrong; None: they are left out."""
-        self.key = RSAKey.generate_key(2048, {"kid": "a", "use": "sig"})
+        self.key = _first_key()
         self.signing: Any = self.key
         self.algorithm = "RS256"
         self.discovery: dict[str, Any] = {}
@@ -152,6 +153,12 @@ class OidcServer:
     def rotate(self) -> None:
         """Sign with another key from now on."""
         self.key = self.signing = RSAKey.generate_key(2048, {"kid": token_urlsafe(4), "use": "sig"})
+
+
+@cache
+def _first_key() -> RSAKey:
+    """The key of every provider until it rotates: making one takes a tenth of a second."""
+    return RSAKey.generate_key(2048, {"kid": "a", "use": "sig"})
 
 
 def _encoded(text: bytes) -> str:

@@ -314,24 +314,31 @@ def mutated(live: str, wanted: object) -> str:
 
 
 @pytest.mark.slow
-@settings(max_examples=examples(300), deadline=None)
-@given(st.lists(TEXTS, min_size=1, max_size=10))
-def test_api_key__any_text_except_a_live_key_gets_401(wanted: list[object]) -> None:
-    async def refused() -> None:
-        store = await open_store("sqlite://")
-        guarded = ApiClient(Dependencies(store, Clock(), auth="api-key"), Clock())
-        live = (await held(guarded, of="ours"))["x_api_key"]
-        dead = [(await held(guarded, of="ours", expires_us=guarded.clock.now))["x_api_key"] for _ in range(2)]
-        assert (await guarded.post(CONTACTS, {"first_name": "Jane"}, x_api_key=live)).status == 201  # so that the key is at hand
-        for text in [*dead, *(mutated(live, item) for item in wanted)]:
-            if text == live:
-                continue
+def test_api_key__any_text_except_a_live_key_gets_401(sqlite_url: str) -> None:
+    with asyncio.Runner() as runner:
+        guarded = ApiClient(Dependencies(runner.run(open_store(sqlite_url)), Clock(), auth="api-key"), Clock())
+
+        async def held_keys() -> tuple[str, list[str]]:
+            live = (await held(guarded, of="ours"))["x_api_key"]
+            assert (await guarded.post(CONTACTS, {"first_name": "Jane"}, x_api_key=live)).status == 201  # so that the key is at hand
+            return live, [(await held(guarded, of="ours", expires_us=guarded.clock.now))["x_api_key"] for _ in range(2)]
+
+        live, dead = runner.run(held_keys())
+
+        async def refused(text: str) -> None:
             sent = text.encode("utf-8", "surrogatepass").decode("latin-1")
             for headers in ({"x_api_key": sent}, {"authorization": f"Bearer {sent}"}):
                 if headers.get("authorization", "").removeprefix("Bearer ").strip() == live:
                     continue
                 for reply in (await guarded.post(CONTACTS, {"first_name": "Jane"}, **headers), await guarded.get(CONTACTS, **headers)):
                     assert reply.status == 401, text
-        await store.close()
 
-    asyncio.run(refused())
+        @settings(max_examples=examples(300), deadline=None)
+        @given(st.lists(TEXTS, min_size=1, max_size=10))
+        def check(wanted: list[object]) -> None:
+            for text in [*dead, *(mutated(live, item) for item in wanted)]:
+                if text != live:
+                    runner.run(refused(text))
+
+        check()
+        runner.run(guarded.parts.store.close())
