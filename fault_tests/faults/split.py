@@ -6,6 +6,7 @@ On `sqlite` the home database is a file, on `postgresql` it is at the first serv
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
 import time
@@ -60,6 +61,8 @@ class _Seen:
     journals: list[Journal] = field(default_factory=list)
     refused: list[float] = field(default_factory=list)
     """Longest time without an acknowledged write of the client that moves, of each round."""
+    said: list[float] = field(default_factory=list)
+    """Seconds that the command printed."""
 
 
 @dataclass
@@ -107,6 +110,7 @@ def run(plan: Plan, engine: str) -> None:
                 fault, engine, len(kills), len(seconds), observed.found, p99_ms(seconds), plan.broken,
                 refused=sum(journal.refused for journal in observed.journals),
                 outcome_unknown=sum(journal.unknown for journal in observed.journals), longest_without_writes_s=longest(observed.refused),
+                command_s=longest(observed.said),
             )  # fmt: skip
     except CannotMeasure as error:
         plan.report.note(f"a split was not tested: {error}")
@@ -128,7 +132,7 @@ def _round(plan: Plan, engine: str, first: Cluster, observed: _Seen, name: str, 
         try:
             time.sleep(BEFORE_SECONDS)
             began = time.perf_counter()
-            _split(plan, installation, step, observed.found)
+            _split(plan, installation, step, observed)
             time.sleep(AFTER_SECONDS)
         finally:
             for item in senders.values():
@@ -145,7 +149,8 @@ def _round(plan: Plan, engine: str, first: Cluster, observed: _Seen, name: str, 
             observed.found.fault(f"the copies are not dropped: {printed[-300:]}")
 
 
-def _split(plan: Plan, installation: _Installation, step: str, findings: Findings) -> None:
+def _split(plan: Plan, installation: _Installation, step: str, observed: _Seen) -> None:
+    findings = observed.found
     if step:
         status, printed = installation.run(*_words(installation), kill_at=step)
         if status >= 0:
@@ -155,6 +160,7 @@ def _split(plan: Plan, installation: _Installation, step: str, findings: Finding
         status, printed = installation.run(*_words(installation))
         if "another split" not in printed:
             break
+    observed.said += [float(seconds) for seconds in re.findall(r"refused for ([0-9.]+) s", printed)]
     if status:
         findings.fault(f"the split ends with {printed[-300:]}")
 

@@ -267,7 +267,7 @@ async def _split(
             "command with --drop and --from"
         )
         if outcome.slot:
-            text += f"\nDrop the replication slot {outcome.slot} at the first server: it would keep the log for ever"
+            text += f"\nDrop the replication slot {outcome.slot} at the first server, which keeps its log for it"
     values = {
         "databases": outcome.databases, "stay": outcome.stay, "done": outcome.is_done, "refused_seconds": round(outcome.refused_seconds, 3),
         "timeline": outcome.timeline or None, "slot": outcome.slot or None,

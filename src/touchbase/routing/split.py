@@ -29,6 +29,9 @@ if TYPE_CHECKING:
 
 MOST_LAG = 16 * 1024 * 1024
 """Bytes that the standby may be behind when the split begins: they are replayed while writes are refused."""
+_COMPARED = ("client", "id_block", "api_key")
+"""Small tables; `id_block` has the next id of each kind of row, so a copy that lacks a row differs there."""
+_CONTENTS = " UNION ALL ".join(f"SELECT md5(string_agg(t::text, ' ' ORDER BY t::text COLLATE \"C\")) FROM {table} t" for table in _COMPARED)
 _OF_HOST = ("host", "port", "target_session_attrs")
 """Parameters of an address that belong to its hosts."""
 
@@ -135,10 +138,10 @@ async def _promoted(servers: _Servers) -> str:
 
 
 async def _compare(servers: _Servers) -> None:
-    from touchbase.storage.postgres.split import contents  # noqa: PLC0415 - an installation without PostgreSQL has no driver
+    from touchbase.storage.postgres.split import first_column  # noqa: PLC0415 - an installation without PostgreSQL has no driver
 
     for item in servers.leaving:
-        copies = [await contents(_in(address, item.database)) for address in (servers.old_address, servers.new_address)]
+        copies = [await first_column(_in(address, item.database), _CONTENTS) for address in (servers.old_address, servers.new_address)]
         if copies[0] != copies[1]:
             raise UnusableStore(f"the second server has other rows of {item.cell.name}: make it anew with pg_basebackup")
 
@@ -199,13 +202,13 @@ async def drop_copies(home: ProcessingStore, home_address: str, names: Sequence[
 
 
 async def _refuse_incomplete(servers: _Servers, item: _Leaving, directory: Directory) -> None:
-    from touchbase.storage.postgres.split import client_numbers  # noqa: PLC0415
+    from touchbase.storage.postgres.split import first_column  # noqa: PLC0415
 
     if await servers.new.role_at(item.cell.address) is None:
         raise WrongState(f"the address of {item.cell.name} does not lead to the second server: nothing was dropped; correct --to")
-    present = await client_numbers(_in(servers.new_address, item.database))
+    present = await first_column(_in(servers.new_address, item.database), "SELECT id FROM client", writable=True)
     placed = {place.number for place in directory.places if place.cell == item.cell.number and place.number is not None}
-    if lacking := placed - present:
+    if lacking := placed.difference(present):
         raise WrongState(
             f"{item.cell.name} lacks {len(lacking)} clients at the second server: nothing was dropped; `touchbase doctor` names them"
         )
@@ -281,7 +284,7 @@ async def _refuse_servers(servers: _Servers, here: Server, there: Server) -> Non
         raise UnusableStore("the second server does not stream from the first one: its log says why (primary_conninfo)")
     if await servers.old.names_synchronous(_application(there)):
         raise UnusableStore(
-            "commits of the first server wait for the second one, and would for ever: there, take it out of synchronous_standby_names"
+            "commits of the first server wait for the second one, also after the split: there, take it out of synchronous_standby_names"
         )
     lag = await servers.new.lag(await servers.old.position())
     if lag > MOST_LAG:

@@ -39,9 +39,6 @@ _STARTING = """SELECT pid FROM pg_locks JOIN pg_database d ON d.oid = objid
 WHERE locktype = 'object' AND classid = 'pg_database'::regclass AND mode = 'RowExclusiveLock' AND datname = ANY($1)"""
 _SESSIONS = """SELECT pid, backend_start FROM pg_stat_activity
 WHERE datname = ANY($1) AND backend_type = 'client backend' AND pid <> pg_backend_pid()"""
-_CONTENTS = "SELECT md5(string_agg({0}::text, ' ' ORDER BY {0}::text COLLATE \"C\")) FROM {0}"
-_COMPARED = ("client", "id_block", "api_key")
-"""Small tables; `id_block` has the next id of each kind of row, so a copy that lacks a row differs there."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -184,7 +181,7 @@ class ServerSession:
         await self.value(f"DROP DATABASE {_quoted(name)} WITH (FORCE)")
 
     async def drop_slot(self, slot: str) -> bool:
-        """Drop a replication slot, which would keep the log for ever; return whether it is gone."""
+        """Drop a replication slot, so that the log is not kept for it; return whether it is gone."""
         await self.value("SELECT pg_drop_replication_slot(slot_name) FROM pg_replication_slots WHERE slot_name = $1 AND NOT active", slot)
         return not await self.value("SELECT count(*) FROM pg_replication_slots WHERE slot_name = $1", slot)
 
@@ -241,22 +238,13 @@ class ServerSession:
         await _until(have_ended, "sessions do not end")
 
 
-async def contents(url: str) -> list[str | None]:
-    """Return digests of what shows whether two copies of a database have the same rows."""
+async def first_column(url: str, sql: str, *, writable: bool = False) -> list[Any]:
+    """Return the first column of a query in a database, reached as a superuser. Raises `UnusableStore`, also unless it is `writable`."""
     connection = await connect_or_explain(url)
     try:
-        return [await connection.fetchval(_CONTENTS.format(table)) for table in _COMPARED]
-    finally:
-        await connection.close()
-
-
-async def client_numbers(url: str) -> set[int]:
-    """Return the numbers of the clients of a database, reached as a superuser. Raises `UnusableStore` unless it can write."""
-    connection = await connect_or_explain(url)
-    try:
-        if await connection.fetchval("SHOW transaction_read_only") == "on":
+        if writable and await connection.fetchval("SHOW transaction_read_only") == "on":
             raise UnusableStore("it is read-only")
-        return {row[0] for row in await connection.fetch("SELECT id FROM client")}
+        return [row[0] for row in await connection.fetch(sql)]
     finally:
         await connection.close()
 
