@@ -39,6 +39,7 @@ from fault_tests.faults import (
     postgres_disk_full,
     power,
     slow_clients,
+    split,
     spool,
     stop,
 )
@@ -67,13 +68,14 @@ FAULTS: dict[str, Callable[[Plan, str], None]] = {
     "patroni": high_availability.run,
     "pgdisk": postgres_disk_full.run,
     "spool": spool.run,
+    "split": split.run,
     "peers": slow_clients.run,
     "budget": budget.run,
     "neighbour": noisy_neighbour.run,
     "fuzz": fuzz.run,
 }
 
-OWN_POSTGRES = frozenset(("postgres", "failover", "patroni", "pgdisk", "spool"))
+OWN_POSTGRES = frozenset(("postgres", "failover", "patroni", "pgdisk", "spool", "split"))
 """Faults that kill PostgreSQL or fill its disk; each starts a PostgreSQL of its own."""
 
 

@@ -56,13 +56,17 @@ class Cluster:
 
     def copy_of(self, primary: Cluster) -> None:
         """Create a synchronous standby of this primary and start it."""
-        self._own_folder()
-        self._run("pg_basebackup", "-d", primary.address, "-D", self._data, "-R", "-X", "stream", "-c", "fast")
-        self.start()
+        self.follow(primary)
         # After the copy, so that the copy itself waits for nobody once it is promoted.
         primary.execute("ALTER SYSTEM SET synchronous_standby_names = '*'")
         primary.execute("SELECT pg_reload_conf()")
         primary.wait_for("SELECT count(*) FROM pg_stat_replication WHERE sync_state = 'sync'", 1)
+
+    def follow(self, primary: Cluster, *options: str) -> None:
+        """Create a standby that nobody waits for and start it; `options` are those of `pg_basebackup`."""
+        self._own_folder()
+        self._run("pg_basebackup", "-d", primary.address, "-D", self._data, "-R", "-X", "stream", "-c", "fast", *options)
+        self.start()
 
     def start(self) -> None:
         """Start the server; retries, because processes of a killed server may still be running."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 import time
 from collections import deque
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -34,12 +35,12 @@ class Attempt:
 class Senders:
     """The senders, a thread each, from the start until `end`."""
 
-    def __init__(self, address: Address, journal: Journal) -> None:
+    def __init__(self, address: Address, journal: Journal, senders: Sequence[tuple[Step, bool]] = SENDERS) -> None:
         self.attempts: list[Attempt] = []
         self._ended = threading.Event()
         self._threads = [
             threading.Thread(target=self._live, args=(ApiClient(address, journal.client), journal, step, again, f"{step.__name__}{number}"))
-            for number, (step, again) in enumerate(SENDERS)
+            for number, (step, again) in enumerate(senders)
         ]
         for thread in self._threads:
             thread.start()

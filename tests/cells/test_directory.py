@@ -17,6 +17,7 @@ from touchbase.cells.sql import (
     release_place,
     remove_cell,
     reserve_place,
+    set_addresses,
     set_cell_state,
 )
 from touchbase.clients.sql.clients import create_client, rotate_client_id
@@ -46,6 +47,18 @@ async def test_add_cell__refuses_a_second_one_of_the_same_name(store: Store) -> 
 
     with pytest.raises(Conflict, match="database 'eu' already"):
         await eu(store)
+
+
+async def test_set_addresses__changes_all_or_none(store: Store) -> None:
+    former = await eu(store)
+    revision = (await store.read(read_directory())).revision
+    with pytest.raises(NotFound, match="no database 'mars'"):
+        await store.write(set_addresses([("eu", f"{ADDRESS}2"), ("mars", ADDRESS)]))
+    assert list((await store.read(read_directory())).cells) == [former]
+
+    await store.write(set_addresses([("eu", f"{ADDRESS}2")]))
+
+    assert [cell.address for cell in (await store.read(read_directory(revision))).cells] == [f"{ADDRESS}2"]
 
 
 async def test_remove_cell__refuses_while_clients_live_there_and_never_gives_the_number_again(store: Store) -> None:

@@ -10,14 +10,15 @@ from tests.house import House
 from tests.operations import all_commands, all_queries
 
 from touchbase.cells.models import DRAINING, HOME, ClientPlace
-from touchbase.cells.sql import find_place, reserve_place, set_cell_state
-from touchbase.clients.sql.clients import deleting_clients, find_client
+from touchbase.cells.sql import find_place, reserve_place, set_addresses, set_cell_state
+from touchbase.clients.sql.clients import create_client, deleting_clients, find_client, list_clients
 from touchbase.connections.silence import CallCounts
 from touchbase.errors import StoreUnavailable
 from touchbase.event_log.sql.queries import find_new_events
 from touchbase.idempotency.execute_once import execute_once
 from touchbase.inbox.sql.queries import get_delivery, list_deliveries
 from touchbase.maintenance import Maintenance
+from touchbase.routing.cell_store import CellStore
 from touchbase.routing.names import READS, WRITES
 from touchbase.routing.router import CellRouter
 from touchbase.sql.scope import NO_CLIENT
@@ -63,6 +64,23 @@ async def test_records__of_each_client_are_written_and_read_in_its_cell(call: Ap
         assert [item["id"] for item in await house.listed()] == [number]
         changed = await house.request("PATCH", f"/public/v2/contacts/{number}", {"first_name": "Ada"})
         assert (changed.status, (await house.get(number))["first_name"]) == (200, "Ada")
+
+
+async def test_cell__is_used_at_its_new_address_as_soon_as_the_directory_has_it(router: CellRouter, cell_urls: list[str]) -> None:
+    eu, us = router.cells[1], router.cells[2]
+    await eu.store.write(create_client("before", "", 5))  # its connections are open
+    assert await names_in(eu) == ["before"]
+
+    await router.home.write(set_addresses([("eu", cell_urls[1])]))
+    await router.refresh()
+
+    assert await names_in(eu) == []
+    await eu.store.write(create_client("behind", "", 5))
+    assert await names_in(us) == ["behind"]
+
+
+async def names_in(cell: CellStore) -> list[str]:
+    return [client.client_id for client in await cell.store.read(list_clients())]
 
 
 async def test_webhooks__are_stored_and_applied_in_the_cell_of_their_client(call: ApiClient, router: CellRouter) -> None:

@@ -160,6 +160,17 @@ def test_webhooks_of_a_store_that_is_away__are_stored_once_with_their_times(tmp_
     assert rows[0]["more"]["spooled"] >= 120
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize("engine", [pytest.param("sqlite", marks=pytest.mark.weekly), "postgresql"])
+def test_split_that_is_killed__loses_and_doubles_nothing(tmp_path: Path, engine: str) -> None:
+    status, rows = report_of(tmp_path, "--only", "split", engine=engine)
+
+    if not rows:
+        pytest.skip("no PostgreSQL can be started here")
+    assert (status, [harm(row) for row in rows]) == (0, [[], []])
+    assert all(row["acknowledged"] > 100 for row in rows)
+
+
 @pytest.mark.weekly
 @pytest.mark.slow
 @pytest.mark.parametrize(

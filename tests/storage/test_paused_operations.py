@@ -381,7 +381,7 @@ NAME_NO_RECORD = {
     "statuses.looks": "set_team_statuses",
     "auth.users": "change_user invite_user revoke_invitation set_password store_link use_link",
     "cells.sql": "add_cell adopt_erasure_key confirm_place forget_places move_place place_key raise_ids release_place remove_cell "
-    "reserve_place set_cell_state share_erasure_key",
+    "reserve_place set_addresses set_cell_state share_erasure_key",
     "clients.sql.clients": "begin_deletion create_client ensure_client rename_client rotate_client_id set_client_settings set_client_state",
     "clients.sql.stored_bytes": "claim_count store_count",
     "connections.sql.connections": "add_connection change_connection remove_connection",

@@ -70,6 +70,7 @@ from touchbase.cells.sql import (
     release_place,
     remove_cell,
     reserve_place,
+    set_addresses,
     set_cell_state,
     share_erasure_key,
 )
@@ -301,7 +302,8 @@ ABOUT_CLIENTS_UNLESS_NAMED = {list_client_page}
 """The same when it names none: reviewed."""
 OF_INSTALLATION = {
     add_cell, adopt_erasure_key, confirm_place, copy_installation_list, find_key_place, find_place, forget_places, move_place, place_key,
-    raise_ids, list_revision, raise_list_revision, read_installation_list, release_place, remove_cell, set_cell_state, share_erasure_key,
+    raise_ids, list_revision, raise_list_revision, read_installation_list, release_place, remove_cell, set_addresses, set_cell_state,
+    share_erasure_key,
     any_user, change_user, end_sessions, find_password, find_session, find_user, has_link, invite_user, list_invitations, list_sessions,
     list_users, revoke_invitation, set_password, sign_in_identity, store_link, store_session, store_session_uses, use_link,
     list_servers, note_presence, probe, count_audit_events, follow_audit_events, forget_acts, list_audit_events, record_act,
@@ -576,7 +578,8 @@ LINK = OneTimeLink("i", "d", "u", INVITATION, 5, 2**40)
 INVITED_USER = User("v", "bob@a.example", "Bob", "viewer", INVITED, 5)
 ASKING: list[Any] = [
     add_cell("eu", "postgresql://db/eu", 5), set_cell_state("eu", "draining"), reserve_place("acme", 1), confirm_place("acme", 5),
-    release_place("acme"), remove_cell("eu"), copy_installation_list(InstallationList(2, [])), raise_list_revision(3),
+    release_place("acme"), set_addresses([("eu", "postgresql://db2/eu")]), remove_cell("eu"),
+    copy_installation_list(InstallationList(2, [])), raise_list_revision(3),
     remove_deleted(1, 2**40, 5, 10), forget_merges(1, 2**40, 5),
     strike_texts(1, "job", [(StoredTexts((1,), {"error": "a"}), None), (StoredTexts((1,), {"error": "a"}), {"error": "b"})]),
     sign_in_identity(Identity("i", "s", "ann@a.example", True, role="viewer"), 5, None),

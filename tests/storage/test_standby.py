@@ -35,19 +35,10 @@ pytestmark = pytest.mark.slow
 EDGES = (0, 10**15)
 
 
-class Following(Cluster):
-    """A standby that nobody waits for."""
-
-    def follow(self, primary: Cluster) -> None:
-        self._own_folder()
-        self._run("pg_basebackup", "-d", primary.address, "-D", self._data, "-R", "-X", "stream", "-c", "fast")
-        self.start()
-
-
 @dataclass
 class Pair:
     primary: Cluster
-    copy: Following
+    copy: Cluster
     database: str
 
     @property
@@ -60,7 +51,7 @@ def pair() -> Iterator[Pair]:
     """Not in pytest's own folder: where we are root, the server's user may not go there."""
     folder = Path(f"/tmp/touchbase-standby-{os.getpid()}")
     folder.mkdir(mode=0o755)
-    primary, copy = Cluster(folder / "primary", free_port()), Following(folder / "copy", free_port())
+    primary, copy = Cluster(folder / "primary", free_port()), Cluster(folder / "copy", free_port())
     primary.create()
     try:
         database = primary.new_database()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from touchbase.cells.models import ID_BITS, MOST_CELLS, OPEN, REMOVED, Cell, ClientPlace, Directory
 from touchbase.clients.sql.removal import FORGET_GRANTS
@@ -105,9 +106,24 @@ def set_cell_state(cipher: Cipher, name: str, state: str) -> Plan[Cell | Touchba
     existing = yield from _named(cipher, name)
     if isinstance(existing, NotFound):
         return existing
-    cell = Cell(existing.number, existing.name, existing.address, state, existing.created_us, existing.clients)
+    cell = replace(existing, state=state)
     yield from _write_cell(cipher, cell, revision)
     return cell
+
+
+@command(cipher=True)
+def set_addresses(cipher: Cipher, addresses: Sequence[tuple[str, str]]) -> Plan[NotFound | None]:
+    """Change the addresses of cells, named by their names, together. `NotFound`."""
+    revision = yield from _next_revision()
+    changed: list[Cell] = []
+    for name, address in addresses:
+        existing = yield from _named(cipher, name)
+        if isinstance(existing, NotFound):
+            return existing
+        changed.append(replace(existing, address=address))
+    for cell in changed:
+        yield from _write_cell(cipher, cell, revision)
+    return None
 
 
 @command(cipher=True)

@@ -25,7 +25,7 @@ NAME = re.compile(r"[a-z0-9][a-z0-9-]{0,39}")
 
 @click.group(cls=Group)
 def databases() -> None:
-    """Spread clients over several databases: add, list, migrate, drain and remove them."""
+    """Spread clients over several databases: add, list, migrate, split, drain and remove them."""
 
 
 @databases.command()
@@ -197,3 +197,79 @@ async def _remove(database: str | None, name: str) -> Cell:
 
     async with opened(database) as store:
         return await store.write(remove_cell(name))
+
+
+@databases.command()
+@setting_options("database")
+@click.argument("names", nargs=-1, required=True, metavar="NAME...")
+@click.option(
+    "--to",
+    required=True,
+    metavar="ADDRESS",
+    help="A superuser's address at the second server, such as postgresql://postgres:...@db2/postgres.",
+)
+@click.option(
+    "--from", "source", metavar="ADDRESS", help="The same at the first server. Else that of --to with the host of the first NAME."
+)
+@click.option("--dry-run", is_flag=True, help="Only check both servers, and print what would be done.")
+@click.option("--undo", is_flag=True, help="After a split that was killed: serve the databases where they were.")
+@click.option("--drop", is_flag=True, help="After the split: drop the closed copies on both servers. It needs --from.")
+@json_option()
+def split(
+    database: str | None, names: tuple[str, ...], to: str, source: str | None, dry_run: bool, undo: bool, drop: bool, as_json: bool
+) -> None:
+    """Move databases from a full PostgreSQL server to its standby, which becomes a server of its own, while servers run.
+
+    Nothing is copied, so it takes about a second whatever their size. Meanwhile API writes of their clients get 503 with Retry-After, and
+    webhooks wait in the spool (without one they get 503 too). After an error the databases are served where they were, unless it says
+    otherwise; a command that was killed is repeated. Each server keeps closed copies of what the other one serves, until --drop.
+    """
+    from touchbase.errors import TouchbaseError
+
+    if dry_run + undo + drop > 1:
+        raise click.UsageError("give one of --dry-run, --undo and --drop")
+    if drop and source is None:
+        raise click.UsageError("--drop needs --from: the directory has no address of the first server any more")
+    try:
+        values, text = run(_split(database, names, to, source, dry_run, undo, drop))
+    except TouchbaseError as error:
+        raise click.ClickException(error.detail) from error
+    if as_json:
+        print_json(values)
+    else:
+        click.echo(text)
+
+
+async def _split(
+    database: str | None, names: tuple[str, ...], to: str, source: str | None, dry_run: bool, undo: bool, drop: bool
+) -> tuple[dict[str, object], str]:
+    """Carry it out; return the values for JSON, and the text."""
+    from touchbase.routing.split import drop_copies, split_databases, undo_split
+
+    address, every = read_settings(database=database).database, ", ".join(names)
+    async with opened(database, as_is=True) as store:
+        if drop:
+            dropped = await drop_copies(store.home, address, names, to, source or "")
+            return {"dropped": dropped}, "\n".join(f"dropped: {name}" for name in dropped) or "there was no copy to drop"
+        if undo:
+            await undo_split(store.home, names, to, source)
+            return {"opened": [*names]}, f"{every}: served from the first server, as before the split"
+        outcome = await split_databases(store.home, address, names, to, source, dry_run=dry_run)
+    stay = ", ".join(outcome.stay) or "none"
+    if dry_run and not outcome.is_done:
+        text = f"both servers are ready. {every} would move to the second one; databases of this installation that would stay: {stay}"
+    elif not outcome.timeline:
+        text = f"{every}: served from the second server already; --drop drops the copies"
+    else:
+        text = (
+            f"{every}: served from the second server, timeline {outcome.timeline}; writes were refused for {outcome.refused_seconds:.1f} s."
+            f" Databases that stayed: {stay}.\nBoth servers keep closed copies. See that all is well (`touchbase doctor`), then repeat the "
+            "command with --drop and --from"
+        )
+        if outcome.slot:
+            text += f"\nDrop the replication slot {outcome.slot} at the first server, which keeps its log for it"
+    values = {
+        "databases": outcome.databases, "stay": outcome.stay, "done": outcome.is_done, "refused_seconds": round(outcome.refused_seconds, 3),
+        "timeline": outcome.timeline or None, "slot": outcome.slot or None,
+    }  # fmt: skip
+    return values, text

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable
+from typing import TYPE_CHECKING, cast
 
 from touchbase.cells.models import Cell
 from touchbase.cells.sql import raise_ids
@@ -13,6 +14,9 @@ from touchbase.errors import Overloaded, StoreUnavailable, TouchbaseError, Unusa
 from touchbase.sql.outage import Outage
 from touchbase.sql.store import check_in_time
 from touchbase.storage import part_of_database
+
+if TYPE_CHECKING:
+    from touchbase.storage.postgres.engine import PostgresEngine
 
 LOG = logging.getLogger("touchbase.databases")
 RETRY_AFTER = 5
@@ -53,6 +57,13 @@ class CellStore:
     def is_open(self) -> bool:
         """Whether the store was opened; it may not answer all the same."""
         return self._store is not None
+
+    async def take_over(self, cell: Cell) -> None:
+        """Apply a change of the directory; a store that is open goes on at a changed address."""
+        is_elsewhere, self.cell = cell.address != self.cell.address, cell
+        if is_elsewhere and self._store is not None:
+            await cast("PostgresEngine", self._store).use_address(cell.address)  # `refuse_former_kind`
+            LOG.info("database %s is used at another address", cell.name)
 
     def unavailable(self) -> StoreUnavailable:
         """Return the error for a request of a client of this cell."""

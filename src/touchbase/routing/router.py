@@ -95,7 +95,7 @@ class CellRouter:
             elif cell_store is None:
                 self.cells[cell.number] = CellStore(cell)
             else:
-                cell_store.cell = cell
+                await cell_store.take_over(cell)
 
     async def _follow(self) -> None:
         is_behind = False

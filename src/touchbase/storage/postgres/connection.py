@@ -202,13 +202,21 @@ class ReconnectingConnection:
 
     def __init__(self, url: str) -> None:
         self._url = url
+        self._connected_to = url
         self._connection: Connection | None = None
         self._scope: Scope | None = None
 
+    def use_address(self, url: str) -> None:
+        """Connect to this address from the next task on."""
+        self._url = url
+
     async def connection(self) -> Connection:
         """Return the open connection, or a new one. For statements outside of a transaction with a scope use `with_scope`."""
+        if self._connection is not None and self._connected_to != self._url:
+            self._connection.terminate()
         if self._connection is None or self._connection.is_closed():
-            self._connection, self._scope = await connect(self._url, ServingConnection), NO_CLIENT
+            self._connected_to = url = self._url
+            self._connection, self._scope = await connect(url, ServingConnection), NO_CLIENT
         return self._connection
 
     async def with_scope(self, scope: Scope) -> Connection:
@@ -485,9 +493,17 @@ async def read(connection: Connection, plan: Plan[T], scope: Scope) -> T:
 async def open_pool(url: str, size: int) -> Pool:
     """Open the pool of connections for reads and inbox batches; lost connections are replaced."""
     return await asyncpg.create_pool(
-        url, min_size=1, max_size=size, timeout=CONNECT_SECONDS, connection_class=ServingConnection, server_settings=SETTINGS,
-        init=_set_up, reset=_keep_session,
+        url, min_size=1, max_size=size, connection_class=ServingConnection, init=_set_up, reset=_keep_session, **_POOLED
     )  # fmt: skip
+
+
+_POOLED: Any = {"timeout": CONNECT_SECONDS, "server_settings": SETTINGS}
+
+
+async def use_address(pool: Pool, url: str) -> None:
+    """Replace each connection of a pool by one to this address, before its next use."""
+    pool.set_connect_args(url, **_POOLED)
+    await pool.expire_connections()
 
 
 async def _keep_session(connection: Connection) -> None:

@@ -30,6 +30,7 @@ from touchbase.storage.postgres.connection import (
     read,
     refuse_unsafe,
     retry,
+    use_address,
     write,
 )
 from touchbase.storage.postgres.ids import SharedIds
@@ -156,6 +157,13 @@ class PostgresEngine:
     def single(plan: Plan[T]) -> tuple[Plan[T], Committed]:
         """Return the same for a plan that runs outside of a transaction."""
         return plan, lambda: None
+
+    async def use_address(self, url: str) -> None:
+        """Go on at another address, where the same database is now: what is being executed ends where it began."""
+        self._url = url
+        self._writer.use_address(url)
+        self._ids.use_address(url)
+        await use_address(self._pool, url)
 
     async def write(self, command: Command[T]) -> T:
         """Execute one command in a batch with the other waiting commands; return after the flush."""

@@ -41,6 +41,10 @@ class SharedIds:
                 return self._left.cut(needs)
         return self._left.cut(needs)
 
+    def use_address(self, url: str) -> None:
+        """Reserve blocks at this address; those that are left stay this process's own."""
+        self._connection.use_address(url)
+
     async def _reserve(self, name: str, count: int) -> int:
         connection = await self._connection.connection()
         try:

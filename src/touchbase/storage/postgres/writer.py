@@ -96,7 +96,8 @@ class PostgresWriter:
         self._closing = False
         self.depth = 0
         self.taken = 0
-        self._tasks = [asyncio.create_task(self._run_writer(ReconnectingConnection(url)), name="touchbase-writer") for _ in range(writers)]
+        self._connections = [ReconnectingConnection(url) for _ in range(writers)]
+        self._tasks = [asyncio.create_task(self._run_writer(connection), name="touchbase-writer") for connection in self._connections]
 
     def submit(self, command: Command[Any]) -> Waiter:
         """Queue a command for the next batch. Raises `StoreBusy` when the queue is full or slow, or the client's share is full."""
@@ -117,6 +118,11 @@ class PostgresWriter:
         if self._idle:
             self._wake()
         return waiter
+
+    def use_address(self, url: str) -> None:
+        """Write to this address from the next batch on."""
+        for connection in self._connections:
+            connection.use_address(url)
 
     async def close(self) -> None:
         """Finish the queue and close the connections."""
