@@ -104,7 +104,7 @@ ROUTES = [
         "GET", f"{PATH}/{{id}}", get_file, scope=READ, operation_id="get_event_file", tag=TAG,
         summary="Get a file of archived events as Parquet",
         description="Columns: `client_id`, `id`, `sequence`, `type`, `timestamp`, `record` (`contact`, `company` or null), `record_id`, "
-        "and as JSON `changed`, `cause` and `data`. 409 `payload_deleted` if the object storage has lost it, 503 while that does not answer.",
+        "and as JSON `changed`, `cause` and `data`. 409 `payload_deleted` if the object storage has lost it, 503 while it is away.",
         success=(Success(200, "The file.", media=(MEDIA,)),), problems=(409,),
     ),
 ]  # fmt: skip
