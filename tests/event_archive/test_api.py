@@ -60,7 +60,7 @@ async def test_files__are_listed_page_by_page_and_given_out_decrypted(call: ApiC
 
 
 async def test_files_of_another_client__are_not_found(call: ApiClient, server: BucketServer) -> None:
-    await call("POST", "/public/v2/contacts", {}, **{"x-client-id": "other"})
+    await call("POST", "/public/v2/contacts", {"email": "ann@example.com"}, **{"x-client-id": "other"})
 
     listed = await call.get(FILES, **{"x-client-id": "other"})
     reply = await call.get(f"{FILES}/1", **{"x-client-id": "other"})
