@@ -68,7 +68,7 @@ GROUPS: dict[str, dict[str, str]] = {
         for one in ("contact", "company")
         for method, operation in (("list", "list"), ("create", "create"), ("update", "change"), ("delete", "delete"))
     },
-    "events": {"list": "list_events", "samples": "list_event_samples"},
+    "events": {"list": "list_events", "samples": "list_event_samples", "files": "list_event_files", "file": "get_event_file"},
     "suppressions": _suppressions(""),
     "contact_custom_fields": _of(FIELDS, "contact", "contacts"),
     "company_custom_fields": _of(FIELDS, "company", "companies"),

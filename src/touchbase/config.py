@@ -60,7 +60,7 @@ class OidcSettings:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ObjectSettings:
-    """The bucket for bodies of webhooks."""
+    """The bucket for bodies of webhooks, and files of events."""
 
     url: str
     """Address of the bucket, perhaps with a folder, path-style."""
@@ -69,6 +69,7 @@ class ObjectSettings:
     region: str = "us-east-1"
     after_days: int = 30
     min_bytes: int = 65_536
+    events_after_days: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -227,6 +228,13 @@ class Settings:
     objects_region: str = _setting("us-east-1", "Region of the bucket, which is part of the signature.", option=False)
     objects_min_bytes: int = _setting(65_536, "Bytes of a body from which on it is moved once it is applied.", least=1, option=False)
     objects_after_days: int = _setting(30, "Days after which bodies of any size are moved; 0: never.", least=0, option=False)
+    objects_events_after_days: int = _setting(
+        0,
+        "Days after the end of a month (UTC) when each client's events of it are written to the bucket as Parquet; until then none of them "
+        "is removed from the log; 0: never.",
+        least=0,
+        option=False,
+    )
 
     max_connections_per_address: int = _setting(
         512, "Most open connections of one address (IPv6: one /64); more get a 503 and are closed; 0: no limit."
@@ -355,6 +363,7 @@ class Settings:
             region=self.objects_region,
             after_days=self.objects_after_days,
             min_bytes=self.objects_min_bytes,
+            events_after_days=self.objects_events_after_days,
         )
 
     def _check_objects(self) -> None:
@@ -369,6 +378,8 @@ class Settings:
                 "TOUCHBASE_OBJECTS_URL needs TOUCHBASE_ENCRYPTION_KEY, because bodies are encrypted before they are moved: "
                 "`touchbase encryption-keys generate` makes one"
             )
+        if self.objects_events_after_days and not self.objects_url:
+            raise BadSettings("TOUCHBASE_OBJECTS_EVENTS_AFTER_DAYS needs a bucket: set TOUCHBASE_OBJECTS_URL and its keys too")
         if not re.fullmatch(r"[a-z0-9-]+", self.objects_region):
             raise BadSettings(f"TOUCHBASE_OBJECTS_REGION must be the name of a region such as eu-central-1, not {self.objects_region!r}")
 

@@ -305,7 +305,8 @@ async def _objects(store: Store, now: Micros) -> Results:
     counts = await store.read(count_objects())
     next_step = "set TOUCHBASE_OBJECTS_URL and its keys for `touchbase serve` or `touchbase worker`; its log says what the storage answers"
     if counts.oldest_us is not None and counts.oldest_us < now - MAX_REMOVAL_AGE:
-        detail = f"{counts.removals} objects wait to be removed from object storage, the oldest since {_time(counts.oldest_us)}"
+        detail = f"{counts.removals} objects wait to be removed from object storage, and {counts.erasures} erasures in files of events, "
+        detail += f"the oldest since {_time(counts.oldest_us)}"
         yield PROBLEM, f"{detail}; erasures and deletions of clients wait for them", next_step
     if counts.wanted:
         yield NOTE, f"{counts.wanted} replayed deliveries wait for their bodies in object storage", next_step

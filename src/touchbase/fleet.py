@@ -15,9 +15,10 @@ from touchbase.adapters.registry import Adapters, load_adapters
 from touchbase.answering.worker import AnswerWorker
 from touchbase.auth.auth_throttle import KeyThrottle, WebhookThrottle
 from touchbase.auth.last_used import KeyUsage
+from touchbase.common.parquet import check_installed
 from touchbase.common.timestamps import DAY, Clock
 from touchbase.company_links.worker import CompanyLinker
-from touchbase.config import Settings
+from touchbase.config import BadSettings, Settings
 from touchbase.connections.service import Connections
 from touchbase.connections.silence import CallCounts
 from touchbase.console.oidc import Provider
@@ -27,6 +28,7 @@ from touchbase.encryption.keys import EncryptionKeys
 from touchbase.enrichment.http_client import HttpClient
 from touchbase.enrichment.worker import FetchWorker, count_fetch
 from touchbase.erasure.service import Eraser
+from touchbase.event_archive.worker import EventArchiver
 from touchbase.event_log.feed import Feed
 from touchbase.http.actors import ActorNames
 from touchbase.http.dependencies import AuthMode, RequestLimits, new_sandbox
@@ -144,11 +146,17 @@ class Shared:
         )
         eraser = Eraser(store, self.reader, self.clock, self.connections.of)
         days = self.settings.keep_events_days
-        return Retention(store, eraser, self.clock, unrecognised=limits, keep_events_days=days, outage=outage)
+        archives = self.settings.objects_events_after_days > 0
+        return Retention(store, eraser, self.clock, unrecognised=limits, keep_events_days=days, archives_events=archives, outage=outage)
 
     def movers(self, store: ProcessingStore, outage: Outage) -> list[Worker]:
-        """Return the worker that moves bodies of one store to object storage, if there is one."""
-        return [] if self.store.bucket is None else [BodyMover(store, self.store.bucket, self.clock, outage)]
+        """Return the workers that move bodies and events of one store to object storage, if there is one."""
+        bucket = self.store.bucket
+        if bucket is None:
+            return []
+        if bucket.settings.events_after_days:
+            check_installed(BadSettings)
+        return [BodyMover(store, bucket, self.clock, outage), EventArchiver(store, bucket, self.clock, outage)]
 
     def maintenance(
         self,

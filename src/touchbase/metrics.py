@@ -107,10 +107,13 @@ SILENT_CONNECTIONS = Reading(
 )
 OBJECTS_WAITING = Reading(
     "touchbase_objects_waiting",
-    "What waits for object storage: `removal` of objects that no delivery names any more, `restore` of bodies for a replay.",
+    "What waits for object storage: `removal` of objects that no delivery names any more, `restore` of bodies for a replay, `erasure` of "
+    "records in files of events.",
     ("work",),
 )
-OBJECTS_OLDEST_AGE = Reading("touchbase_objects_oldest_removal_age_seconds", "How long the oldest such removal waits; 0 without any.", ())
+OBJECTS_OLDEST_AGE = Reading(
+    "touchbase_objects_oldest_removal_age_seconds", "How long the oldest such removal or erasure waits; 0 without any.", ()
+)
 ERASURES_OPEN = Reading(
     "touchbase_erasures_open",
     "Erasures that are not done: `searching`, or `cleaning` while the person's bytes may still be in the store's files, "

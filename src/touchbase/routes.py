@@ -25,6 +25,7 @@ from touchbase.conversations import api as conversations
 from touchbase.custom_fields.api import resource as custom_fields
 from touchbase.do_not_contact.api import resource as suppressions
 from touchbase.erasure import api as erasure
+from touchbase.event_archive import api as event_archive
 from touchbase.exports import api as exports
 from touchbase.http import docs_page, openapi
 from touchbase.http.routing import Json, Route
@@ -86,6 +87,7 @@ ROUTES: tuple[Route, ...] = (
     *changes.ROUTES,
     *outgoing.ROUTES,
     *events.ROUTES,
+    *event_archive.ROUTES,
     *revyops.ROUTES,
     *webhooks.ROUTES,
     *delivery_list.ROUTES,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import json
 import threading
 from pathlib import Path
@@ -54,6 +55,13 @@ def test_fault__names_the_option_and_is_a_usage_error(acme: Run) -> None:
 
     assert (wrong.exit_code, "Error: --after: " in wrong.output) == (2, True)
     assert (body.exit_code, "Error: /emial: " in body.output) == (2, True)
+
+
+def test_store_that_cannot_be_opened__leaves_garbage_collection_on(store: Run, tmp_path: Path) -> None:
+    failed = store("contacts", "list", *ACME, "--database", f"sqlite:///{tmp_path}/missing.db")
+
+    assert (failed.exit_code, "there is no store at" in failed.output) == (1, True)
+    assert gc.isenabled()
 
 
 def test_unexpected_error__reaches_the_command(acme: Run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

@@ -129,7 +129,7 @@ def test_any_rows__are_read_from_parquet_as_from_csv(rows: list[tuple[Any, ...]]
     names, client = ["A", "Größe", "b.c"], ClientSettings()
     pages = [rows[at : at + size] for at in range(0, len(rows), size)]
     form = ExportFormat("parquet")
-    writer = ParquetWriter(parquet_columns("contact", form, names))
+    writer = ParquetWriter(parquet_columns("contact", form, names).schema)
     encode = encoder("contact", form, client, names, with_header=True)
     csv = encoder("contact", ExportFormat("csv"), client, names, with_header=True)
 
@@ -146,7 +146,7 @@ def test_parquet_writer__needs_no_more_memory_for_more_records(monkeypatch: pyte
     columns = parquet_columns("contact", form, ["A"])
 
     def peak(count: int) -> int:
-        writer, top = ParquetWriter(columns), 0
+        writer, top = ParquetWriter(columns.schema), 0
         tracemalloc.start()
         before = pa.total_allocated_bytes()
         for start in range(0, count, 500):

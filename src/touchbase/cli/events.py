@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from touchbase.cli.options import Group, json_option
-from touchbase.cli.output import NOTE, Column, print_list
+from touchbase.cli.options import ALWAYS_JSON, ID, Group, json_option
+from touchbase.cli.output import NOTE, Column, output_file, print_list
 from touchbase.cli.through_api import PAGE, page_of, through_api
 
 if TYPE_CHECKING:
@@ -52,6 +53,31 @@ def follow(tb: Touchbase, after: str, types: str | None) -> None:
     """Print events as JSON, one a line, as they happen, until Ctrl+C."""
     for event in tb.events.follow(after, types=types):
         click.echo(_line(event))
+
+
+@events.command()
+@through_api(client="needed")
+@json_option()
+def files(tb: Touchbase, as_json: bool) -> None:
+    """List the files of events that were archived in object storage, oldest first."""
+    columns = ("id", "state", "from", "to", "events", "bytes", Column("sha256", NOTE))
+    rows = [*tb.events.iterate_files(limit=PAGE)]
+    print_list(rows, columns, _file_row, as_json=as_json, empty="no events are archived: TOUCHBASE_OBJECTS_EVENTS_AFTER_DAYS says when")
+
+
+@events.command()
+@through_api(client="needed")
+@click.argument("file_id", type=ID)
+@click.option("--out", type=click.Path(path_type=Path), help="Write to this file instead of standard output.")
+@json_option(ALWAYS_JSON.replace("always JSON", "the file"))
+def download(tb: Touchbase, file_id: int, out: Path | None, as_json: bool) -> None:
+    """Write a file of archived events, Parquet: `touchbase events files` shows their ids."""
+    with output_file(out, "wb") as file:
+        file.writelines(tb.events.file.stream(file_id))
+
+
+def _file_row(file: Mapping[str, Any]) -> tuple[object, ...]:
+    return tuple(file[name] for name in ("id", "state", "from_time", "to_time", "events", "size", "sha256"))
 
 
 def _print(events: Sequence[Mapping[str, Any]], cursor: str, has_more: bool, after: str | None, *, as_json: bool) -> None:

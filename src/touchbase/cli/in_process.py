@@ -151,12 +151,18 @@ class InProcess:
         """Serve requests to the application until `close`."""
         self._loop, self._stopping = asyncio.get_running_loop(), asyncio.Event()
         gc.disable()  # imports make no garbage, and its collections take a twelfth of a short command
-        async with opened(self._settings["database"]) as self._store, application(self._store, self._settings) as (self._app, self._shared):
-            gc.freeze()
+        try:
+            async with (
+                opened(self._settings["database"]) as self._store,
+                application(self._store, self._settings) as (self._app, self._shared),
+            ):
+                gc.freeze()
+                gc.enable()
+                with self._failures:
+                    self._ready.set_result(None)
+                    await self._stopping.wait()
+        finally:
             gc.enable()
-            with self._failures:
-                self._ready.set_result(None)
-                await self._stopping.wait()
 
     def _run(self, work: Coroutine[Any, Any, T]) -> T:
         """Return the result of a coroutine on the event loop; Ctrl+C cancels it, and waits for its end."""

@@ -90,13 +90,14 @@ def struck(row: StoredTexts, json: Container[str], erased: set[Ref]) -> Changes:
     changed: Changes = {}
     for column, value in row.values.items():
         if isinstance(value, str) and value:
-            new = _without_in_json(value, erased) if column in json else without(value, erased)
+            new = without_in_json(value, erased) if column in json else without(value, erased)
             if new != value:
                 changed[column] = new
     return changed
 
 
-def _without_in_json(text: str, erased: set[Ref]) -> str:
+def without_in_json(text: str, erased: set[Ref]) -> str:
+    """Return a JSON text without these identities."""
     try:
         content = msgspec.json.decode(text)
     except msgspec.DecodeError:

@@ -129,7 +129,7 @@ async def custom_columns(store: Store, record: str, client: Client, form: Export
 
 
 def _parquet(record: str, form: ExportFormat, custom_fields: list[str]) -> ParquetWriter:
-    return ParquetWriter(parquet_columns(record, form, custom_fields))
+    return ParquetWriter(parquet_columns(record, form, custom_fields).schema)
 
 
 class ExportKind:

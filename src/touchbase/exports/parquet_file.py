@@ -67,16 +67,16 @@ class Columns:
 class ParquetWriter:
     """A file that is written page by page; used by one thread at a time."""
 
-    def __init__(self, columns: Columns) -> None:
+    def __init__(self, schema: Any) -> None:
         self._arrow, parquet = load_arrow(not_installed)
-        self._schema = columns.schema
+        self._schema = schema
         self._sink = _Sink()
-        self._writer = parquet.ParquetWriter(self._sink, columns.schema, compression="zstd")
+        self._writer = parquet.ParquetWriter(self._sink, schema, compression="zstd")
         self._waiting: list[Any] = []
         self._rows = self._bytes = 0
 
     def add(self, page: bytes, *, is_last: bool) -> bytes:
-        """Take a page of `Columns.encode`; return the bytes of the file that follow, often none, with its end after the last page."""
+        """Take a page as an Arrow record batch; return the bytes of the file that follow, often none, with its end after the last page."""
         if page:
             batch = self._arrow.ipc.read_record_batch(self._arrow.py_buffer(page), self._schema)
             self._waiting.append(batch)

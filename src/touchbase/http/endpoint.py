@@ -59,6 +59,8 @@ IN_PROGRESS = "touchbase.in_progress"
 """Key in a request's scope: the number of the client under which the request counts as in progress."""
 
 CLIENT_ID = CLIENT_HEADER.lower().encode()
+TEAM = "/team/"
+"""Routes below it are about all clients that the caller may see."""
 IDEMPOTENCY_KEY = b"idempotency-key"
 PAGE = "touchbase.page"
 """Key in a request's scope: the argument of `PageTurns.release`, while its page is in the making."""
@@ -403,7 +405,14 @@ class Call:
         return None if not tags or "*" in tags else tags[0].strip('"')
 
     async def visible(self, caller: Principal, named: str | None = None) -> list[int] | None:
-        """Return the numbers of the active clients that the caller may see, None for all; of a client named by id or handle only its."""
+        """Return the numbers of the active clients that the caller may see, None for all; of a client named by id or handle only its.
+
+        A list of the team may name it in `X-Client-Id` as well. Raises `Invalid` if that is another one.
+        """
+        header = _text(self.headers.get(CLIENT_ID)) if self.scope["path"].startswith(TEAM) else None
+        if named is not None and header is not None and await self.api.clients.id_of(named) != await self.api.clients.id_of(header):
+            raise Invalid([Fault("?client", "client_id", f"names another client than the header {CLIENT_HEADER}: send one of them")])
+        named = named or header
         if named is not None:
             return [(await self.visible_client(named, caller)).number]
         numbers = caller.clients if caller.client is None else {caller.client}

@@ -63,6 +63,7 @@ NOUNS = {
     "companies": "company",
     "messages": "message",
     "suppressions": "entry",
+    "files": "file of events",
     "jobs": "job",
     "webhook-endpoints": "endpoint",
     "webhook-attempts": "attempt",

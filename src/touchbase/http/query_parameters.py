@@ -220,7 +220,7 @@ CURSOR: Parameter[None] = Parameter(
 )
 """`Parameters.cursor` reads its value, because it depends on the listing."""
 PAGE = (LIMIT, CURSOR)
-CLIENT = text("client", "Only of this client.")
+CLIENT = text("client", "Only of this client; below `/team/` the header `X-Client-Id` says it too.")
 DRY_RUN = flag("dry_run", "Store nothing; respond what would change, field by field.")
 
 

@@ -19,7 +19,7 @@ import msgspec
 from touchbase.deliveries.sql.objects import AwayBody, find_object_key, place_of
 from touchbase.deliveries.sql.rows import headers_of
 from touchbase.encryption.cipher import decrypt_bytes, encrypt_bytes
-from touchbase.objects.bucket import Bucket
+from touchbase.objects.bucket import Bucket, ObjectStorageAway
 from touchbase.sql.store import Store, no_object_storage
 
 _SALT_BYTES = 32
@@ -27,9 +27,9 @@ AT_ONCE = 16
 """Objects that one request reads at once."""
 
 
-def new_object(client: int) -> str:
-    """Return a delivery's `object`: a new place in the bucket, a blank, and a salt."""
-    return f"{client}/{token_hex(16)} {urlsafe_b64encode(os.urandom(_SALT_BYTES)).decode()}"
+def new_object(folder: object) -> str:
+    """Return an `object`: a new place in this folder of the bucket (a delivery's: the client), a blank, and a salt."""
+    return f"{folder}/{token_hex(16)} {urlsafe_b64encode(os.urandom(_SALT_BYTES)).decode()}"
 
 
 def encrypted(body: AwayBody, key: bytes, text: str) -> bytes:
@@ -41,6 +41,15 @@ def decrypted(content: bytes, key: bytes, text: str) -> tuple[str, bytes, bytes]
     """Return query, headers and body; None for other bytes, or with another key."""
     plain = decrypt_bytes(_own_key(key, text), content, place_of(text))
     return None if plain is None else msgspec.msgpack.decode(plain, type=tuple[str, bytes, bytes])
+
+
+async def upload(bucket: Bucket, body: AwayBody, key: bytes, text: str) -> None:
+    """Upload a body, and read it again: the database gives up its own only for one that was read. Raises `ObjectStorageAway`."""
+    content = encrypted(body, key, text)
+    await bucket.put(place_of(text), content)
+    stored = await bucket.get(place_of(text))
+    if stored is None or decrypted(stored, key, text) != (body.query, body.headers, body.body):
+        raise ObjectStorageAway("it does not return what was stored")
 
 
 def _own_key(key: bytes, text: str) -> bytes:

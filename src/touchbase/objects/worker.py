@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from abc import abstractmethod
 from itertools import groupby
+from typing import ClassVar
 
 from touchbase.common.timestamps import DAY, SECOND, Clock, Micros, has_passed
 from touchbase.deliveries.sql.objects import (
-    AwayBody,
     begin_objects,
     bodies_to_move,
     claim_removals,
@@ -19,7 +20,7 @@ from touchbase.deliveries.sql.objects import (
     restore_body,
     wanted_bodies,
 )
-from touchbase.objects.bodies import AT_ONCE, decrypted, encrypted, new_object
+from touchbase.objects.bodies import AT_ONCE, new_object, upload
 from touchbase.objects.bucket import Bucket, ObjectStorageAway
 from touchbase.sql.outage import Outage
 from touchbase.sql.store import Store
@@ -41,10 +42,40 @@ REMOVED_AT_ONCE = 200
 RESTORED_AT_ONCE = 20
 
 
-class BodyMover(Worker):
+class ObjectWorker(Worker):
+    """A worker that needs the object storage; while that does not answer it says so once, and tries again."""
+
+    waits: ClassVar[str]
+    """What happens until then."""
+
+    def __init__(self, outage: Outage | None = None) -> None:
+        super().__init__(outage)
+        self._is_away = False
+
+    async def _round(self) -> float:
+        try:
+            seconds = await self._work()
+        except ObjectStorageAway as error:
+            # Not an outage of the store: webhooks are received and applied as before.
+            if not self._is_away:
+                self.log.error("object storage cannot be used: %s; %s, and both are tried again", error.why, self.waits)
+            self._is_away = True
+            return 10.0
+        if self._is_away:
+            self.log.info("object storage can be used again")
+        self._is_away = False
+        return seconds
+
+    @abstractmethod
+    async def _work(self) -> float:
+        """Run all due work; return the seconds until the next round. Raises `ObjectStorageAway`."""
+
+
+class BodyMover(ObjectWorker):
     """Works on one store; several processes may do so at once."""
 
     log, label, failure = LOG, "object storage", "a round of object storage failed and will be retried"
+    waits = "bodies stay in the database, removals wait"
     poll_seconds = 1.0
 
     def __init__(self, store: Store, bucket: Bucket, clock: Clock, outage: Outage | None = None) -> None:
@@ -58,25 +89,12 @@ class BodyMover(Worker):
         self._passed_us: Micros = 0
         """When the last pass ended."""
         self._interval = PASS_INTERVAL
-        self._is_away = False
 
-    async def _round(self) -> float:
-        try:
-            await self.restore()
-            await self.remove()
-            if self._after != (0, 0) or has_passed(self._interval, self._passed_us, self._clock()):
-                await self.move_page()
-        except ObjectStorageAway as error:
-            # Not an outage of the store: webhooks are received and applied as before.
-            if not self._is_away:
-                LOG.error(
-                    "object storage cannot be used: %s; bodies stay in the database, removals wait, and both are tried again", error.why
-                )
-            self._is_away = True
-            return 10.0
-        if self._is_away:
-            LOG.info("object storage can be used again")
-        self._is_away = False
+    async def _work(self) -> float:
+        await self.restore()
+        await self.remove()
+        if self._after != (0, 0) or has_passed(self._interval, self._passed_us, self._clock()):
+            await self.move_page()
         return PAUSE_SECONDS if self._after != (0, 0) else self.poll_seconds
 
     async def restore(self) -> None:
@@ -133,21 +151,13 @@ class BodyMover(Worker):
         if not bodies:
             return 0
         key = await self._store.write(begin_objects(client, [place_of(text) for text in texts], self._clock()))
-        results = await _all(self._upload(body, key, text) for body, text in zip(bodies, texts, strict=True))
+        results = await _all(upload(self._bucket, body, key, text) for body, text in zip(bodies, texts, strict=True))
         uploaded = [(body.id, text) for body, text, error in zip(bodies, texts, results, strict=True) if error is None]
         named = await self._store.write(name_objects(client, uploaded, self._clock())) if uploaded else []
         for error in results:
             if error is not None:
                 raise error
         return len(named)
-
-    async def _upload(self, body: AwayBody, key: bytes, text: str) -> None:
-        """Upload a body, and read it again: the database gives up its own only for one that was read."""
-        content = encrypted(body, key, text)
-        await self._bucket.put(place_of(text), content)
-        stored = await self._bucket.get(place_of(text))
-        if stored is None or decrypted(stored, key, text) != (body.query, body.headers, body.body):
-            raise ObjectStorageAway("it does not return what was stored")
 
 
 async def _all(steps: object) -> list[ObjectStorageAway | None]:

@@ -240,7 +240,7 @@ def _remove(client: int, records: Sequence[tuple[int, int, int]], at: Micros) ->
     yield Execute(TAKE_DELETED, records)
     yield Execute(FORGET_FORMER_OWNERS, records)
     yield Execute(TAKE_DELETED_LINKS, records)
-    yield from forget_changes(client, [record[1:] for record in records])
+    yield from forget_changes(client, [record[1:] for record in records], at)
     cause = {"origin": SERVICE}
     yield from log_events(
         [LoggedEvent(client, record_event(kind, "deleted"), at, kind, number, cause=cause, data=FOR_GOOD) for _, kind, number in records]

@@ -19,6 +19,7 @@ from touchbase.erasure.models import Erasure
 from touchbase.erasure.service import Eraser
 from touchbase.erasure.sql.persons import open_erasures
 from touchbase.errors import NotFound
+from touchbase.event_archive.plans import archived_to
 from touchbase.event_log.sql.queries import trim_log
 from touchbase.inbox.sql.refused_bodies import drop_refused, size_refused
 from touchbase.merging.sql.undo import forget_merges
@@ -101,6 +102,7 @@ class Retention(Worker):
         pause: float = PAUSE_SECONDS,
         unrecognised: UnrecognisedLimits = NO_LIMITS,
         keep_events_days: int = 0,
+        archives_events: bool = False,
         outage: Outage | None = None,
     ) -> None:
         super().__init__(outage)
@@ -110,6 +112,8 @@ class Retention(Worker):
         self._pause_seconds = pause
         self._unrecognised = unrecognised
         self._keep_events_days = keep_events_days
+        self._archives_events = archives_events
+        """Whether events stay until they are in a file of object storage."""
         self._measured_us: Micros = 0
         self._pruned_us: Micros = 0
         self._unfinished = set[int]()
@@ -291,5 +295,8 @@ class Retention(Worker):
         while more and not self._stopping.is_set():
             before = self._clock() - self._keep_events_days * DAY
             needed = await self._store.read(lowest_needed(client.number))
+            if self._archives_events:
+                archived = await self._store.read(archived_to(client.number))
+                needed = archived + 1 if needed is None else min(needed, archived + 1)
             more = await self._store.write(trim_log(client.number, before, keep_from=needed))
             await self._pause(self._pause_seconds)

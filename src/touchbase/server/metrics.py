@@ -259,6 +259,7 @@ def objects_metrics(counts: ObjectCounts | None, now: Micros) -> list[Prometheus
     if counts is not None:
         waiting.add_metric(("removal",), counts.removals)
         waiting.add_metric(("restore",), counts.wanted)
+        waiting.add_metric(("erasure",), counts.erasures)
         oldest.add_metric((), 0 if counts.oldest_us is None else max(0, now - counts.oldest_us) / SECOND)
     return [waiting, oldest]
 

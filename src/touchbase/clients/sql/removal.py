@@ -31,6 +31,8 @@ class ClientTable:
     """For a table of records: its rows' numbers in the full-text index are twice their ids plus this."""
     weight: str = ""
     """The column with the bytes of a row's children."""
+    has_object: bool = False
+    """Whether a row may name an object in object storage, which is removed with it."""
     is_waited_for: bool = False
     """Whether a worker removes the rows, and the client stays until it has."""
 
@@ -62,7 +64,9 @@ CLIENT_TABLES = (
     ClientTable("deleted_record", ("record_kind", "record_id")),
     ClientTable("deleted_link", ("tool", "object_type", "object_id", "record_kind", "record_id")),
     ClientTable("record_merge", ("id",)),
-    ClientTable("delivery", ("id",), children=("delivery_body",), weight="size"),
+    ClientTable("delivery", ("id",), children=("delivery_body",), weight="size", has_object=True),
+    ClientTable("event_file", ("id",), has_object=True),
+    ClientTable("event_file_erasure", ("record_kind", "record_id")),
     ClientTable("object_removal", ("place",), is_waited_for=True),
     ClientTable("object_key", ("client",)),
     ClientTable("webhook_endpoint", ("id",)),
@@ -221,7 +225,7 @@ def _remove_keys(table: ClientTable, client: int, after: Row, keys: Sequence[Row
     gone = yield Select(_delete_sql(table, bool(after)), (client, *after, *keys[-1]))
     for name in table.children:
         yield Execute(_delete_child(name), sorted((client, row[0]) for row in gone))
-    objects = [row[1] for row in gone if len(row) > 1 and row[1] is not None] if at is not None and table.name == "delivery" else []
+    objects = [row[1] for row in gone if row[1] is not None] if at is not None and table.has_object else []
     if objects:
         yield Execute(REMOVE_OBJECT, [(client, text.partition(" ")[0], at) for text in sorted(objects)])
     if table.words is not None and gone:
@@ -240,7 +244,7 @@ def _keys_sql(table: ClientTable, continues: bool) -> str:
 def _delete_sql(table: ClientTable, continues: bool) -> str:
     key = ", ".join(table.key)
     return f"DELETE FROM {table.name} WHERE {_after(table, continues)} AND ({key}) <= ({_marks(table)}) RETURNING {key}" + (
-        ", object" if table.name == "delivery" else ""
+        ", object" if table.has_object else ""
     )
 
 

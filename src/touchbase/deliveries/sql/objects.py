@@ -233,23 +233,26 @@ def end_removals(objects: list[tuple[int, str]]) -> Plan[None]:
 
 @query
 def waits_for_objects(client: int, until_us: Micros) -> Plan[bool]:
-    """Return whether an object is still to be removed, or is being uploaded, since this time or before it."""
-    return bool((yield Select("SELECT 1 FROM object_removal WHERE client = ? AND created_us <= ? LIMIT 1", (client, until_us))))
+    """Return whether an object is still to be removed or rewritten, or is being uploaded, since this time or before it."""
+    waits = "WHERE client = ? AND created_us <= ?"
+    sql = f"SELECT 1 FROM object_removal {waits} UNION ALL SELECT 1 FROM event_file_erasure {waits} LIMIT 1"
+    return bool((yield Select(sql, (client, until_us, client, until_us))))
 
 
 @dataclass(frozen=True, slots=True)
 class ObjectCounts:
-    """Objects that wait for their removal, since when the oldest does, and bodies that a replay waits for."""
+    """Objects that wait for their removal, since when the oldest does, bodies that a replay waits for, and erasures in files of events."""
 
     removals: int
     oldest_us: Micros | None
     wanted: int
+    erasures: int = 0
 
 
 def _added(_: object, answers: Answers) -> ObjectCounts:
     oldest = [counts.oldest_us for counts in answers.values() if counts.oldest_us is not None]
-    removals, wanted = (sum(getattr(counts, name) for counts in answers.values()) for name in ("removals", "wanted"))
-    return ObjectCounts(removals, min(oldest, default=None), wanted)
+    removals, wanted, erasures = (sum(getattr(counts, name) for counts in answers.values()) for name in ("removals", "wanted", "erasures"))
+    return ObjectCounts(removals, min(oldest, default=None), wanted, erasures)
 
 
 @query(scope=ALL_CLIENTS, merge=AnswerMerge(_added))
@@ -258,7 +261,9 @@ def count_objects() -> Plan[ObjectCounts]:
     removals = yield Select("SELECT count(*), min(created_us) FROM object_removal WHERE is_removing = 1", ())
     waits = f"d.client = b.client AND d.state = 'received' AND d.{IS_AWAY}"
     wanted = yield Select(f"{BUSY} SELECT count(*) FROM busy b JOIN delivery d ON {waits}", ())
-    return ObjectCounts(removals[0][0], removals[0][1], wanted[0][0])
+    erasures = yield Select("SELECT count(*), min(created_us) FROM event_file_erasure", ())
+    oldest = min((row[0][1] for row in (removals, erasures) if row[0][1] is not None), default=None)
+    return ObjectCounts(removals[0][0], oldest, wanted[0][0], erasures[0][0])
 
 
 @query(scope=ALL_CLIENTS)

@@ -45,6 +45,7 @@ from touchbase.erasure_marks import (
 from touchbase.errors import Conflict, NotFound
 from touchbase.event_log.models import ERASURE as ERASURE_ORIGIN
 from touchbase.event_log.models import EventType, LoggedEvent
+from touchbase.event_log.sql.files import TEXTS, erase_in_files
 from touchbase.event_log.sql.log import forget_changes, log_events
 from touchbase.history import sql as history_sql
 from touchbase.history.events import CONTACT, EXTERNAL
@@ -204,7 +205,7 @@ def _strike_merges(client: int, contact: int, addresses: Container[str]) -> Plan
 
 
 def _log(client: int, at: Micros, contacts: Sequence[int], number: int) -> Plan[None]:
-    joined = yield from forget_changes(client, [(CONTACT, contact) for contact in contacts])
+    joined = yield from forget_changes(client, [(CONTACT, contact) for contact in contacts], at)
     yield Execute(FORGET_RESPONSES, joined)  # a receiver may have repeated what it heard of a record before its merge
     cause = {"origin": ERASURE_ORIGIN, "erasure_id": number}
     yield from log_events([LoggedEvent(client, EventType.CONTACT_ERASED, at, CONTACT, contact, cause=cause) for contact in contacts])
@@ -264,6 +265,8 @@ def sweep_erasure(
     swept = max(erasure.swept_to, swept_to)
     searched = erasure.searched_us or (at if done else None)
     yield Execute(UPDATE_PROGRESS, [(client, id, searched, swept, msgspec.json.encode(counts).decode())])
+    if done:
+        yield from erase_in_files(client, [(TEXTS, id)], at)  # behind the search of the log, from which files are written
     if done and covered:
         yield Execute(END_SEARCHES, [(client, number, at) for number in sorted(covered)])
     return dropped + current_unsearchable

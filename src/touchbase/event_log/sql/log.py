@@ -17,8 +17,10 @@ from typing import Any, TypeVar
 
 import msgspec
 
+from touchbase.common.timestamps import Micros
 from touchbase.event_log.models import LoggedEvent
 from touchbase.event_log.signal import LOGGED
+from touchbase.event_log.sql.files import erase_in_files, merges_in_files
 from touchbase.sql.builders import RECORD, RECORD_MATCH, ROW_KEY, ROW_MATCH
 from touchbase.sql.dialect import parameter_table
 from touchbase.sql.rows import Columns, encode, names
@@ -232,23 +234,28 @@ class _Merged(msgspec.Struct):
 
 
 _merged = msgspec.json.Decoder(_Merged).decode
+_merges = msgspec.json.Decoder(list[tuple[int, int, list[int]]]).decode
 
 
-def forget_changes(client: int, records: Sequence[Row]) -> Plan[list[Row]]:
+def forget_changes(client: int, records: Sequence[Row], at: Micros) -> Plan[list[Row]]:
     """Remove the changes from the events of these records (kind and id), and of records that a merge has ever joined with them.
 
     The events of a merge have values of all its records, also after it was undone. The result is all these records, with the client.
+    From the archive's files the events are removed later.
     """
     joined_records = {*records}
     merges = [
         {(kind, number), *((kind, merged_id) for merged_id in _merged(data).merged)} for kind, number, data in (yield from _all(client))
     ]
+    for text in (yield from merges_in_files(client)):
+        merges += [{(kind, number) for number in (survivor, *others)} for kind, survivor, others in _merges(text)]
     while joined := [merge for merge in merges if not joined_records.isdisjoint(merge)]:
         joined_records |= {record for merge in joined for record in merge}
         merges = [merge for merge in merges if merge not in joined]
     rows = [(client, kind, number) for kind, number in sorted(joined_records)]
     yield Execute(FORGET_CHANGES, rows)
     yield Log([], rows)  # also from events of this transaction, which are stored at its end
+    yield from erase_in_files(client, [*joined_records], at)
     return rows
 
 

@@ -1,0 +1,1 @@
+"""Archive of change events: a Parquet file of a client's events a month, in object storage."""
