@@ -22,6 +22,7 @@ class BucketServer:
     refuses: set[str] = field(default_factory=set)
     loses: set[str] = field(default_factory=set)
     requests: list[str] = field(default_factory=list)
+    code: str = "SlowDown"
 
     def settings(self, *, min_bytes: int = 1, after_days: int = 0) -> ObjectSettings:
         """Settings with which every body is moved."""
@@ -43,7 +44,7 @@ class BucketServer:
         assert headers["authorization"].startswith("aws4-hmac-sha256 credential=ak/")
         self.requests.append(method)
         if method in self.refuses:
-            status, answer = 503, b"<Error><Code>SlowDown</Code></Error>"
+            status, answer = 503, f"<Error><Code>{self.code}</Code></Error>".encode()
         else:
             status, answer = STATUS[method], b""
             if method == "PUT":

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -341,6 +342,43 @@ async def test_limits__move_large_bodies_at_once_and_small_ones_after_their_days
 
 KEY = {"TOUCHBASE_ENCRYPTION_KEY": encode_key(new_key())}
 BUCKET = {"TOUCHBASE_OBJECTS_URL": "s3://touchbase/bodies/", "TOUCHBASE_OBJECTS_ACCESS_KEY": "a", "TOUCHBASE_OBJECTS_SECRET_KEY": "s"}
+
+
+async def test_objects_that_are_too_long__are_read_one_at_a_time_and_count_as_changed(
+    house: StoredHouse, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("touchbase.objects.bucket.MOST_BYTES", 2_000_000)
+    monkeypatch.setattr("touchbase.objects.bucket.COMMON_BYTES", 1_000)
+    house.server.objects.update({f"/bodies/of/{number}": b"x" * 1_500_000 for number in range(4)}, **{"/bodies/of/9": b"x" * 3_000_000})
+    long: list[int] = []
+    most = 0
+
+    async def send(method: str, url: str, headers: Any, body: bytes, limit: int, send: Any = house.bucket._pool.send) -> Any:
+        nonlocal most
+        long.extend([1] * (limit > 1_000))
+        most = max(most, len(long))
+        try:
+            return await send(method, url, headers, body, limit)
+        finally:
+            del long[: limit > 1_000]
+
+    monkeypatch.setattr(house.bucket._pool, "send", send)
+
+    contents = await asyncio.gather(*(house.bucket.get(f"{number}") for number in (0, 1, 2, 3, 9)))
+
+    assert [len(content) for content in contents] == [1_500_000] * 4 + [0]
+    assert most == 1
+
+
+@pytest.mark.parametrize("code", ["\x1b[2J", "a b", "&a;", "x" * 81])
+async def test_an_error_of_the_storage__is_quoted_only_if_it_is_a_code(house: StoredHouse, code: str) -> None:
+    house.server.refuses.add("GET")
+    house.server.code = code
+
+    with pytest.raises(ObjectStorageAway) as refused:
+        await house.bucket.get("1")
+
+    assert refused.value.why == "it answered 503: without a code"
 
 
 def test_settings__name_the_bucket() -> None:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import gc
+import tracemalloc
 from collections.abc import AsyncIterator
 from itertools import pairwise
 from pathlib import Path
@@ -310,6 +312,28 @@ async def test_endless_response__is_cut_after_its_bytes_or_pieces(most: int, siz
     assert not is_early
     assert (result.status, result.is_cut, connection.is_usable) == (200, True, False)
     assert len(result.body) <= HEAD_BYTES + most + PARSED_BYTES
+
+
+@pytest.mark.parametrize("ends_early", [True, False])
+async def test_closed_connection__holds_no_body_until_the_garbage_collector_runs(ends_early: bool) -> None:
+    most = 1_000_000
+    length = 2 * most if ends_early else most
+    gc.disable()
+    tracemalloc.start()
+    try:
+        for _ in range(20):
+            connection = OutgoingConnection()
+            connection.connection_made(Sink())
+            task = asyncio.ensure_future(connection.request(b"", most if ends_early else 2 * most))
+            await asyncio.sleep(0)
+            connection.data_received(b"HTTP/1.1 200 OK\r\ncontent-length: %d\r\n\r\n" % length + bytes(length))
+            assert len((await task).body) >= most - PARSED_BYTES
+            connection.connection_lost(None)
+            del task
+        assert tracemalloc.get_traced_memory()[0] < 5 * most
+    finally:
+        tracemalloc.stop()
+        gc.enable()
 
 
 async def test_endless_responses_before_the_last_one__fail() -> None:

@@ -148,6 +148,8 @@ def test_remembered_rows__are_as_many_as_may_be(monkeypatch: pytest.MonkeyPatch)
 
     assert [key[0] for key in keys if remembered.get(key, 20)] == [0, 3, 4]
     assert remembered.get(keys[0], 5) is None
+    remembered.put((9, tuple(range(16)), False, False), plans.ClosedRows(1, 10, 10, []))  # its edges take as much as two rows
+    assert [key[0] for key in keys if remembered.get(key, 20)] == []
 
 
 @given(

@@ -29,9 +29,11 @@ from touchbase.reports.parts import (
     COUNTED,
     COUNTS,
     LEVELS,
+    MOST_ROWS,
     CampaignGroups,
     PartBuilder,
     People,
+    ReportTooLarge,
     Union,
     group_at,
     packed,
@@ -134,13 +136,16 @@ def shown(row: CampaignCounts, level: int) -> Any:
 
 
 @example(  # a reply at the time of the mail
-    [(SENT, 5_000, "camp", "7", None, BEGIN), (REPLY, 5_000, "camp", "7", None, BEGIN)], "UTC", BY_CAMPAIGN, 0, 60, None
+    [(SENT, 5_000, "camp", "7", None, BEGIN), (REPLY, 5_000, "camp", "7", None, BEGIN)], "UTC", BY_CAMPAIGN, 0, 60, None, None
 )
 @given(
     events=st.lists(EVENTS, max_size=30), zone=st.sampled_from(ZONES), level=st.sampled_from(LEVELS),
     since=st.integers(0, 5 * 24 * 60), length=st.integers(1, 4 * 24 * 60), interval=st.sampled_from(["day", "week", None]),
+    most=st.sampled_from([None, 0, 1, 2]),
 )  # fmt: skip
-def test_parts__of_any_events_add_up(events: list[Any], zone: str, level: int, since: int, length: int, interval: str | None) -> None:
+def test_parts__of_any_events_add_up(
+    events: list[Any], zone: str, level: int, since: int, length: int, interval: str | None, most: int | None
+) -> None:
     begin = BEGIN + since * 60 * SECOND
     until = begin + length * 60 * SECOND
     edges = [begin, until] if interval is None else edges_of(begin, until, interval, zone)
@@ -148,11 +153,12 @@ def test_parts__of_any_events_add_up(events: list[Any], zone: str, level: int, s
     assert spans is not None
     union = Union(edges, level)
     for low, high in reversed([*((span.begin, span.end) for span in spans), (until, BEGIN * 2)]):
-        builder = PartBuilder()
+        builder = PartBuilder(None if level == BY_CAMPAIGN else most)
         for effect in (REPLY, *(COUNTED - {REPLY})):
             builder.add(effect, [(who, *more, at) for what, who, *more, at in events if what == effect and low <= at < high])
         part = unpacked(packed(builder.build()))
         assert part is not None
+        part = part.at_level(level)
         if low < until:
             union.add(low, part)
         else:
@@ -313,3 +319,36 @@ def test_statements__that_write_counted_events_raise_the_versions_of_their_hours
     writing = {op.name for op in STATEMENTS.values() if written.search(texts(op))}
 
     assert writing - OTHERS == BY_EVENT.keys() | BY_RECORD
+
+
+@pytest.mark.usefixtures("_made_of_parts")
+async def test_report__of_too_many_campaigns_is_refused_without_counting_again_and_counts_by_tool(
+    house: House, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(parts_sql, "MOST_ROWS", 2)
+    monkeypatch.setattr(parts_sql, "PartBuilder", lambda most=2: PartBuilder(most))
+    await house.hook("camp", *(mail(who, -3 * DAY, campaign) for who in ("ann", "bob") for campaign in ("Autumn", "Winter", "Spring")))
+    await house.hook("camp", mail("ann", -3 * DAY + 9, "Winter", event="email_replied"))
+    store, now = house.call.parts.store, house.call.clock.now
+    edges = [now - 9 * DAY * SECOND, now]
+    with pytest.raises(ReportTooLarge):
+        await service.report_campaigns(store, house.number, edges, ("campaign",), "UTC", now)
+    monkeypatch.setattr(parts_sql, "_count", None)
+
+    with pytest.raises(ReportTooLarge):
+        await service.report_campaigns(store, house.number, edges, ("campaign",), "UTC", now)
+    (row,) = await service.report_campaigns(store, house.number, edges, ("tool",), "UTC", now)
+
+    assert (row.mails, row.mailed, row.replies, row.mailed_replied) == (6, 2, 1, 1)
+
+
+def test_part__of_more_campaigns_than_a_report_may_have_rows_counts_by_tool() -> None:
+    builder = PartBuilder()
+    for page in range(3):
+        builder.add(SENT, [(1, "camp", f"{number}", "name", BEGIN) for number in range(page * MOST_ROWS, (page + 1) * MOST_ROWS)])
+
+    part = builder.build()
+
+    assert (part.by_tool, len(part.facts), part.events) == (True, 1, 3 * MOST_ROWS)
+    assert unpacked(packed(part)) is not None
+    assert len(packed(part)) < 1_000

@@ -54,6 +54,7 @@ class OutgoingConnection(asyncio.Protocol):
     def _expect(self) -> None:
         """Begin a response."""
         self._headers: dict[str, str] = {}
+        # Emptied as soon as a response has ended: connection and parser refer to each other, and stay until the garbage collector runs.
         self._body = bytearray()
         self._received = self._pieces = 0
         self._most = 0
@@ -154,8 +155,9 @@ class OutgoingConnection(asyncio.Protocol):
     def _finish(self, *, is_cut: bool = False) -> None:
         if self._response is not None and not self._response.done():
             self._response.set_result(ReceivedResponse(self._parser.get_status_code(), self._headers, bytes(self._body), is_cut))
+        self._body = bytearray()
 
     def _fail(self, why: str) -> None:
-        self._stays_open = False
+        self._stays_open, self._body = False, bytearray()
         if self._response is not None and not self._response.done():
             self._response.set_exception(ConnectionLost(why, has_begun=self._received > 0))

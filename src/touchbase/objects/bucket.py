@@ -7,7 +7,9 @@ got these bytes: their SHA-256 is signed.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import hmac
+import re
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from hashlib import sha256
@@ -23,6 +25,8 @@ from touchbase.errors import Overloaded
 
 SECONDS = 30.0
 """Time limit of one request."""
+COMMON_BYTES = 5 * 1024 * 1024
+"""Bytes up to which objects are read beside each other: a webhook has 4 MiB unless the setting says more. A longer one is read alone."""
 MOST_BYTES = 64 * 1024 * 1024
 """Bytes of one object, more than any webhook has."""
 _MOST_OF_ERROR = 64 * 1024
@@ -34,6 +38,10 @@ class ObjectStorageAway(Overloaded):
     def __init__(self, why: str) -> None:
         super().__init__(f"object storage, which this needs, cannot be used now: {why}", retry_after=10)
         self.why = why
+
+
+class _TooLong(ObjectStorageAway):
+    """The answer has more bytes than asked for."""
 
 
 def bucket_of(settings: ObjectSettings | None, clock: Callable[[], Micros]) -> Bucket | None:
@@ -51,6 +59,7 @@ class Bucket:
         self._origin = f"{parts.scheme}://{parts.netloc}"
         self._folder = parts.path.rstrip("/")
         self._pool = HttpPool(agent, [self._origin], "correct TOUCHBASE_OBJECTS_URL", "TOUCHBASE_OBJECTS_URL")
+        self._large = asyncio.Lock()
         self.close = self._pool.close
 
     async def put(self, place: str, content: bytes) -> None:
@@ -58,8 +67,17 @@ class Bucket:
         await self._send("PUT", place, content, _MOST_OF_ERROR, (200, 201, 204))
 
     async def get(self, place: str) -> bytes | None:
-        """Return an object, or None if the storage has none. Raises `ObjectStorageAway`."""
-        response = await self._send("GET", place, b"", MOST_BYTES, (200, 404))
+        """Return an object, None if the storage has none, nothing of one that is too long. Raises `ObjectStorageAway`."""
+        try:
+            return await self._get(place, COMMON_BYTES)
+        except _TooLong:
+            async with self._large:
+                with contextlib.suppress(_TooLong):
+                    return await self._get(place, MOST_BYTES)
+                return b""
+
+    async def _get(self, place: str, most: int) -> bytes | None:
+        response = await self._send("GET", place, b"", most, (200, 404))
         return response.body if response.status == 200 else None
 
     async def delete(self, place: str) -> None:
@@ -75,14 +93,17 @@ class Bucket:
                 response = await self._pool.send(method, self._origin + path, headers, content, most)
         except (ConnectionLost, FetchFailed, OSError, ValueError) as error:  # a `TimeoutError` is an `OSError`
             raise ObjectStorageAway(f"{type(error).__name__} {error}".strip()[:200]) from None
-        if response.status not in expected or response.is_cut or (response.status == 404 and b"NoSuchBucket" in response.body):
-            raise ObjectStorageAway(f"it answered {response.status}: {_code(response.body)}")
-        return response
+        if response.status in expected and not response.is_cut and not (response.status == 404 and b"NoSuchBucket" in response.body):
+            return response
+        status, code, is_cut = response.status, _code(response.body), response.is_cut and response.status in expected
+        del response  # an error's traceback holds this frame, and with it up to 64 MiB until the garbage collector runs
+        raise _TooLong(f"it answered with more than {most:,} bytes") if is_cut else ObjectStorageAway(f"it answered {status}: {code}")
 
 
 def _code(body: bytes) -> str:
     """Return the code of an error in XML, such as `SignatureDoesNotMatch`."""
-    return body.partition(b"<Code>")[2].partition(b"</Code>")[0].decode("ascii", "replace")[:80] or "without a code"
+    code = re.search(rb"<Code>([A-Za-z0-9.]{1,80})</Code>", body[:_MOST_OF_ERROR])
+    return code[1].decode() if code else "without a code"
 
 
 def signed_headers(

@@ -90,8 +90,10 @@ COUNTS = {
 """Effects of events -> the counts of people and of events."""
 COUNTED = frozenset(COUNTS)
 """Effects of events that reports count."""
+MOST_ROWS = 10_000
+"""Rows of one client's report."""
 LEVELS = TOGETHER, BY_TOOL, BY_CAMPAIGN = range(3)
-_FORMAT = 1
+_FORMAT, _BY_TOOL = 1, 2
 
 Group = tuple[str | None, str | None]
 """Tool, and the campaign's id in it, else its name."""
@@ -116,11 +118,29 @@ class ReportPart:
     facts: dict[tuple[str, Group], Facts] = field(default_factory=dict)
     answered: dict[tuple[int, Group], People] = field(default_factory=dict)
     """By level and group: people with a mail and a later reply in this part."""
+    by_tool: bool = False
+    """Whether it has no campaigns: there were too many for a report by campaign, or the report needs none."""
 
     @property
     def events(self) -> int:
         """Number of the events that were counted."""
         return sum(facts.events for facts in self.facts.values())
+
+    @property
+    def campaigns(self) -> set[Group]:
+        """The tools and campaigns of its events."""
+        return {group for _, group in self.facts}
+
+    def at_level(self, level: int) -> ReportPart:
+        """Return what a report of this level needs, which is much smaller where strangers sent thousands of campaigns."""
+        if level == BY_CAMPAIGN:
+            return self
+        part = ReportPart(answered={key: people for key, people in self.answered.items() if key[0] == level}, by_tool=True)
+        for (effect, group), facts in self.facts.items():
+            sums = part.facts.setdefault((effect, group_at(BY_TOOL, group)), Facts())
+            sums.events += facts.events
+            sums.people.add_all(facts.people)
+        return part
 
 
 def group_at(level: int, group: Group) -> Group:
@@ -129,9 +149,15 @@ def group_at(level: int, group: Group) -> Group:
 
 
 class PartBuilder:
-    """Counts events into a part. Replies come before mails, so that only the mails of people who replied are looked at closely."""
+    """Counts events into a part. Replies come before mails, so that only the mails of people who replied are looked at closely.
 
-    def __init__(self) -> None:
+    With more than `most` campaigns it counts by tool: a report by campaign would have too many rows.
+    """
+
+    def __init__(self, most: int | None = MOST_ROWS) -> None:
+        self._most = most
+        self._campaigns: set[Group] = set()
+        self._by_tool = False
         self._facts: dict[tuple[str, Group], Facts] = {}
         self._ids: defaultdict[tuple[str, Group], list[int]] = defaultdict(list)
         self._last_replies: defaultdict[int, dict[tuple[int, Group], Micros]] = defaultdict(dict)
@@ -140,6 +166,8 @@ class PartBuilder:
 
     def add(self, effect: str, rows: Sequence[EventRow]) -> None:
         """Count events of one effect."""
+        if self._by_tool:
+            rows = [(contact, tool, None, None, at) for contact, tool, _, _, at in rows]
         contacts: defaultdict[tuple[str, str | None, str | None], list[int]] = defaultdict(list)
         for contact, tool, campaign_id, name, _ in rows:
             contacts[tool, campaign_id, name].append(contact)
@@ -157,6 +185,23 @@ class PartBuilder:
             for contact, tool, campaign_id, name, at in rows:
                 if contact in self._last_replies:
                     self._note_mail(contact, group_of(tool, campaign_id, name), at)
+        if self._most is not None and not self._by_tool:
+            self._campaigns.update(group for of_effect, group in self._facts if of_effect == effect)
+            if len(self._campaigns) > self._most:
+                self._forget_campaigns()
+
+    def _forget_campaigns(self) -> None:
+        self._by_tool = True
+        self._campaigns.clear()
+        facts, ids, self._facts, self._ids = self._facts, self._ids, {}, defaultdict(list)
+        for (effect, group), of_campaign in facts.items():
+            key = (effect, group_at(BY_TOOL, group))
+            self._facts.setdefault(key, Facts()).events += of_campaign.events
+            self._ids[key] += ids[effect, group]
+        for last in self._last_replies.values():
+            for level, group in [key for key in last if key[0] == BY_CAMPAIGN]:
+                del last[level, group]
+        self._answered = defaultdict(set, {key: people for key, people in self._answered.items() if key[0] != BY_CAMPAIGN})
 
     def _note_reply(self, last: dict[tuple[int, Group], Micros], group: Group, at: Micros) -> None:
         for key in _at_levels(group):
@@ -172,7 +217,7 @@ class PartBuilder:
         """Return the part."""
         for key, facts in self._facts.items():
             facts.people = People.of(self._ids[key])
-        return ReportPart(self._facts, {key: People.of(ids) for key, ids in self._answered.items()})
+        return ReportPart(self._facts, {key: People.of(ids) for key, ids in self._answered.items()}, self._by_tool)
 
 
 def group_of(tool: str, campaign_id: str | None, name: str | None) -> Group:
@@ -191,15 +236,15 @@ def packed(part: ReportPart) -> bytes:
         (effect, *group, fact.events, fact.name, fact.campaign_id, fact.people.packed()) for (effect, group), fact in part.facts.items()
     ]
     answered = [(level, *group, people.packed()) for (level, group), people in part.answered.items()]
-    return zlib.compress(msgspec.msgpack.encode((_FORMAT, facts, answered)), 1)
+    return zlib.compress(msgspec.msgpack.encode((_BY_TOOL if part.by_tool else _FORMAT, facts, answered)), 1)
 
 
 def unpacked(content: bytes) -> ReportPart | None:
     """Return a stored part; None for one of another version of this program."""
     version, facts, answered = msgspec.msgpack.decode(zlib.decompress(content), type=tuple[int, list[Any], list[Any]], strict=False)
-    if version != _FORMAT:
+    if version not in (_FORMAT, _BY_TOOL):
         return None
-    part = ReportPart()
+    part = ReportPart(by_tool=version == _BY_TOOL)
     for effect, tool, campaign, events, name, campaign_id, people in facts:
         part.facts[effect, (tool, campaign)] = Facts(events, name, campaign_id, People.unpacked(people))
     for level, tool, campaign, people in answered:
@@ -273,8 +318,6 @@ def order_of(number: int, tool: str | None, campaign: str | None) -> tuple[int, 
     return number, tool or "", campaign is None, campaign or ""
 
 
-MOST_ROWS = 10_000
-"""Rows of one client's report."""
 FEW_EVENTS = 300
 """A report of up to so many events of each kind counts them all at once, without parts: 30 stored days take as long as 300 events."""
 MOST_COUNTED = 100_000
@@ -284,12 +327,24 @@ Stretch = tuple[Micros, Micros]
 """Beginning and end of a part."""
 
 
+@dataclass(slots=True)
+class CountedPart:
+    """A part, and the version of the events that it counts."""
+
+    version: int
+    part: ReportPart
+    content: bytes
+    """The part as it is stored."""
+
+
 class ReportTooLarge(Invalid):
     """The report would have more than `MOST_ROWS` rows."""
 
     def __init__(self) -> None:
         detail = f"the report would have more than {MOST_ROWS:,} rows: send a later time, longer intervals or fewer groups"
         super().__init__([Fault("?since", "too_many", detail)])
+        self.counted: Mapping[Stretch, CountedPart] = {}
+        """Parts that were counted for it, to be stored: the next such report is refused without counting."""
 
 
 MOST_MESSAGES = 1_000_000
@@ -302,18 +357,9 @@ class TooManyMessages(ReportTooLarge):
     """The report would read the messages of more than `MOST_MESSAGES` events."""
 
     def __init__(self) -> None:
+        super().__init__()
         detail = f"the report would read the messages of more than {MOST_MESSAGES:,} events: send a later time, or leave out step and label"
         super(ReportTooLarge, self).__init__([Fault("?since", "too_many", detail)])
-
-
-@dataclass(slots=True)
-class CountedPart:
-    """A part, and the version of the events that it counts."""
-
-    version: int
-    part: ReportPart
-    content: bytes
-    """The part as it is stored."""
 
 
 @dataclass(slots=True)

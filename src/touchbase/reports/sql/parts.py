@@ -22,6 +22,7 @@ from touchbase.reports.parts import (
     CampaignGroups,
     CountedPart,
     EventRow,
+    Group,
     PartBuilder,
     Reported,
     ReportPart,
@@ -86,7 +87,9 @@ def report_campaigns(
         return rows if isinstance(rows, ReportTooLarge) else Reported(rows, version=version)
     versions = yield from _versions(groups.client, spans)
     version_of = {(span.begin, span.end): version for span, version in zip(spans, versions, strict=True) if span.is_stored}
-    parts = yield from _current_parts(groups.client, stored or {}, version_of)
+    parts = yield from _current_parts(groups, stored or {}, version_of)
+    if parts is None:
+        return ReportTooLarge()
     has_deleted = yield from any_deleted(groups.client)
     counted: dict[Stretch, CountedPart] = {}
     number = 0
@@ -97,11 +100,15 @@ def report_campaigns(
                 return Reported(None, counted)
             first = yield from _first_of(groups.client, run[position:], MOST_COUNTED if most is None else most)
             for stretch, part in zip(first, (yield from _count(groups.client, first, has_deleted)), strict=True):
-                parts[stretch], counted[stretch] = part, CountedPart(version_of[stretch], part, packed(part))
+                parts[stretch] = part.at_level(groups.level)
+                counted[stretch] = CountedPart(version_of[stretch], parts[stretch], packed(part))
                 number += part.events
             position += len(first)
     rows = yield from _unite(groups, spans, parts, has_deleted)
-    return rows if isinstance(rows, ReportTooLarge) else Reported(rows, counted, version)
+    if isinstance(rows, ReportTooLarge):
+        rows.counted = counted
+        return rows
+    return Reported(rows, counted, version)
 
 
 def _most_events(groups: CampaignGroups, most: int) -> Plan[int]:
@@ -126,13 +133,20 @@ def _versions(client: int, spans: Sequence[Span]) -> Plan[list[int]]:
     return [sums[bisect_left(hours, end)] - sums[bisect_left(hours, begin)] for begin, end in (span.hours for span in spans)]
 
 
-def _current_parts(client: int, counted: Mapping[Stretch, CountedPart], versions: dict[Stretch, int]) -> Plan[dict[Stretch, ReportPart]]:
-    """Return the parts that need no counting: counted ones, and stored ones."""
+def _current_parts(
+    groups: CampaignGroups, counted: Mapping[Stretch, CountedPart], versions: dict[Stretch, int]
+) -> Plan[dict[Stretch, ReportPart] | None]:
+    """Return the parts that need no counting: counted ones, and stored ones; None if they have too many campaigns for the report."""
     parts = {at: counted_part.part for at, counted_part in counted.items() if versions.get(at) == counted_part.version}
-    keys = [(client, *stretch) for stretch in sorted(versions.keys() - parts.keys())]
+    campaigns: set[Group] = set()
+    keys = [(groups.client, *stretch) for stretch in sorted(versions.keys() - parts.keys())]
     for begin, end, version, content in (yield Execute(PARTS, keys)):
         if version == versions[begin, end] and (part := unpacked(content)) is not None:
-            parts[begin, end] = part
+            parts[begin, end] = part.at_level(groups.level)
+            if groups.by_campaign:
+                campaigns |= part.campaigns
+                if part.by_tool or len(campaigns) > MOST_ROWS:
+                    return None
     return parts
 
 
@@ -142,11 +156,13 @@ def _unite(
     """Return the rows of the report; recount spans without a stored part."""
     union = Union(groups.edges, groups.level)
     unstored = [(span.begin, span.end) for span in reversed(spans) if not span.is_stored]
-    later, *others = yield from _count_edges(groups.client, (groups.edges[-1], groups.horizon), unstored, has_deleted)
+    later, *others = yield from _count_edges(groups, unstored, has_deleted)
     union.add_later(later)
     counted = iter(others)
     for span in reversed(spans):
         part = parts.pop((span.begin, span.end)) if span.is_stored else next(counted)
+        if part.by_tool and groups.by_campaign:
+            return ReportTooLarge()
         union.add(span.begin, part)
         if len(union) > MOST_ROWS:
             return ReportTooLarge()
@@ -159,8 +175,10 @@ MOST_AT_EDGE = 1_000
 """Events of an effect up to which a stretch that is not stored is counted together with the others."""
 
 
-def _count_edges(client: int, later: Stretch, unstored: Sequence[Stretch], has_deleted: bool) -> Plan[list[ReportPart]]:
+def _count_edges(groups: CampaignGroups, unstored: Sequence[Stretch], has_deleted: bool) -> Plan[list[ReportPart]]:
     """Count the replies after a report and the stretches of which no part is stored, in one read: on PostgreSQL each read takes 0.5 ms."""
+    client, later = groups.client, (groups.edges[-1], groups.horizon)
+    most_later = None if groups.by_campaign else MOST_ROWS  # its campaigns are no rows of the report
     branches = [(later, REPLY), *((stretch, effect) for stretch in unstored for effect in _EFFECTS)]
     where = f"e.occurred_us >= ? AND e.occurred_us < ?{NOT_DELETED.format('e') if has_deleted else ''} LIMIT {MOST_AT_EDGE + 1}"
     texts = (
@@ -177,7 +195,7 @@ def _count_edges(client: int, later: Stretch, unstored: Sequence[Stretch], has_d
         numbers = [0] if not first else range(1 + (first - 1) * len(_EFFECTS), 1 + first * len(_EFFECTS))
         effects = [branches[number][1] for number in numbers]
         if any(len(rows[number]) > MOST_AT_EDGE for number in numbers):
-            parts += yield from _count(client, [stretch], has_deleted, effects)
+            parts += yield from _count(client, [stretch], has_deleted, effects, MOST_ROWS if first else most_later)
             continue
         builder = PartBuilder()
         for number, effect in zip(numbers, effects, strict=True):
@@ -211,9 +229,11 @@ def _first_of(client: int, run: Sequence[Stretch], most: int) -> Plan[Sequence[S
     return [stretch for stretch in run if stretch[1] <= end]
 
 
-def _count(client: int, run: Sequence[Stretch], has_deleted: bool, effects: Sequence[str] = _EFFECTS) -> Plan[list[ReportPart]]:
+def _count(
+    client: int, run: Sequence[Stretch], has_deleted: bool, effects: Sequence[str] = _EFFECTS, most: int | None = MOST_ROWS
+) -> Plan[list[ReportPart]]:
     """Count the events of stretches of time without a gap, in one pass."""
-    builders, ends = [PartBuilder() for _ in run], [end for _, end in run]
+    builders, ends = [PartBuilder(most) for _ in run], [end for _, end in run]
     for effect in effects:
         at: tuple[Micros, int] | None = (run[0][0], 0)
         while at is not None:
