@@ -327,3 +327,77 @@ async def test_snooze__is_refused_with_what_to_send(messages: Messages) -> None:
     assert (past.status, past.json()["errors"][0]["pointer"]) == (422, "/snoozed_until")
     assert "send null" in past.json()["errors"][0]["detail"]
     assert (strange.status, "GET /team/v1/attention" in strange.json()["detail"]) == (404, True)
+
+
+SET = {"statuses": ["contacted", "Interested"], "transitions": {}}
+
+
+async def problem_items(messages: Messages) -> list[tuple[Any, ...]]:
+    of_problems = ("status_refused", "fields_left_out")
+    listed = [item for item in await items(messages) if item["kind"] in of_problems]
+    return sorted((item["kind"], item["tool"], item["status"], item["records"], item["count"]) for item in listed)
+
+
+async def test_refused_status__is_an_item_for_each_tool_and_status_until_the_set_has_it(messages: Messages) -> None:
+    await messages.call.settings("default", contact_statuses=SET, company_statuses=SET)
+    await messages.receive(mail("replied", second=1))
+    await messages.receive(mail("replied", "max@example.com", second=2))
+    await messages.receive(mail("replied", "sue@example.com", second=3, tool="smartlead"))
+    await messages.receive(
+        {"event": "company.status_changed", "domain": "acme.example", "status": "replied", "tool": "attio"}, channel="crm"
+    )
+    assert await problem_items(messages) == [
+        ("status_refused", "attio", "replied", "companies", 1),
+        ("status_refused", "instantly", "replied", "contacts", 2),
+        ("status_refused", "smartlead", "replied", "contacts", 1),
+    ]
+    [item] = [item for item in await items(messages) if item["tool"] == "instantly"]
+    assert item["title"] == """2 webhooks of instantly: the client's set refuses the status "replied\""""
+    assert (item["severity"], item["target_id"]) == ("warning", 2)
+
+    await messages.call.settings("default", contact_statuses={**SET, "statuses": [*SET["statuses"], "replied"]}, company_statuses=SET)
+
+    assert await problem_items(messages) == [("status_refused", "attio", "replied", "companies", 1)]
+
+
+async def test_refused_status__is_no_item_once_a_label_names_it_or_after_a_week(messages: Messages) -> None:
+    await messages.call.settings("default", contact_statuses=SET)
+    await messages.receive(mail("replied", second=1))
+    await messages.receive(mail("replied", "sue@example.com", second=3, tool="smartlead"))
+    at = messages.call.clock()
+    labels = ConnectionSettings(status_labels={"Replied": "Interested"})
+    await messages.call.parts.store.write(add_connection(Connection(1, "email_campaign", "smartlead", at, at, [], labels)))
+    assert [item[1] for item in await problem_items(messages)] == ["instantly"]
+
+    messages.call.clock.move(8 * 86_400)
+
+    assert await problem_items(messages) == []
+
+
+async def test_left_out_fields__are_an_item_until_the_connection_is_changed(messages: Messages) -> None:
+    await messages.call.settings("default", contact_statuses=SET)
+    many = {f"field {number:03}": "x" for number in range(600)}
+    await messages.receive(mail("sent", second=1, custom=many))
+    await messages.receive(mail("replied", second=2, custom={**many, "more": "x"}))
+    assert await problem_items(messages) == [
+        ("fields_left_out", "instantly", None, None, 2),
+        ("status_refused", "instantly", "replied", "contacts", 1),
+    ]
+
+    messages.call.clock.move(60)
+    at = messages.call.clock()
+    await messages.call.parts.store.write(add_connection(Connection(1, "email_campaign", "instantly", at, at, [], ConnectionSettings())))
+
+    assert [item[0] for item in await problem_items(messages)] == ["status_refused"]
+
+
+async def test_text_of_a_problem__is_not_taken_for_a_code(messages: Messages) -> None:
+    await messages.receive(mail("sent", second=1))
+    reply = await messages.call.post("/public/v2/custom-fields/contacts", {"name": '"status_refused":', "type": "number"})
+    assert reply.status == 201, reply
+    await messages.receive(mail("sent", second=2, custom={'"status_refused":': "x"}))
+
+    [delivery] = (await messages.call.get("/admin/v1/deliveries?problems=true")).json()["data"]
+
+    assert delivery["problems"][0]["code"] == "value_type"
+    assert await problem_items(messages) == []

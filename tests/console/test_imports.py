@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import re
 from collections.abc import Callable
 from pathlib import Path
 
@@ -63,11 +64,24 @@ def test_list_of_10000_rows__is_tried_imported_and_its_bad_rows_are_fetched(cons
         page.get_by_role("button", name="Fetch the 100 refused rows").click()
     with saved.value.path().open(encoding="utf-8", newline="") as file:
         bad = list(csv.DictReader(file))
-    assert (saved.value.suggested_filename, len(bad)) == ("contacts-import-1-bad-rows.csv", 100)
+    assert (saved.value.suggested_filename, len(bad)) == ("contacts-import-2-bad-rows.csv", 100)
     assert (bad[1]["row"], "is not an e-mail address" in bad[1]["reason"]) == ("102", True)
 
     page.get_by_role("link", name="Contacts created while it ran").click()
     page.locator(".total", has_text="9,900 contacts").wait_for()
+
+    page.go_back()
+    page.locator("a.back").click()
+    lines = page.locator(".jobs li")
+    expect(lines).to_have_count(2)
+    expect(lines.nth(0)).to_contain_text(re.compile("Done.*9,900 created.*Test run 1", re.DOTALL))
+    expect(lines.nth(1)).to_contain_text(re.compile("Test run.*9,900 created.*Import 2", re.DOTALL))
+    assert look_faults(page) == []
+    lines.nth(0).get_by_role("link", name="Test run 1", exact=True).click()
+    page.get_by_text("This was only tried: nothing was written.").wait_for()
+    expect(page.get_by_role("button", name="Import it now")).to_have_count(0)
+    page.get_by_role("link", name="Import 2", exact=True).click()
+    page.get_by_text("It is done.").wait_for()
 
 
 @on_sqlite

@@ -264,6 +264,26 @@ def test_overview__names_what_broke_and_each_button_lands_on_its_field(many: Con
     page.locator("#main").get_by_text("kestrel-frieght").first.wait_for()
 
 
+def test_refused_status__is_an_item_whose_button_opens_the_set_with_the_status_filled_in(many: Console) -> None:
+    chosen = {"statuses": ["contacted", "Interested"], "transitions": {}}
+    many.send("PUT", f"/admin/v1/clients/{CLIENT}", {"settings": {"contact_statuses": chosen}})
+    reply = {"event_type": "reply_received", "lead_email": "p001@many.example", "email_account": "us@example.net"}
+    many.send("POST", f"/public/emailcampaign-webhook/{CLIENT}", {**reply, "timestamp": "2026-11-20T09:00:00Z"})
+    page = many.open("/all/overview")
+    expect(page.locator(".attention")).to_contain_text('1 webhook of Instantly: the client\'s set refuses the status "replied"')
+    assert look_faults(page) == []
+
+    page.get_by_role("link", name="Add the status").click()
+    name = page.get_by_role("dialog", name="Add a status").get_by_role("textbox", name="Name")
+    expect(name).to_have_value("replied")
+    expect(name).to_be_focused()
+    assert look_faults(page) == []
+    page.get_by_role("button", name="Add", exact=True).click()
+    expect(page.get_by_role("dialog")).to_have_count(0)
+    page.go_back()
+    expect(page.get_by_role("link", name="Add the status")).to_have_count(0)
+
+
 @on_sqlite
 @pytest.mark.parametrize("late", ["/admin/v1/reports/", "/team/v1/attention", "/team/v1/counters"])
 def test_overview_of_all_clients__moves_nothing_when_a_part_comes_late(many: Console, late: str) -> None:

@@ -181,8 +181,10 @@ async def test_start_after_a_test_run__imports_the_stored_file_as_it_was_tested(
     mapped = await call.post(path, {"mapping": {"columns": {"Mail": "email"}}})
     call.clock.move(5)
     started = await call.post(path, {})
-    done = await finished(call, job)
+    done = await finished(call, started.json())
     again = await call.post(path, {})
+    kept = (await call.get(f"/public/v2/jobs/{job['id']}")).json()
+    listed = [item["id"] for item in (await call.get("/public/v2/jobs")).json()["data"]]
 
     assert (mapped.status, "leave mapping out" in mapped.problem["detail"]) == (409, True)
     assert (started.status, started.json()["state"], started.json()["files"]) == (200, "queued", {})
@@ -190,7 +192,11 @@ async def test_start_after_a_test_run__imports_the_stored_file_as_it_was_tested(
     assert (done["settings"]["dry_run"], done["started_at"] > tested["finished_at"]) == (False, True)
     assert [row["row"] for row in await bad_rows(call, done)] == ["3"]
     assert [(contact["email"], contact["origin"]) for contact in await contacts(call)] == [("jane@example.com", "CTO")]
-    assert (again.status, "test run" in again.problem["detail"]) == (409, True)
+    assert again.status == 409
+    assert again.problem["detail"] == f"the file of job {job['id']} went to the import {done['id']}; send it again for another import"
+    assert (kept["settings"].pop("import_id"), done["settings"]["test_id"]) == (done["id"], job["id"])
+    assert (listed, kept["progress"], kept["files"]) == ([done["id"], job["id"]], tested["progress"], tested["files"])
+    assert [row["row"] for row in await bad_rows(call, kept)] == ["3"]
 
 
 async def test_start_after_a_test_run__needs_the_file(call: ApiClient) -> None:

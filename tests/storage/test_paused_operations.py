@@ -403,7 +403,7 @@ NAME_NO_RECORD = {
     "inbox.sql.commands": "count_repeat forget_dedupe_keys replay_deliveries replay_many store_delivery",
     "inbox.sql.refused": "store_refusals",
     "inbox.sql.refused_bodies": "drop_refused note_replay",
-    "jobs.sql": "append_to_file change_job claim_job create_job remove_job_files renew_lease",
+    "jobs.sql": "append_to_file change_job claim_job create_job import_tested_file remove_job_files renew_lease",
     "mapping.plans": "map_connection replay_mapped",
     "outgoing.sql.announced": "announce_installation_list",
     "outgoing.sql.dispatch": "forget_attempts lead_shards store_attempt store_progress",

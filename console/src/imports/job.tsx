@@ -4,7 +4,7 @@ import { asProblem, post, send, type Problem } from '../api';
 import { save } from '../csv';
 import { readAgain, useGet } from '../data';
 import { reverting, type Change } from '../history/open';
-import { client, href, place } from '../route';
+import { client, go, href, place } from '../route';
 import { canWrite, session } from '../session';
 import { useTitle } from '../title';
 import type { Page } from '../types';
@@ -14,7 +14,7 @@ import { toastProblem } from '../ui/toast';
 import { count, longTime, plural, span, words } from '../words';
 import { BadRows, ReportLines } from './lines';
 import { MappingForm } from './mapping';
-import { ENDED, type Job } from './types';
+import { ENDED, type Job, type Settings } from './types';
 import { counted, isImport, jobName, jobTitle, LISTS, lookOfJob, manyOf, meaning, stateName, waits } from './words';
 
 const SOON = 700;
@@ -35,7 +35,7 @@ export function OneJob({ id }: { id: string }) {
       {loaded.error && <ProblemNote problem={loaded.error} retry={() => void loaded.refetch()} />}
       {job?.state === 'preview' && job.preview && (canWrite.value ? <MappingForm job={job} preview={job.preview} started={changed} /> : <p>Your key may not start it.</p>)}
       {job && job.state !== 'preview' && <Progress job={job} />}
-      {job && ENDED.includes(job.state) && <After key={job.started_at} job={job} path={path} changed={changed} />}
+      {job && ENDED.includes(job.state) && <After job={job} path={path} changed={changed} />}
     </main>
   );
 }
@@ -67,8 +67,9 @@ function Head({ job, path, changed }: { job: Job; path: string; changed: () => v
           <StateMark job={job} />
           {job.settings.file_name && <span>{jobName(job.kind)}</span>}
           <span>
-            {isImport(job) ? 'Uploaded' : 'Started'} <Time at={job.created_at} as="ago" />
+            {isImport(job) && !job.settings.test_id ? 'Uploaded' : 'Started'} <Time at={job.created_at} as="ago" />
           </span>
+          <OtherRun of={job.settings} />
         </p>
       </div>
       {canWrite.value && !ENDED.includes(job.state) && (
@@ -159,8 +160,6 @@ function ending(job: Job): string {
 }
 
 function After({ job, path, changed }: { job: Job; path: string; changed: () => void }) {
-  /** The start removes the files of the test run, whose rows are not to be read again then. */
-  const [isStarting, setStarting] = useState(false);
   const [busy, setBusy] = useState(false);
   const [problem, setProblem] = useState<Problem | null>(null);
   const many = manyOf(job);
@@ -180,20 +179,20 @@ function After({ job, path, changed }: { job: Job; path: string; changed: () => 
     setBusy(false);
   }
   async function importNow() {
-    setStarting(true);
+    setBusy(true);
     try {
-      await post<Job>(`${path}/start`, { dry_run: false });
+      go(`/imports/${(await post<Job>(`${path}/start`, { dry_run: false })).id}`);
       changed();
     } catch (error) {
       setProblem(asProblem(error));
-      setStarting(false);
     }
+    setBusy(false);
   }
   return (
     <>
       <div class="actions">
-        {job.settings.dry_run && job.state === 'succeeded' && canWrite.value && (hasFile ? (
-          <Button kind="main" icon="upload" busy={isStarting} onClick={() => void importNow()}>
+        {job.settings.dry_run && job.state === 'succeeded' && canWrite.value && !job.settings.import_id && (hasFile ? (
+          <Button kind="main" icon="upload" busy={busy} onClick={() => void importNow()}>
             Import it now
           </Button>
         ) : (
@@ -224,8 +223,8 @@ function After({ job, path, changed }: { job: Job; path: string; changed: () => 
         )}
       </div>
       {problem && <ProblemNote problem={problem} />}
-      {!isStarting && list && list !== 'invalid' && job.files.report && <ReportLines key={list} path={path} many={many} list={list} total={counted(job, list) ?? 0} />}
-      {!isStarting && (!list || list === 'invalid') && job.files.bad_rows && <BadRows path={`${path}/bad-rows`} total={counted(job, 'invalid') ?? 0} />}
+      {list && list !== 'invalid' && job.files.report && <ReportLines key={list} path={path} many={many} list={list} total={counted(job, list) ?? 0} />}
+      {(!list || list === 'invalid') && job.files.bad_rows && <BadRows path={`${path}/bad-rows`} total={counted(job, 'invalid') ?? 0} />}
       {job.files_until && (job.files.bad_rows || job.files.result || job.files.report) && <p class="faint">Its files are removed on {longTime(job.files_until)}.</p>}
     </>
   );
@@ -242,6 +241,12 @@ function UndoImport({ id }: { id: number }) {
       {change.state === 'reverted' ? 'Import undone' : change.state === 'reverting' ? 'Import is being undone' : 'Undo import'}
     </Button>
   );
+}
+
+/** Leads from a test run to its import, and back. */
+export function OtherRun({ of: { test_id, import_id } }: { of: Settings }) {
+  const id = import_id ?? test_id;
+  return id ? <a href={href(`/imports/${id}`)}>{import_id ? `Import ${id}` : `Test run ${id}`}</a> : null;
 }
 
 export function StateMark({ job }: { job: Job }) {

@@ -5,7 +5,7 @@ import { canWrite } from '../session';
 import { useTitle } from '../title';
 import { Button, Empty, ProblemNote, Skeleton, Time } from '../ui/basic';
 import { Drop } from './drop';
-import { OneJob, StateMark } from './job';
+import { OneJob, OtherRun, StateMark } from './job';
 import { type Job } from './types';
 import { counted, jobName, jobTitle, summary, waits } from './words';
 
@@ -94,6 +94,7 @@ function Line({ job }: { job: Job }) {
         <span class="faint cut">{[job.settings.file_name ? jobName(job.kind) : '', runs && percent !== null ? `${percent} %` : (job.error ?? summary(job))].filter(Boolean).join(' · ')}</span>
         <Time at={job.created_at} />
       </a>
+      <OtherRun of={job.settings} />
     </li>
   );
 }

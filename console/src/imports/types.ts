@@ -63,6 +63,9 @@ export interface Settings extends Partial<Reading> {
   mode?: Mode;
   match?: string;
   dry_run?: boolean;
+  /** The test run whose file an import has, and the import that has the file of a test run. */
+  test_id?: number;
+  import_id?: number;
   file_name?: string;
 }
 

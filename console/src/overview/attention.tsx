@@ -23,6 +23,8 @@ const PLACES: Record<string, (item: Item) => readonly [path: string, query: Quer
   fetching: ({ client_id: of, tool }) => [`/clients/${of ?? ''}`, { connection: `crm/${tool}`, field: 'token' }, 'Enter token', true],
   not_applied: ({ target_id }) => [`/webhooks/${target_id}`, { tab: 'problems' }, 'Look at one', true],
   not_recognised: ({ target_id }) => [`/webhooks/${target_id}`, { tab: 'problems' }, 'Map fields', true],
+  status_refused: ({ status, records }) => ['/settings', { tab: 'statuses', records: records ?? '', name: status ?? '' }, 'Add the status', true],
+  fields_left_out: ({ client_id: of, tool, channel, target_id }) => (tool === 'generic' ? [`/clients/${of ?? ''}`, { connection: `${channel}/${tool}`, field: 'fields' }, 'Map fields', true] : [`/webhooks/${target_id}`, {}, 'Look at one', true]),
   job: ({ target_id }) => [`/imports/${target_id}`, {}, 'Look at it', false],
   bad_rows: ({ target_id }) => [`/imports/${target_id}`, {}, 'Show the rows', false],
   erasure_request: () => ['/erasure', {}, 'Decide', true],

@@ -2,6 +2,7 @@
 import { useState } from 'preact/hooks';
 import { getOf, sendOf } from '../clients/requests';
 import { useRead, useRested } from '../data';
+import { place } from '../route';
 import { isAdmin } from '../session';
 import type { Page } from '../types';
 import { Button, Empty, ProblemNote, Skeleton } from '../ui/basic';
@@ -22,7 +23,7 @@ interface Props {
   onChange: () => void;
 }
 
-type Opened = { what: 'add' } | { what: 'rename' | 'merge' | 'remove'; of: StatusRow } | null;
+type Opened = { what: 'add'; name?: string } | { what: 'rename' | 'merge' | 'remove'; of: StatusRow } | null;
 
 export function useStatusesOf(client: string, kind: Kind) {
   const path = `/public/v2/statuses/${kind}`;
@@ -30,8 +31,10 @@ export function useStatusesOf(client: string, kind: Kind) {
 }
 
 export function Statuses({ client, declares, onChange }: Props) {
-  const [kind, setKind] = useState<Kind>('contacts');
-  const [opened, setOpened] = useState<Opened>(null);
+  // A link from what needs a person names a status to add.
+  const [{ name, records }] = useState(() => Object.fromEntries(place.value.query) as { [_ in 'name' | 'records']?: string });
+  const [kind, setKind] = useState<Kind>(records === 'companies' ? records : 'contacts');
+  const [opened, setOpened] = useState<Opened>(name ? { what: 'add', name } : null);
   const loaded = useStatusesOf(client, kind);
   const all = loaded.data?.data ?? [];
   const path = `/public/v2/statuses/${kind}`;
@@ -87,7 +90,7 @@ export function Statuses({ client, declares, onChange }: Props) {
       </ul>
       {loaded.data && all.length === 0 && <Empty icon="dot" title="No status yet" />}
       {declares(kind) && <Transitions key={`${client} ${kind}`} client={client} kind={kind} statuses={all.filter((each) => each.declared)} onSaved={reload} />}
-      {opened?.what === 'add' && <Add client={client} path={path} declares={declares(kind)} onClose={close} onDone={reload} />}
+      {opened?.what === 'add' && <Add client={client} path={path} asked={opened.name} declares={declares(kind)} onClose={close} onDone={reload} />}
       {(opened?.what === 'rename' || opened?.what === 'merge') && (
         <Rename key={opened.of.name} client={client} path={path} of={opened.of} merge={opened.what === 'merge'} all={all} onClose={close} onDone={reload} />
       )}
@@ -130,13 +133,14 @@ function sendChange<R>(client: string, path: string, of: StatusRow, name: string
 interface AddProps {
   client: string;
   path: string;
+  asked: string | undefined;
   declares: boolean;
   onClose: () => void;
   onDone: () => void;
 }
 
-function Add({ client, path, declares, onClose, onDone }: AddProps) {
-  const [name, setName] = useState('');
+function Add({ client, path, asked = '', declares, onClose, onDone }: AddProps) {
+  const [name, setName] = useState(asked);
   const [starts, setStarts] = useState(false);
   async function run() {
     await sendOf(client, 'POST', path, { name: name.trim(), ...(starts && { start_set: true }) });

@@ -27,12 +27,14 @@ from touchbase.http.responses import Response
 from touchbase.http.routing import Route, Success, Tag
 from touchbase.http.schemas import MaybeTime, PageOf, encode, example, named_enum
 from touchbase.inbox.refused import CAUSES, NO_CLIENT
+from touchbase.statuses.models import PLURALS
 from touchbase.tasks.plans import count_due_tasks
 
 TAG = Tag("Attention", "What needs a person, over all clients that a key may see.")
 PATH = "/team/v1/attention"
 _KIND = named_enum("AttentionKind", "What needs a person.", KINDS)
 _SEVERITY = named_enum("AttentionSeverity", "Whether something is lost or stands still, or only waits.", (CRITICAL, WARNING))
+_RECORDS = named_enum("AttentionRecords", "Which records a refused status is for.", (*PLURALS.values(),))
 _STATES = (OPEN, SNOOZED)
 named_enum("AttentionState", "Which items a list has.", _STATES)
 BY_CLIENT = query.flag("by_client", "Also the open conversations of each client that has any.")
@@ -58,6 +60,8 @@ class AttentionItem(Struct, kw_only=True):
     target_id: Annotated[
         int | None, Meta(description="The endpoint, the job, the newest webhook, or the contact who waits longest or got no answer.")
     ] = None
+    status: Annotated[str | None, Meta(description="The refused status, as events ask for it.")] = None
+    records: Annotated[str | None, Meta(extra_json_schema=_RECORDS, description="Which records the refused status is for.")] = None
     snoozed_until: Annotated[MaybeTime, Meta(description="Until when it is left out of the list; null: it is not.")] = None
 
 
@@ -105,6 +109,7 @@ example(
         "kind": "refused_webhooks", "severity": "critical", "client_id": "acme", "next": "enter the secret of the tool's webhook",
         "title": "157 webhooks of pipedrive were refused: the signature is missing or wrong", "count": 157,
         "since": "2026-11-26T09:12:00Z", "last_at": "2026-11-27T08:00:00Z", "channel": "crm", "tool": "pipedrive", "target_id": None,
+        "status": None, "records": None,
     },
 )  # fmt: skip
 example(Counters, {"open": 46, "snoozed": 5, "automatic": 14, "unassigned": 31, "mine": 12, "unread": 4, "tasks_due": 3})
@@ -207,7 +212,8 @@ def _out(item: Item, client: Client | None, names: list[str]) -> AttentionItem:
     return AttentionItem(
         id=item.key, kind=item.kind, severity=item.severity, client_id=None if client is None else client.client_id, title=title,
         next=following, count=item.count, since=to_text_or_none(item.since_us), last_at=to_text_or_none(item.last_us), channel=item.channel,
-        tool=item.tool, target_id=item.id, snoozed_until=to_text_or_none(item.snoozed_until_us),
+        tool=item.tool, target_id=item.id, status=item.about if item.kind == plans.STATUS_REFUSED else None,
+        records=None if item.record_kind is None else PLURALS[item.record_kind], snoozed_until=to_text_or_none(item.snoozed_until_us),
     )  # fmt: skip
 
 
@@ -219,6 +225,11 @@ _WORDS: dict[str, tuple[str, str]] = {
     plans.FETCHING: ("records of {tool} are not fetched: {about}", "give the connection a new access token"),
     plans.NOT_APPLIED: ("{many} of {tool} not applied", "look at one, then replay them"),
     plans.NOT_RECOGNISED: ("{many} of {tool} not recognised", "map their fields, or let the tool send less"),
+    plans.STATUS_REFUSED: (
+        '{many} of {tool}: the client\'s set refuses the status "{about}"',
+        "add it to the set, or merge it into one of the set",
+    ),
+    plans.FIELDS_LEFT_OUT: ("{many} of {tool} had more custom fields than a record may have", "choose the fields in the tool, or map them"),
     plans.JOB: ("{about}", "start it again"),
     plans.BAD_ROWS: ("{about} left out {many}", "correct the file of these rows, and import it"),
     plans.ERASURE: ("people whom a CRM asks to erase: {count}", "erase or restore each"),
@@ -242,7 +253,7 @@ def _words(item: Item, names: list[str]) -> tuple[str, str]:
     title, following = _WORDS[item.kind]
     noun = "row" if item.kind == plans.BAD_ROWS else "webhook"
     many = f"{item.count:,} {noun}{'' if item.count == 1 else 's'}"
-    tool = item.tool or UNKNOWN_TOOLS.get(item.channel or "", "an unknown tool")
+    tool = (item.tool if item.tool != "generic" else None) or UNKNOWN_TOOLS.get(item.channel or "", "an unknown tool")
     shown = title.format(many=many, tool=tool, about=CAUSES.get(about, about), id=item.id, count=item.count)
     return shown, following
 
@@ -250,7 +261,8 @@ def _words(item: Item, names: list[str]) -> tuple[str, str]:
 ROUTES = [
     Route(
         "GET", PATH, list_attention, scope=READ, operation_id="list_attention", tag=TAG, summary="List what needs a person",
-        description="Refused and unrecognised webhooks, misspelt clients, silent connections, "
+        description="Refused and unrecognised webhooks, statuses that a client's set refuses, fields for which records have no room, "
+        "misspelt clients, silent connections, "
         "endpoints that stand still, failed jobs, imports that left out rows, "
         "requests to erase, promising replies that wait, answers that were not sent, full stores, ending keys and warnings "
         "of the server. Webhooks for unknown clients, keys and warnings are seen by those who see all clients.",

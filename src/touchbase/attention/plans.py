@@ -10,12 +10,16 @@ from typing import Any, NamedTuple
 from msgspec import json
 
 from touchbase.audit import audited
-from touchbase.clients.models import ACTIVE
+from touchbase.clients.models import ACTIVE, ClientSettings
 from touchbase.common.timestamps import DAY, SECOND, Micros
+from touchbase.connections.models import ConnectionSettings
 from touchbase.conversations.answers import FAILED as UNSENT_ANSWER
 from touchbase.conversations.answers import UNKNOWN as UNKNOWN_ANSWER
 from touchbase.conversations.plans import OPEN, WAITING, Filters, list_conversations
 from touchbase.deliveries.delivery import FAILED, UNRECOGNISED
+from touchbase.history.events import COMPANY, CONTACT
+from touchbase.history.problems import FIELDS_LEFT_OUT, STATUS_REFUSED
+from touchbase.history.sql import event_of
 from touchbase.inbox.refused import NO_CLIENT, NOT_VERIFIED, STORAGE, TOO_LARGE, UNKNOWN_CLIENT
 from touchbase.jobs.models import BAD_ROWS as BAD_ROWS_FILE
 from touchbase.jobs.models import FAILED as FAILED_JOB
@@ -26,6 +30,7 @@ from touchbase.sql.filters import among
 from touchbase.sql.operation import command, query
 from touchbase.sql.scope import ALL_CLIENTS
 from touchbase.sql.statement import Execute, Plan, Row, Select, Statement
+from touchbase.statuses.sql.refused import EVENTS_OF_DELIVERY, allowed_status, refused_word
 
 REFUSED, UNKNOWN, ENDPOINT, SILENT, FETCHING, JOB, BAD_ROWS, ERASURE, WAITING_REPLY, UNSENT = (
     "refused_webhooks", "unknown_client", "endpoint", "silent_connection", "fetching", "job", "bad_rows", "erasure_request",
@@ -33,12 +38,12 @@ REFUSED, UNKNOWN, ENDPOINT, SILENT, FETCHING, JOB, BAD_ROWS, ERASURE, WAITING_RE
 )  # fmt: skip
 NOT_RECOGNISED, NOT_APPLIED, STORED_BYTES, KEY, SERVER = "not_recognised", "not_applied", "stored_bytes", "key", "server"
 KINDS = (
-    REFUSED, UNKNOWN, ENDPOINT, SILENT, FETCHING, NOT_APPLIED, NOT_RECOGNISED, JOB, BAD_ROWS, ERASURE, WAITING_REPLY, UNSENT,
-    STORED_BYTES, KEY, SERVER,
+    REFUSED, UNKNOWN, ENDPOINT, SILENT, FETCHING, NOT_APPLIED, NOT_RECOGNISED, STATUS_REFUSED, FIELDS_LEFT_OUT, JOB, BAD_ROWS, ERASURE,
+    WAITING_REPLY, UNSENT, STORED_BYTES, KEY, SERVER,
 )  # fmt: skip
 CRITICAL, WARNING = "critical", "warning"
 RECENT: Micros = 7 * DAY
-"""How far back refused webhooks and failed jobs are looked for."""
+"""How far back refused webhooks, problems of applied ones and failed jobs are looked for."""
 MAX_FAILING: Micros = 600 * SECOND
 """Time for which an endpoint may fail before it is an item."""
 PATIENCE: Micros = DAY
@@ -64,7 +69,9 @@ class Item:
     channel: str | None = None
     tool: str | None = None
     about: str | None = None
-    """The cause of a refusal, the id in the address, the state or error of an endpoint, a queue or a job."""
+    """The cause of a refusal, the id in the address, the refused status, the state or error of an endpoint, a queue or a job."""
+    record_kind: int | None = None
+    """The kind of record that a refused status is for."""
     id: int | None = None
     """The endpoint, the job, the newest of the webhooks, or the contact whose reply waits longest or who got no answer."""
     snoozed_until_us: Micros | None = None
@@ -75,6 +82,8 @@ class Item:
         subject = (
             self.id if self.kind in (ENDPOINT, JOB, BAD_ROWS) else self.about if self.kind in (REFUSED, UNKNOWN, KEY, SERVER) else None
         )
+        if self.kind == STATUS_REFUSED:
+            subject = f"{self.record_kind} {self.about}"
         return blake2b(repr((self.kind, self.client, self.channel, self.tool, subject)).encode(), digest_size=8).hexdigest()
 
 
@@ -133,6 +142,7 @@ def list_items(clients: Sequence[int] | None, now: Micros) -> Plan[list[Item]]:
         for client, channel, tool, since, last, error in rows
     ]
     items += yield from _deliveries(condition, numbers)
+    items += yield from _problems(condition, numbers, now)
     items += yield from _jobs(condition, numbers, now)
     rows = yield Select(
         "SELECT d.client, count(*), min(d.erasure_asked_us), max(d.erasure_asked_us) FROM deleted_record d "
@@ -270,6 +280,45 @@ def _deliveries(condition: str, numbers: Row) -> Plan[list[Item]]:
         else Item(NOT_RECOGNISED, client, count, since, last, WARNING, channel, tool, id=example)
         for client, channel, tool, state, count, since, last, example in rows
     ]
+
+
+def _problems(condition: str, numbers: Row, now: Micros) -> Plan[list[Item]]:
+    """Statuses that the client's set lacks, and fields for which a record has no room, by tool, as long as nobody has dealt with them."""
+    rows = yield Select(
+        # A quotation mark in a subject is escaped, so it cannot look like a code.
+        "SELECT g.client, g.channel, g.tool, g.problems, g.n, g.first_us, g.last_us, g.id, n.updated_us, n.settings, c.settings "
+        f"""FROM (SELECT d.client, d.channel, d.tool, CASE WHEN d.problems LIKE '%"{STATUS_REFUSED}":%' THEN d.problems END AS problems, """
+        "count(*) AS n, min(d.received_us) AS first_us, max(d.received_us) AS last_us, max(d.id) AS id FROM delivery d "
+        f"""WHERE d.client {condition} AND d.received_us > ? AND d.problems IS NOT NULL AND (d.problems LIKE '%"{STATUS_REFUSED}":%' """
+        f"""OR d.problems LIKE '%"{FIELDS_LEFT_OUT}":%') GROUP BY d.client, d.channel, d.tool, 4 ORDER BY last_us DESC LIMIT {MOST}) g """
+        "JOIN client c ON c.id = g.client LEFT JOIN connection n ON n.client = g.client AND n.channel = g.channel AND n.tool = g.tool",
+        (*numbers, now - RECENT),
+    )
+    newest = [(row[0], row[7]) for row in rows if row[3] is not None]
+    events = [(row[0], event_of(row)) for row in (yield Execute(EVENTS_OF_DELIVERY, newest))] if newest else []
+    items: dict[str, Item] = {}
+    for client, channel, tool, text, count, since, last, example, changed, chosen, settings in rows:
+        problems = {FIELDS_LEFT_OUT: ""} if text is None else json.decode(text, type=dict[str, str])
+        if FIELDS_LEFT_OUT in problems and last > (changed or 0):
+            _add(items, Item(FIELDS_LEFT_OUT, client, count, since, last, WARNING, channel, tool, id=example))
+        word = problems.get(STATUS_REFUSED)
+        if word is None or (chosen is not None and json.decode(chosen, type=ConnectionSettings).has_status_label(word)):
+            continue
+        decided = json.decode(settings, type=ClientSettings)
+        of_delivery = [event for number, event in events if number == client and event.delivery_id == example]
+        for kind in (CONTACT, COMPANY):
+            is_refused = any(refused_word(event, kind) == word for event in of_delivery)
+            if is_refused and allowed_status(decided, kind, word) is None:
+                _add(items, Item(STATUS_REFUSED, client, count, since, last, WARNING, channel, tool, word, kind, id=example))
+    return [*items.values()]
+
+
+def _add(items: dict[str, Item], item: Item) -> None:
+    """Add an item, or its numbers to the one that it belongs to; the newest comes first."""
+    known = items.setdefault(item.key, item)
+    if known is not item:
+        known.count += item.count
+        known.since_us = min(known.since_us or 0, item.since_us or 0)
 
 
 def _waiting(clients: Sequence[int] | None, now: Micros) -> Plan[list[Item]]:

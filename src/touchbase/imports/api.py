@@ -34,12 +34,13 @@ from touchbase.jobs.api import PATH as JOBS
 from touchbase.jobs.api import JobOut, find_job, job_response
 from touchbase.jobs.models import FAILED, INPUT, PREVIEW, QUEUED, SUCCEEDED, UPLOADING, Job
 from touchbase.jobs.runner import PIECE, pieces_of
-from touchbase.jobs.sql import append_to_file, change_job, create_job
+from touchbase.jobs.sql import append_to_file, change_job, create_job, import_tested_file
 from touchbase.records.api.bodies import find_owners
 from touchbase.records.api.resource import COMPANY_TAG, CONTACT_TAG
 from touchbase.records.fields import OWNER_ID
 from touchbase.records.record_type import COMPANY_TYPE, CONTACT_TYPE
 from touchbase.records.sql.lookup import used_statuses
+from touchbase.sql.operation import Command
 
 LOG = logging.getLogger("touchbase.imports")
 PREVIEWS: AppKey[Previews] = AppKey()
@@ -295,7 +296,7 @@ async def read_again(call: Call) -> Response:
 
 
 async def start(call: Call) -> Response:
-    """Handle `POST` that starts an uploaded import, or after a test run the import of the same file."""
+    """Handle `POST` that starts an uploaded import, or after a test run another job that imports its file."""
     client = await call.client()
     check_space(client, call.api.dependencies.limits.stored_bytes)
     call.parameters().done()
@@ -325,7 +326,13 @@ async def start(call: Call) -> Response:
     if request.save_as.strip():
         stored = StoredMapping(record, _name(request.save_as), _without_record(settings.mapping), at)
         await parts.store.write(save_mapping(client.number, stored))
-    change = change_job(job.client, job.id, (job.state,), QUEUED, at, settings=msgspec.to_builtins(settings), progress={})
+    settings.test_id = job.id if is_tested else UNSET
+    decided = msgspec.to_builtins(settings)
+    change: Command[Job | TouchbaseError] = (
+        import_tested_file(Job(job.client, 0, job.kind, QUEUED, at, at, decided, made_by=await call.starter()), job.id)
+        if is_tested
+        else change_job(job.client, job.id, (job.state,), QUEUED, at, settings=decided, progress={})
+    )
     response = await call.write_and_respond(lambda writes: writes.write(change), lambda changed: job_response(call, changed, {}, 200))
     parts.on_job()
     return response
@@ -468,7 +475,8 @@ ROUTES = [
         "POST", f"{JOBS}/{{id}}/start", start, scope=WRITE, operation_id="start_import", tag=CONTACT_TAG,
         summary="Start the import of an uploaded file",
         description="The job must be in the state `preview`, or a test run (`dry_run`) whose file is stored until `files_until`: the "
-        "same job then imports it as it was tested, and its results replace those of the test run. Faults of the mapping are a 422 that "
+        "file moves to a new job, the response, which imports it as it was tested; the test run stays with its results. `test_id` and "
+        "`import_id` in their settings name the other. Faults of the mapping are a 422 that "
         "names each column.",
         body=StartImport, success=(Success(200, "The job.", JobOut),),
     ),

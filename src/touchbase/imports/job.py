@@ -66,6 +66,8 @@ class ImportSettings(msgspec.Struct):
     header_row: int = 0
     file_name: str = ""
     """As the upload named it; blank: it did not."""
+    test_id: int | msgspec.UnsetType = msgspec.UNSET
+    """The test run whose file and mapping it has."""
     spellings: list[str] = []
     """The statuses in use when the import began."""
     owners: dict[str, str] = {}

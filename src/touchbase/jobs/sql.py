@@ -11,13 +11,11 @@ from touchbase.audit import audited
 from touchbase.common.timestamps import Micros
 from touchbase.errors import NotFound, TouchbaseError, WrongState
 from touchbase.jobs.models import (
-    BAD_ROWS,
     DUE,
     ENDED,
     FAILED,
+    INPUT,
     PREVIEW,
-    QUEUED,
-    REPORT,
     RUNNING,
     SUCCEEDED,
     UPLOADING,
@@ -49,6 +47,14 @@ INSERT_JOB = insert("job", JOB)
 JOB_BY_ID = find("job_by_id", "job", JOB, ROW_KEY, ROW_MATCH, lock=True)
 UPDATE_JOB = update("update_job", "job", JOB)
 REMOVE_FILE = delete("remove_job_file", "job_file", (("client", "bigint"), ("job_id", "bigint"), ("name", "text")))
+IMPORT_ID = "import_id"
+"""Setting of a test run: the import that has its file now."""
+MOVE_FILE = Statement(
+    "move_job_file",
+    (("client", "bigint"), ("job_id", "bigint"), ("name", "text"), ("new_id", "bigint")),
+    body="UPDATE job_file t SET job_id = p.new_id FROM p WHERE t.client = p.client AND t.job_id = p.job_id AND t.name = p.name",
+    by_row=True,
+)
 APPEND_PIECE = Statement(
     "append_piece",
     _PIECE,
@@ -118,6 +124,23 @@ def insert_job(job: Job, ids: Ids) -> Plan[Job]:
     return job
 
 
+@command(ids="job", client="job.client", follow_up=audited(_started, "job", lambda _, job: job.id, lambda call, _: call.job.client))
+def import_tested_file(ids: Ids, job: Job, test_id: int) -> Plan[Job | TouchbaseError]:
+    """Store a new import, and move the file of a test run to it; the store assigns its id. `WrongState` without a file."""
+    test = yield from locked(job.client, test_id)
+    if test is None:
+        return no_such_job(test_id)
+    if IMPORT_ID in test.settings:
+        return WrongState(f"the file of job {test_id} went to the import {test.settings[IMPORT_ID]}; send it again for another import")
+    if test.files_until_us is None or test.files_until_us <= job.created_us:
+        return WrongState(f"the file of job {test_id} has been removed; send it again")
+    yield from insert_job(job, ids)
+    yield Execute(MOVE_FILE, [(job.client, test_id, INPUT, job.id)])
+    test.settings[IMPORT_ID], test.updated_us = job.id, job.created_us
+    yield from _save(test)
+    return job
+
+
 @command
 def change_job(
     client: int,
@@ -133,8 +156,6 @@ def change_job(
 ) -> Plan[Job | TouchbaseError]:
     """Change a job that is in one of the states `of`; `NotFound`, and `WrongState` for another state. None leaves a value.
 
-    A job that has ended and is queued begins anew: without checkpoint and results; `WrongState` if its files are removed.
-
     `token`: With a token: only the worker that has the job may change it.
     `files_until_us`: When its files are removed; a time in the past that the job has already stays, because it is of an erasure.
     """
@@ -143,11 +164,6 @@ def change_job(
         return no_such_job(id)
     if job.state not in of or (token and job.token != token):
         return WrongState(f"job {job.id} is {job.state}; this needs one that is {' or '.join(of)}")
-    if job.state in ENDED and state == QUEUED:
-        if job.files_until_us is None or job.files_until_us <= at:
-            return WrongState(f"the file of job {job.id} has been removed; send it again")
-        job.position, job.started_us, job.finished_us = {}, None, None
-        yield Execute(REMOVE_FILE, [(client, id, name) for name in (BAD_ROWS, REPORT)])
     job.state, job.updated_us, job.token, job.lease_until_us = state, at, "", 0
     job.settings = job.settings if settings is None else settings
     job.progress = job.progress if progress is None else progress

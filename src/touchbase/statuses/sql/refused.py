@@ -75,11 +75,11 @@ def _newest_words(client: int, kind: int) -> Plan[tuple[Counter[str], bool]]:
     words: Counter[str] = Counter()
     if refused:
         events = [event_of(row) for row in (yield Execute(EVENTS_OF_DELIVERY, [(client, number) for number in refused]))]
-        words.update(word for _, word in {(event.delivery_id, _word(event, kind)) for event in events} if word is not None)
+        words.update(word for _, word in {(event.delivery_id, refused_word(event, kind)) for event in events} if word is not None)
     return words, len(rows) == MOST_WORDS
 
 
-def _word(event: StoredEvent, kind: int) -> str | None:
+def refused_word(event: StoredEvent, kind: int) -> str | None:
     """Return the status that an event of this kind asked for in vain; None if there is none."""
     about = COMPANY if event.event.startswith("company.") else CONTACT
     if (about if event.record_kind == EXTERNAL else event.record_kind) != kind:
@@ -98,13 +98,13 @@ def recheck_statuses(ids: Ids, client: int, kind: int, at: Micros, by: str | Non
 def recheck(client: int, kind: int, settings: ClientSettings, at: Micros, by: str | None, ids: Ids) -> Plan[Job | None]:
     """Start a job if the declared set now has a status that was refused; `settings` are the locked client's."""
     words, more = yield from _newest_words(client, kind)
-    if not more and not any(_now(settings, kind, word) is not None for word in words):
+    if not more and not any(allowed_status(settings, kind, word) is not None for word in words):
         return None
     job = Job(client, 0, f"{PLURALS[kind]}.recheck_statuses", QUEUED, at, at, {}, made_by=by)
     return (yield from insert_job(job, ids))
 
 
-def _now(settings: ClientSettings, kind: int, word: str) -> str | None:
+def allowed_status(settings: ClientSettings, kind: int, word: str) -> str | None:
     """Return the word as events store it now; None if the declared set still does not have it."""
     declared = settings.declared(kind)
     return word if declared is None else settings.words(kind).matching(word, declared.statuses)
@@ -141,8 +141,8 @@ def _list_opt_outs(client: int, events: Sequence[StoredEvent], at: Micros) -> Pl
 
 def _apply(event: StoredEvent, settings: ClientSettings, kind: int) -> bool:
     """Restore an event's refused status; return whether the declared set has it."""
-    word = _word(event, kind)
-    status = None if word is None else _now(settings, kind, word)
+    word = refused_word(event, kind)
+    status = None if word is None else allowed_status(settings, kind, word)
     if status is None:
         return False
     event.status = status
