@@ -305,6 +305,7 @@ async def furnish(a: Side) -> None:
             "channel": "crm", "tool": "hubspot", "access_token": TOKEN, "settings": {"status_labels": {"zq028labelqz": STATUS}},
         },
         {"channel": "email_campaign", "tool": "instantly"},
+        {"channel": "crm", "tool": "generic", "settings": {"events": {"zq071ignoredqz": "ignored"}}},
     ):  # fmt: skip
         await a.sure("POST", f"/admin/v1/clients/{a.client_id}/connections", connection)
     for channel, raw in calls("zq026campaignqz"):

@@ -33,13 +33,16 @@ function One({ of }: { of: Tried }) {
   );
 }
 
+/** Whether an event of this meaning is ignored. */
+export const isIgnored = (means: string | undefined) => means === 'other' || means === 'ignored';
+
 /** What a mapping still lacks; empty: it can be saved. */
 export function missing(tried: Would | null | undefined, who: boolean, means: string | undefined): string {
   if (!who) return 'Point at the value that says whom the webhook is about, such as the email address.';
   const effects = tried?.would?.effects;
   if (!effects) return 'Trying it on the stored webhooks…';
   if (effects['changes']) return '';
-  if (means === 'other' || means === 'ignored') return effects['no_effect'] ? '' : 'The webhooks would not be ignored: point at the event.';
+  if (isIgnored(means)) return effects['no_effect'] ? '' : 'The webhooks would not be ignored: point at the event.';
   if (means && effects['timeline_only']) return '';
   if (effects['not_recognised']) return 'Nothing would change. Say what it means: point at the event and choose its meaning, or point at the status.';
   if (effects['timeline_only']) return 'Nothing would change: it would stand in the timeline only. Choose what the event means, or point at the status or a field.';

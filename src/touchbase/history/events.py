@@ -190,6 +190,8 @@ class Translation:
     """Whether it may create records; None leaves it to the client's settings."""
     may_ask: bool = False
     """Whether objects that the webhook leaves out can be fetched from the tool. False for a fetched response."""
+    rule: str | None = None
+    """The entry of the client's settings that ignores it, such as `events.call.finished`."""
 
 
 Detail = dict[str, Any]
