@@ -198,3 +198,26 @@ def test_ignored_event__is_a_rule_that_counts_is_renamed_and_removed_with_a_repl
     assert states == ["applied"] * 3
     (connection,) = puzzled.send("GET", f"/admin/v1/clients/{CLIENT}/connections")["data"]
     assert connection["settings"]["events"] == {}
+
+
+def test_value_without_a_path__is_named_with_its_place_and_changed_from_there(puzzled: Console) -> None:
+    body = {"kind": "call.finished", "prospect": {"mail": "a@people.example"}, "outcome": "met", "createdAt": "2026-11-02T10:00:00Z",
+            "endedAt": "2026-11-03T10:00:00Z"}  # fmt: skip
+    puzzled.send("POST", f"/public/emailcampaign-webhook/{CLIENT}", body)
+    wait_until_read(puzzled.origin)
+    page = puzzled.open(f"/webhooks/5?client={CLIENT}&tab=problems")
+    page.get_by_role("button", name="Map fields").click()
+    page.locator(".slots button", has_text="Event").click()
+    value(page, "call.finished").click()
+    page.locator(".meaning-of select").select_option("email_replied")
+    inferred = page.locator(".dry-run p")
+    expect(inferred.filter(has_text="Time: createdAt · change")).to_be_visible()
+    expect(inferred.filter(has_text="Email address: prospect.mail · change")).to_be_visible()
+    assert look_faults(page) == []
+
+    page.get_by_role("button", name="Change Time").click()
+    expect(page.locator(".slots button", has_text="Time")).to_be_focused()
+    value(page, "2026-11-03T10:00:00Z").click()
+
+    expect(inferred.filter(has_text="Email address")).to_be_visible()
+    expect(inferred.filter(has_text="Time")).to_have_count(0)

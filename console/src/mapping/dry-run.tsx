@@ -1,6 +1,7 @@
 /** What stored webhooks would do under a mapping: the changes first, then what changes nothing and why. */
 import type { UseQueryResult } from '@tanstack/preact-query';
 import type { Problem } from '../api';
+import type { Slot } from './slots';
 import { memberName } from '../kinds/kind';
 import type { Schemas } from '../types';
 import { ProblemNote } from '../ui/basic';
@@ -50,7 +51,17 @@ export function missing(tried: Would | null | undefined, who: boolean, means: st
   return 'Nothing would change: no record has this address or id, or the event is ignored. Point at another value.';
 }
 
-export function DryRun({ tried, lacks }: { tried: UseQueryResult<Would | null, Problem>; lacks: string }) {
+interface DryRunProps {
+  tried: UseQueryResult<Would | null, Problem>;
+  lacks: string;
+  /** The webhook whose body is shown. */
+  of: number;
+  /** Names of fields, and what chooses one. */
+  slots: readonly Slot[];
+  choose: (name: string) => void;
+}
+
+export function DryRun({ tried, lacks, of, slots, choose }: DryRunProps) {
   const found = tried.data;
   const would = found?.would;
   const changing = would?.effects['changes'] ?? 0;
@@ -77,6 +88,14 @@ export function DryRun({ tried, lacks }: { tried: UseQueryResult<Would | null, P
               </li>
             ))}
           </ul>
+          {slots.map(({ name, text }) => {
+            const path = would.deliveries.find((each) => each.id === of)?.inferred[name];
+            return path && (
+              <p key={name}>
+                {text}: <code dir="auto">{path}</code> · <button type="button" class="link" aria-label={`Change ${text}`} onClick={() => choose(name)}>change</button>
+              </p>
+            );
+          })}
           <details>
             <summary>What each webhook would do</summary>
             <ul>

@@ -97,7 +97,7 @@ function Board({ call, known, onClose, onDone }: Props & { known: Connection | n
           <ul class="slots" aria-label="Fields">
             {slots.map((each) => (
               <li key={each.name} class={each.name === at ? 'at' : ''}>
-                <button type="button" aria-pressed={each.name === at} onClick={() => setAt(each.name)}>
+                <button type="button" id={`slot ${each.name}`} aria-pressed={each.name === at} onClick={() => setAt(each.name)}>
                   <b>{each.text}</b>
                   <span class="cut" dir="auto">
                     {fields[each.name] ? (valueAt(leaves, fields[each.name]) ?? 'not in this body') : each.name === at ? 'Press its value' : '–'}
@@ -120,7 +120,10 @@ function Board({ call, known, onClose, onDone }: Props & { known: Connection | n
               <input type="text" value={ruleName} placeholder={event ?? ''} onInput={(input) => setRuleName(input.currentTarget.value)} maxLength={200} />
             </label>
           )}
-          <DryRun tried={tried} lacks={lacks} />
+          <DryRun tried={tried} lacks={lacks} of={call.id} slots={slots} choose={(name) => {
+            setAt(name);
+            document.getElementById(`slot ${name}`)?.focus();
+          }} />
           {problem && <ProblemNote problem={problem} />}
           <div class="tools">
             <Button kind="main" disabled={lacks !== '' || busy || tried.isFetching} busy={busy} onClick={() => void store()}>

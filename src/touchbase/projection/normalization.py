@@ -371,6 +371,8 @@ def _detail(event: Event) -> Detail:
             detail["absorbed"] = True
     if event.asks_erasure:
         detail["erasure"] = True
+    if event.inferred:
+        detail["inferred"] = {name: storable(path, NAME) for name, path in event.inferred.items()}
     if "." not in event.event:
         _add_carried(event, detail)
     elif not event.event.endswith(".deleted"):

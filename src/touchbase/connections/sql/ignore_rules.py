@@ -20,9 +20,9 @@ _BEGIN: Columns = (*_KEY, ("name", "text"), ("author", "text"), ("created_us", "
 _BEGIN_RULE = Statement(
     "begin_ignore_rule",
     _BEGIN,
-    body=f"INSERT INTO ignore_rule AS t ({names(_BEGIN)}, ignored) SELECT {names(_BEGIN, 'p.')}, 0 FROM p WHERE true {_ON} "
-    "name = CASE WHEN excluded.name = '' THEN t.name ELSE excluded.name END, author = excluded.author, created_us = excluded.created_us, "
-    "ended_us = NULL, ignored = 0, last_us = NULL",
+    body=f"INSERT INTO ignore_rule ({names(_BEGIN)}, ignored) SELECT {names(_BEGIN, 'p.')}, 0 FROM p WHERE true {_ON} "
+    "name = CASE WHEN excluded.name = '' THEN ignore_rule.name ELSE excluded.name END, author = excluded.author, "
+    "created_us = excluded.created_us, ended_us = NULL, ignored = 0, last_us = NULL",
 )
 _END_RULE = Statement(
     "end_ignore_rule",
@@ -39,11 +39,11 @@ _NAME_RULE = Statement(
 _COUNT_IGNORED = Statement(
     "count_ignored",
     (*_KEY, ("received_us", "bigint"), ("before_us", "bigint")),
-    body="INSERT INTO ignore_rule AS t (client, channel, tool, rule, name, ignored, last_us) SELECT p.client, p.channel, p.tool, p.rule, "
+    body="INSERT INTO ignore_rule (client, channel, tool, rule, name, ignored, last_us) SELECT p.client, p.channel, p.tool, p.rule, "
     "'', count(*), max(p.received_us) FROM p LEFT JOIN ignore_rule r ON r.client = p.client AND r.channel = p.channel AND r.tool = p.tool "
     "AND r.rule = p.rule WHERE p.before_us < COALESCE(r.created_us, 0) GROUP BY p.client, p.channel, p.tool, p.rule "
-    f"{_ON} ignored = t.ignored + excluded.ignored, "
-    "last_us = CASE WHEN t.last_us > excluded.last_us THEN t.last_us ELSE excluded.last_us END",
+    f"{_ON} ignored = ignore_rule.ignored + excluded.ignored, "
+    "last_us = CASE WHEN ignore_rule.last_us > excluded.last_us THEN ignore_rule.last_us ELSE excluded.last_us END",
 )
 _FORGET_RULES = delete("forget_ignore_rules", "ignore_rule", _KEY[:3])
 Ignored = tuple[str, str, str, Micros, Micros | None]
