@@ -302,10 +302,10 @@ async def furnish(a: Side) -> None:
     await a.sure("POST", "/public/v2/contacts", {"company_id": company["id"]}, idempotency_key=IDEMPOTENCY_KEY)
     for connection in (
         {
-            "channel": "crm", "tool": "hubspot", "access_token": TOKEN, "settings": {"status_labels": {"zq028labelqz": STATUS}},
+            "channel": "crm", "tool": "hubspot", "access_token": TOKEN,
+            "settings": {"status_labels": {"zq028labelqz": STATUS}, "objects": {"zq071ignoredqz": "ignore"}},
         },
         {"channel": "email_campaign", "tool": "instantly"},
-        {"channel": "crm", "tool": "generic", "settings": {"events": {"zq071ignoredqz": "ignored"}}},
     ):  # fmt: skip
         await a.sure("POST", f"/admin/v1/clients/{a.client_id}/connections", connection)
     for channel, raw in calls("zq026campaignqz"):
