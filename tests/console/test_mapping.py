@@ -164,3 +164,60 @@ def test_saved_mapping__is_reverted_from_the_message_and_listed_in_the_history(p
     assert puzzled.send("GET", f"/admin/v1/clients/{CLIENT}/connections")["data"] == []
     puzzled.go(page, f"/history?client={CLIENT}&kind=mapping")
     page.get_by_role("list", name="Changes").get_by_text("Reverted", exact=True).wait_for()
+
+
+def test_ignored_event__is_a_rule_that_counts_is_renamed_and_removed_with_a_replay(puzzled: Console) -> None:
+    page = puzzled.open(f"/webhooks/1?client={CLIENT}&tab=problems")
+    page.get_by_role("button", name="Map fields").click()
+    value(page, "p0@people.example").click()
+    value(page, "call.finished").click()
+    page.locator(".meaning-of select").select_option("other")
+    page.get_by_label("Name of the rule that ignores them").fill("Dialler")
+    page.get_by_text("3 no effect", exact=False).wait_for()
+    page.get_by_role("button", name="Save and replay").click()
+    page.get_by_text("Mapping saved: 3 webhooks read again", exact=False).wait_for()
+
+    puzzled.go(page, f"/clients/{CLIENT}")
+    rules = page.get_by_role("region", name="Ignored webhooks")
+    expect(rules.get_by_role("listitem")).to_have_count(1)
+    expect(rules).to_contain_text("Another campaign tool: event “call.finished”")
+    expect(rules).to_contain_text("3 webhooks ignored")
+    assert look_faults(page) == []
+    rules.get_by_role("button", name="Rename Dialler").click()
+    page.get_by_role("dialog").get_by_label("Name").fill("Calls")
+    page.get_by_role("dialog").get_by_role("button", name="Rename").click()
+    rules.get_by_role("button", name="Remove Calls").click()
+    expect(page.get_by_role("dialog")).to_contain_text("Replay the 3 that it has ignored")
+    assert look_faults(page) == []
+    page.get_by_role("dialog").get_by_role("button", name="Remove").click()
+
+    page.get_by_text("Rule removed: 3 webhooks read again", exact=False).wait_for()
+    expect(rules).to_have_count(0)
+    wait_until_read(puzzled.origin)
+    states = [each["state"] for each in puzzled.send("GET", f"/admin/v1/deliveries?client={CLIENT}&channel=email_campaign")["data"]]
+    assert states == ["applied"] * 3
+    (connection,) = puzzled.send("GET", f"/admin/v1/clients/{CLIENT}/connections")["data"]
+    assert connection["settings"]["events"] == {}
+
+
+def test_value_without_a_path__is_named_with_its_place_and_changed_from_there(puzzled: Console) -> None:
+    body = {"kind": "call.finished", "prospect": {"mail": "a@people.example"}, "outcome": "met", "createdAt": "2026-11-02T10:00:00Z",
+            "endedAt": "2026-11-03T10:00:00Z"}  # fmt: skip
+    puzzled.send("POST", f"/public/emailcampaign-webhook/{CLIENT}", body)
+    wait_until_read(puzzled.origin)
+    page = puzzled.open(f"/webhooks/5?client={CLIENT}&tab=problems")
+    page.get_by_role("button", name="Map fields").click()
+    page.locator(".slots button", has_text="Event").click()
+    value(page, "call.finished").click()
+    page.locator(".meaning-of select").select_option("email_replied")
+    inferred = page.locator(".dry-run p")
+    expect(inferred.filter(has_text="Time: createdAt · change")).to_be_visible()
+    expect(inferred.filter(has_text="Email address: prospect.mail · change")).to_be_visible()
+    assert look_faults(page) == []
+
+    page.get_by_role("button", name="Change Time").click()
+    expect(page.locator(".slots button", has_text="Time")).to_be_focused()
+    value(page, "2026-11-03T10:00:00Z").click()
+
+    expect(inferred.filter(has_text="Email address")).to_be_visible()
+    expect(inferred.filter(has_text="Time")).to_have_count(0)

@@ -19,7 +19,7 @@ from touchbase.sql.store import Store
 DOCUMENT = description("1", keys_needed=True)
 NAMED = {
     "client_id": "acme", "channel": "crm", "tool": "hubspot", "id": "1", "field_id": "1", "snippet_id": "1", "view_id": "1", "link_id": "1",
-    "item_id": "1", "name": "replied",
+    "item_id": "1", "rule_id": "1", "name": "replied",
 }  # fmt: skip
 Meanwhile = Callable[[], Awaitable[object]]
 

@@ -49,6 +49,7 @@ class Known:
     tasks: list[int] = field(default_factory=list)
     changes: list[str] = field(default_factory=list)
     items: list[str] = field(default_factory=list)
+    rules: list[str] = field(default_factory=list)
     """Of the attention list."""
     endpoints: list[int] = field(default_factory=list)
     fields: list[int] = field(default_factory=list)
@@ -89,6 +90,7 @@ async def known_of(world: World, a: Side) -> Known:
         created.cursors += [page["next_cursor"]] if page["next_cursor"] else []
     replay = await a.sure("POST", "/admin/v1/deliveries/replay", {"state": "parked", "dry_run": True})
     assert replay["count"] == 2
+    created.rules = [rule["id"] for rule in (await a.sure("GET", f"/admin/v1/clients/{a.client_id}/ignore-rules"))["data"]]
     created.items = [item["id"] for item in (await a.sure("GET", f"/team/v1/attention?client_id={a.client_id}"))["data"]][:2]
     created.etags = [(await a("GET", f"/public/v2/contacts/{created.contacts[0]}")).headers["etag"]]
     return created
@@ -281,7 +283,7 @@ def _targets(path: str, parameters: list[Any], owned: Known) -> Iterator[str]:
         "channel": ["crm", "email_campaign"], "tool": ["hubspot", "instantly"], "refused_id": [DIGEST],
         "name": [w.MAPPING, w.STATUS, w.NEXT_STATUS, w.OWN_FIELD],
         "answer_id": [1], "note_id": [1], "task_id": [1], "view_id": [1], "change_id": owned.changes[:2], "snippet_id": ["zq5f3a9c01"],
-        "item_id": owned.items,
+        "item_id": owned.items, "rule_id": owned.rules,
         "field_id": owned.fields, "user_id": [w.USER.id], "invitation_id": [w.INVITED.id], "session_id": [w.SESSION.id_hash],
     }  # fmt: skip
     for name in names:

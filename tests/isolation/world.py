@@ -302,7 +302,8 @@ async def furnish(a: Side) -> None:
     await a.sure("POST", "/public/v2/contacts", {"company_id": company["id"]}, idempotency_key=IDEMPOTENCY_KEY)
     for connection in (
         {
-            "channel": "crm", "tool": "hubspot", "access_token": TOKEN, "settings": {"status_labels": {"zq028labelqz": STATUS}},
+            "channel": "crm", "tool": "hubspot", "access_token": TOKEN,
+            "settings": {"status_labels": {"zq028labelqz": STATUS}, "objects": {"zq071ignoredqz": "ignore"}},
         },
         {"channel": "email_campaign", "tool": "instantly"},
     ):  # fmt: skip

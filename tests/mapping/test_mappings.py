@@ -355,3 +355,21 @@ async def test_event_of_a_crm__does_what_it_means(call: ApiClient, meaning: str,
     contact = (await contacts(call))["a@people.example"]
     assert (contact["contact_status"], contact["first_name"], contact["contact_custom_fields"]) == changed
     assert len(await timeline(call, number)) == {"timeline": 2, "ignored": 1}.get(meaning, 3)
+
+
+async def test_dry_run__names_the_places_of_values_that_the_mapping_leaves_out(call: ApiClient) -> None:
+    await receive(call, ("a@people.example", "talked"))
+    settings = {"fields": {"status": "outcome"}}
+    tried = (await call.post(MAPPING, {"settings": settings, "dry_run": True})).json()["would"]
+    assert [each["inferred"] for each in tried["deliveries"]] == [{"email": "prospect.mail"}]
+
+
+async def test_explain__names_the_places_of_values_that_the_mapping_left_out(call: ApiClient) -> None:
+    await receive(call, ("a@people.example", "talked"))
+    await save(call, {"event": "kind", "status": "outcome"})
+    (contact,) = (await contacts(call)).values()
+
+    explained = (await call.get(f"/public/v2/contacts/{contact['id']}/explain", x_client_id="abc")).json()["data"]
+
+    (status,) = [each for each in explained if each["field"] == "contact_status"]
+    assert status["set_by"]["inferred"] == {"email": "prospect.mail"}

@@ -33,7 +33,7 @@ from touchbase.clients.sql.clients import (
 )
 from touchbase.clients.sql.removal import CLIENT_TABLES, count_client_rows, remove_client_rows
 from touchbase.clients.sql.stored_bytes import store_count
-from touchbase.connections.models import Connection
+from touchbase.connections.models import Connection, ConnectionSettings
 from touchbase.connections.sql.connections import add_connection
 from touchbase.connections.sql.fetching import claim_fetch
 from touchbase.deliveries.delivery import Delivery
@@ -108,6 +108,7 @@ async def with_data(store: Store, client_id: str = "acme", many: int = 3) -> Cli
     await keep(store, client, *(f"person{n}" for n in range(many)))
     await work(store, client)
     await store.write(add_connection(Connection(number, "crm", "hubspot", 5, 5, ["a-long-secret"], access_token="a-token")))
+    await store.write(add_connection(Connection(number, "crm", "generic", 5, 5, settings=ConnectionSettings(events={"noise": "ignored"}))))
     await fall_silent(store, number)
     await miss_an_event(store, number, 5)
     await wait_for_a_company(store, number)

@@ -404,6 +404,7 @@ NAME_NO_RECORD = {
     "inbox.sql.refused": "store_refusals",
     "inbox.sql.refused_bodies": "drop_refused note_replay",
     "jobs.sql": "append_to_file change_job claim_job create_job import_tested_file remove_job_files renew_lease",
+    "connections.sql.ignore_rules": "name_ignore_rule",
     "mapping.plans": "map_connection replay_mapped",
     "outgoing.sql.announced": "announce_installation_list",
     "outgoing.sql.dispatch": "forget_attempts lead_shards store_attempt store_progress",

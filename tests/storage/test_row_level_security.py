@@ -26,7 +26,7 @@ from touchbase.auth.sql import store_key
 from touchbase.clients.sql.clients import ensure_client, find_client, rotate_client_id
 from touchbase.clients.sql.stored_bytes import store_count
 from touchbase.config import Settings
-from touchbase.connections.models import Connection
+from touchbase.connections.models import Connection, ConnectionSettings
 from touchbase.connections.sql.connections import add_connection
 from touchbase.connections.sql.fetching import claim_fetch
 from touchbase.deliveries.sql.objects import begin_objects
@@ -124,6 +124,7 @@ async def fill(store: Store, *clients: int) -> None:
             create_contact(Creation(Contact(n, 0, 5, 5, email="ann@example.com", email_key="ann@example.com"), [("seat", "12")]))
         )
         await store.write(add_connection(Connection(n, "crm", "hubspot", 5, 5)))
+        await store.write(add_connection(Connection(n, "crm", "generic", 5, 5, settings=ConnectionSettings(events={"noise": "ignored"}))))
         await fall_silent(store, n)
         await move_an_address(store, n)
         await miss_an_event(store, n, 5)

@@ -9,6 +9,7 @@ import { StatusMark } from '../ui/status';
 import { count, longTime } from '../words';
 import { Addresses } from './addresses';
 import { Connections } from './connections';
+import { IgnoredWebhooks } from './ignored';
 import { Manage } from './life';
 import { NeedsAdmin } from './list';
 import { clientPath, connectionsOf } from './requests';
@@ -66,6 +67,7 @@ export function ClientScreen({ id }: { id: string }) {
         <>
           <Addresses id={id} connections={found.connections} />
           {found.client && <Connections id={id} connections={found.connections} reload={() => void loaded.refetch()} canAdd />}
+          {found.client && <IgnoredWebhooks id={id} />}
         </>
       )}
     </main>

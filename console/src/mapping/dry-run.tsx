@@ -1,6 +1,7 @@
 /** What stored webhooks would do under a mapping: the changes first, then what changes nothing and why. */
 import type { UseQueryResult } from '@tanstack/preact-query';
 import type { Problem } from '../api';
+import type { Slot } from './slots';
 import { memberName } from '../kinds/kind';
 import type { Schemas } from '../types';
 import { ProblemNote } from '../ui/basic';
@@ -33,13 +34,16 @@ function One({ of }: { of: Tried }) {
   );
 }
 
+/** Whether an event of this meaning is ignored. */
+export const isIgnored = (means: string | undefined) => means === 'other' || means === 'ignored';
+
 /** What a mapping still lacks; empty: it can be saved. */
 export function missing(tried: Would | null | undefined, who: boolean, means: string | undefined): string {
   if (!who) return 'Point at the value that says whom the webhook is about, such as the email address.';
   const effects = tried?.would?.effects;
   if (!effects) return 'Trying it on the stored webhooks…';
   if (effects['changes']) return '';
-  if (means === 'other' || means === 'ignored') return effects['no_effect'] ? '' : 'The webhooks would not be ignored: point at the event.';
+  if (isIgnored(means)) return effects['no_effect'] ? '' : 'The webhooks would not be ignored: point at the event.';
   if (means && effects['timeline_only']) return '';
   if (effects['not_recognised']) return 'Nothing would change. Say what it means: point at the event and choose its meaning, or point at the status.';
   if (effects['timeline_only']) return 'Nothing would change: it would stand in the timeline only. Choose what the event means, or point at the status or a field.';
@@ -47,7 +51,17 @@ export function missing(tried: Would | null | undefined, who: boolean, means: st
   return 'Nothing would change: no record has this address or id, or the event is ignored. Point at another value.';
 }
 
-export function DryRun({ tried, lacks }: { tried: UseQueryResult<Would | null, Problem>; lacks: string }) {
+interface DryRunProps {
+  tried: UseQueryResult<Would | null, Problem>;
+  lacks: string;
+  /** The webhook whose body is shown. */
+  of: number;
+  /** Names of fields, and what chooses one. */
+  slots: readonly Slot[];
+  choose: (name: string) => void;
+}
+
+export function DryRun({ tried, lacks, of, slots, choose }: DryRunProps) {
   const found = tried.data;
   const would = found?.would;
   const changing = would?.effects['changes'] ?? 0;
@@ -74,6 +88,14 @@ export function DryRun({ tried, lacks }: { tried: UseQueryResult<Would | null, P
               </li>
             ))}
           </ul>
+          {slots.map(({ name, text }) => {
+            const path = would.deliveries.find((each) => each.id === of)?.inferred[name];
+            return path && (
+              <p key={name}>
+                {text}: <code dir="auto">{path}</code> · <button type="button" class="link" aria-label={`Change ${text}`} onClick={() => choose(name)}>change</button>
+              </p>
+            );
+          })}
           <details>
             <summary>What each webhook would do</summary>
             <ul>

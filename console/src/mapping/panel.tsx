@@ -14,7 +14,7 @@ import type { Page, WholeDelivery } from '../types';
 import { Button, Icon, ProblemNote, Skeleton } from '../ui/basic';
 import { toast } from '../ui/toast';
 import { hasList, leavesOf, parsed, valueAt, type Leaf } from './body';
-import { DryRun, missing, type Would } from './dry-run';
+import { DryRun, isIgnored, missing, type Would } from './dry-run';
 import { CRM_EVENTS, CUSTOM, EVENTS, SLOTS } from './slots';
 
 type Fields = Record<string, string>;
@@ -56,9 +56,12 @@ function Board({ call, known, onClose, onDone }: Props & { known: Connection | n
   const [problem, setProblem] = useState<Problem | null>(null);
   const isReady = ['email', 'linkedin_url', 'id', 'domain'].some((name) => fields[name]) || (channel === 'email_campaign' && Object.keys(fields).length > 0);
   const rested = useRested(JSON.stringify({ fields, events }), 250);
-  const tried = useRead(`try ${call.id} ${isReady ? rested : ''}`, (signal) => (isReady ? dryRun(call, channel, { fields, events }, signal) : Promise.resolve(null)), { gcTime: 0 });
+  const tried = useRead(`try ${call.id} ${isReady ? rested : ''}`, (signal) => (isReady ? dryRun(call, channel, { fields, events }, signal) : Promise.resolve(null)), { gcTime: 0, placeholderData: (former) => former });
   const event = valueAt(leaves, fields['event']);
-  const means = event === null ? undefined : Object.entries(events).find(([name]) => folded(name) === folded(event))?.[1];
+  const meaningIn = (of: Fields | undefined) => (event === null ? undefined : Object.entries(of ?? {}).find(([name]) => folded(name) === folded(event))?.[1]);
+  const means = meaningIn(events);
+  const isNewRule = isIgnored(means) && !isIgnored(meaningIn(known?.settings.events));
+  const [ruleName, setRuleName] = useState('');
   const lacks = channel === 'crm' && event && !means && isReady ? `Choose what “${event}” means.` : missing(tried.data, isReady, means);
 
   function point(path: string) {
@@ -70,7 +73,9 @@ function Board({ call, known, onClose, onDone }: Props & { known: Connection | n
     setBusy(true);
     setProblem(null);
     try {
-      await followSaved(call, (await send<Job>('POST', mappingPath(call, channel), { body: mappingOf(call, { fields, events }), headers: known ? { 'if-match': `"${known.updated_time}"` } : {} })).data);
+      const body = { ...mappingOf(call, { fields, events }), ...(isNewRule && ruleName.trim() && { rule_name: ruleName }) };
+      const job = (await send<Job>('POST', mappingPath(call, channel), { body, headers: known ? { 'if-match': `"${known.updated_time}"` } : {} })).data;
+      await followSaved(call.client_id, job, 'Mapping saved');
       onDone();
     } catch (error) {
       setProblem(asProblem(error));
@@ -92,7 +97,7 @@ function Board({ call, known, onClose, onDone }: Props & { known: Connection | n
           <ul class="slots" aria-label="Fields">
             {slots.map((each) => (
               <li key={each.name} class={each.name === at ? 'at' : ''}>
-                <button type="button" aria-pressed={each.name === at} onClick={() => setAt(each.name)}>
+                <button type="button" id={`slot ${each.name}`} aria-pressed={each.name === at} onClick={() => setAt(each.name)}>
                   <b>{each.text}</b>
                   <span class="cut" dir="auto">
                     {fields[each.name] ? (valueAt(leaves, fields[each.name]) ?? 'not in this body') : each.name === at ? 'Press its value' : '–'}
@@ -109,7 +114,16 @@ function Board({ call, known, onClose, onDone }: Props & { known: Connection | n
             setAt(name);
           }} />
           {event && <Meaning event={event} events={events} meanings={channel === 'crm' ? CRM_EVENTS : EVENTS} onPick={setEvents} />}
-          <DryRun tried={tried} lacks={lacks} />
+          {isNewRule && (
+            <label class="meaning-of">
+              Name of the rule that ignores them
+              <input type="text" value={ruleName} placeholder={event ?? ''} onInput={(input) => setRuleName(input.currentTarget.value)} maxLength={200} />
+            </label>
+          )}
+          <DryRun tried={tried} lacks={lacks} of={call.id} slots={slots} choose={(name) => {
+            setAt(name);
+            document.getElementById(`slot ${name}`)?.focus();
+          }} />
           {problem && <ProblemNote problem={problem} />}
           <div class="tools">
             <Button kind="main" disabled={lacks !== '' || busy || tried.isFetching} busy={busy} onClick={() => void store()}>
@@ -141,11 +155,10 @@ async function dryRun(call: WholeDelivery, channel: Channel, settings: object, s
 }
 
 /** Wait until the stored webhooks were read again, and offer the way back. */
-async function followSaved(call: WholeDelivery, job: Job): Promise<void> {
-  const { client_id } = call;
+export async function followSaved(client_id: string, job: Job, what: string): Promise<void> {
   await follow(client_id, job, 'Reading webhooks again', () => undefined);
   const [change] = (await get<Page<Change>>(CHANGES, { client_id, job_id: String(job.id) })).data;
-  if (change) toast(`Mapping saved: ${summary(change.counts)}.`, { action: { text: 'Revert', run: () => (reverting.value = change) } });
+  if (change) toast(`${what}: ${summary(change.counts)}.`, { action: { text: 'Revert', run: () => (reverting.value = change) } });
 }
 
 interface TreeProps {

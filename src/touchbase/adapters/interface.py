@@ -79,3 +79,5 @@ class ParsedWebhook:
     """The client's settings for the tool that reads the webhook."""
     subjects: dict[int, tuple[object, list[Any]]] = field(default_factory=dict, compare=False, repr=False)
     """Cache of the results of `recognise` for a body, by `id(body)`; the body is stored with it, so that its id is not reused."""
+    ignored: list[str] = field(default_factory=list, compare=False, repr=False)
+    """The objects of this webhook that the client ignores."""

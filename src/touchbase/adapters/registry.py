@@ -26,7 +26,7 @@ from importlib import import_module
 from pathlib import Path
 
 from touchbase.adapters.interface import Adapter, ParsedWebhook, ProtocolResponse, WebhookRequest
-from touchbase.adapters.kit.client_overrides import apply_settings
+from touchbase.adapters.kit.client_overrides import apply_settings, ignoring_rule
 from touchbase.adapters.kit.extract import objects, text
 from touchbase.adapters.kit.ignored_names import is_ping
 from touchbase.adapters.kit.parse import layers, parse, unflattened
@@ -312,7 +312,7 @@ def _translate(adapter: Adapter, webhook: ParsedWebhook) -> Translation:
     may_create = False if known_only and all(event.source_event in known_only for event in events) else settings.create_unknown
     if settings is NO_SETTINGS:
         return Translation(adapter.tool, events, may_create, may_ask)
-    return Translation(adapter.tool, apply_settings(events, settings), may_create, may_ask)
+    return Translation(adapter.tool, apply_settings(events, settings), may_create, may_ask, ignoring_rule(events, webhook))
 
 
 _SAVED = frozenset({"contact.created", "contact.updated"})

@@ -36,7 +36,7 @@ from touchbase.connections.validation import connection_faults, fetch_faults, se
 from touchbase.errors import Fault, NotFound, PreconditionFailed, WrongState
 from touchbase.history.events import CHANNELS, EMAIL_CAMPAIGN
 from touchbase.http.conditional import ETAG, changed_since, if_match, tags_named
-from touchbase.http.endpoint import Call
+from touchbase.http.endpoint import Call, author_of
 from touchbase.http.responses import Response
 from touchbase.http.routing import Route, Success, Tag
 from touchbase.http.schemas import Time, encode
@@ -116,7 +116,7 @@ async def connect(call: Call) -> Response:
         hidden = encode(_out(stored, refused=refused)) if secret else None
         return Response(201, encode(_out(stored, secret, refused=refused)), headers=[(b"location", location)], stored_body=hidden)
 
-    return await call.write_and_respond(lambda writes: api[CONNECTIONS].connect(new, writes), response)
+    return await call.write_and_respond(lambda writes: api[CONNECTIONS].connect(new, writes, author_of(call.scope)), response)
 
 
 async def connection(call: Call) -> Response:
@@ -144,7 +144,7 @@ async def change(call: Call) -> Response:
         return (*_changed(call, current, request, secret), token)
 
     try:
-        changed = await call.api[CONNECTIONS].change(present, decide)
+        changed = await call.api[CONNECTIONS].change(present, decide, author_of(call.scope))
     except PreconditionFailed:
         target = f"{present.channel}/{present.tool}"
         raise await changed_since(call, "connection", "connection.", client.number, target) from None

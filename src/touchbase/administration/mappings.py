@@ -9,9 +9,10 @@ from msgspec import Meta, Struct
 from touchbase.administration.connections import PATH, TAG, changeable_client, channel_in_path, check_connection, patched
 from touchbase.auth.authentication import ADMIN
 from touchbase.clients.models import Client
+from touchbase.common import field_limits as limits
 from touchbase.common.timestamps import to_text
 from touchbase.connections.api import CONNECTIONS, ConnectionSettingsChange, Name
-from touchbase.connections.models import Connection
+from touchbase.connections.models import Connection, ignoring_entries
 from touchbase.errors import Fault, Invalid, NotFound
 from touchbase.http.conditional import changed_since, if_match, tags_named
 from touchbase.http.endpoint import Call, author_of
@@ -22,9 +23,18 @@ from touchbase.inbox import replay as replaying
 from touchbase.inbox.api.replay import ReplayOut, first_deliveries, replay_out, try_deliveries
 from touchbase.inbox.service import DeliveryFilter, get_delivery
 from touchbase.jobs.api import JobOut, job_response
-from touchbase.mapping.plans import map_connection
+from touchbase.mapping.plans import MappedDeliveries, map_connection
 
 named_enum("ReadAgainState", "The state of webhooks that are read again.", ("unrecognised", "failed", "ignored", "parked", "applied"))
+
+
+RuleName = Annotated[str, Meta(min_length=1, max_length=limits.NAME)]
+
+
+def check_rule_name(name: str | None, member: str) -> None:
+    """Raise `Invalid` if the name of a rule cannot be one."""
+    if name is not None and (why := limits.why_no_name(name)) is not None:
+        raise Invalid([Fault(f"/{member}", "blank", why)])
 
 
 class MappingRequest(Struct, forbid_unknown_fields=True):
@@ -39,6 +49,7 @@ class MappingRequest(Struct, forbid_unknown_fields=True):
     like: Annotated[
         RecordId | None, Meta(description="Try the group of this webhook, such as an `example_id`; null: the newest ones of all.")
     ] = None
+    rule_name: Annotated[RuleName | None, Meta(description="Name of the rule, if the settings ignore another event or object.")] = None
     dry_run: Annotated[bool, Meta(description="Only return what would change; nothing is stored.")] = False
 
 
@@ -60,6 +71,7 @@ async def save(call: Call) -> Response:
     present = current or Connection(client.number, channel, tool, now, now)
 
     def check(request: MappingRequest) -> None:
+        check_rule_name(request.rule_name, "rule_name")
         check_connection(call, channel, tool, [], False, patched(present.settings, request.settings), present.access_token)
 
     request = await call.body(MappingRequest, check)
@@ -70,8 +82,10 @@ async def save(call: Call) -> Response:
     if request.dry_run:
         return Response(200, encode(tried))
     _refuse_without_effect(tried, has_meaning=bool(settings.events))
+    if request.rule_name is not None and not set(ignoring_entries(settings)) - set(ignoring_entries(present.settings)):
+        raise Invalid([Fault("/rule_name", "no_rule", "names a rule that ignores, but these settings ignore nothing else: leave it out")])
     new = Connection(client.number, channel, tool, present.created_us, now, present.secrets, settings, present.access_token)
-    command = map_connection(new, current, request.state, request.of_tool, now, by)
+    command = map_connection(new, current, MappedDeliveries(request.state, request.of_tool), now, by, (request.rule_name or "").strip())
     await call.starter()
     try:
         response = await call.write_and_respond(lambda writes: writes.write(command), lambda job: job_response(call, job, {}, 202))

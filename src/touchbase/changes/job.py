@@ -110,7 +110,7 @@ async def _remap(run: JobRun, of: Remapping, reverts: set[int]) -> None:
     at.below = at.began = of.change.first_event
     if at.stage == SETTINGS:
         at = msgspec.structs.replace(at, stage=EVENTS if of.is_back else WEBHOOKS, since=run.clock())
-        await _step(run, of.change, [revert_settings(of, run.clock(), dry_run=is_tried)], at)
+        await _step(run, of.change, [revert_settings(of, run.clock(), by, dry_run=is_tried)], at)
     if not is_tried and run.clock() < at.since + SETTLED:
         raise Postponed(at.since + SETTLED)
     while at.stage != DONE:

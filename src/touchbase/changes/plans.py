@@ -204,10 +204,10 @@ def revert_rename(ids: Ids, renaming: Renaming, at: Micros, by: Author, dry_run:
 
 
 @command(cipher=True, client="of.change.client", background=True)
-def revert_settings(cipher: Cipher, of: Remapping, at: Micros, dry_run: bool = False) -> Plan[list[Outcome]]:
+def revert_settings(cipher: Cipher, of: Remapping, at: Micros, by: Author, dry_run: bool = False) -> Plan[list[Outcome]]:
     """Give a connection its settings from before a save again, or from after it. In a dry run nothing is stored."""
     yield Execute(CLIENT_BY_NUMBER, [(of.change.client,)])
-    stays = yield from _attempt(restore_settings(cipher, of, at), is_tried=dry_run)
+    stays = yield from _attempt(restore_settings(cipher, of, at, by), is_tried=dry_run)
     if isinstance(stays, TouchbaseError):
         stays = stays.detail
     return [Outcome(KEPT if stays else REMAPPED, "connection", None, stays)]

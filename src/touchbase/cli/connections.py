@@ -11,7 +11,7 @@ import click
 
 from touchbase.cli.inbox_replay import rehearse
 from touchbase.cli.options import Group, connection_options, find_channel, json_option, point_in_time
-from touchbase.cli.output import SPARE, Column, print_json, print_table, print_values
+from touchbase.cli.output import SPARE, Column, print_json, print_list, print_table, print_values
 from touchbase.cli.store import read_text
 from touchbase.cli.through_api import PAGE, address, end_of, here, through_api, with_client_id
 from touchbase.common.timestamps import DAY, Micros, clock, to_text
@@ -42,6 +42,7 @@ MAPPED = ("unrecognised", "failed", "ignored", "parked", "applied")
 """States of webhooks that a mapping may read again."""
 PATHS = {"email_campaign": "emailcampaign-webhook", "crm": "crm-webhook"}
 """Channels -> the second segment of their webhook addresses."""
+RULE_COLUMNS = ("rule", "name", "tool", "ignores", "ignored", "last", Column("made", SPARE), Column("by", SPARE))
 SILENCE_COLUMNS = ("since", "noticed", "ended", "webhooks a day", Column("usual interval, seconds", SPARE))
 
 MOST_WORDS = 300
@@ -291,9 +292,11 @@ def add(
 @click.option("--setting", "settings", multiple=True, metavar="NAME=VALUE", help="Set a setting; NAME.KEY=VALUE for one entry of a table.")
 @click.option("--state", type=click.Choice(MAPPED), default=MAPPED[0], show_default=True, help="Read stored webhooks in this state again.")
 @click.option("--of-tool", help="Only webhooks that were taken for this tool's.")
+@click.option("--rule-name", help="Name of the rule, if the settings ignore another event or object.")
 @json_option()
 def map_(
-    tb: Touchbase, client_id: str, channel: str | None, tool: str, settings: tuple[str, ...], state: Any, of_tool: str | None, as_json: bool
+    tb: Touchbase, client_id: str, channel: str | None, tool: str, settings: tuple[str, ...], state: Any, of_tool: str | None,
+    rule_name: str | None, as_json: bool,
 ) -> None:  # fmt: skip
     """Save how webhooks are read, and read the stored ones again: one change, which `touchbase changes revert` takes back.
 
@@ -305,9 +308,54 @@ def map_(
     """
     on: Any = find_channel(channel, tool)
     _, body = _settings_after(tb, client_id, on, tool, settings)
-    mapping: Any = {"settings": body, "state": state, **({"of_tool": of_tool} if of_tool else {})}
+    chosen = {"of_tool": of_tool, "rule_name": rule_name}
+    mapping: Any = {"settings": body, "state": state, **{name: value for name, value in chosen.items() if value is not None}}
     job: Any = tb.admin.connections.map(client_id, on, tool, mapping)
     print_values({"client_id": client_id, "job": job["id"], "state": job["state"]}, as_json=as_json)
+
+
+@connections.command()
+@through_api()
+@click.option("--client", "client_id", required=True, help="The client.")
+@json_option()
+def ignored(tb: Touchbase, client_id: str, as_json: bool) -> None:
+    """List the rules that ignore webhooks: entries of settings that `map` or `add` has set, and how many webhooks they have ignored."""
+    rules = tb.admin.ignore_rules.list(client_id)["data"]
+    print_list([{**rule} for rule in rules], RULE_COLUMNS, _rule_row, as_json=as_json, empty="no rule ignores webhooks")
+
+
+def _rule_row(rule: Values) -> tuple[object, ...]:
+    actor = rule["actor"] and (rule["actor"]["name"] or rule["actor"]["id"])
+    values = (rule[name] for name in ("id", "name", "tool"))
+    return (*values, f"{rule['setting']}.{rule['key']}", rule["ignored"], rule["last_time"], rule["created_time"], actor)
+
+
+@connections.command("rename-rule")
+@through_api()
+@click.argument("rule_id")
+@click.option("--client", "client_id", required=True, help="The client.")
+@click.option("--name", required=True, help="The new name.")
+@json_option()
+def rename_rule(tb: Touchbase, rule_id: str, client_id: str, name: str, as_json: bool) -> None:
+    """Rename a rule that `touchbase connections ignored` lists."""
+    rule = tb.admin.ignore_rules.rename(client_id, rule_id, {"name": name})
+    print_values({"rule": rule_id, "name": rule["name"]}, as_json=as_json)
+
+
+@connections.command()
+@through_api()
+@click.argument("rule_id")
+@click.option("--client", "client_id", required=True, help="The client.")
+@click.option("--replay", is_flag=True, help="Read what it has ignored again: one change, which `touchbase changes revert` takes back.")
+@json_option()
+def unignore(tb: Touchbase, rule_id: str, client_id: str, replay: bool, as_json: bool) -> None:
+    """Take a rule away that ignores webhooks, such as `touchbase connections ignored` lists.
+
+    \b
+    touchbase connections unignore 5b1f0a9c3e7d2468 --client acme --replay
+    """
+    job = tb.admin.ignore_rules.remove(client_id, rule_id, replay=replay)
+    print_values({"rule": rule_id, **({"job": job["id"], "state": job["state"]} if job else {})}, as_json=as_json)
 
 
 def _rehearse(

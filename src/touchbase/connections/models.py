@@ -63,6 +63,8 @@ DECLARED_CRM_EVENTS = (
     "meeting_no_show", "status", "timeline", "ignored",
 )  # fmt: skip
 """The same for a CRM. `status`: it sets the status and no other field; `timeline`: it changes no field."""
+_IGNORING = ("ignored", "other")
+"""Those of both that ignore an event."""
 CACHE_TTL: Micros = SECOND
 """How long cached connections are used; a change by another process shows after this time at the latest."""
 
@@ -192,6 +194,12 @@ class Sender:
 
 
 UNPROVEN = Sender()
+
+
+def ignoring_entries(settings: ConnectionSettings) -> list[str]:
+    """Return the entries of settings that ignore webhooks, such as `events.call.finished`."""
+    events = [f"events.{name}" for name, meaning in settings.events.items() if meaning in _IGNORING]
+    return events + [f"objects.{name}" for name, kind in settings.objects.items() if kind == IGNORE]
 
 
 def folded(label: str) -> str:

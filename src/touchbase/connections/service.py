@@ -14,6 +14,7 @@ from touchbase.connections.sql.connections import add_connection, change_connect
 from touchbase.connections.sql.fetching import list_fetching
 from touchbase.connections.sql.silence import list_calls
 from touchbase.errors import NotFound, Overloaded, PreconditionFailed
+from touchbase.history.events import NO_AUTHOR, Author
 from touchbase.sql.store import Store, Writes
 
 MAX_TRIES = 5
@@ -53,9 +54,9 @@ class Connections:
                 return connection
         raise NotFound(f"no tool {tool[:100]!r} is connected on the channel {channel[:100]!r}")
 
-    async def connect(self, connection: Connection, writes: Writes | None = None) -> Connection:
+    async def connect(self, connection: Connection, writes: Writes | None = None, by: Author = NO_AUTHOR) -> Connection:
         """Connect a tool, through `writes` if given. Raises `Conflict` when it is already connected on that channel."""
-        created = await (writes or self._store).write(add_connection(connection))
+        created = await (writes or self._store).write(add_connection(connection, by))
         self._cache.forget(connection.client)
         return created
 
@@ -69,11 +70,11 @@ class Connections:
             (statistics.channel, statistics.tool): statistics for statistics in await self._store.read(list_calls(client, self._clock()))
         }
 
-    async def change(self, current: Connection, decide: Decide) -> Connection:
+    async def change(self, current: Connection, decide: Decide, by: Author = NO_AUTHOR) -> Connection:
         """Change a connection as `decide` says; concurrent changes are applied one after another. Raises `NotFound`, `Overloaded`."""
         for _ in range(MAX_TRIES):
             secrets, settings, token = decide(current)
-            command = change_connection(current.client, current.channel, current.tool, secrets, settings, self._clock(), token, current)
+            command = change_connection(current.client, current.channel, current.tool, secrets, settings, self._clock(), token, current, by)
             try:
                 changed = await self._store.write(command)
             except PreconditionFailed:

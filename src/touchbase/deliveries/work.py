@@ -81,6 +81,8 @@ class DryRunDelivery:
     records: list[DryRunRecord] = field(default_factory=list)
     effect: str = NOT_RECOGNISED
     """One of `EFFECTS`."""
+    inferred: dict[str, str] = field(default_factory=dict)
+    """Of its first event (`Event.inferred`)."""
 
 
 @dataclass(slots=True)

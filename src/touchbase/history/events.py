@@ -167,6 +167,8 @@ class Event:
     """All addresses of a CRM's contact, the first one as `email`, where the CRM sends them as a list: each replaces the one before."""
     asks_erasure: bool = False
     """A CRM's deletion that is a legal request to erase the person."""
+    inferred: dict[str, str] = field(default_factory=dict)
+    """Of a body without an adapter: the paths of values that no mapping names, by the mapping's name of the field."""
 
     @property
     def about(self) -> int | None:
@@ -190,6 +192,8 @@ class Translation:
     """Whether it may create records; None leaves it to the client's settings."""
     may_ask: bool = False
     """Whether objects that the webhook leaves out can be fetched from the tool. False for a fetched response."""
+    rule: str | None = None
+    """The entry of the client's settings that ignores it, such as `events.call.finished`."""
 
 
 Detail = dict[str, Any]
@@ -198,6 +202,7 @@ Detail = dict[str, Any]
 `identity` the address or domain of a CRM's record, `time_unsure` where the receipt replaces its time,
 `merged_into` the object that the event's was merged into, `absorbed` where that one's values win,
 `erasure` where a deletion asks to erase the person,
+`inferred` the paths of values that no mapping named (`Event.inferred`),
 `loaded` where a first load brought it without the id that the tool's webhook has, `twin` the event that joined it (`loaded_events`),
 `about` the object of an event that names no address, of which it says nothing itself,
 `other` the id of another record that the event names too, of which it is not known whether it is the same person,

@@ -30,6 +30,7 @@ PATH_PARAMETERS: dict[str, Json] = {
     "snippet_id": {"schema": {"type": "string"}, "description": "The id of the snippet.", "example": "5f3a9c01d2"},
     "task_id": {"schema": _ID, "description": "The id of the task.", "example": 7},
     "item_id": {"schema": {"type": "string"}, "description": "The `id` of the item.", "example": "5f3a9c01b27d44e0"},
+    "rule_id": {"schema": {"type": "string"}, "description": "The `id` of the rule.", "example": "5b1f0a9c3e7d2468"},
     "view_id": {"schema": _ID, "description": "The id of the view.", "example": 7},
     "link_id": {"schema": {"type": "string", "pattern": "^[0-9a-f]{12}$"}, "description": "The id of the link.", "example": "5f3a9c1e7b20"},
     "note_id": {"schema": _ID, "description": "The id of the note.", "example": 4},

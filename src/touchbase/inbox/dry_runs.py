@@ -137,11 +137,15 @@ def compare(batch: InboxBatch, outcome: DryRun, before: Snapshot) -> DryRunResul
         shown = [record for record in touched if record.id is None or record.changed]
         effect = CHANGES if shown else _effect_of_none(normalized, state, error)
         events = outcome.events.get(delivery.id, 0)
-        result.deliveries.append(DryRunDelivery(delivery.id, delivery.state, state, events, error, shown, effect))
+        result.deliveries.append(DryRunDelivery(delivery.id, delivery.state, state, events, error, shown, effect, _inferred(normalized)))
     for broken in batch.broken:
         result.deliveries.append(DryRunDelivery(broken.delivery.id, broken.delivery.state, FAILED, 0, broken.why))
     result.deliveries.sort(key=lambda record: record.id)
     return result
+
+
+def _inferred(normalized: NormalizedDelivery) -> dict[str, str]:
+    return next((subject.event.inferred for subject in normalized.subjects), {})
 
 
 def _effect_of_none(normalized: NormalizedDelivery, state: str, error: str | None) -> str:

@@ -20,6 +20,7 @@ from touchbase.common.normalize import ADDRESS_KEYS
 from touchbase.common.timestamps import Micros, to_text
 from touchbase.connections.models import Connection, ConnectionSettings
 from touchbase.connections.sql.connections import add_connection, change_connection, list_connections, remove_connection
+from touchbase.connections.sql.ignore_rules import ignored_by
 from touchbase.connections.validation import connection_faults
 from touchbase.deliveries.delivery import STATES, replay_attempt_us
 from touchbase.deliveries.sql.statements import DELIVERIES_WITH_EVENTS, REPLAY_DELIVERY
@@ -85,6 +86,16 @@ class MappingJob(msgspec.Struct):
     """Deliveries in this state are read again."""
     of_tool: str | None = None
     """Only deliveries that were taken for this tool's."""
+    of_rule: str | None = None
+    """Only deliveries that this entry of the settings has ignored."""
+
+
+class MappedDeliveries(NamedTuple):
+    """Which stored deliveries a save reads again, as in `MappingJob`."""
+
+    state: str
+    of_tool: str | None = None
+    of_rule: str | None = None
 
 
 def flat(settings: ConnectionSettings) -> dict[str, Any]:
@@ -93,6 +104,13 @@ def flat(settings: ConnectionSettings) -> dict[str, Any]:
     for name, value in asdict(settings).items():
         values |= {f"{name}/{key}": entry for key, entry in value.items()} if isinstance(value, Mapping) else {name: value}
     return values
+
+
+def without_entry(settings: ConnectionSettings, entry: str) -> ConnectionSettings:
+    """Return settings without an entry of a table, such as `events.call.finished`."""
+    table, _, key = entry.partition(".")
+    changed: dict[str, Any] = {table: {name: value for name, value in getattr(settings, table).items() if name != key}}
+    return replace(settings, **changed)
 
 
 def differences(before: ConnectionSettings | None, after: ConnectionSettings) -> tuple[dict[str, Any], dict[str, Any]]:
@@ -137,23 +155,31 @@ def restored(present: ConnectionSettings, then: Mapping[str, Any], now: Mapping[
     ),
 )
 def map_connection(
-    ids: Ids, cipher: Cipher, connection: Connection, current: Connection | None, state: str, of_tool: str | None, at: Micros, by: Author
+    ids: Ids,
+    cipher: Cipher,
+    connection: Connection,
+    current: Connection | None,
+    filters: MappedDeliveries,
+    at: Micros,
+    by: Author,
+    rule: str = "",
 ) -> Plan[Job | TouchbaseError]:
     """Store the settings of a connection, and queue the job that reads deliveries again: one change.
 
     `current`: The connection that this was decided on, None: there was none. `PreconditionFailed` or `Conflict` if it is another one now.
+    `rule`: Name of new rules that ignore.
     """
     client, key = connection.client, (connection.client, connection.channel, connection.tool)
     yield from lock_client(client)
     plan: Plan[Any] = (
-        add_connection.plan(cipher, connection)
+        add_connection.plan(cipher, connection, by, rule)
         if current is None
-        else change_connection.plan(cipher, *key, None, connection.settings, at, None, current)
+        else change_connection.plan(cipher, *key, None, connection.settings, at, None, current, by, rule)
     )
     if isinstance(stored := (yield from plan), TouchbaseError):
         return stored
     before, after = differences(None if current is None else current.settings, connection.settings)
-    settings = MappingJob(connection.channel, connection.tool, None if current is None else before, after, state, of_tool)
+    settings = MappingJob(connection.channel, connection.tool, None if current is None else before, after, *filters)
     job = Job(client, 0, JOB_KIND, QUEUED, at, at, msgspec.to_builtins(settings), made_by=by.key_id)
     yield from insert_job(job, ids)
     yield from note_change(client, MAPPING, mapping_author(job), at, 0, job.id)
@@ -168,11 +194,13 @@ def mapping_author(job: Job) -> Author:
 @command(large=True, background=True)
 def replay_mapped(client: int, job: int, settings: MappingJob, below: int, limit: int, at: Micros) -> Plan[tuple[int, int]]:
     """Read the next deliveries of a save again, newest first; return how many, and the id below which to go on; 0 at the end."""
-    of_tool, params = ("", ()) if settings.of_tool is None else (" AND tool = ?", (settings.of_tool,))
+    error = None if settings.of_rule is None else ignored_by(settings.of_rule)
+    chosen = [(column, value) for column, value in (("tool", settings.of_tool), ("error", error)) if value is not None]
+    only, params = "".join(f" AND {column} = ?" for column, _ in chosen), [value for _, value in chosen]
     assert settings.state in STATES
     rows = yield Select(
         f"SELECT id FROM delivery WHERE client = ? AND state = '{settings.state}' AND channel = ? AND id < ? AND body_removed IS NULL"
-        f"{of_tool} ORDER BY id DESC LIMIT ?",
+        f"{only} ORDER BY id DESC LIMIT ?",
         (client, settings.channel, below, *params, limit),
     )
     numbers = [row[0] for row in rows]
@@ -229,7 +257,7 @@ def find_remapping(client: int, id: str) -> Plan[Remapping | None]:
         next_id = change.reverts
 
 
-def restore_settings(cipher: Cipher, of: Remapping, at: Micros) -> Plan[str]:
+def restore_settings(cipher: Cipher, of: Remapping, at: Micros, by: Author) -> Plan[str]:
     """Give a connection its settings from before a save, or from after it; return why some of them stay, blank: none does.
 
     A connection that the save made goes, unless it has got secrets or other settings since.
@@ -247,7 +275,7 @@ def restore_settings(cipher: Cipher, of: Remapping, at: Micros) -> Plan[str]:
             return ""
         present = Connection(client, what.channel, what.tool, at, at)
         settings, _ = restored(present.settings, then, now)
-        yield from add_connection.plan(cipher, replace(present, settings=settings))
+        yield from add_connection.plan(cipher, replace(present, settings=settings), by)
         return ""
     settings, changed = restored(present.settings, then, now)
     if of.is_back and what.before is None and settings == ConnectionSettings() and not (present.secrets or present.access_token):
@@ -255,7 +283,7 @@ def restore_settings(cipher: Cipher, of: Remapping, at: Micros) -> Plan[str]:
         return ""
     if faults := connection_faults(what.channel, what.tool, settings, [what.tool]):
         return f"the former mapping does not fit what was changed since: {faults[0].detail}"
-    yield from change_connection.plan(cipher, client, what.channel, what.tool, None, settings, at)
+    yield from change_connection.plan(cipher, client, what.channel, what.tool, None, settings, at, None, present, by)
     return f"changed since: {', '.join(changed)}" if changed else ""
 
 

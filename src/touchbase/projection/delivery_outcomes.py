@@ -13,6 +13,7 @@ from touchbase.common.content_encoding import decoded
 from touchbase.common.timestamps import SECOND, Micros
 from touchbase.connections.fetch_state import FETCHED
 from touchbase.connections.rhythm import Call
+from touchbase.connections.sql.ignore_rules import Ignored, count_ignored, ignored_by
 from touchbase.deliveries.claiming import WAITS
 from touchbase.deliveries.delivery import (
     APPLIED,
@@ -114,6 +115,8 @@ def mark(batch: ApplyBatch, outcomes: list[DeliveryOutcome], report: WorkReport)
         endings |= {row[0]: APPLIED for row in (yield Execute(MARK_APPLIED, applied))}
     if others:
         endings |= {row[0]: others[row[0]][2] for row in (yield Execute(MARK_DELIVERY, list(others.values())))}
+    ignored = [outcome for outcome in outcomes if endings.get(outcome.delivery.id) == IGNORED and outcome.normalized.rule]
+    yield from count_ignored(batch.client, map(_ignored, ignored))
     yield from log_events(
         [
             _event(outcome.delivery, endings[outcome.delivery.id], outcome.normalized.tool, batch.now_us)
@@ -122,6 +125,11 @@ def mark(batch: ApplyBatch, outcomes: list[DeliveryOutcome], report: WorkReport)
         ]
     )
     _count(report, outcomes, endings)
+
+
+def _ignored(outcome: DeliveryOutcome) -> Ignored:
+    normalized, delivery = outcome.normalized, outcome.delivery
+    return delivery.channel, normalized.tool or "", normalized.rule or "", delivery.received_us, delivery.applied_us
 
 
 def _count(report: WorkReport, outcomes: list[DeliveryOutcome], endings: dict[int, str]) -> None:
@@ -177,6 +185,8 @@ def _why_ignored(outcome: DeliveryOutcome) -> str:
         return ALL_REPEATED
     if outcome.unknown:
         return "about an unknown record, and this client's settings do not create records"
+    if outcome.normalized.rule:
+        return ignored_by(outcome.normalized.rule)
     name = outcome.normalized.unused_event
     reason = reason_to_ignore(name) if name else None
     return f"understood, but not used: {name or 'no event in it'}{f' ({reason})' if reason else ''}"

@@ -124,6 +124,8 @@ class NormalizedDelivery:
     """Lists of changes to read: tool, type and id."""
     may_ask: bool = False
     """Whether the objects that the delivery only names can be fetched from the tool."""
+    rule: str | None = None
+    """The entry of the client's settings that ignores it."""
 
     @property
     def is_dated(self) -> bool:
@@ -158,7 +160,7 @@ def normalize(delivery: Delivery, translation: Translation | TouchbaseError) -> 
     """Normalize the events of one translated delivery."""
     if isinstance(translation, TouchbaseError):
         return NormalizedDelivery(delivery, delivery.tool if delivery.verified else None, translation)
-    normalized = NormalizedDelivery(delivery, translation.tool or "unknown", may_ask=translation.may_ask)
+    normalized = NormalizedDelivery(delivery, translation.tool or "unknown", may_ask=translation.may_ask, rule=translation.rule)
     for event in translation.events:
         if event.thin and event.event == "ignored" and event.object_type and event.object_id:
             normalized.lists.append((normalized.tool or "", event.object_type, event.object_id))
@@ -369,6 +371,8 @@ def _detail(event: Event) -> Detail:
             detail["absorbed"] = True
     if event.asks_erasure:
         detail["erasure"] = True
+    if event.inferred:
+        detail["inferred"] = {name: storable(path, NAME) for name, path in event.inferred.items()}
     if "." not in event.event:
         _add_carried(event, detail)
     elif not event.event.endswith(".deleted"):

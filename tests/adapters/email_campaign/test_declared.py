@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
+import pytest
 from tests.adapters.test_connections import connected, told
 
+from touchbase.adapters.email_campaign.generic import ADAPTER
+from touchbase.adapters.kit.parse import parse
+from touchbase.connections.models import ConnectionSettings
 from touchbase.history.events import Event
 
 BODY = {
@@ -105,3 +110,43 @@ def test_custom_paths__give_custom_fields() -> None:
     (event,) = read(body, fields=fields)
 
     assert (event.event, event.custom) == ("email_sent", {"company": "Acme", "Seats": "40", "plan_id": "a, b"})
+
+
+ATTRIBUTES = {"event": "source_event", "occurred_at": "occurred_us", "name": "first_name"}
+
+
+def test_inferred_path__declared_gives_the_same_value_in_every_fixture(subtests: pytest.Subtests, all_fixtures: Any) -> None:
+    tried = set()
+    for recorded in all_fixtures:
+        if recorded.tool != "generic" or recorded.request.channel != "email_campaign":
+            continue
+        webhook = parse(recorded.request)
+        for number, event in enumerate(ADAPTER.translate(webhook)):
+            for name, path in event.inferred.items():
+                with subtests.test(f"{recorded.id} {name} {path}"):
+                    tried.add(name)
+                    again = ADAPTER.translate(replace(webhook, settings=ConnectionSettings(fields={name: path}), subjects={}))[number]
+                    attribute = ATTRIBUTES.get(name, name)
+                    assert getattr(again, attribute) == getattr(event, attribute)
+                    assert name not in again.inferred
+    assert tried >= {"event", "email", "occurred_at", "first_name", "campaign"}
+
+
+@pytest.mark.parametrize(
+    ("body", "inferred"),
+    [
+        ({"Event Type": "email_opened", "LeadEmail": "a@b.co"}, {"event": "Event Type", "email": "LeadEmail"}),
+        ({"event": "replied", "prospect": {"mail": "a@b.co"}, "createdAt": 1790000400}, {
+            "event": "event", "email": "prospect.mail", "occurred_at": "createdAt"
+        }),
+        ({"event": "replied", "data": {"email": "a@b.co", "campaign": {"name": "Q3"}}}, {
+            "event": "event", "email": "email", "campaign": "campaign.name"
+        }),
+    ],
+)  # fmt: skip
+def test_value_without_a_declared_path__says_where_it_was_read(body: dict[str, Any], inferred: dict[str, str]) -> None:
+    (event,) = read(body)
+
+    assert event.inferred == inferred
+    (event,) = read(body, fields={"email": inferred["email"]})
+    assert event.inferred == {name: path for name, path in inferred.items() if name != "email"}

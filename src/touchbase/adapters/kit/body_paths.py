@@ -26,8 +26,8 @@ def at(item: object, path: Path) -> object:
     return item
 
 
-def pick(item: object, places: tuple[Path, ...], read: Callable[[object], T | None]) -> T | None:
-    """Return the first non-None result of `read` at these paths."""
+def pick(item: object, places: tuple[Path, ...], read: Callable[[object], T | None], used: list[Path] | None = None) -> T | None:
+    """Return the first non-None result of `read` at these paths of an object, and append its path to `used`."""
     if not isinstance(item, dict):
         values = (at(item, path) for path in places)
         return next((result for value in values if value is not None and (result := read(value)) is not None), None)
@@ -39,5 +39,7 @@ def pick(item: object, places: tuple[Path, ...], read: Callable[[object], T | No
         if value is not None:
             result = read(value)
             if result is not None:
+                if used is not None:
+                    used.append(path)
                 return result
     return None

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from touchbase.connections.models import IGNORE, ConnectionSettings
+from touchbase.adapters.interface import ParsedWebhook
+from touchbase.connections.models import IGNORE, ConnectionSettings, folded, ignoring_entries
 from touchbase.history.events import MEETING_STATUSES, Event, effect_of, status_word
 from touchbase.history.status import STATUS
 
@@ -23,6 +24,20 @@ def apply_settings(events: Sequence[Event], settings: ConnectionSettings) -> lis
         if event.event == "linkedin_replied":
             event.counts = settings.linkedin_reply_counts
     return list(events)
+
+
+def ignoring_rule(events: Sequence[Event], webhook: ParsedWebhook) -> str | None:
+    """Return the entry of the client's settings that ignores all of a webhook, such as `events.call.finished`; None: none does."""
+    entries = ignoring_entries(webhook.settings)
+    if not entries or not all(event.event in ("ignored", "other") for event in events):
+        return None
+    names = {folded(event.source_event) for event in events if event.source_event}
+    objects = {*(event.object_type for event in events), *webhook.ignored}
+    for entry in entries:
+        setting, _, key = entry.partition(".")
+        if folded(key) in names if setting == "events" else key in objects:
+            return entry
+    return None
 
 
 def _override_implied_status(event: Event, settings: ConnectionSettings) -> None:

@@ -12,7 +12,7 @@ from touchbase.adapters.kit.extract import objects
 from touchbase.adapters.kit.ignored_names import reason_to_ignore
 from touchbase.adapters.kit.signatures import Scheme
 from touchbase.connections.fetch_state import FETCHED, kind_and_type
-from touchbase.connections.models import ConnectionSettings
+from touchbase.connections.models import IGNORE, ConnectionSettings
 from touchbase.connections.tools import Fetcher
 from touchbase.history.events import CRM, Event
 
@@ -107,4 +107,7 @@ def statuses_of(
 
 def chosen_kind(webhook: ParsedWebhook, external: str | None) -> str | None:
     """Return the client's choice for an object, board or object type: contact, company or ignore; None without one."""
-    return webhook.settings.objects.get(external) if external is not None else None
+    kind = webhook.settings.objects.get(external) if external is not None else None
+    if kind == IGNORE and external is not None:
+        webhook.ignored.append(external)
+    return kind

@@ -77,6 +77,7 @@ CLIENT_TABLES = (
     ClientTable("connection", ("channel", "tool")),
     ClientTable("connection_calls", ("channel", "tool", "hour")),
     ClientTable("connection_rhythm", ("channel", "tool")),
+    ClientTable("ignore_rule", ("channel", "tool", "rule")),
     ClientTable("connection_silence", ("channel", "tool", "noticed_us")),
     ClientTable("logged_event", ("sequence",)),
     ClientTable("event_counter", ("client",)),

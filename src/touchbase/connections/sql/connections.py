@@ -10,12 +10,13 @@ import msgspec
 from touchbase.audit import audited
 from touchbase.common.cipher import Cipher
 from touchbase.common.timestamps import Micros, to_text
-from touchbase.connections.models import Connection, ConnectionSettings
+from touchbase.connections.models import NO_SETTINGS, Connection, ConnectionSettings
 from touchbase.connections.sql.fetching import resume_fetching
+from touchbase.connections.sql.ignore_rules import forget_ignore_rules, note_ignore_rules
 from touchbase.connections.sql.silence import forget_calls, settings_changed
 from touchbase.encryption.encrypted_columns import CONNECTION_TABLE, decrypt_row, encrypt_row
 from touchbase.errors import Conflict, NotFound, PreconditionFailed, TouchbaseError
-from touchbase.history.events import CRM
+from touchbase.history.events import CRM, NO_AUTHOR, Author
 from touchbase.sql.operation import command, query
 from touchbase.sql.rows import Columns, encode, names, settings_text
 from touchbase.sql.statement import Execute, Plan, Row, Select, Statement, delete
@@ -87,11 +88,13 @@ def _tool_of(call: Any, _: object) -> str:
         lambda call, _: call.connection.client,
     ),
 )
-def add_connection(cipher: Cipher, connection: Connection) -> Plan[Connection | Conflict]:
-    """Connect a tool. `Conflict` when the client has already connected it on that channel."""
+def add_connection(cipher: Cipher, connection: Connection, by: Author = NO_AUTHOR, rule: str = "") -> Plan[Connection | Conflict]:
+    """Connect a tool; `rule` names the rules of its settings that ignore. `Conflict` when the client has connected it already."""
     row = yield from encrypt_row(cipher, CONNECTION_TABLE, CONNECTION, connection_row(connection))
     if not (yield Execute(INSERT_CONNECTION, [row])):
         return Conflict(f"{connection.tool} is already connected on the channel {connection.channel}; change that connection")
+    key = (connection.client, connection.channel, connection.tool)
+    yield from note_ignore_rules(key, NO_SETTINGS, connection.settings, connection.updated_us, by, rule)
     if connection.access_token:
         yield from resume_fetching(connection.client, connection.tool, connection.created_us, new_token=True)
     return connection
@@ -112,6 +115,8 @@ def change_connection(
     at: Micros,
     access_token: str | None = None,
     current: Connection | None = None,
+    by: Author = NO_AUTHOR,
+    rule: str = "",
 ) -> Plan[Connection | TouchbaseError]:
     """Replace a connection's settings, and its secrets and access token unless they are None. `NotFound`.
 
@@ -119,6 +124,7 @@ def change_connection(
 
     `access_token`: Empty: remove it.
     `current`: The connection that the change was decided on; `PreconditionFailed` if it has changed since. None: no check.
+    `rule`: Name of new rules that ignore.
     """
     key = (client, channel, tool)
     if (yield from _is_outdated(key, current, cipher)):
@@ -133,6 +139,8 @@ def change_connection(
     if channel == CRM:
         yield from resume_fetching(client, tool, at, new_token=bool(access_token))
     yield from settings_changed(key, settings, at)
+    if current is not None:
+        yield from note_ignore_rules(key, current.settings, settings, at, by, rule)
     return changed
 
 
@@ -159,6 +167,7 @@ def remove_connection(client: int, channel: str, tool: str, tags: Collection[str
     if not (yield Execute(DELETE_CONNECTION, [key])):
         return _missing(channel, tool)
     yield from forget_calls(key)
+    yield from forget_ignore_rules(key)
     return None
 
 

@@ -120,6 +120,10 @@ class DryRunDeliveryOut(Struct):
     events: Annotated[int, Meta(description="The events that it would have.")]
     error: str | None
     records: Annotated[list[DryRunRecordOut], Meta(description="The records that it would change.")]
+    inferred: Annotated[
+        dict[str, str],
+        Meta(description="Of a body without an adapter: the paths of values that `fields` does not name, by their names in `fields`."),
+    ]
 
 
 class DryRunOut(Struct):
@@ -261,6 +265,7 @@ def dry_run_values(delivery: DryRunDelivery) -> dict[str, Any]:
         "effect": delivery.effect,
         "events": delivery.events,
         "error": delivery.error,
+        "inferred": delivery.inferred,
     }
     return {**state, "records": records}
 

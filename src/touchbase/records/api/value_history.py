@@ -28,6 +28,10 @@ class EventSource(Struct):
     key_id: str | None
     request_id: str | None
     actor: Annotated[Actor, Meta(description="Who caused the event.")]
+    inferred: Annotated[
+        dict[str, str] | UnsetType,
+        Meta(description="Of a body without an adapter: the paths of values that `fields` did not name, by their names in `fields`."),
+    ] = UNSET
 
 
 class ValueChangeOut(Struct):
@@ -142,6 +146,7 @@ def event_source(event: StoredEvent, actors: ActorNames) -> EventSource:
         key_id,
         request_id,
         actors.of_event(event),
+        event.detail.get("inferred", UNSET),
     )
 
 

@@ -14,7 +14,7 @@ from typing import TypeVar
 from touchbase.adapters.email_campaign.generic import field_paths
 from touchbase.adapters.email_campaign.generic.channel import meaning_on_channel
 from touchbase.adapters.email_campaign.generic.declared import apply_declared, declared_meaning, declared_values
-from touchbase.adapters.email_campaign.generic.spelling import with_normalized_keys
+from touchbase.adapters.email_campaign.generic.spelling import path_as_written, with_normalized_keys
 from touchbase.adapters.email_campaign.generic.split import split_events
 from touchbase.adapters.interface import ParsedWebhook
 from touchbase.adapters.kit import event_types as m
@@ -91,6 +91,10 @@ class _EventReader:
         if row is None:
             row = declared_values(fields, item, outer, webhook.data if is_only else None) if fields else {}
         self.declared = row
+        self.raw = {**outer, **item}
+        self.used: dict[str, list[Path]] = {}
+        """Paths of values that were read by their usual keys, by the mapping's name of the field."""
+        self.roles: dict[int, str] = {}
         self.outer = with_normalized_keys(outer) if outer else outer
         item = with_normalized_keys(item)
         self.item = {**self.outer, **item} if outer else item
@@ -101,8 +105,17 @@ class _EventReader:
         """Whether the body says which person it is about, beyond its recipients."""
 
     def _people(self, roles: tuple[str, ...]) -> list[Item]:
-        people = [person_of(with_normalized_keys(person)) for role in roles if isinstance(person := self.item.get(role), dict)]
-        return [person for person in people if not is_own(person, self.own_ids)]
+        people = [(role, person_of(with_normalized_keys(person))) for role in roles if isinstance(person := self.item.get(role), dict)]
+        self.roles |= {id(person): role for role, person in people}
+        return [person for _, person in people if not is_own(person, self.own_ids)]
+
+    def _pick(self, name: str, places: tuple[Path, ...], read: Callable[[object], T | None]) -> T | None:
+        return pick(self.item, places, read, self.used.setdefault(name, []))
+
+    def _inferred(self) -> dict[str, str]:
+        """Return the paths of `used` as the body writes them."""
+        written = {name: path_as_written(self.raw, used[0]) for name, used in self.used.items() if used and name not in self.declared}
+        return {name: path for name, path in written.items() if path is not None}
 
     def _less_certain_people(self, meaning: Meaning) -> list[Item]:
         """Return candidates for the person of a body that has none of the usual keys."""
@@ -133,6 +146,7 @@ class _EventReader:
         event = self.event()
         if self.declared:
             apply_declared(event, self.call.settings, self.declared)
+        event.inferred = self._inferred()
         if is_message(event):
             event.message = _MESSAGES.read(event, self.item)
         if self.call.settings.status_labels:
@@ -142,14 +156,14 @@ class _EventReader:
     def event(self) -> Event:
         name = self._name()
         meaning = self._without_name() if name is None else self._meaning(name)
-        email, profile = self._email(meaning), self._of_person(field_paths.LINKEDIN, linkedin)
+        email, profile = self._email(meaning), self._of_person("linkedin_url", field_paths.LINKEDIN, linkedin)
         if email is None and profile is None and meaning.event != "account_event":
             self.people += self._less_certain_people(meaning)
-            email, profile = self._email(meaning), self._of_person(field_paths.LINKEDIN, linkedin)
+            email, profile = self._email(meaning), self._of_person("linkedin_url", field_paths.LINKEDIN, linkedin)
         meaning = meaning_on_channel(meaning, name, self.item, only_a_profile=email is None and profile is not None)
         status = meaning.status
         if meaning.event == "lead_status_changed" and status is None:
-            status = pick(self.item, field_paths.LABEL, status_of)
+            status = self._pick("status", field_paths.LABEL, status_of)
             meaning = meaning if status else m.OTHER
         first_name, last_name = self._names()
         return Event(
@@ -162,7 +176,7 @@ class _EventReader:
             first_name=first_name,
             last_name=last_name,
             campaign=self._campaign(),
-            campaign_id=pick(self.item, field_paths.CAMPAIGN_ID, text),
+            campaign_id=self._pick("campaign_id", field_paths.CAMPAIGN_ID, text),
             step=pick(self.item, field_paths.STEP_NUMBER, text),
             link=pick(self.item, field_paths.LINK, text) if meaning.event == "email_clicked" else None,
             message_id=pick(self.item, field_paths.MESSAGE, text),
@@ -178,7 +192,7 @@ class _EventReader:
         if (declared := text(self.declared.get("event"))) is not None:
             return declared
         for source in (self.outer, self.item):
-            name = pick(source, field_paths.NAME, _name)
+            name = pick(source, field_paths.NAME, _name, self.used.setdefault("event", []))
             if name is not None:
                 return name if self._has_meaning(name) else self._name_with_meaning() or name
             both = [part for key in ("event_object", "event_action") if (part := text(source.get(key)))]
@@ -192,8 +206,10 @@ class _EventReader:
 
     def _name_with_meaning(self) -> str | None:
         """Return the first name with a meaning, of the members that hold nothing but an event's name."""
-        names = (pick(self.item, (path,), _name) for path in field_paths.EVENT_NAME)
-        return next((name for name in names if name is not None and self._has_meaning(name)), None)
+        return pick(self.item, field_paths.EVENT_NAME, self._meaningful, self.used.setdefault("event", []))
+
+    def _meaningful(self, value: object) -> str | None:
+        return name if (name := _name(value)) is not None and self._has_meaning(name) else None
 
     def _outcome(self) -> str | None:
         """Return the outcome of an unnamed email report, which is only in its `status`."""
@@ -249,7 +265,7 @@ class _EventReader:
     def _is_profile(self) -> bool:
         """Return whether an unnamed body is a person's profile, and says nothing of a campaign or a message."""
         says_more = pick(self.item, field_paths.CAMPAIGN_NAME + field_paths.CAMPAIGN_ID + _TEXTS, text)
-        has_profile = self._of_person(field_paths.LINKEDIN, linkedin) is not None
+        has_profile = self._of_person("linkedin_url", field_paths.LINKEDIN, linkedin) is not None
         return has_profile and says_more is None and pick(self.item, field_paths.PROFILE, text) is not None
 
     def _went_out(self) -> bool:
@@ -279,17 +295,17 @@ class _EventReader:
             email = personal_address(value)
             return None if email in ours else email
 
-        named = pick(self.item, field_paths.LEAD, theirs) or self._first(self.people, field_paths.ADDRESS, theirs)
+        named = self._pick("email", field_paths.LEAD, theirs) or self._first("email", self.people, field_paths.ADDRESS, theirs)
         if named is not None or meaning.event == "account_event":
             self.is_named = True
             return named
         ranks = (SENDER, field_paths.RECIPIENT) if meaning.event in _INCOMING and self._names_its_writer() else (field_paths.RECIPIENT,)
-        email = next((email for order in ranks if (email := pick(self.item, order, theirs))), None)
+        email = next((email for order in ranks if (email := self._pick("email", order, theirs))), None)
         if email is not None:
             return email
         # On a reply `to` is the client's own address; on an outbound message it is the lead's.
         ranks_left = (field_paths.PLAIN, SENDER, field_paths.TO) if meaning.event in _INCOMING else (field_paths.TO, field_paths.PLAIN)
-        email = next((email for order in ranks_left if (email := pick(self.item, order, theirs))), None)
+        email = next((email for order in ranks_left if (email := self._pick("email", order, theirs))), None)
         if email is None and meaning.event not in _INCOMING:
             email = next(filter(None, map(theirs, self._recipients())), None)
         return None if meaning.event in _OUTGOING and email == writer and pick(self.item, field_paths.TO, address) is None else email
@@ -305,12 +321,15 @@ class _EventReader:
         """Return the first time that has a zone, else the first."""
         is_record = any(path[0] in self.item for path in field_paths.CHANGED)
         first: Micros | None = None
+        used = self.used.setdefault("occurred_at", [])
         for path in (*field_paths.TIME, *field_paths.ITS_TIME.get(event, ()), *field_paths.OTHER_TIME, *field_paths.CHANGED):
             value = at(self.item, path) if path[0] in self.item and not (is_record and path in field_paths.CREATED_AT) else None
             if value is not None and (time := parse_time(value)) is not None:
                 if not (isinstance(value, str) and _NO_ZONE.fullmatch(value.strip())):
+                    used.insert(0, path)
                     return time
                 first = time if first is None else first
+                used.append(path)
         return first if first is not None else self._time_inside(event)
 
     def _time_inside(self, event: str) -> Micros | None:
@@ -321,31 +340,34 @@ class _EventReader:
         return next((time for time in times if time is not None), None)
 
     def _names(self) -> tuple[str | None, str | None]:
-        first_name, last_name = self._of_person(field_paths.FIRST_NAME, text), self._of_person(field_paths.LAST_NAME, text)
+        first_name = self._of_person("first_name", field_paths.FIRST_NAME, text)
+        last_name = self._of_person("last_name", field_paths.LAST_NAME, text)
         if first_name is None and last_name is None:
-            return split_name(self._of_person(field_paths.FULL_NAME, text) or self._first(self.people, ("name",), text))
+            return split_name(self._of_person("name", field_paths.FULL_NAME, text) or self._first("name", self.people, ("name",), text))
         if first_name is None:
             # Beside a last name, `name` is the first name alone, or both.
-            first_name = (self._first(self.people, ("name",), text) or "").removesuffix(last_name or "").strip() or None
+            first_name = (self._first("name", self.people, ("name",), text) or "").removesuffix(last_name or "").strip() or None
         return first_name, last_name
 
     def _campaign(self) -> str | None:
         number = pick(self.item, field_paths.CAMPAIGN_ID, text)
-        name = pick(self.item, field_paths.CAMPAIGN_NAME, text)
+        name = self._pick("campaign", field_paths.CAMPAIGN_NAME, text)
         # A bare `name` is the campaign's only next to a campaign id: elsewhere it may be the person's.
         return name or (number and text(self.item.get("name"))) or number
 
     def _kind(self, meaning: Meaning) -> str:
         return meaning.kind or kind_of_bounce(self.item, field_paths.BOUNCE)
 
-    def _of_person(self, keys: tuple[str, ...], read: Callable[[object], T | None]) -> T | None:
-        return self._first([self.item, *self.people], keys, read)
+    def _of_person(self, name: str, keys: tuple[str, ...], read: Callable[[object], T | None]) -> T | None:
+        return self._first(name, [self.item, *self.people], keys, read)
 
-    def _first(self, sources: list[Item], keys: tuple[str, ...], read: Callable[[object], T | None]) -> T | None:
+    def _first(self, name: str, sources: list[Item], keys: tuple[str, ...], read: Callable[[object], T | None]) -> T | None:
         for source in sources:
             for key in keys:
                 value = source.get(key)
                 if value is not None and (result := read(value)) is not None:
+                    role = self.roles.get(id(source))
+                    self.used.setdefault(name, []).append((key,) if role is None else (role, key))
                     return result
         return None
 

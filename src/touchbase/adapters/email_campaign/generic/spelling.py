@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from functools import lru_cache
 
+from touchbase.adapters.kit.body_paths import Path, at
 from touchbase.adapters.kit.declarative import Item
 from touchbase.adapters.kit.languages import FOREIGN, english_key
 from touchbase.adapters.kit.status_labels import words
@@ -26,6 +27,20 @@ def with_normalized_keys(item: Item) -> Item:
 def spellings(name: str) -> tuple[str, ...]:
     """Return the alternative spellings of a key that is not in the usual one."""
     return _spellings(name) if len(name) > _MAX_KNOWN_LENGTH else _cached_spellings(name)
+
+
+def path_as_written(item: object, path: Path) -> str | None:
+    """Return a path with its keys as an item writes them, `Data.endedAt`; None if the item has nothing there."""
+    written = []
+    for key in path:
+        name = key
+        if isinstance(item, dict) and key not in item:
+            name = next((other for other in item if key in spellings(other)), key)
+        item = at(item, (name,))
+        if item is None:
+            return None
+        written.append(str(name))
+    return ".".join(written)
 
 
 def _spellings(name: str) -> tuple[str, ...]:
