@@ -20,6 +20,7 @@ from touchbase.conversations.api import CLIENT
 from touchbase.conversations.api import TAG as CONVERSATIONS
 from touchbase.conversations.plans import MOST_COUNTED, OPEN, SNOOZED, count_conversations
 from touchbase.errors import Fault, Invalid, NotFound
+from touchbase.history.problems import FIELDS_LEFT_OUT, STATUS_REFUSED
 from touchbase.http import query_parameters as query
 from touchbase.http.endpoint import Call
 from touchbase.http.query_parameters import LARGEST_PAGE, LIMIT, PAGE, cursor_text, parse_time
@@ -212,7 +213,7 @@ def _out(item: Item, client: Client | None, names: list[str]) -> AttentionItem:
     return AttentionItem(
         id=item.key, kind=item.kind, severity=item.severity, client_id=None if client is None else client.client_id, title=title,
         next=following, count=item.count, since=to_text_or_none(item.since_us), last_at=to_text_or_none(item.last_us), channel=item.channel,
-        tool=item.tool, target_id=item.id, status=item.about if item.kind == plans.STATUS_REFUSED else None,
+        tool=item.tool, target_id=item.id, status=item.about if item.kind == STATUS_REFUSED else None,
         records=None if item.record_kind is None else PLURALS[item.record_kind], snoozed_until=to_text_or_none(item.snoozed_until_us),
     )  # fmt: skip
 
@@ -225,11 +226,11 @@ _WORDS: dict[str, tuple[str, str]] = {
     plans.FETCHING: ("records of {tool} are not fetched: {about}", "give the connection a new access token"),
     plans.NOT_APPLIED: ("{many} of {tool} not applied", "look at one, then replay them"),
     plans.NOT_RECOGNISED: ("{many} of {tool} not recognised", "map their fields, or let the tool send less"),
-    plans.STATUS_REFUSED: (
+    STATUS_REFUSED: (
         '{many} of {tool}: the client\'s set refuses the status "{about}"',
         "add it to the set, or merge it into one of the set",
     ),
-    plans.FIELDS_LEFT_OUT: ("{many} of {tool} had more custom fields than a record may have", "choose the fields in the tool, or map them"),
+    FIELDS_LEFT_OUT: ("{many} of {tool} had more custom fields than a record may have", "choose the fields in the tool, or map them"),
     plans.JOB: ("{about}", "start it again"),
     plans.BAD_ROWS: ("{about} left out {many}", "correct the file of these rows, and import it"),
     plans.ERASURE: ("people whom a CRM asks to erase: {count}", "erase or restore each"),

@@ -328,7 +328,7 @@ async def start(call: Call) -> Response:
         await parts.store.write(save_mapping(client.number, stored))
     settings.test_id = job.id if is_tested else UNSET
     decided = msgspec.to_builtins(settings)
-    change: Command[Job | TouchbaseError] = (
+    change: Command[Job] = (
         import_tested_file(Job(job.client, 0, job.kind, QUEUED, at, at, decided, made_by=await call.starter()), job.id)
         if is_tested
         else change_job(job.client, job.id, (job.state,), QUEUED, at, settings=decided, progress={})
