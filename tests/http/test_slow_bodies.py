@@ -67,6 +67,7 @@ BODIES: dict[str, Any] = {
     "ConnectionRequest": {"channel": "crm", "tool": "attio"},
     "ConnectionChange": {"generate_secret": True},
     "NewSuppressions": {"value": "ann@example.com"},
+    "IgnoreRuleChange": {"name": "late"},
     "CustomFieldDefinition": {"name": "late"},
     "CustomFieldUpdate": {"name": "late"},
     "CustomFieldMerge": {"into": "late"},

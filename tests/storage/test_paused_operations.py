@@ -400,6 +400,7 @@ NAME_NO_RECORD = {
     "event_log.sql.queries": "trim_log",
     "idempotency.sql": "delete_responses",
     "imports.sql": "remove_mapping save_mapping",
+    "event_archive.plans": "begin_event_file end_erasures_in_files lose_event_file store_event_file",
     "inbox.sql.commands": "count_repeat forget_dedupe_keys replay_deliveries replay_many store_delivery",
     "inbox.sql.refused": "store_refusals",
     "inbox.sql.refused_bodies": "drop_refused note_replay",

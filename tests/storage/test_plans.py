@@ -105,12 +105,13 @@ def texts(op: Statement) -> list[tuple[str, int]]:
 
 # When a company goes in, SQLite would look for contacts that waited for it; it never does, as none may.
 NEVER_RUN = {f"records.sql.statements.{name}" for name in ("CREATE_COMPANY", "INSERT_COMPANY", "UPDATE_COMPANY", "DELETE_COMPANY")}
-# Whether a client has erased anybody, deleted a record or has former owners, or has listed addresses of a kind: the first entry answers it.
+# Whether a client has erased anybody, deleted a record or has former owners or files of events, or has listed addresses of a kind: the first entry answers it.
 FIRST_IS_ENOUGH = {
     "deliveries.claiming.CLAIM",
     "clients.sql.clients.CLIENT_BY_CLIENT_ID",
     "erasure_marks.SECRET_IF_ERASED",
     "projection.deleted_records.ANY_FORMER",
+    "event_log.sql.files.ERASE_IN_FILES",
     "do_not_contact.sql.statements.LISTED_KINDS",
 }
 # A rotation of the encryption key ends with it; there are a handful of keys.

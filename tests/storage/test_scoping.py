@@ -152,6 +152,7 @@ from touchbase.erasure.sql.erasures import add_erasures, erase_person, sweep_era
 from touchbase.erasure.sql.persons import clients_with_erasures, list_all_requests, open_erasures
 from touchbase.erasure.sql.texts import strike_texts
 from touchbase.errors import TouchbaseError
+from touchbase.event_archive.plans import clients_to_archive, erasures_in_files
 from touchbase.event_log.sql.changes import begin_change, forget_changes_before, page_of_changes
 from touchbase.event_log.sql.log import with_log
 from touchbase.event_log.sql.queries import clients_with_events, list_newest_events, list_newest_places, trim_log
@@ -269,6 +270,8 @@ SPANNING: dict[type, str] = {
     claim_removals: "numbers of clients and places of objects that no delivery names, for the worker",
     end_removals: "as above, once they are gone",
     count_objects: "counts, for the metrics",
+    clients_to_archive: "numbers and ids of clients and of their oldest events, for the worker, who then names each client",
+    erasures_in_files: "the next client's records that have to leave its files, with its number, for the worker, who then names the client",
     any_object: "whether there is any; of nobody's records",
     due_counts: "numbers of clients, for the housekeeper, who then names each client",
     list_near_limit: "numbers of clients and how many bytes they store, for the operator",

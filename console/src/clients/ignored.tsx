@@ -31,6 +31,7 @@ export function IgnoredWebhooks({ id }: { id: string }) {
     await loaded.refetch();
   }
 
+  const act = opened?.name === null ? 'Remove' : 'Rename';
   return (
     <section class="panel" aria-labelledby="ignored">
       <header class="row">
@@ -46,7 +47,7 @@ export function IgnoredWebhooks({ id }: { id: string }) {
               </span>
               {each.created_time && (
                 <span class="faint">
-                  Made by {each.actor?.name || 'nobody known'} <Time at={each.created_time} />
+                  {each.actor?.name} <Time at={each.created_time} />
                 </span>
               )}
             </div>
@@ -70,12 +71,12 @@ export function IgnoredWebhooks({ id }: { id: string }) {
         ))}
       </ul>
       {opened && (
-        <Confirm title={opened.name === null ? `Remove the rule “${opened.of.name}”?` : 'Rename the rule'} action={opened.name === null ? 'Remove' : 'Rename'} danger={opened.name === null} disabled={opened.name?.trim() === ''} onClose={() => setOpened(null)} run={() => run(opened)}>
+        <Confirm title={`${act} “${opened.of.name}”`} action={act} danger={opened.name === null} disabled={opened.name?.trim() === ''} onClose={() => setOpened(null)} run={() => run(opened)}>
           {opened.name === null ? (
             <>
               <p>Later webhooks of “{opened.of.key}” are no longer ignored.</p>
               <label class="check">
-                <input type="checkbox" checked={replays} onChange={(change) => setReplays(change.currentTarget.checked)} /> Replay the {count(opened.of.ignored)} that it has ignored, as far as they are stored. History reverts it.
+                <input type="checkbox" checked={replays} onChange={(change) => setReplays(change.currentTarget.checked)} /> Replay the {count(opened.of.ignored)} that it ignored, if they are stored. History reverts it.
               </label>
             </>
           ) : (

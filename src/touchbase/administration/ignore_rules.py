@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal
 
 from msgspec import Meta, Struct
 
-from touchbase.administration.connections import changeable_client
+from touchbase.administration.connections import TAG, changeable_client
 from touchbase.administration.mappings import RuleName, check_rule_name
 from touchbase.auth.authentication import ADMIN
 from touchbase.clients.models import Client
@@ -22,12 +22,11 @@ from touchbase.http import query_parameters as query
 from touchbase.http.actors import Actor
 from touchbase.http.endpoint import Call, author_of
 from touchbase.http.responses import Response
-from touchbase.http.routing import Route, Success, Tag
+from touchbase.http.routing import Route, Success
 from touchbase.http.schemas import Time, encode, example, named_enum
 from touchbase.jobs.api import JobOut, job_response
 from touchbase.mapping.plans import MappedDeliveries, map_connection, without_entry
 
-TAG = Tag("Ignore rules", "What a client's connections ignore, and how many webhooks that were.")
 PATH = "/admin/v1/clients/{client_id}/ignore-rules"
 REPLAY = query.flag("replay", "Read what it has ignored again: a job, and one change that can be reverted.")
 named_enum("IgnoreRuleSetting", "The setting of a connection in which the rule is an entry.", ("events", "objects"))
@@ -40,7 +39,7 @@ class IgnoreRuleOut(Struct):
     name: Annotated[str, Meta(description="Without one of its own, the event or object.")]
     channel: ChannelOut
     tool: str
-    setting: Literal["events", "objects"]
+    setting: Annotated[Literal["events", "objects"], Meta(description="The connection's setting in which it is an entry.")]
     key: Annotated[str, Meta(description="The event or object that it ignores.")]
     actor: Annotated[Actor | None, Meta(description="Who made it; null: not known.")]
     created_time: Time | None

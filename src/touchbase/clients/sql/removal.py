@@ -66,7 +66,7 @@ CLIENT_TABLES = (
     ClientTable("record_merge", ("id",)),
     ClientTable("delivery", ("id",), children=("delivery_body",), weight="size", has_object=True),
     ClientTable("event_file", ("id",), has_object=True),
-    ClientTable("event_file_erasure", ("record_kind", "record_id")),
+    ClientTable("event_file_erasure", ("record_kind", "record_id", "created_us")),
     ClientTable("object_removal", ("place",), is_waited_for=True),
     ClientTable("object_key", ("client",)),
     ClientTable("webhook_endpoint", ("id",)),

@@ -15,7 +15,7 @@ ERASE_IN_FILES = Statement(
     "erase_in_event_files",
     _ERASURE,
     body="INSERT INTO event_file_erasure (client, record_kind, record_id, created_us) SELECT p.client, p.record_kind, p.record_id, "
-    "p.created_us FROM p WHERE EXISTS (SELECT 1 FROM event_file t WHERE t.client = p.client) ON CONFLICT DO NOTHING",
+    "p.created_us FROM p WHERE EXISTS (SELECT 1 FROM event_file e WHERE e.client = p.client) ON CONFLICT DO NOTHING",
 )
 VOID_FILES = Statement(
     "void_event_files",
