@@ -21,7 +21,7 @@ export function Erasure() {
     return (
       <main id="main" class="screen fixed">
         <Empty icon="erase" whole title="Erasure needs an administrator’s key">
-          <p>Erasing and exporting a person’s data reaches into stored webhooks. Ask an administrator of this installation for a key with the scope “admin”, and sign in with it.</p>
+          <p>Erasing and exporting a person’s data reaches into stored webhooks. Sign in with a key with the scope “admin”.</p>
         </Empty>
       </main>
     );

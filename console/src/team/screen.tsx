@@ -91,7 +91,7 @@ export function Team() {
             reload();
           }}
         >
-          <p>Every session of this person ends within a second, and personal keys are refused. It can be resumed. Other keys that the person knows stay valid: revoke them on the page of the keys.</p>
+          <p>Every session of this person ends within a second, and personal keys are refused. Other keys that the person knows stay valid: revoke them under Keys.</p>
         </Confirm>
       )}
       {opened?.what === 'revoke' && of && invitation && (
