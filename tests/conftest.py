@@ -32,7 +32,7 @@ from touchbase.stores import open_store
 OPENING = pytest.MonkeyPatch()
 """Stores are opened thousands of times. Servers that tests start do all of it."""
 OPENING.setattr(postgres_engine, "POOLER_ROUNDS", 0)  # there is no pooler; the search takes a third of the time
-OPENING.setattr(sqlite_engine, "READERS", 1)  # each reads the schema, in a tenth of the time
+OPENING.setattr(sqlite_engine, "READERS", 2)  # each reads the schema, in a tenth of the time
 OPENING.setattr(sqlite_engine, "LONG_READERS", 1)
 
 pytest_plugins = ["tests.asgi_client", "tests.examples", "tests.house"]

@@ -320,10 +320,11 @@ def test_routes__there_is_one_for_each_command_and_query() -> None:
     unrouted = sorted(kind.__name__ for kind in spanning - routed)
 
     assert unrouted == [
-        "add_erasures", "any_key", "any_object", "busy_clients", "check_encryption", "claim_check", "claim_removals", "client_numbers",
-        "clients_above_limits", "clients_to_archive", "clients_to_link", "copy_shared", "due_answers", "due_counts", "due_fetches", "due_job_files",
-        "due_jobs", "due_judgements", "end_removals", "endpoint_versions", "erasures_in_files", "expired_responses", "forget_attempts",
-        "forget_changes_before", "lead_shards", "list_oldest", "movable_page", "newest_client", "next_to_index",
-        "notification_positions", "old_dedupe_keys", "read_directory", "read_shared", "reencrypt_batch", "replace_lost",
-        "reserve_place", "retire_keys", "shared_versions", "store_first_key", "wanted_bodies",
+        "add_erasures", "any_key", "any_object", "busy_clients", "check_encryption", "claim_check", "claim_removals",
+        "client_numbers", "clients_above_limits", "clients_to_archive", "clients_to_link", "copy_shared", "due_answers",
+        "due_counts", "due_fetches", "due_job_files", "due_jobs", "due_judgements", "end_removals", "endpoint_versions",
+        "erasures_in_files", "expired_responses", "forget_attempts", "forget_changes_before", "lead_shards", "list_oldest",
+        "movable_page", "newest_client", "next_to_index", "notification_positions", "old_dedupe_keys", "read_directory",
+        "read_shared", "reencrypt_batch", "replace_lost", "reserve_place", "retire_keys", "shared_versions", "store_first_key",
+        "wanted_bodies",
     ]  # fmt: skip

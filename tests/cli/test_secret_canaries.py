@@ -80,6 +80,7 @@ def operations() -> Iterator[tuple[str, str]]:
             "link_id": "0123456789ab",
             "change_id": "1",
             "snippet_id": "1",
+            "rule_id": "5b1f0a9c3e7d2468",
             "other_id": "2",
         }
         if path.endswith(("/suspend", "/rotate-id")):

@@ -187,7 +187,7 @@ def test_ignored_event__is_a_rule_that_counts_is_renamed_and_removed_with_a_repl
     page.get_by_role("dialog").get_by_label("Name").fill("Calls")
     page.get_by_role("dialog").get_by_role("button", name="Rename").click()
     rules.get_by_role("button", name="Remove Calls").click()
-    expect(page.get_by_role("dialog")).to_contain_text("Replay the 3 that it has ignored")
+    expect(page.get_by_role("dialog")).to_contain_text("Replay the 3 that it ignored")
     assert look_faults(page) == []
     page.get_by_role("dialog").get_by_role("button", name="Remove").click()
 

@@ -216,7 +216,7 @@ def bodies(owned: Known) -> dict[str, list[Any]]:
         "NewDraft": [{"text": "of B"}], "NewNote": [{"text": "of B"}], "NoteChange": [{"text": "of B"}],
         "NewTask": [{"text": "of B", "due_at": "2026-11-23T08:00:00Z"}], "TaskChange": [{"text": "of B"}, {"done": True}],
         "NewSnippet": [{"name": "of B", "text": "of B"}], "NewReportLink": [{"name": "of B"}],
-        "SnippetChange": [{"text": "of B"}],
+        "SnippetChange": [{"text": "of B"}], "IgnoreRuleChange": [{"name": "of B"}],
         "NewView": [{"name": "of B", "kind": "contact", "visibility": "shared"}], "ViewChange": [{"name": "of B"}],
         "BlockConversations": [{"conversations": [{"client_id": w.CLIENT_A, "contact_id": owned.contacts[0]}], "block": {}}],
         "ChangeConversations": [

@@ -12,6 +12,7 @@ from typing import Any
 import asyncpg
 from tests.asgi_client import ApiClient, Clock, Response
 from tests.connections.silent import fall_silent
+from tests.event_archive.stored import archive_an_event
 from tests.files import FILES
 from tests.inbox.refused import refused_body
 from tests.outgoing.unsent import miss_a_push, miss_an_event
@@ -315,6 +316,7 @@ async def furnish(a: Side) -> None:
     await a.drain()
     await fall_silent(store, a.number, a.call.clock() + DAY)
     await miss_an_event(store, a.number, a.call.clock(), secret=SIGNING_SECRET, text="zq077hookqz")
+    await archive_an_event(a.call.parts.store, a.number, TIME_OF_A)
     await _erase_somebody(a)
     # One that waits: whoever takes it must work for A.
     await a.sure("POST", f"/public/crm-webhook/{a.client_id}", raw=b'{"riddle": "zq052waitqz"}')

@@ -10,6 +10,7 @@ import pytest
 from tests.company_links.waiting import wait_for_a_company
 from tests.conftest import ENCRYPTION_KEYS, ExecuteSql
 from tests.connections.silent import fall_silent
+from tests.event_archive.stored import archive_an_event
 from tests.inbox.refused import refused_body
 from tests.outgoing.unsent import miss_an_event
 from tests.storage.moved_address import move_an_address
@@ -118,6 +119,9 @@ async def with_data(store: Store, client_id: str = "acme", many: int = 3) -> Cli
     await store.work(number, 5, lambda delivery: thin, 6)
     await store.write(claim_fetch(number, "hubspot", 5, 7, 1))
     await store.write(execute_once(RequestKey(number, "a-key", b"f", 5), None, lambda result: StoredResponse(b"an answer")))
+    await archive_an_event(store, number, 5)
+    archived = await store.write(create_contact(Creation(Contact(number, 0, 5, 5, "archived@a.example", "archived@a.example"))))
+    await store.write(erase_person(number, 5, archived.record.id))
     await store.write(erase_person(number, 5, refs=[("", "email", "gone@example.com")]))
     await store.write(store_refusals(number, [RefusedWebhook(number, 5, "crm", "not_verified")], bodies=[refused_body(number)]))
     await store.write(begin_objects(number, [f"{number}/place"], 5))

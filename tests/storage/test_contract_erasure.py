@@ -436,8 +436,8 @@ def test_pii_tables__include_every_table_that_names_a_record(sqlite_url: str) ->
     tables = {name for name, columns in tables_of_sqlite(sqlite_url).items() if {"record_kind", "record_id"} <= set(columns)}
 
     # Records that are wanted from a CRM name an object, and are found by its link; attempts name an event. An event that waits to be sent
-    # has nothing but the record's id, and its receiver is to hear of the erasure too; so has an erasure in files of events. Messages, notes and tasks are found by their events,
-    # answers by messages, a conversation by its contact, and a pair by its two ids.
+    # has nothing but the record's id, and its receiver is to hear of the erasure too; so has an erasure in files of events. Messages, notes
+    # and tasks are found by their events, answers by messages, a conversation by its contact, and a pair by its two ids.
     found_otherwise = {
         "distinct_pair",
         "fetch_queue",

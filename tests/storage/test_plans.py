@@ -105,7 +105,8 @@ def texts(op: Statement) -> list[tuple[str, int]]:
 
 # When a company goes in, SQLite would look for contacts that waited for it; it never does, as none may.
 NEVER_RUN = {f"records.sql.statements.{name}" for name in ("CREATE_COMPANY", "INSERT_COMPANY", "UPDATE_COMPANY", "DELETE_COMPANY")}
-# Whether a client has erased anybody, deleted a record or has former owners or files of events, or has listed addresses of a kind: the first entry answers it.
+# Whether a client has erased anybody, deleted a record, has former owners, files of events or listed addresses of a kind: the first entry
+# answers it.
 FIRST_IS_ENOUGH = {
     "deliveries.claiming.CLAIM",
     "clients.sql.clients.CLIENT_BY_CLIENT_ID",

@@ -13,6 +13,7 @@ import pytest
 from tests.company_links.waiting import wait_for_a_company
 from tests.conftest import ENCRYPTION_KEYS, Databases
 from tests.connections.silent import fall_silent
+from tests.event_archive.stored import archive_an_event
 from tests.inbox.refused import refused_body
 from tests.operations import handler
 from tests.outgoing.unsent import miss_an_event
@@ -134,6 +135,7 @@ async def fill(store: Store, *clients: int) -> None:
         await store.write(store_key(ApiKey(f"key{n}", b"x", ("admin",), n, "", 5)))
         await store.write(store_delivery(n, "crm", b"k" * 16, b"{}", "", b"{}", 5))
         await store.write(execute_once(RequestKey(n, "k", b"f", 5), None, lambda _: StoredResponse(b"answer")))
+        await archive_an_event(store, n, 5)
         await store.write(erase_person(n, 5, refs=[("", "email", "gone@example.com")]))
         await store.write(rotate_client_id(n, f"now{n}", 9))
         await store.write(claim_fetch(n, "hubspot", 5, 6, 1))

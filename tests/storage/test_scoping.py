@@ -341,6 +341,7 @@ NEEDS_NO_EXCEPTION = {
     due_counts, clients_with_erasures, count_copies, clients_above_limits, list_oldest,
     list_conversations, list_done_conversations, count_conversations, list_notifications, list_newest_places,
     list_all_messages, list_newly_due, list_tasks, count_due_tasks, page_of_changes, newest_receipts, list_all_entries,
+    clients_to_archive, erasures_in_files,
 }  # fmt: skip
 """What spans clients with texts that name one in every table: client by client, or each table beside the row of the one before."""
 SEALER = AesGcmCipher(StaticKeys(ENCRYPTION_KEYS.read()))

@@ -74,9 +74,9 @@ export function IgnoredWebhooks({ id }: { id: string }) {
         <Confirm title={`${act} “${opened.of.name}”`} action={act} danger={opened.name === null} disabled={opened.name?.trim() === ''} onClose={() => setOpened(null)} run={() => run(opened)}>
           {opened.name === null ? (
             <>
-              <p>Later webhooks of “{opened.of.key}” are no longer ignored.</p>
+              <p>Later webhooks of “{opened.of.key}” are applied.</p>
               <label class="check">
-                <input type="checkbox" checked={replays} onChange={(change) => setReplays(change.currentTarget.checked)} /> Replay the {count(opened.of.ignored)} that it ignored, if they are stored. History reverts it.
+                <input type="checkbox" checked={replays} onChange={(change) => setReplays(change.currentTarget.checked)} /> Replay the {count(opened.of.ignored)} that it ignored. History reverts it.
               </label>
             </>
           ) : (

@@ -62,7 +62,7 @@ class AttentionItem(Struct, kw_only=True):
         int | None, Meta(description="The endpoint, the job, the newest webhook, or the contact who waits longest or got no answer.")
     ] = None
     status: Annotated[str | None, Meta(description="The refused status, as events ask for it.")] = None
-    records: Annotated[str | None, Meta(extra_json_schema=_RECORDS, description="Which records the refused status is for.")] = None
+    records: Annotated[Annotated[str, Meta(extra_json_schema=_RECORDS)] | None, Meta(description="Which records the status is for.")] = None
     snoozed_until: Annotated[MaybeTime, Meta(description="Until when it is left out of the list; null: it is not.")] = None
 
 

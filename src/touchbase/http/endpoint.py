@@ -409,7 +409,7 @@ class Call:
 
         A list of the team may name it in `X-Client-Id` as well. Raises `Invalid` if that is another one.
         """
-        header = _text(self.headers.get(CLIENT_ID)) if self.scope["path"].startswith(TEAM) else None
+        header = (_text(self.headers.get(CLIENT_ID)) or None) if self.scope["path"].startswith(TEAM) else None
         if named is not None and header is not None and await self.api.clients.id_of(named) != await self.api.clients.id_of(header):
             raise Invalid([Fault("?client", "client_id", f"names another client than the header {CLIENT_HEADER}: send one of them")])
         named = named or header
