@@ -50,7 +50,7 @@ export function Connections({ id, connections, reload, canAdd }: Props) {
       </header>
       {connections.length === 0 ? (
         <Empty icon="link" title="No connection is needed">
-          <p>Webhooks are read without one. A connection adds a secret that proves the sender, what a tool’s words mean, its time zone, and an alarm when its usual webhooks do not come.</p>
+          <p>Webhooks are read without one. A connection adds a secret, what a tool’s words mean, its time zone, and an alarm when its usual webhooks do not come.</p>
         </Empty>
       ) : (
         <ul class="lines">
@@ -75,7 +75,7 @@ export function Connections({ id, connections, reload, canAdd }: Props) {
             toast(`Job ${job.id} loads it.`, { action: { text: 'Show it', run: () => go(`/imports/${job.id}`) } });
           }}
         >
-          <p>Its leads, messages and replies come in at their own times, and its blocklist on the do-not-contact list. What its webhooks brought already is not repeated. It may take hours, and can be cancelled.</p>
+          <p>Its leads, messages and replies come in at their own times, and its blocklist on the do-not-contact list. What its webhooks brought is not repeated. It can be cancelled.</p>
         </Confirm>
       )}
       {opened?.what === 'remove' && (
