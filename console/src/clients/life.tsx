@@ -113,7 +113,7 @@ function Rotate({ of, onClose }: DialogProps) {
   }
   return (
     <Confirm title="Give the client a new id" action="Give a new id" onClose={onClose} run={run}>
-      <p>The id ends the webhook addresses, and suffices to send webhooks: create a new one when others know it. Records, connections and keys stay. Paste the new addresses into its tools while the old id is valid; afterwards it answers 404.</p>
+      <p>The id ends the webhook addresses, and suffices to send webhooks: create a new one when others know it. Records, connections and keys stay. Paste the new addresses into its tools while the old id is valid.</p>
       {choosesClient.value && (
         <Field label="New id" help="Empty: an unguessable one is generated.">
           <input type="text" spellcheck={false} autocomplete="off" value={id} onInput={(event) => setId(event.currentTarget.value)} />
