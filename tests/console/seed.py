@@ -61,7 +61,9 @@ def sender(base: str, client: str) -> Send:
     """Return a function that sends a JSON request for a client."""
 
     def send(method: str, path: str, body: Any = None) -> Any:
-        headers = {"content-type": "application/json"} | ({} if path.startswith("/public/emailcampaign") else {"x-client-id": client})
+        headers = {"content-type": "application/json"} | (
+            {} if path.startswith(("/public/emailcampaign", "/team/")) else {"x-client-id": client}
+        )
         request = urllib.request.Request(
             base + path, method=method, headers=headers, data=None if body is None else json.dumps(body).encode()
         )

@@ -184,10 +184,11 @@ async def left_of(execute_sql: ExecuteSql, engine_url: str, number: int) -> dict
 
 async def remove(store: Store, number: int, *, most: int = 500, at: int = LATER, pieces: int = 10_000) -> list[Removal]:
     """Remove a client piece by piece, at most so many."""
-    await store.write(end_removals([(number, f"{number}/place")]))  # as the worker of object storage does
     done: list[Removal] = []
     place: Any = None
     while len(done) < pieces and not (done and done[-1].done):
+        # As the worker of object storage does.
+        await store.write(end_removals([(number, f"{number}/place"), (number, f"{number}/events/place")]))
         done.append(await store.write(remove_client_rows(number, at, most, place)))
         place = done[-1].position
     return done

@@ -105,8 +105,8 @@ def name_ignore_rule(client: int, rule: IgnoreRule, name: str) -> Plan[None]:
 
 
 @query
-def list_ignore_rules(client: int, entries: Collection[tuple[str, str, str]]) -> Plan[list[IgnoreRule]]:
+def list_ignore_rules(client: int, ignoring: Collection[tuple[str, str, str]]) -> Plan[list[IgnoreRule]]:
     """The rules of these entries of the settings of a client's connections: channel, tool and entry."""
     sql = "SELECT channel, tool, rule, name, author, created_us, ignored, last_us FROM ignore_rule WHERE client = ? AND ended_us IS NULL"
     rows = {(row[0], row[1], row[2]): IgnoreRule(*row) for row in (yield Select(sql, (client,)))}
-    return [rows.get(key) or IgnoreRule(*key, "", None, None, 0, None) for key in sorted(entries)]
+    return [rows.get(key) or IgnoreRule(*key, "", None, None, 0, None) for key in sorted(ignoring)]

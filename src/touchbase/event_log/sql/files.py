@@ -19,9 +19,9 @@ ERASE_IN_FILES = Statement(
 )
 VOID_FILES = Statement(
     "void_event_files",
-    (("client", "bigint"), ("first", "text"), ("last", "text")),
-    body="UPDATE object_removal AS t SET is_removing = 1 FROM p WHERE t.client = p.client AND t.place > p.first AND t.place < p.last "
-    "AND t.is_removing = 0",
+    (("client", "bigint"), ("first_place", "text"), ("last_place", "text")),
+    body="UPDATE object_removal AS t SET is_removing = 1 FROM p WHERE t.client = p.client AND t.place > p.first_place "
+    "AND t.place < p.last_place AND t.is_removing = 0",
     by_row=True,
 )
 """A file that is being written may have what is erased now: it is written again."""
