@@ -41,7 +41,7 @@ def free_port() -> int:
 @pytest.fixture(autouse=True)
 def search_for_poolers(monkeypatch: pytest.MonkeyPatch) -> None:
     """Search for a pooler, as a server does; the other tests do not (`tests/conftest.py`)."""
-    monkeypatch.setattr(pooler, "ROUNDS", 3)
+    monkeypatch.setattr(pooler, "POOLER_ROUNDS", 3)
 
 
 @pytest.fixture

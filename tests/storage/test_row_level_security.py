@@ -136,6 +136,8 @@ async def fill(store: Store, *clients: int) -> None:
         await store.write(store_delivery(n, "crm", b"k" * 16, b"{}", "", b"{}", 5))
         await store.write(execute_once(RequestKey(n, "k", b"f", 5), None, lambda _: StoredResponse(b"answer")))
         await archive_an_event(store, n, 5)
+        archived = await store.write(create_contact(Creation(Contact(n, 0, 5, 5, "archived@a.example", "archived@a.example"))))
+        await store.write(erase_person(n, 5, archived.record.id))
         await store.write(erase_person(n, 5, refs=[("", "email", "gone@example.com")]))
         await store.write(rotate_client_id(n, f"now{n}", 9))
         await store.write(claim_fetch(n, "hubspot", 5, 6, 1))
