@@ -23,8 +23,9 @@ TOP = "document.querySelector('.grid').scrollTop"
 
 
 @pytest.fixture
-def many(start: Callable[..., Console]) -> Console:
+def many(start: Callable[..., Console], monkeypatch: pytest.MonkeyPatch) -> Console:
     """A client with 900 contacts without webhooks."""
+    monkeypatch.setenv("TOUCHBASE_ENCRYPTION_KEY", "MDEyMzQ1Njc4OTAxMjM0NTY3ODkwMTIzNDU2Nzg5MDE=")
     console = start()
     commands = [{"op": "create", "body": {"email": f"p{n:03}@many.example", "first_name": f"P{n:03}"}} for n in range(900)]
     sender(console.origin, CLIENT)("POST", "/public/v2/contacts/batch", {"commands": commands})
