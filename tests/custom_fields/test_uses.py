@@ -12,13 +12,17 @@ from tests.custom_fields.fields import contact, inputs, path, uses
 from tests.examples import examples
 from tests.house import House
 
+from touchbase.cells.models import ID_BITS
 from touchbase.custom_fields import uses as parts
 from touchbase.custom_fields.uses import audit_uses
 from touchbase.history.events import CONTACT
 from touchbase.search.sql.index import index_records
+from touchbase.sql.operation import command
+from touchbase.sql.statement import Execute, Plan, Statement
 from touchbase.sql.store import Store
 
 _NUMBERS = itertools.count(1)
+_RENUMBER = "UPDATE custom_field SET record_id = p.new FROM p WHERE record_id = p.old"
 PEOPLE = 5
 STEPS = ("set", "unset", "delete", "restore", "merge", "undo", "erase", "index", "list")
 people = st.integers(0, PEOPLE - 1)
@@ -73,9 +77,26 @@ async def test_list__counts_again_only_the_parts_of_changed_records(house: House
     await house.call.parts.store.write(index_records(house.number))
     await uses(house)
     count, counted = parts._count, list[int]()
-    monkeypatch.setattr(parts, "_count", lambda client, kind, chunks, left: counted.extend(chunks) or count(client, kind, chunks, left))
+    monkeypatch.setattr(parts, "_count", lambda client, kind, gaps, left: counted.extend(*gaps) or count(client, kind, gaps, left))
 
     await house.request("PATCH", f"/public/v2/contacts/{numbers[0]}", {"contact_custom_fields": inputs(Industry=None, Seats="4")})
 
     assert await uses(house) == {"Industry": 5, "Seats": 1}
     assert counted == [numbers[0] >> parts.BITS]
+
+
+async def test_ids_of_two_databases__are_counted_without_the_parts_between(house: House) -> None:
+    first, second = [await contact(house, f"p{number}@a.example", Industry="Bank") for number in range(2)]
+    await house.call.parts.store.write(_renumber(second, (1 << ID_BITS) + second))
+    await house.call.parts.store.write(index_records(house.number))
+
+    assert await uses(house) == {"Industry": 2}
+
+    await house.request("PATCH", f"/public/v2/contacts/{first}", {"contact_custom_fields": inputs(Industry=None)})
+    assert await uses(house) == {"Industry": 1}
+
+
+@command()
+def _renumber(old: int, new: int) -> Plan[None]:
+    """Have the values of a contact under an id such as a move from another database brings."""
+    yield Execute(Statement("renumber", (("old", "bigint"), ("new", "bigint")), body=_RENUMBER), [(old, new)])

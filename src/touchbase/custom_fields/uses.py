@@ -7,8 +7,7 @@ records waits, and its version is the one that it was counted at.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from itertools import groupby
+from collections.abc import Iterable, Iterator, Mapping
 
 import msgspec
 
@@ -23,6 +22,8 @@ MOST_NOTES = 20_000
 """Notes of a client from which on all values are counted."""
 MOST_NAMES = 20_000
 """Names of fields in one part, and in all parts together, from which on the database counts the wanted page of names alone."""
+MOST_EMPTY = 1_000
+"""Parts side by side of which also the empty ones are stored; ids of two databases lie a thousand million parts apart."""
 FEW_VALUES = 5_000
 """Values that are counted again each time: parts of fewer are not stored."""
 
@@ -132,8 +133,8 @@ def _unite(client: int, kind: int) -> Plan[Uses | None]:
             left -= len(contents[chunk])
             if left < 0:
                 return None
-    chunks = range(0) if begin is None else range(begin >> BITS, (end >> BITS) + 1)
-    counted = yield from _count(client, kind, [chunk for chunk in chunks if chunk not in contents], left)
+    gaps = [] if begin is None else [*_gaps(contents, begin >> BITS, (end >> BITS) + 1)]
+    counted = yield from _count(client, kind, gaps, left)
     if counted is None:
         return None
     if sum(use[0] for content in counted.values() for use in content.values()) >= FEW_VALUES:
@@ -147,21 +148,30 @@ def _unite(client: int, kind: int) -> Plan[Uses | None]:
     return uses
 
 
-def _count(client: int, kind: int, chunks: list[int], left: int) -> Plan[dict[int, Content] | None]:
+def _gaps(chunks: Iterable[int], first: int, end: int) -> Iterator[range]:
+    """Yield the runs of chunks from `first` to before `end` that are not among these."""
+    for chunk in sorted(chunk for chunk in chunks if first <= chunk < end):
+        if first < chunk:
+            yield range(first, chunk)
+        first = chunk + 1
+    if first < end:
+        yield range(first, end)
+
+
+def _count(client: int, kind: int, gaps: list[range], left: int) -> Plan[dict[int, Content] | None]:
     """Count the values of these chunks; None if they have more than `left` names."""
-    counted: dict[int, Content] = {chunk: {} for chunk in chunks}
+    counted: dict[int, Content] = {chunk: {} for gap in gaps if len(gap) <= MOST_EMPTY for chunk in gap}
     where = values_of(client, kind)
-    for _, run in groupby(enumerate(chunks), lambda pair: pair[1] - pair[0]):
-        members = [chunk for _, chunk in run]
+    for gap in gaps:
         rows = yield Select(
             f"SELECT record_id >> {BITS}, name, {_USES} WHERE {where} AND record_id >= ? AND record_id < ? GROUP BY 1, 2 LIMIT ?",
-            (*where.params, members[0] << BITS, (members[-1] + 1) << BITS, left + 1),
+            (*where.params, gap.start << BITS, gap.stop << BITS, left + 1),
         )
         left -= len(rows)
         if left < 0:
             return None
         for chunk, name, *use in rows:
-            counted[chunk][name] = (use[0], use[1], use[2])
+            counted.setdefault(chunk, {})[name] = (use[0], use[1], use[2])
     return counted
 
 
