@@ -233,7 +233,7 @@ async def test_session__names_a_client_by_handle_or_id_only_to_a_key_that_may_se
 
     by_handle = (await browser("GET", f"/console/session?client={handles['theirs']}")).json()["client"]
     by_id = (await browser("GET", "/console/session?client=theirs")).json()["client"]
-    unknown = (await browser("GET", "/console/session?client=aaaaaaaa")).json()["client"]
+    unknown = [(await browser("GET", f"/console/session?client={name}")).json()["client"] for name in ("aaaaaaaa", "%00", "%ff")]
     await browser.sign_in(own)
     hidden = (await browser("GET", f"/console/session?client={handles['theirs']}")).json()["client"]
     shown = (await browser("GET", f"/console/session?client={handles['ours']}")).json()["client"]
@@ -241,7 +241,7 @@ async def test_session__names_a_client_by_handle_or_id_only_to_a_key_that_may_se
     signed_out = (await browser("GET", f"/console/session?client={handles['ours']}")).json()["client"]
 
     assert by_handle == by_id == {"client_id": "theirs", "handle": handles["theirs"], "name": ""}
-    assert (unknown, hidden, signed_out) == (None, None, None)
+    assert (unknown, hidden, signed_out) == ([None] * 3, None, None)
     assert shown["client_id"] == "ours"
     assert len(handles["ours"]) == 8
 

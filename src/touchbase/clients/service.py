@@ -77,7 +77,8 @@ class Clients:
 
     async def named(self, text: str) -> Client | None:
         """Return the client with this `client_id` or handle, or None: for addresses of the console, not for requests on records."""
-        return await self.find(text) or await self._store.read(find_client_by_handle(text))
+        found = await self.find(text)
+        return await self._store.read(find_client_by_handle(text)) if found is None and HANDLE.fullmatch(text) else found
 
     async def id_of(self, text: str) -> str:
         """Return the `client_id` of the client that this names; a handle names one unless it is another's `client_id`."""
