@@ -79,7 +79,7 @@ export function words(name: string): string {
   return capital(name.replace(/[._]/g, ' ').replace(/\blinkedin\b/g, 'LinkedIn').replace(/\bcrm\b/g, 'CRM').replace(/\bunrecognised\b/g, 'not recognised'));
 }
 
-const TOOLS: Record<string, string> = { ...CRM, ...CAMPAIGN, api: 'API', generic: 'Another tool' };
+const TOOLS: Record<string, string> = { __proto__: null as never, ...CRM, ...CAMPAIGN, api: 'API', generic: 'Another tool' };
 
 export function toolName(tool: string | null): string {
   return tool === null ? 'Unknown tool' : (TOOLS[tool] ?? words(tool));

@@ -204,6 +204,8 @@ HOSTILE = [
     "\U0001d541\U0001d586 \U0001f469\u200d\U0001f469\u200d\U0001f467 \U0001f3f3\ufe0f\u200d\U0001f308 " + "e" + "\u0301" * 40,
     "{{constructor.constructor('window.pwned=1')()}}",
     "W" * 200,
+    "__proto__",
+    "constructor",
 ]
 
 
@@ -225,7 +227,7 @@ def test_hostile_data__is_shown_as_text_and_breaks_nothing(console: Console, sub
     newest = console.send("GET", f"/admin/v1/deliveries?client={CLIENT}&limit=1")["data"][0]["id"]
     paths = [
         "",
-        f"/contacts{OF}&sort=-id&cols=name,email,contact_status,origin,linkedin_url,cf.Long",
+        f"/contacts{OF}&sort=-id&cols=name,email,contact_status,origin,linkedin_url,cf.Long,cf.constructor",
         f"/contacts{OF}&q={HOSTILE[0]}&{HOSTILE[0]}=1",
     ]
     paths += [f"/contacts/{each}{OF}" for each in ids] + [

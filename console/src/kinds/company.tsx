@@ -17,7 +17,7 @@ export const COMPANIES: Kind<Company> = {
   api: '/public/v2/companies',
   status: 'company_status',
   statusOf: (of) => of.company_status,
-  customOf: (of) => of.company_custom_fields ?? {},
+  customOf: (of) => ({ __proto__: null, ...of.company_custom_fields }), // a field may be called "constructor"
   nameOf: companyName,
   below: (of) => of.domain || NO_DOMAIN,
   when: (of) => of.status_changed_at,

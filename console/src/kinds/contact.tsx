@@ -26,7 +26,7 @@ export const CONTACTS: Kind<Contact> = {
   api: '/public/v2/contacts',
   status: 'contact_status',
   statusOf: (of) => of.contact_status,
-  customOf: (of) => of.contact_custom_fields ?? {},
+  customOf: (of) => ({ __proto__: null, ...of.contact_custom_fields }), // a field may be called "constructor"
   nameOf: personName,
   below: (of) => of.email ?? of.linkedin_url ?? '',
   when: (of) => of.last_reply_received ?? of.last_campaign_email_sent,

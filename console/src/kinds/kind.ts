@@ -80,6 +80,7 @@ export interface Kind<R extends AnyRecord> {
 }
 
 const NAMES: Readonly<Record<string, string>> = {
+  __proto__: null as never,
   email: 'Email', linkedin_url: 'LinkedIn', external_id: 'External id', owner_id: 'Owner', company_id: 'Company', first_campaign_email_sent: 'First emailed',
   last_campaign_email_sent: 'Last emailed', last_reply_received: 'Last reply', contact_status: 'Status', company_status: 'Status', updated_time: 'Changed',
   status_changed_at: 'Status since',
@@ -89,10 +90,7 @@ const NAMES: Readonly<Record<string, string>> = {
 export function memberName(key: string): string {
   const bare = key.replace(/\[\w+\]$/, '');
   if (bare.startsWith('cf.')) return bare.slice(3);
-  const known = NAMES[bare];
-  if (known) return known;
-  const text = bare.replace(/^company\./, 'company ').replace(/[._]/g, ' ');
-  return capital(text);
+  return NAMES[bare] ?? capital(bare.replace(/[._]/g, ' '));
 }
 
 /** The value of a member as text; empty if there is none. */

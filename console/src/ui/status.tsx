@@ -11,6 +11,8 @@ export type Group = keyof typeof SHAPES;
 const SHAPES = { new: 'new', active: 'active', won: 'check', lost: 'lost', blocked: 'ban' } as const;
 
 const USUAL: Record<string, readonly [Hue, Group]> = {
+  // A status may be called "constructor".
+  __proto__: null as never,
   new: ['grey', 'new'], target: ['blue', 'new'], contacted: ['blue', 'active'], opened: ['teal', 'active'], replied: ['green', 'active'], interested: ['lime', 'active'],
   meeting_booked: ['violet', 'won'], customer: ['green', 'won'], won: ['green', 'won'], lost: ['red', 'lost'], bounced: ['orange', 'lost'],
   not_interested: ['orange', 'lost'], wrong_person: ['grey', 'lost'], maybe_later: ['amber', 'active'], out_of_office: ['grey', 'active'],
