@@ -326,7 +326,7 @@ async def test_report__of_too_many_campaigns_is_refused_without_counting_again_a
     house: House, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(parts_sql, "MOST_ROWS", 2)
-    monkeypatch.setattr(parts_sql, "PartBuilder", lambda most=2: PartBuilder(most))
+    monkeypatch.setattr(parts_sql, "PartBuilder", lambda only=None: PartBuilder(2, only))
     await house.hook("camp", *(mail(who, -3 * DAY, campaign) for who in ("ann", "bob") for campaign in ("Autumn", "Winter", "Spring")))
     await house.hook("camp", mail("ann", -3 * DAY + 9, "Winter", event="email_replied"))
     store, now = house.call.parts.store, house.call.clock.now

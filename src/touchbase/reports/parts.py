@@ -13,6 +13,7 @@ import zlib
 from bisect import bisect_right
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 from functools import lru_cache
 from itertools import pairwise
@@ -151,11 +152,12 @@ def group_at(level: int, group: Group) -> Group:
 class PartBuilder:
     """Counts events into a part. Replies come before mails, so that only the mails of people who replied are looked at closely.
 
-    With more than `most` campaigns it counts by tool: a report by campaign would have too many rows.
+    With more than `most` campaigns it counts by tool: a report by campaign would have too many rows. `only`: the campaigns that count.
     """
 
-    def __init__(self, most: int | None = MOST_ROWS) -> None:
+    def __init__(self, most: int | None = MOST_ROWS, only: AbstractSet[Group] | None = None) -> None:
         self._most = most
+        self._only = only
         self._campaigns: set[Group] = set()
         self._by_tool = False
         self._facts: dict[tuple[str, Group], Facts] = {}
@@ -166,6 +168,8 @@ class PartBuilder:
 
     def add(self, effect: str, rows: Sequence[EventRow]) -> None:
         """Count events of one effect."""
+        if self._only is not None:
+            rows = [row for row in rows if group_of(row[1], row[2], row[3]) in self._only]
         if self._by_tool:
             rows = [(contact, tool, None, None, at) for contact, tool, _, _, at in rows]
         contacts: defaultdict[tuple[str, str | None, str | None], list[int]] = defaultdict(list)
