@@ -29,6 +29,7 @@ from touchbase.search.sql.index import next_to_index
 from touchbase.search.sql.plans import search_page
 from touchbase.storage import store_copy as copying
 from touchbase.storage.postgres.store_copy import PostgresReader
+from touchbase.storage.sqlite.backup import back_up
 from touchbase.storage.sqlite.connection import open_reader
 from touchbase.storage.sqlite.store_copy import SqliteReader
 from touchbase.stores import copy_store, open_store
@@ -86,6 +87,17 @@ async def content(url: str) -> dict[str, set[tuple[Any, ...]]]:
 
 
 BOTH_WAYS = [("sqlite", "postgresql"), ("postgresql", "sqlite"), ("sqlite", "sqlite")]
+
+
+async def test_copy_store__copies_a_store_that_was_a_backup(empty_postgres_url: str, tmp_path: Path) -> None:
+    from_url = await filled_store("sqlite", empty_postgres_url, tmp_path)
+    backup = tmp_path / "backup.db"
+    back_up(Path(from_url.removeprefix("sqlite:///")), backup, "0.1.0", 0, lambda done, total: None)
+    (tmp_path / "renamed.db").write_bytes(backup.read_bytes())
+
+    copied = await copy_store(f"sqlite:///{tmp_path / 'renamed.db'}", empty_postgres_url, KEYS, silent)
+
+    assert {item.name: item.rows for item in copied}["contact"] == len((await content(from_url))["contact"])
 
 
 @pytest.mark.parametrize(("source", "target"), BOTH_WAYS)

@@ -22,8 +22,8 @@ from touchbase.sql.statement import Row
 
 ROWS_PER_BATCH = 5_000
 BYTES_PER_BATCH = 8 * 1024 * 1024
-NOT_COPIED = frozenset({"migration", "encryption_key", "store_copy"})
-"""Tables of the store itself: its schema's history, the keys of its secrets, and how far the copy is."""
+NOT_COPIED = frozenset({"migration", "encryption_key", "store_copy", "backup_info"})
+"""Tables of the store itself: its schema's history, the keys of its secrets, how far the copy is, and which backup it was."""
 PROGRESS_TABLE = (
     "CREATE TABLE IF NOT EXISTS store_copy "
     "(table_name TEXT NOT NULL PRIMARY KEY, source TEXT NOT NULL, last_key TEXT NOT NULL, copied BIGINT NOT NULL, done BIGINT NOT NULL)"
