@@ -23,6 +23,7 @@ from touchbase.consistency.service import Verified, verify
 from touchbase.deliveries.sql.body_retention import prune_bodies
 from touchbase.deliveries.sql.objects import BEGUN_US, RETRY_US, count_objects
 from touchbase.encryption.keys import encode_key, new_key
+from touchbase.erasure.person_export import export_deliveries
 from touchbase.errors import Overloaded
 from touchbase.inbox.replay import DryRunner
 from touchbase.inbox.sql.commands import replay_deliveries
@@ -166,6 +167,9 @@ async def test_a_lost_object__is_reported_fails_its_replay_and_is_cleared_by_an_
 
     reported = str(await house.differences())
     assert ("is not in object storage any more" if harm == "gone" else "in object storage was changed") in reported
+    ((contact,),) = await house.sql("SELECT id FROM contact")
+    exported, _ = await export_deliveries(house.store, read, house.client, contact, 10, 0)  # type: ignore[arg-type]
+    assert [(each.delivery.body, bool(each.delivery.lost), each.shared) for each in exported] == [(b"", True, False)]
     await house.store.write(replay_deliveries(house.client, [number], house.now))
     await house.mover.restore()
     assert (await house.sql("SELECT state, error IS NULL FROM delivery"))[0][0] == "failed"

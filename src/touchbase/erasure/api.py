@@ -147,7 +147,7 @@ class ExportedEvent(Struct):
 
 
 class ExportedDelivery(Struct):
-    """A delivery about the person, as received; without its content if it names other people too (`shared`)."""
+    """A delivery about the person, as received; without its content if it names other people too (`shared`), or if that is `lost`."""
 
     id: int
     channel: ChannelOut
@@ -158,6 +158,7 @@ class ExportedDelivery(Struct):
     headers: dict[str, str] | None
     query: str | None
     body: RawBody | None
+    lost: str | None
 
 
 class PersonExport(Struct):
@@ -357,10 +358,12 @@ def _event(entry: TimelineEntry, note: NoteInTimeline | UnsetType, task: TaskInT
 
 
 def _delivery(listed: ContactDelivery) -> ExportedDelivery:
-    delivery, hidden = listed.delivery, listed.shared
+    delivery = listed.delivery
+    hidden = listed.shared or delivery.lost is not None
     return ExportedDelivery(
-        delivery.id, delivery.channel, delivery.tool, delivery.state, to_text(delivery.received_us), hidden,
+        delivery.id, delivery.channel, delivery.tool, delivery.state, to_text(delivery.received_us), listed.shared,
         None if hidden else delivery.headers, None if hidden else delivery.query, None if hidden else raw_body(delivery.body),
+        delivery.lost,
     )  # fmt: skip
 
 

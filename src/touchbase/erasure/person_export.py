@@ -13,7 +13,6 @@ from touchbase.do_not_contact.sql.lookup import find_entries
 from touchbase.erasure.models import PersonSource
 from touchbase.erasure.sql.persons import find_person, find_sources, read_bodies, read_links
 from touchbase.erasure_marks import identities_of
-from touchbase.errors import PayloadDeleted
 from touchbase.history.events import CONTACT
 from touchbase.history.identity_links import Ref
 from touchbase.inbox.sql.queries import delivery_events
@@ -69,11 +68,10 @@ async def export_deliveries(
     page = await store.read(read_bodies(client, after, limit, contact=contact_id))
     deliveries: list[ContactDelivery] = []
     for delivery in page.deliveries:
-        if delivery.lost is not None:
-            raise PayloadDeleted(f"delivery {delivery.id} cannot be exported: {delivery.lost}")
         caused = await store.read(delivery_events(client, delivery.id))
         shared = any((event.record_kind, event.record_id) != (CONTACT, contact_id) for event in caused)
-        shared = shared or await on_thread("translate", _names_others, delivery, translate, person.refs)
+        if delivery.lost is None:
+            shared = shared or await on_thread("translate", _names_others, delivery, translate, person.refs)
         deliveries.append(ContactDelivery(delivery, shared))
     return deliveries, page.last
 
