@@ -221,3 +221,19 @@ def test_value_without_a_path__is_named_with_its_place_and_changed_from_there(pu
 
     expect(inferred.filter(has_text="Email address")).to_be_visible()
     expect(inferred.filter(has_text="Time")).to_have_count(0)
+
+
+def test_value_without_a_path__is_named_where_the_value_is_explained(puzzled: Console) -> None:
+    settings = {"fields": {"event": "kind", "status": "outcome"}}
+    connection = {"channel": "email_campaign", "tool": "generic", "settings": settings}
+    puzzled.send("POST", f"/admin/v1/clients/{CLIENT}/connections", connection)
+    body = {"kind": "zorp", "prospect": {"mail": "ann@people.example"}, "outcome": "talked", "createdAt": "2026-11-02T10:00:00Z"}
+    puzzled.send("POST", f"/public/emailcampaign-webhook/{CLIENT}", body)
+    wait_until_read(puzzled.origin)
+    page = puzzled.open(f"/contacts/1?client={CLIENT}")
+
+    page.get_by_role("button", name="of Status").click()
+
+    dialog = page.get_by_role("dialog")
+    expect(dialog).to_contain_text("Read without a mapping: Email from prospect.mail, Time from createdAt")
+    assert look_faults(page) == []
