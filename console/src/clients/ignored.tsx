@@ -3,6 +3,7 @@ import { useState } from 'preact/hooks';
 import { call as send, get } from '../api';
 import { useRead } from '../data';
 import { followSaved } from '../mapping/panel';
+import { nobody } from '../record/source';
 import type { Job } from '../settings/types';
 import type { Schemas } from '../types';
 import { Button, LoadProblem, Time } from '../ui/basic';
@@ -47,7 +48,8 @@ export function IgnoredWebhooks({ id }: { id: string }) {
               </span>
               {each.created_time && (
                 <span class="faint">
-                  {each.actor?.name} <Time at={each.created_time} />
+                  {each.actor && `${each.actor.name || nobody()}, `}
+                  <Time at={each.created_time} />
                 </span>
               )}
             </div>
