@@ -13,7 +13,19 @@ from typing import Any
 
 import pytest
 from playwright.sync_api import expect
-from tests.console.conftest import CLIENT, DRAWN, NARROW, TIMEOUT, Console, axe_faults, first_key, look_faults, press, settle, wait_until_read
+from tests.console.conftest import (
+    CLIENT,
+    DRAWN,
+    NARROW,
+    TIMEOUT,
+    Console,
+    axe_faults,
+    first_key,
+    look_faults,
+    press,
+    settle,
+    wait_until_read,
+)
 from tests.console.seed import sender
 
 pytestmark = pytest.mark.slow
