@@ -393,9 +393,9 @@ async def test_left_out_fields__are_an_item_until_the_connection_is_changed(mess
 
 async def test_text_of_a_problem__is_not_taken_for_a_code(messages: Messages) -> None:
     await messages.receive(mail("sent", second=1))
-    reply = await messages.call.post("/public/v2/custom-fields/contacts", {"name": '"status_refused":', "type": "number"})
+    reply = await messages.call.post("/public/v2/custom-fields/contacts", {"name": 'fields_left_out":', "type": "number"})
     assert reply.status == 201, reply
-    await messages.receive(mail("sent", second=2, custom={'"status_refused":': "x"}))
+    await messages.receive(mail("sent", second=2, custom={'fields_left_out":': "x"}))
 
     [delivery] = (await messages.call.get("/admin/v1/deliveries?problems=true")).json()["data"]
 

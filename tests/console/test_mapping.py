@@ -182,6 +182,7 @@ def test_ignored_event__is_a_rule_that_counts_is_renamed_and_removed_with_a_repl
     expect(rules.get_by_role("listitem")).to_have_count(1)
     expect(rules).to_contain_text("Another campaign tool: event “call.finished”")
     expect(rules).to_contain_text("3 webhooks ignored")
+    expect(rules).to_contain_text("You on this machine, ")
     assert look_faults(page) == []
     rules.get_by_role("button", name="Rename Dialler").click()
     page.get_by_role("dialog").get_by_label("Name").fill("Calls")
@@ -221,3 +222,33 @@ def test_value_without_a_path__is_named_with_its_place_and_changed_from_there(pu
 
     expect(inferred.filter(has_text="Email address")).to_be_visible()
     expect(inferred.filter(has_text="Time")).to_have_count(0)
+
+
+def test_value_without_a_path__is_named_where_the_value_is_explained(puzzled: Console) -> None:
+    settings = {"fields": {"event": "kind", "status": "outcome"}}
+    connection = {"channel": "email_campaign", "tool": "generic", "settings": settings}
+    puzzled.send("POST", f"/admin/v1/clients/{CLIENT}/connections", connection)
+    body = {"kind": "zorp", "prospect": {"mail": "ann@people.example"}, "outcome": "talked", "createdAt": "2026-11-02T10:00:00Z"}
+    puzzled.send("POST", f"/public/emailcampaign-webhook/{CLIENT}", body)
+    wait_until_read(puzzled.origin)
+    page = puzzled.open(f"/contacts/1?client={CLIENT}")
+
+    page.get_by_role("button", name="of Status").click()
+
+    dialog = page.get_by_role("dialog")
+    expect(dialog).to_contain_text("Read without a mapping: Email from prospect.mail, Time from createdAt")
+    assert look_faults(page) == []
+
+
+def test_webhook_that_names_nobody__asks_whom_it_is_about(puzzled: Console) -> None:
+    puzzled.send("POST", f"/public/emailcampaign-webhook/{CLIENT}", {"kind": "zorp", "riddle": "x"})
+    wait_until_read(puzzled.origin)
+    page = puzzled.open(f"/webhooks/5?client={CLIENT}&tab=problems")
+    page.get_by_role("button", name="Map fields").click()
+    page.locator(".slots button", has_text="Event").click()
+    value(page, "zorp").click()
+    page.locator(".dry-run", has_text="Say what it means").wait_for()
+
+    page.locator(".meaning-of select").select_option("email_replied")
+
+    expect(page.locator(".dry-run")).to_contain_text("Point at the value that says whom the webhook is about")

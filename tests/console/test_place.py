@@ -13,7 +13,19 @@ from typing import Any
 
 import pytest
 from playwright.sync_api import expect
-from tests.console.conftest import CLIENT, DRAWN, NARROW, TIMEOUT, Console, axe_faults, first_key, look_faults, press, settle
+from tests.console.conftest import (
+    CLIENT,
+    DRAWN,
+    NARROW,
+    TIMEOUT,
+    Console,
+    axe_faults,
+    first_key,
+    look_faults,
+    press,
+    settle,
+    wait_until_read,
+)
 from tests.console.seed import sender
 
 pytestmark = pytest.mark.slow
@@ -270,6 +282,7 @@ def test_refused_status__is_an_item_whose_button_opens_the_set_with_the_status_f
     many.send("PUT", f"/admin/v1/clients/{CLIENT}", {"settings": {"contact_statuses": chosen}})
     reply = {"event_type": "reply_received", "lead_email": "p001@many.example", "email_account": "us@example.net"}
     many.send("POST", f"/public/emailcampaign-webhook/{CLIENT}", {**reply, "timestamp": "2026-11-20T09:00:00Z"})
+    wait_until_read(many.origin)
     page = many.open("/all/overview")
     expect(page.locator(".attention")).to_contain_text('1 webhook of Instantly: the client\'s set refuses the status "replied"')
     assert look_faults(page) == []

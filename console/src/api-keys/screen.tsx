@@ -8,7 +8,7 @@ import { client as chosen, go, href, place } from '../route';
 import { choosesClient, clients, isAdmin, session } from '../session';
 import { SettingsTabs } from '../settings/tabs';
 import { useTitle } from '../title';
-import { Button, Empty, ProblemNote, Skeleton, Time } from '../ui/basic';
+import { Button, Empty, LoadProblem, Skeleton, Time } from '../ui/basic';
 import { Confirm } from '../ui/confirm';
 import { StatusMark } from '../ui/status';
 import { toast } from '../ui/toast';
@@ -69,7 +69,7 @@ export function Keys() {
           </label>
         )}
       </div>
-      {loaded.error && <ProblemNote problem={loaded.error} retry={loaded.refetch} />}
+      <LoadProblem of={loaded} />
       {!shown && !loaded.error && <Skeleton lines={8} wide={100} />}
       {shown && shown.length === 0 && <None filtered={of !== '' || STATES.indexOf(state) > 0} />}
       {shown && shown.length > 0 && (

@@ -9,7 +9,7 @@ import { choosesClient, clients, isAdmin } from '../session';
 import { SettingsTabs } from '../settings/tabs';
 import { useTitle } from '../title';
 import type { Schemas } from '../types';
-import { Button, Empty, ProblemNote, Skeleton, Time } from '../ui/basic';
+import { Button, Empty, LoadProblem, Skeleton, Time } from '../ui/basic';
 import { toastProblem } from '../ui/toast';
 import { words } from '../words';
 
@@ -84,7 +84,7 @@ export function AuditLog() {
         <Day label="From" value={chosen.from} pick={(from) => filter({ from })} />
         <Day label="To" value={chosen.to} pick={(to) => filter({ to })} />
       </div>
-      {loaded.error && <ProblemNote problem={loaded.error} retry={loaded.refetch} />}
+      <LoadProblem of={loaded} />
       {!shown && !loaded.error && <Skeleton lines={8} wide={100} />}
       {shown?.length === 0 && (
         <Empty icon="book" title={Object.keys(query).length ? 'No act matches' : 'Nothing is recorded yet'}>

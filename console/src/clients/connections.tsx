@@ -3,7 +3,7 @@ import { useState } from 'preact/hooks';
 import { call as send, get } from '../api';
 import { useRead } from '../data';
 import { go, href, place } from '../route';
-import { Button, Empty, ProblemNote, Skeleton, Time } from '../ui/basic';
+import { Button, Empty, LoadProblem, Skeleton, Time } from '../ui/basic';
 import { Confirm } from '../ui/confirm';
 import { Dialog } from '../ui/overlay';
 import { StatusMark } from '../ui/status';
@@ -194,7 +194,7 @@ function Silences({ id, of, onClose }: { id: string; of: Connection; onClose: ()
           ? 'A silence begins when so many of the usual webhooks of this hour and weekday are missing that it is no accident. Two weeks of webhooks are needed to know them.'
           : 'The alarm is turned off for this connection, so no silence is recognised.'}
       </p>
-      {loaded.error && <ProblemNote problem={loaded.error} retry={() => void loaded.refetch()} />}
+      <LoadProblem of={loaded} />
       {loaded.isFetching && !loaded.data && <Skeleton lines={3} />}
       {loaded.data && all.length === 0 && <p>It has never been silent.</p>}
       {all.length > 0 && (

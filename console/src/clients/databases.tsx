@@ -2,7 +2,7 @@
 import { get } from '../api';
 import { useRead } from '../data';
 import { choosesClient } from '../session';
-import { ProblemNote } from '../ui/basic';
+import { LoadProblem } from '../ui/basic';
 import { count } from '../words';
 
 interface Database {
@@ -17,7 +17,7 @@ interface Database {
 /** A table of the databases for a key of all clients; nothing with the home database alone. */
 export function Databases() {
   const loaded = useRead(`/admin/v1/databases ${choosesClient.value}`, async (signal) => (choosesClient.value ? (await get<{ data: Database[] }>('/admin/v1/databases', {}, signal)).data : []));
-  if (loaded.error) return <ProblemNote problem={loaded.error} retry={() => void loaded.refetch()} />;
+  if (loaded.error) return <LoadProblem of={loaded} />;
   const databases = loaded.data ?? [];
   if (databases.length < 2) return null;
   return (

@@ -3,9 +3,10 @@ import { useState } from 'preact/hooks';
 import { call as send, get } from '../api';
 import { useRead } from '../data';
 import { followSaved } from '../mapping/panel';
+import { nobody } from '../record/source';
 import type { Job } from '../settings/types';
 import type { Schemas } from '../types';
-import { Button, ProblemNote, Time } from '../ui/basic';
+import { Button, LoadProblem, Time } from '../ui/basic';
 import { Confirm, Field } from '../ui/confirm';
 import { count, plural } from '../words';
 import { clientPath } from './requests';
@@ -18,7 +19,7 @@ export function IgnoredWebhooks({ id }: { id: string }) {
   const loaded = useRead(path, (signal) => get<{ data: Rule[] }>(path, {}, signal));
   const [opened, setOpened] = useState<{ of: Rule; name: string | null } | null>(null);
   const [replays, setReplays] = useState(true);
-  if (loaded.error) return <ProblemNote problem={loaded.error} retry={() => void loaded.refetch()} />;
+  if (loaded.error) return <LoadProblem of={loaded} />;
   if (!loaded.data?.data.length) return null;
 
   async function run({ of, name }: { of: Rule; name: string | null }) {
@@ -47,7 +48,8 @@ export function IgnoredWebhooks({ id }: { id: string }) {
               </span>
               {each.created_time && (
                 <span class="faint">
-                  {each.actor?.name} <Time at={each.created_time} />
+                  {each.actor && `${each.actor.name || nobody()}, `}
+                  <Time at={each.created_time} />
                 </span>
               )}
             </div>

@@ -7,7 +7,7 @@ import { chooseClient, go, href, place } from '../route';
 import { choosesClient, clients, isAdmin, refreshClients, session } from '../session';
 import { useTitle } from '../title';
 import type { ListedDelivery } from '../types';
-import { Button, Empty, ProblemNote, Skeleton, Time } from '../ui/basic';
+import { Button, Empty, LoadProblem, Skeleton, Time } from '../ui/basic';
 import { Confirm, Field } from '../ui/confirm';
 import { StatusMark } from '../ui/status';
 import { plural } from '../words';
@@ -57,7 +57,7 @@ export function Clients() {
           </select>
         </label>
       </div>
-      {loaded.error && <ProblemNote problem={loaded.error} retry={loaded.refetch} />}
+      <LoadProblem of={loaded} />
       {!shown && !loaded.error && <Skeleton lines={8} wide={100} />}
       {shown && shown.length === 0 && <None filtered={name !== '' || state !== ''} />}
       {shown && shown.length > 0 && (

@@ -2,7 +2,7 @@
 import { useState } from 'preact/hooks';
 import { call as send, Problem } from '../api';
 import { usePages } from '../data';
-import { Button, ProblemNote, Skeleton, Time } from '../ui/basic';
+import { Button, LoadProblem, Skeleton, Time } from '../ui/basic';
 import { Dialog } from '../ui/overlay';
 import { toast } from '../ui/toast';
 import { plural } from '../words';
@@ -52,7 +52,7 @@ export function Pushes({ id, of, onClose }: { id: string; of: Connection; onClos
           </Button>
         )}
       </div>
-      {pushes.error && <ProblemNote problem={pushes.error} retry={pushes.refetch} />}
+      <LoadProblem of={pushes} />
       {!pushes.data && !pushes.error && <Skeleton lines={3} />}
       {pushes.data && rows.length === 0 && <p>{state ? 'None.' : `${name} has taken all that was pushed to it.`}</p>}
       <ul class="lines pushes">

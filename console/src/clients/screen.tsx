@@ -4,7 +4,7 @@ import { useRead } from '../data';
 import { href } from '../route';
 import { isAdmin, session } from '../session';
 import { useTitle } from '../title';
-import { Icon, ProblemNote, Skeleton } from '../ui/basic';
+import { Icon, LoadProblem, Skeleton } from '../ui/basic';
 import { StatusMark } from '../ui/status';
 import { count, longTime } from '../words';
 import { Addresses } from './addresses';
@@ -60,7 +60,7 @@ export function ClientScreen({ id }: { id: string }) {
         )}
         {found?.client && <Manage of={found.client} reload={() => void loaded.refetch()} />}
       </header>
-      {loaded.error && <ProblemNote problem={loaded.error} retry={() => void loaded.refetch()} />}
+      <LoadProblem of={loaded} />
       {!found && !loaded.error && <Skeleton lines={10} wide={100} />}
       {found?.client && <States of={found.client} />}
       {found && !isDeleting && (

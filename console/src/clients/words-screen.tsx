@@ -5,7 +5,7 @@ import { useRead } from '../data';
 import { href } from '../route';
 import { isAdmin } from '../session';
 import { useTitle } from '../title';
-import { Button, Empty, Icon, ProblemNote, Skeleton } from '../ui/basic';
+import { Button, Empty, Icon, LoadProblem, ProblemNote, Skeleton } from '../ui/basic';
 import { StatusMark } from '../ui/status';
 import { toast } from '../ui/toast';
 import { NeedsAdmin } from './list';
@@ -53,7 +53,7 @@ function WordsOf({ id, channel, tool }: { id: string; channel: Channel; tool: st
           <p class="faint">Drag a word onto the status that it means for this client, or choose the status from its list. A change counts for later webhooks, and for those that are replayed.</p>
         </div>
       </header>
-      {loaded.error && <ProblemNote problem={loaded.error} retry={() => void loaded.refetch()} />}
+      <LoadProblem of={loaded} />
       {!loaded.data && !loaded.error && <Skeleton lines={10} wide={100} />}
       {loaded.data && <Board id={id} channel={channel} tool={tool} found={loaded.data} reload={() => void loaded.refetch()} />}
     </main>

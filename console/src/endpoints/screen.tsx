@@ -5,7 +5,7 @@ import { client, go, href, place } from '../route';
 import { clients, isAdmin, showsAll } from '../session';
 import { useTitle } from '../title';
 import type { Page } from '../types';
-import { Empty, Icon, ProblemNote, Skeleton, Time } from '../ui/basic';
+import { Empty, Icon, LoadProblem, Skeleton, Time } from '../ui/basic';
 import { count } from '../words';
 import { NewEndpoint } from './new';
 import { OneEndpoint } from './one';
@@ -51,7 +51,7 @@ function EndpointList() {
           <Icon name="plus" /> Add an endpoint
         </a>
       </header>
-      {loaded.error && <ProblemNote problem={loaded.error} retry={() => void loaded.refetch()} />}
+      <LoadProblem of={loaded} />
       {!all && !loaded.error && <Skeleton lines={8} wide={90} />}
       {all && all.length > 0 && <Filters query={query} />}
       {all?.length === 0 && <NoEndpoint />}

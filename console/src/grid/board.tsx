@@ -9,7 +9,7 @@ import { change } from '../record/change';
 import { href } from '../route';
 import { canWrite } from '../session';
 import type { Page, Schemas, Status } from '../types';
-import { ProblemNote, Skeleton } from '../ui/basic';
+import { LoadProblem, Skeleton } from '../ui/basic';
 import { digitOf, StatusMark, withDigits } from '../ui/status';
 import { toastProblem } from '../ui/toast';
 import { count, plural, words } from '../words';
@@ -74,7 +74,7 @@ export function Board<R extends AnyRecord>({ kind, view }: Props<R>) {
   }
   useBoardKeys(kind, board);
   const isFiltered = view.q.trim() !== '' || view.filters.some(([name]) => name !== `${kind.status}[in]`);
-  if (loaded.error) return <ProblemNote problem={loaded.error} retry={() => void loaded.refetch()} />;
+  if (loaded.error) return <LoadProblem of={loaded} />;
   if (!loaded.data) return <Skeleton lines={6} wide={100} />;
   return (
     <div ref={board} id="board" class="status-board" data-scrolls role="group" aria-label={`Board of ${kind.many}`}>
@@ -147,7 +147,7 @@ function Column<R extends AnyRecord>({ kind, view, status, stored, move, digits,
       <h2>
         {status ? <StatusMark status={status} /> : 'No status'} <span class="faint">{total === null ? '' : count(total)}</span>
       </h2>
-      {loaded.error && <ProblemNote problem={loaded.error} retry={() => void loaded.refetch()} />}
+      <LoadProblem of={loaded} />
       <ul>
         {shown.map((each) => (
           <Card key={each.id} kind={kind} record={each} status={status} digits={digits} send={send} />

@@ -4,7 +4,7 @@ import { memberName, type AnyRecord, type Kind } from '../kinds/kind';
 import { bodyOf } from '../record/fields';
 import { useGet, useRead } from '../data';
 import type { Page, Status } from '../types';
-import { Button, ProblemNote, Skeleton } from '../ui/basic';
+import { Button, LoadProblem, Skeleton } from '../ui/basic';
 import { Dialog, Entry, Popover } from '../ui/overlay';
 import { StatusMark } from '../ui/status';
 import { count, plural, words } from '../words';
@@ -186,7 +186,7 @@ function ForAll<R extends AnyRecord>({ rows, view, selection, action, known, onC
   const says = action.what === 'status' ? `Set the status “${words(action.status)}”` : action.what === 'field' ? `Set ${memberName(action.member)} to “${action.name}”` : action.what === 'delete' ? `Delete ${kind.many}` : `Block the ${kind.listedAs[1]}`;
   return (
     <Dialog title={says} onClose={onClose}>
-      {tried.error && <ProblemNote problem={tried.error} retry={() => void tried.refetch()} />}
+      <LoadProblem of={tried} />
       {total === undefined && !tried.error && <Skeleton lines={2} />}
       {isTooMany && (
         <p>

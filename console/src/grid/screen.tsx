@@ -6,7 +6,7 @@ import type { AnyRecord, Kind } from '../kinds/kind';
 import { href } from '../route';
 import { canWrite } from '../session';
 import { useTitle } from '../title';
-import { Empty, ProblemNote } from '../ui/basic';
+import { Empty, LoadProblem } from '../ui/basic';
 import { later } from '../ui/later';
 import { Bulk } from './bulk';
 import { Grid } from './grid';
@@ -36,7 +36,7 @@ export function Records<R extends AnyRecord>({ kind, none }: Props<R>) {
     <main id="main" class="screen fixed">
       <h1 class="hidden">{kind.title}</h1>
       <Toolbar kind={kind} view={view} rows={rows} />
-      {rows.error && <ProblemNote problem={rows.error} retry={rows.refetch} />}
+      <LoadProblem of={rows} />
       {view.layout === 'board' ? <Board kind={kind} view={view} /> : isEmpty ? all : <Grid rows={rows} view={view} columns={columnsOf(kind, view.columns, view.pinned)} selection={selection} selectable={canWrite.value} />}
       {canWrite.value && view.layout === 'table' && <Bulk rows={rows} view={view} selection={selection} />}
     </main>

@@ -6,7 +6,7 @@ import { useShortcuts } from '../keys';
 import { restore } from '../kept';
 import { go, place, root } from '../route';
 import { useTitle } from '../title';
-import { Icon, ProblemNote, Skeleton } from '../ui/basic';
+import { Icon, LoadProblem, Skeleton } from '../ui/basic';
 import { Markdown } from './markdown';
 import { helpAddress, readPage } from './pages';
 
@@ -54,7 +54,7 @@ export function Help({ page }: { page: string }) {
         <Hits q={q.trim()} />
       ) : (
         <>
-          {loaded.error && <ProblemNote problem={loaded.error} retry={() => void loaded.refetch()} />}
+          <LoadProblem of={loaded} />
           {!loaded.data && !loaded.error && <Skeleton lines={16} wide={90} />}
           {loaded.data && (
             <article class="prose">
@@ -70,7 +70,7 @@ export function Help({ page }: { page: string }) {
 function Hits({ q }: { q: string }) {
   const rested = useRested(q, 150);
   const found = useRead(`/docs?q=${rested}`, (signal) => get<{ data: Hit[] }>('/docs/search', { q: rested }, signal), { staleTime: Infinity });
-  if (found.error) return <ProblemNote problem={found.error} retry={() => void found.refetch()} />;
+  if (found.error) return <LoadProblem of={found} />;
   if (!found.data) return <Skeleton lines={8} wide={80} />;
   return (
     <>

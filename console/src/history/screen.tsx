@@ -6,7 +6,7 @@ import { nobody, VIA } from '../record/source';
 import { client, go, href, place, type Query } from '../route';
 import { clients, session, showsAll } from '../session';
 import { useTitle } from '../title';
-import { Button, Empty, ProblemNote, Skeleton, Time } from '../ui/basic';
+import { Button, Empty, LoadProblem, Skeleton, Time } from '../ui/basic';
 import { ClientChip } from '../ui/client-chip';
 import { Mark, type Group, type Hue } from '../ui/status';
 import { Effects } from './effects';
@@ -68,7 +68,7 @@ export function History() {
           </select>
         </label>
       </header>
-      {loaded.error && <ProblemNote problem={loaded.error} retry={loaded.refetch} />}
+      <LoadProblem of={loaded} />
       {!loaded.data && !loaded.error && <Skeleton lines={8} wide={100} />}
       {loaded.data?.length === 0 && (
         <Empty icon="undo" title={kind || who ? 'None like this' : 'Nothing was changed yet'}>

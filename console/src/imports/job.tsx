@@ -8,7 +8,7 @@ import { client, go, href, place } from '../route';
 import { canWrite, session } from '../session';
 import { useTitle } from '../title';
 import type { Page } from '../types';
-import { Button, Empty, Icon, ProblemNote, Skeleton, Time } from '../ui/basic';
+import { Button, Empty, Icon, LoadProblem, ProblemNote, Skeleton, Time } from '../ui/basic';
 import { Mark } from '../ui/status';
 import { toastProblem } from '../ui/toast';
 import { count, longTime, plural, span, words } from '../words';
@@ -32,7 +32,7 @@ export function OneJob({ id }: { id: string }) {
         <Icon name="left" /> Imports
       </a>
       {job ? <Head job={job} path={path} changed={changed} /> : <Skeleton lines={8} wide={80} />}
-      {loaded.error && <ProblemNote problem={loaded.error} retry={() => void loaded.refetch()} />}
+      <LoadProblem of={loaded} />
       {job?.state === 'preview' && job.preview && (canWrite.value ? <MappingForm job={job} preview={job.preview} started={changed} /> : <p>Your key may not start it.</p>)}
       {job && job.state !== 'preview' && <Progress job={job} />}
       {job && ENDED.includes(job.state) && <After job={job} path={path} changed={changed} />}

@@ -3,7 +3,7 @@ import { usePages } from '../data';
 import { go, href, place } from '../route';
 import { canWrite } from '../session';
 import { useTitle } from '../title';
-import { Button, Empty, ProblemNote, Skeleton, Time } from '../ui/basic';
+import { Button, Empty, LoadProblem, Skeleton, Time } from '../ui/basic';
 import { Drop } from './drop';
 import { OneJob, OtherRun, StateMark } from './job';
 import { type Job } from './types';
@@ -59,7 +59,7 @@ function List() {
             </select>
           </label>
         </header>
-        {loaded.error && <ProblemNote problem={loaded.error} retry={loaded.refetch} />}
+        <LoadProblem of={loaded} />
         {!jobs && !loaded.error && <Skeleton lines={5} wide={90} />}
         {jobs?.length === 0 && (Object.keys(filter).length ? <Empty icon="search" title="None like this"><a class="button" href={href('/imports')}>Show all</a></Empty> : <NoJob />)}
         <ul class="jobs">

@@ -81,7 +81,7 @@ export interface Kind<R extends AnyRecord> {
 
 const NAMES: Readonly<Record<string, string>> = {
   __proto__: null as never,
-  email: 'Email', linkedin_url: 'LinkedIn', external_id: 'External id', owner_id: 'Owner', company_id: 'Company', first_campaign_email_sent: 'First emailed',
+  email: 'Email', linkedin_url: 'LinkedIn', external_id: 'External id', owner_id: 'Owner', occurred_at: 'Time', company_id: 'Company', first_campaign_email_sent: 'First emailed',
   last_campaign_email_sent: 'Last emailed', last_reply_received: 'Last reply', contact_status: 'Status', company_status: 'Status', updated_time: 'Changed',
   status_changed_at: 'Status since',
 };

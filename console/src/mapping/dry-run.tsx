@@ -39,13 +39,14 @@ export const isIgnored = (means: string | undefined) => means === 'other' || mea
 
 /** What a mapping still lacks; empty: it can be saved. */
 export function missing(tried: Would | null | undefined, who: boolean, means: string | undefined): string {
-  if (!who) return 'Point at the value that says whom the webhook is about, such as the email address.';
+  const whom = 'Point at the value that says whom the webhook is about, such as the email address.';
+  if (!who) return whom;
   const effects = tried?.would?.effects;
   if (!effects) return 'Trying it on the stored webhooks…';
   if (effects['changes']) return '';
   if (isIgnored(means)) return effects['no_effect'] ? '' : 'The webhooks would not be ignored: point at the event.';
   if (means && effects['timeline_only']) return '';
-  if (effects['not_recognised']) return 'Nothing would change. Say what it means: point at the event and choose its meaning, or point at the status.';
+  if (effects['not_recognised']) return means ? whom : 'Nothing would change. Say what it means: point at the event and choose its meaning, or point at the status.';
   if (effects['timeline_only']) return 'Nothing would change: it would stand in the timeline only. Choose what the event means, or point at the status or a field.';
   if (effects['already_known']) return 'Nothing would change: the records have these values. Point at another value.';
   return 'Nothing would change: no record has this address or id, or the event is ignored. Point at another value.';

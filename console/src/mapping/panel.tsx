@@ -11,7 +11,7 @@ import { href } from '../route';
 import { follow } from '../settings/job';
 import type { Job } from '../settings/types';
 import type { Page, WholeDelivery } from '../types';
-import { Button, Icon, ProblemNote, Skeleton } from '../ui/basic';
+import { Button, Icon, LoadProblem, ProblemNote, Skeleton } from '../ui/basic';
 import { toast } from '../ui/toast';
 import { hasList, leavesOf, parsed, valueAt, type Leaf } from './body';
 import { DryRun, isIgnored, missing, type Would } from './dry-run';
@@ -37,7 +37,7 @@ export function Pointing({ call, onClose, onDone }: Props) {
     const all = await connectionsOf(call.client_id, signal);
     return { known: all.find((each) => each.channel === call.channel && each.tool === 'generic') ?? null };
   });
-  if (loaded.error) return <ProblemNote problem={loaded.error} retry={() => void loaded.refetch()} />;
+  if (loaded.error) return <LoadProblem of={loaded} />;
   if (!loaded.data) return <Skeleton lines={8} wide={90} />;
   return <Board call={call} known={loaded.data.known} onClose={onClose} onDone={onDone} />;
 }

@@ -4,7 +4,7 @@ import { get } from '../api';
 import { useGet, useRead } from '../data';
 import { go, href, place } from '../route';
 import { clients, isAdmin } from '../session';
-import { Empty, Icon, ProblemNote, Skeleton, Time } from '../ui/basic';
+import { Empty, Icon, LoadProblem, Skeleton, Time } from '../ui/basic';
 import { useCounters } from '../replies/conversations';
 import { useTitle } from '../title';
 import { atMost, count, percent } from '../words';
@@ -55,8 +55,8 @@ export function AllClients({ steps, isHeld }: { steps: ComponentChildren; isHeld
         <Periods />
       </header>
       {steps}
-      {loaded.error && <ProblemNote problem={loaded.error} retry={() => void loaded.refetch()} />}
-      {attention.error && <ProblemNote problem={attention.error} retry={() => void attention.refetch()} />}
+      <LoadProblem of={loaded} />
+      <LoadProblem of={attention} />
       {isHeld || (!attention.data && !attention.error) ? (
         <Skeleton lines={12} wide={100} />
       ) : (

@@ -3,7 +3,7 @@ import { useRead } from '../data';
 import { client, href } from '../route';
 import { isAdmin, session } from '../session';
 import { listed } from '../webhooks/list';
-import { ProblemNote } from '../ui/basic';
+import { LoadProblem } from '../ui/basic';
 import { count } from '../words';
 
 interface Counted {
@@ -45,7 +45,7 @@ export function CallFigures({ since }: { since: string }) {
   return (
     <section aria-labelledby="calls">
       <h2 id="calls">Webhooks from tools</h2>
-      {loaded.error && <ProblemNote problem={loaded.error} retry={() => void loaded.refetch()} />}
+      <LoadProblem of={loaded} />
       <dl class="call-figures" aria-busy={loaded.isFetching && !loaded.data ? true : undefined}>
         {figures.map(([name, value, of, query]) => (
           <div key={name}>

@@ -2,7 +2,7 @@
 import { useGet } from '../data';
 import { href } from '../route';
 import type { Schemas } from '../types';
-import { ProblemNote, Skeleton } from '../ui/basic';
+import { LoadProblem, Skeleton } from '../ui/basic';
 import { StatusMark } from '../ui/status';
 import { count, percent, plural } from '../words';
 import { iso, type Period } from './period';
@@ -13,7 +13,7 @@ export function Funnel({ period }: { period: Period }) {
   const loaded = useGet<Schemas['FunnelReport']>(PATH, { ...period.query, compare: 'previous' });
   const rows = loaded.data?.data ?? [];
   const earlier = new Map((loaded.data?.previous?.data ?? []).map((each) => [each.status, each]));
-  if (loaded.error) return <ProblemNote problem={loaded.error} retry={() => void loaded.refetch()} />;
+  if (loaded.error) return <LoadProblem of={loaded} />;
   if (!loaded.data) return <Skeleton lines={6} wide={100} />;
   if (!rows.length) return null;
   return (

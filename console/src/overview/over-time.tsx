@@ -1,7 +1,7 @@
 /** Contacts by status over time: a column of parts for each day, above the axis of the other charts. */
 import { useGet } from '../data';
 import { go, href } from '../route';
-import { ProblemNote } from '../ui/basic';
+import { LoadProblem } from '../ui/basic';
 import { lookOf } from '../ui/status';
 import { count, day, words } from '../words';
 import { Hatch, Plot, pointed } from './days';
@@ -83,7 +83,7 @@ export function OverTime({ period }: { period: Period }) {
         <h2>Contacts by status over time</h2>
         <span class="faint">{column ? `${at === null ? 'now' : day(new Date(column.at))}: ${count(column.all)} contacts` : '\u00a0'}</span>
       </figcaption>
-      {loaded.error && <ProblemNote problem={loaded.error} retry={() => void loaded.refetch()} />}
+      <LoadProblem of={loaded} />
       <Plot name="Contacts by status" days={period.days} height={HEIGHT} first={period.first} said={() => said}>
         {[...new Set(column?.parts.map(({ status }) => hueOf(status)))].map((hue) => <Hatch key={hue} id={`now-${hue}`} hue={hue} />)}
         {columns.map((each, n) => {

@@ -2,7 +2,7 @@
 import { useGet } from '../data';
 import { href } from '../route';
 import type { Contact, Page } from '../types';
-import { ProblemNote, Skeleton, Time } from '../ui/basic';
+import { LoadProblem, Skeleton, Time } from '../ui/basic';
 import { StatusMark } from '../ui/status';
 import { personName } from '../words';
 
@@ -20,7 +20,7 @@ export function People({ id }: { id: string }) {
   return (
     <section class="people" aria-labelledby="people">
       <h2 id="people">People</h2>
-      {loaded.error && <ProblemNote problem={loaded.error} retry={() => void loaded.refetch()} />}
+      <LoadProblem of={loaded} />
       {!loaded.data && !loaded.error && <Skeleton lines={4} wide={80} />}
       {loaded.data && !people.length && <p class="faint">No contact is linked to this company. A contact gets its company from an import, a CRM or a request, or by the domain of its email address, if the client’s settings say so.</p>}
       <ul>

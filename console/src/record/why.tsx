@@ -65,12 +65,19 @@ function readable(text: string): string {
 }
 
 function Event({ of }: { of: Setter }) {
+  const inferred = Object.entries(of.inferred ?? {}).map(([name, path]) => `${memberName(name)} from ${path}`);
   return (
     <p class="faint">
       {sentence(of.event)}, {longTime(of.occurred_at)}
       {of.received_at.slice(0, 16) !== of.occurred_at.slice(0, 16) && `, received ${longTime(of.received_at)}`}
       <br />
       <Source by={of} timed={false} />
+      {inferred[0] && (
+        <>
+          <br />
+          Read without a mapping: <bdi>{inferred.join(', ')}</bdi>
+        </>
+      )}
     </p>
   );
 }

@@ -9,7 +9,7 @@ import { href } from '../route';
 import { canWrite, showsAll } from '../session';
 import { NewTask, TaskButton } from '../tasks/tasks';
 import type { Contact, Message, Page, Status } from '../types';
-import { Button, Keys, ProblemNote, Skeleton, Time } from '../ui/basic';
+import { Button, Keys, LoadProblem, Skeleton, Time } from '../ui/basic';
 import { ClientChip } from '../ui/client-chip';
 import { choosesMine } from '../ui/conflict';
 import { Entry, Popover } from '../ui/overlay';
@@ -125,7 +125,7 @@ export function Pane({ conversation, statuses, people, place, turn, back }: { co
       </header>
       {canWrite.value && !narrow.value && <Acts conversation={conversation} statuses={statuses} people={people} />}
       <div class="messages" id="conversation" data-scrolls tabIndex={0} role="region" aria-label="Messages">
-        {found.error && <ProblemNote problem={found.error} retry={() => void found.refetch()} />}
+        <LoadProblem of={found} />
         {!messages && !found.error && <Skeleton lines={8} wide={90} />}
         {parts.map(({ message, note }) =>
           message ? (

@@ -6,7 +6,7 @@ import { useRead } from '../data';
 import { client, go, href, place } from '../route';
 import { clients, isAdmin, session, showsAll } from '../session';
 import { useTitle } from '../title';
-import { Button, Empty, Icon, ProblemNote, Skeleton } from '../ui/basic';
+import { Button, Empty, Icon, LoadProblem, Skeleton } from '../ui/basic';
 import { count, day, percent, toolName, words } from '../words';
 import { reportOfAll, type AllRows } from '../overview/all';
 import { Days } from '../overview/days';
@@ -76,7 +76,7 @@ export function Reports() {
           </button>
         ))}
       </div>
-      {loaded.error && <ProblemNote problem={loaded.error} retry={() => void loaded.refetch()} />}
+      <LoadProblem of={loaded} />
       {!found && !loaded.error && <Skeleton lines={12} wide={100} />}
       {found && group === 'client' && <Figures rows={found.rows} before={found.before} />}
       {found && group === 'day' && (

@@ -4,7 +4,7 @@ import { call } from '../api';
 import { readAgain, useGet } from '../data';
 import { root } from '../route';
 import type { Schemas } from '../types';
-import { Button, ProblemNote, Time } from '../ui/basic';
+import { Button, LoadProblem, Time } from '../ui/basic';
 import { Confirm, Field, ShownOnce } from '../ui/confirm';
 import { Dialog } from '../ui/overlay';
 import { toastProblem } from '../ui/toast';
@@ -50,7 +50,7 @@ export function Share({ of, period, onClose }: { of: string; period: number; onC
           ))}
         </select>
       </Field>
-      {links.error && <ProblemNote problem={links.error} retry={() => void links.refetch()} />}
+      <LoadProblem of={links} />
       {present.length > 0 && (
         <section aria-labelledby="links">
           <h3 id="links">Links</h3>

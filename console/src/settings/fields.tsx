@@ -4,7 +4,7 @@ import { getOf } from '../clients/requests';
 import { useRead } from '../data';
 import { definesFields } from '../session';
 import type { Page } from '../types';
-import { Button, Empty, ProblemNote, Skeleton, Time } from '../ui/basic';
+import { Button, Empty, LoadProblem, Skeleton, Time } from '../ui/basic';
 import { Entry, Popover } from '../ui/overlay';
 import { plural } from '../words';
 import { FieldDialog, type Change } from './field-dialog';
@@ -52,7 +52,7 @@ export function Fields({ client }: { client: string }) {
           </Button>
         )}
       </header>
-      {loaded.error && <ProblemNote problem={loaded.error} retry={() => void loaded.refetch()} />}
+      <LoadProblem of={loaded} />
       {!loaded.data && !loaded.error && <Skeleton lines={6} wide={100} />}
       {loaded.data && all.length === 0 && (
         <Empty icon="columns" title="No custom field yet">

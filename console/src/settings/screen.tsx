@@ -7,7 +7,7 @@ import { client as chosen, href, place } from '../route';
 import { canWrite, choosesClient, clients, isAdmin, seesEveryClient, session, showsAll } from '../session';
 import { ChooseClient } from '../shell';
 import { useTitle } from '../title';
-import { Empty, ProblemNote, Skeleton } from '../ui/basic';
+import { Empty, LoadProblem, Skeleton } from '../ui/basic';
 import { SettingsForm } from './client-settings';
 import { Fields } from './fields';
 import { Snippets, useSnippets } from './snippets';
@@ -58,7 +58,7 @@ export function Settings() {
         </div>
       </header>
       <SettingsTabs />
-      {loaded.error && <ProblemNote problem={loaded.error} retry={() => void loaded.refetch()} />}
+      <LoadProblem of={loaded} />
       {loaded.isFetching && !loaded.data && isAdmin.value && <Skeleton lines={14} wide={100} />}
       {tab === '' && client && <SettingsForm key={client.client_id} client={client} onSaved={loaded.refetch} />}
       {tab === 'statuses' && (client || !isAdmin.value) && <Statuses client={id} declares={declares} onChange={loaded.refetch} />}

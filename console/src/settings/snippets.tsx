@@ -3,7 +3,7 @@ import { useState } from 'preact/hooks';
 import { call } from '../api';
 import { readAgain, useGet } from '../data';
 import type { Schemas } from '../types';
-import { Button, ProblemNote, Skeleton } from '../ui/basic';
+import { Button, LoadProblem, Skeleton } from '../ui/basic';
 import { Confirm, Field } from '../ui/confirm';
 import { toast } from '../ui/toast';
 
@@ -30,7 +30,7 @@ export function Snippets() {
         <Button icon="plus" onClick={() => setOpened('new')}>Add a snippet</Button>
       </header>
       <p class="faint">Texts for answers. Type / and the name in an answer.</p>
-      {loaded.error && <ProblemNote problem={loaded.error} retry={() => void loaded.refetch()} />}
+      <LoadProblem of={loaded} />
       {!loaded.data && !loaded.error && <Skeleton lines={3} wide={100} />}
       <ul class="lines" aria-label="Snippets">
         {loaded.data?.data.map((snippet) => (

@@ -5,7 +5,7 @@ import { useRead, useRested } from '../data';
 import { place } from '../route';
 import { isAdmin } from '../session';
 import type { Page } from '../types';
-import { Button, Empty, ProblemNote, Skeleton } from '../ui/basic';
+import { Button, Empty, LoadProblem, ProblemNote, Skeleton } from '../ui/basic';
 import { Confirm, Field } from '../ui/confirm';
 import { differencesOf, sendVersioned } from '../ui/conflict';
 import { StatusMark } from '../ui/status';
@@ -56,7 +56,7 @@ export function Statuses({ client, declares, onChange }: Props) {
         )}
       </header>
       <p class="faint">{declares(kind) ? 'Only these statuses are allowed; an event that asks for another sets none.' : 'Every text is allowed as a status. Declare a set to refuse others.'}</p>
-      {loaded.error && <ProblemNote problem={loaded.error} retry={() => void loaded.refetch()} />}
+      <LoadProblem of={loaded} />
       {!loaded.data && !loaded.error && <Skeleton lines={6} wide={100} />}
       <ul class="lines" aria-label="Statuses">
         {all.map((each) => (

@@ -4,7 +4,7 @@ import { asProblem, call, type Problem } from '../api';
 import { useRead } from '../data';
 import { readLooks } from '../looks';
 import type { Schemas } from '../types';
-import { Button, ProblemNote, Skeleton } from '../ui/basic';
+import { Button, LoadProblem, ProblemNote, Skeleton } from '../ui/basic';
 import { Mark } from '../ui/status';
 import { toast } from '../ui/toast';
 import { words } from '../words';
@@ -59,7 +59,7 @@ export function TeamStatuses() {
         </Button>
       </header>
       <p class="faint">How statuses look, the digits that set them in Replies, and after how many days the board marks a card. A client has them if it declares or uses them.</p>
-      {loaded.error && <ProblemNote problem={loaded.error} retry={() => void loaded.refetch()} />}
+      <LoadProblem of={loaded} />
       {!loaded.data && !loaded.error && <Skeleton lines={4} wide={100} />}
       <ul class="lines" aria-label="Statuses of all clients">
         {rows.map((row, index) => {

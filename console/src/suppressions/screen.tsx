@@ -8,7 +8,7 @@ import { usePages } from '../data';
 import { go, href, place } from '../route';
 import { canWrite, isAdmin, mayExport, session, showsAll } from '../session';
 import { useTitle } from '../title';
-import { Button, Empty, ProblemNote, Skeleton, Time } from '../ui/basic';
+import { Button, Empty, LoadProblem, Skeleton, Time } from '../ui/basic';
 import { Confirm } from '../ui/confirm';
 import { asClient, ClientChip } from '../ui/client-chip';
 import { toast, toastProblem } from '../ui/toast';
@@ -93,7 +93,7 @@ export function Suppressions() {
         )}
       </header>
       <Filters filter={filter} list={list} />
-      {entries.error && <ProblemNote problem={entries.error} retry={entries.refetch} />}
+      <LoadProblem of={entries} />
       {!entries.data && !entries.error && <Skeleton lines={8} wide={90} />}
       {entries.data && !entries.data.length && (filtered ? <NoneLikeIt list={list} /> : <NoEntry list={list} />)}
       <ul class="listed" aria-label="Entries">

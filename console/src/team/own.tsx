@@ -6,7 +6,7 @@ import { SCOPES, type Key } from '../api-keys/types';
 import { useGet } from '../data';
 import { clients } from '../session';
 import type { Schemas } from '../types';
-import { Button, ProblemNote, Time } from '../ui/basic';
+import { Button, LoadProblem, Time } from '../ui/basic';
 import { StatusMark } from '../ui/status';
 import { toast, toastProblem } from '../ui/toast';
 import { longTime } from '../words';
@@ -41,7 +41,7 @@ export function Sessions({ of }: OfProps) {
           </Button>
         )}
       </header>
-      {loaded.error && <ProblemNote problem={loaded.error} retry={() => void loaded.refetch()} />}
+      <LoadProblem of={loaded} />
       {loaded.data && !listed.length && <p class="faint">Signed in nowhere.</p>}
       <ul class="lines" aria-label="Sessions">
         {listed.map((each) => (
@@ -106,7 +106,7 @@ export function PersonalKeys({ of }: OfProps) {
           </Button>
         )}
       </header>
-      {loaded.error && <ProblemNote problem={loaded.error} retry={() => void loaded.refetch()} />}
+      <LoadProblem of={loaded} />
       {loaded.data && !listed.length && <p class="faint">{of ? 'No personal key.' : 'No key yet. A key lets a program or an agent act as you, with no more than you may do.'}</p>}
       <ul class="lines" aria-label="Personal keys">
         {listed.map((each) => (

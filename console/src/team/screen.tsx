@@ -6,7 +6,7 @@ import { useGet, usePages } from '../data';
 import { clients, isAdmin, seesEveryClient, session } from '../session';
 import { SettingsTabs } from '../settings/tabs';
 import { useTitle } from '../title';
-import { Button, Empty, ProblemNote, Skeleton, Time } from '../ui/basic';
+import { Button, Empty, LoadProblem, Skeleton, Time } from '../ui/basic';
 import { Confirm } from '../ui/confirm';
 import { StatusMark } from '../ui/status';
 import { toast, toastProblem } from '../ui/toast';
@@ -53,7 +53,7 @@ export function Team() {
       {!session.value?.keys_needed && (
         <p class="meaning">This server asks nobody to sign in: you on this machine may do everything. People can be invited now, and sign in once it is served with --auth api-key.</p>
       )}
-      {people.error && <ProblemNote problem={people.error} retry={people.refetch} />}
+      <LoadProblem of={people} />
       {!shown && !people.error && <Skeleton lines={6} wide={100} />}
       {shown?.length === 0 && (
         <Empty icon="contacts" title="Nobody is here yet">

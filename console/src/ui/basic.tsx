@@ -79,6 +79,11 @@ export function ProblemNote({ problem, retry }: { problem: Problem; retry?: () =
   );
 }
 
+/** Why something was not loaded, with a button to load it again; nothing if it was. */
+export function LoadProblem({ of }: { of: { error: Problem | null; refetch: () => unknown } }) {
+  return of.error && <ProblemNote problem={of.error} retry={() => void of.refetch()} />;
+}
+
 export function Skeleton({ lines = 3, wide = 60 }: { lines?: number; wide?: number }) {
   return (
     <div class="skeleton" aria-hidden="true">

@@ -6,7 +6,7 @@ import { readAgain, useGet } from '../data';
 import { Pointing, whyNotMapped } from '../mapping/panel';
 import { href, place } from '../route';
 import type { WholeDelivery } from '../types';
-import { Button, Icon, ProblemNote, Skeleton, Time } from '../ui/basic';
+import { Button, Icon, LoadProblem, Skeleton, Time } from '../ui/basic';
 import { copy } from '../ui/overlay';
 import { StatusMark } from '../ui/status';
 import { toast, toastProblem } from '../ui/toast';
@@ -49,7 +49,7 @@ export function Detail({ id }: { id: string }) {
       <a class="back" href={back}>
         <Icon name="left" /> All webhooks
       </a>
-      {loaded.error && <ProblemNote problem={loaded.error} retry={() => void loaded.refetch()} />}
+      <LoadProblem of={loaded} />
       {!call && !loaded.error && <Skeleton lines={10} wide={90} />}
       {call && (
         <>

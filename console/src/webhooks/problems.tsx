@@ -4,7 +4,7 @@ import { post } from '../api';
 import { useRead } from '../data';
 import { href } from '../route';
 import type { Group, Replay } from '../types';
-import { Button, Empty, ProblemNote, Skeleton, Time } from '../ui/basic';
+import { Button, Empty, LoadProblem, Skeleton, Time } from '../ui/basic';
 import { StatusMark } from '../ui/status';
 import { changeToast, dismiss, toast, toastProblem } from '../ui/toast';
 import { capital, count, plural, toolName, words } from '../words';
@@ -13,7 +13,7 @@ import { listed } from './list';
 export function Problems({ chosen }: { chosen: string }) {
   const loaded = useRead('/admin/v1/deliveries/groups', (signal) => listed<{ data: Group[] }>('/admin/v1/deliveries/groups', { limit: '100' }, { data: [] }, signal));
   const groups = loaded.data?.data.filter((each) => each.state !== 'ignored') ?? [];
-  if (loaded.error) return <ProblemNote problem={loaded.error} retry={() => void loaded.refetch()} />;
+  if (loaded.error) return <LoadProblem of={loaded} />;
   if (!loaded.data) return <div class="pad"><Skeleton lines={8} wide={95} /></div>;
   if (!groups.length) {
     return (

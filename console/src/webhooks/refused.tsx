@@ -5,7 +5,7 @@ import { useRead } from '../data';
 import { go, href, place, root } from '../route';
 import { clients, showsAll } from '../session';
 import type { Page, Refusal } from '../types';
-import { Button, Empty, ProblemNote, Skeleton, Time } from '../ui/basic';
+import { Button, Empty, LoadProblem, Skeleton, Time } from '../ui/basic';
 import { toast, toastProblem } from '../ui/toast';
 import { bytes, plural, toolName } from '../words';
 import { listed } from './list';
@@ -67,7 +67,7 @@ function groupsOf(refusals: readonly Refusal[]): RefusedGroup[] {
 export function Refused() {
   const loaded = useRead('/admin/v1/refusals', (signal) => listed<Page<Refusal>>('/admin/v1/refusals', { limit: '100' }, { data: [], next_cursor: null }, signal));
   const cause = place.value.query.get('cause');
-  if (loaded.error) return <ProblemNote problem={loaded.error} retry={() => void loaded.refetch()} />;
+  if (loaded.error) return <LoadProblem of={loaded} />;
   if (!loaded.data) return <div class="pad"><Skeleton lines={8} wide={95} /></div>;
   const groups = groupsOf(loaded.data.data).filter(({ newest }) => !cause || newest.cause === cause);
   if (!groups.length) {
