@@ -18,6 +18,7 @@
 - `no-job-transaction`: a job's checkpoint is stored before the rows of its step.
 - `no-unknown-outcome`: a commit with a lost result counts as failed; on PostgreSQL, with delayed results, so that a kill loses some.
 - `answers-again`: an answer of a dead process is queued again.
+- `no-fence`: a split of databases does not end the writes at the first server.
 - `no-sandbox`: tasks on outside bytes run in threads of the server.
 - those of `fault_tests.webhook_mutants` and `fault_tests.spool_mutants`.
 """
@@ -53,12 +54,14 @@ from touchbase.jobs.runner import JobRun, execute_step
 from touchbase.projection import apply as projection
 from touchbase.projection import normalization as event_normalization
 from touchbase.rate_limit import rate_limiter
+from touchbase.routing import split
 from touchbase.sandbox.pool import Sandbox
 from touchbase.server import server as server_server
 from touchbase.sql.scope import ALL_CLIENTS
 from touchbase.sql.statement import Statement
 from touchbase.storage.batch import settle
 from touchbase.storage.postgres import connection as postgres_connection
+from touchbase.storage.postgres import split as storage_split
 from touchbase.storage.postgres import writer as postgres_writer
 from touchbase.storage.postgres.row_level_security import begin
 from touchbase.storage.sqlite import connection, writer
@@ -294,6 +297,16 @@ def answers_again() -> None:
     replace(answers, "EXPIRE_ANSWERS", Statement("answers_again", full_expire_answers.columns, body=body, by_row=True))
 
 
+def no_fence() -> None:
+    """Let the databases of a split be written at the first server until it is promoted; built into the command."""
+
+    async def written(self: Any, roles: Any) -> None:
+        return
+
+    replace(storage_split.ServerSession, "make_read_only", written)
+    replace(split, "_is_closed", lambda state: True)
+
+
 def replace(module: Any, name: str, stand_in: object) -> None:
     """Replace an attribute of a module; raise if it does not exist."""
     getattr(module, name)
@@ -316,6 +329,7 @@ MUTANTS: dict[str, Callable[[], None]] = {
     "no-transient-errors": no_transient_errors,
     "no-job-transaction": no_job_transaction,
     "no-unknown-outcome": no_unknown_outcome,
+    "no-fence": no_fence,
     "no-sandbox": no_sandbox,
     **WEBHOOK_MUTANTS,
     **SPOOL_MUTANTS,

@@ -259,6 +259,15 @@ class Databases:
         """Run a statement in a database, whose row-level security does not hold it back."""
         self._run(self._execute(url, sql))
 
+    def copy(self, url: str) -> str:
+        """Make a copy of a database; return its address."""
+        self._made += 1
+        copy = self._address(f"{self._prefix}_{self._made}")
+        self._run(self._admin.fetch("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = $1", _name(url)))
+        owner = f" OWNER {self._role}" if self._role else ""
+        self._run(self._admin.execute(f"CREATE DATABASE {_name(copy)} TEMPLATE {_name(url)}{owner}"))
+        return copy
+
     def hide(self, url: str) -> None:
         """Let there be no database at this address, until `show`."""
         self._run(self._admin.fetch("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = $1", _name(url)))

@@ -39,6 +39,9 @@ from collections import Counter
 from touchbase.routing import split
 from touchbase.storage.postgres.split import ServerSession
 step, _, count = sys.argv.pop(1).partition(" ")
+if broken := sys.argv.pop(1):
+    from fault_tests.mutants import MUTANTS
+    MUTANTS[broken]()
 calls = Counter()
 def killing(name, call):
     def killed(*args, **named):
@@ -75,6 +78,7 @@ class _Installation:
     names: dict[str, str]
     """The names that PostgreSQL has for the databases."""
     settings: dict[str, str]
+    broken: str = ""
 
     def address(self, name: str) -> str:
         """Return the address of a database before the split."""
@@ -83,7 +87,7 @@ class _Installation:
     def run(self, *arguments: str, kill_at: str = "") -> tuple[int, str]:
         """Run a command; return its status and what it printed."""
         clean = {name: value for name, value in os.environ.items() if not name.startswith("TOUCHBASE_")} | self.settings
-        command = [sys.executable, "-c", COMMAND, kill_at, *arguments]
+        command = [sys.executable, "-c", COMMAND, kill_at, self.broken, *arguments]
         done = subprocess.run(command, cwd=ROOT, env=clean, capture_output=True, text=True, check=False)
         return done.returncode, done.stdout + done.stderr
 
@@ -176,7 +180,7 @@ def _installed(plan: Plan, engine: str, first: Cluster, ending: ExitStack, name:
         ending.callback(first.execute, f"DROP DATABASE IF EXISTS {database} WITH (FORCE)")
     settings = {"TOUCHBASE_ENCRYPTION_KEY": encode_key(new_key())}
     second = Cluster(plan.new_folder(), free_port())
-    installation = _Installation(f"sqlite:///{plan.new_folder()}/home.db", first, second, names, settings)
+    installation = _Installation(f"sqlite:///{plan.new_folder()}/home.db", first, second, names, settings, plan.broken or "")
     if engine == "postgresql":
         installation.home = installation.address("home")
     settings["TOUCHBASE_DATABASE"] = installation.home

@@ -6,6 +6,7 @@ import asyncio
 import json
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 import pytest
 from tests.cells.conftest import KEY, OPEN
@@ -148,6 +149,48 @@ def test_add__refuses_a_store_with_clients_or_cells_of_its_own(spread: Run, cell
 
     assert used.exit_code == 1
     assert "this store has clients" in used.output
+
+
+def test_set_address__serves_a_copy_and_refuses_what_is_not_one(spread: Run, databases: Databases, cell_urls: list[str]) -> None:
+    eu, us = cell_urls
+    spread("clients", "add", "acme", "--to", "eu")
+    before = addresses(spread)
+    empty = databases.empty()
+    assert spread("databases", "add", "us", "--database", us).exit_code == 0
+    for name, address, says in (
+        ("eu", us, "this is another database, not eu"),
+        ("eu", empty, "this database is empty, or has an older schema"),
+        ("eu", "postgresql://127.0.0.1:1/nowhere", "cannot use PostgreSQL"),
+        ("eu", "sqlite:///touchbase.db", "clients live in PostgreSQL databases"),
+        ("mars", eu, "there is no database 'mars'"),
+        ("home", eu, "change TOUCHBASE_DATABASE"),
+    ):
+        refused = spread("databases", "set-address", name, address)
+        assert (refused.exit_code, says in " ".join(refused.output.split())) == (1, True), refused.output
+    assert addresses(spread)["eu"] == before["eu"]
+
+    copy = databases.copy(eu)
+    databases.execute(eu, f"ALTER DATABASE {_name(copy)} SET default_transaction_read_only = on")
+    assert "read-only" in spread("databases", "set-address", "eu", copy).output
+    assert addresses(spread)["eu"] == before["eu"]
+    databases.execute(eu, f"ALTER DATABASE {_name(copy)} RESET default_transaction_read_only")
+    spread("clients", "add", "later", "--to", "eu")
+    moved = spread("databases", "set-address", "eu", copy, "--json")
+
+    assert moved.exit_code == 0, moved.output
+    assert json.loads(moved.stdout)["lacking_clients"] == ["later"]
+    assert _name(copy) in addresses(spread)["eu"]
+    assert spread("contacts", "list", "--client", "acme").exit_code == 0
+    databases.drop(copy)
+
+
+def addresses(run: Run) -> dict[str, str]:
+    """Return the address of each database."""
+    return {item["name"]: item["address"] for item in listed(run)}
+
+
+def _name(url: str) -> str:
+    return urlsplit(url).path.lstrip("/")
 
 
 def test_drain__lets_no_new_client_in_and_undo_does_again(spread: Run) -> None:

@@ -173,6 +173,16 @@ def test_split_that_is_killed__loses_and_doubles_nothing(tmp_path: Path, engine:
 
 @pytest.mark.weekly
 @pytest.mark.slow
+def test_split_without_a_fence__is_detected(tmp_path: Path) -> None:
+    status, rows = report_of(tmp_path, "--only", "split", "--broken", "no-fence")
+
+    if not rows:
+        pytest.skip("no PostgreSQL can be started here")
+    assert (status, any(harm(row) for row in rows)) == (1, True)
+
+
+@pytest.mark.weekly
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("broken", "rounds", "says"),
     [

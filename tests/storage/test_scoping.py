@@ -59,6 +59,7 @@ from touchbase.auth.users import (
 from touchbase.cells.sql import (
     add_cell,
     adopt_erasure_key,
+    cell_identity,
     confirm_place,
     find_key_place,
     find_place,
@@ -304,7 +305,8 @@ ABOUT_CLIENTS = {
 ABOUT_CLIENTS_UNLESS_NAMED = {list_client_page}
 """The same when it names none: reviewed."""
 OF_INSTALLATION = {
-    add_cell, adopt_erasure_key, confirm_place, copy_installation_list, find_key_place, find_place, forget_places, move_place, place_key,
+    add_cell, adopt_erasure_key, cell_identity,
+    confirm_place, copy_installation_list, find_key_place, find_place, forget_places, move_place, place_key,
     raise_ids, list_revision, raise_list_revision, read_installation_list, release_place, remove_cell, set_addresses, set_cell_state,
     share_erasure_key,
     any_user, change_user, end_sessions, find_password, find_session, find_user, has_link, invite_user, list_invitations, list_sessions,

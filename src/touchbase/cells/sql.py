@@ -10,7 +10,7 @@ from touchbase.clients.sql.removal import FORGET_GRANTS
 from touchbase.common.cipher import Cipher
 from touchbase.common.timestamps import Micros
 from touchbase.encryption.encrypted_columns import CELL_TABLE, decrypt_row, encrypt_row
-from touchbase.erasure_marks import make_erasure_key
+from touchbase.erasure_marks import ERASURE, make_erasure_key
 from touchbase.errors import Conflict, NotFound, TouchbaseError, WrongState
 from touchbase.sql.builders import RESERVE_IDS
 from touchbase.sql.operation import command, query
@@ -221,6 +221,14 @@ def read_directory(cipher: Cipher, after: int = 0) -> Plan[Directory]:
     keys = yield Select("SELECT key_id, number FROM key_place WHERE revision > ?", (after,))
     counted = yield Select("SELECT count(*) FROM client", ())
     return Directory(revision, cells, [ClientPlace(*row) for row in places], [(row[0], row[1]) for row in keys], counted[0][0])
+
+
+@query
+def cell_identity() -> Plan[tuple[int, bytes | None]]:
+    """Return the number of the cell whose ids this store gives out, 0 for none, and its erasure key, which an installation shares."""
+    rows = yield Select(f"SELECT COALESCE(max(next), 0) FROM id_block WHERE name NOT IN {NO_RANGE}", ())
+    secret = yield Select("SELECT value FROM server_secret WHERE name = ?", (ERASURE,))
+    return rows[0][0] >> ID_BITS, bytes(secret[0][0]) if secret else None
 
 
 @query

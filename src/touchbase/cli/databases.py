@@ -25,7 +25,7 @@ NAME = re.compile(r"[a-z0-9][a-z0-9-]{0,39}")
 
 @click.group(cls=Group)
 def databases() -> None:
-    """Spread clients over several databases: add, list, migrate, split, drain and remove them."""
+    """Spread clients over several databases: add, list, migrate, split, drain and remove them, change an address."""
 
 
 @databases.command()
@@ -197,6 +197,39 @@ async def _remove(database: str | None, name: str) -> Cell:
 
     async with opened(database) as store:
         return await store.write(remove_cell(name))
+
+
+@databases.command("set-address")
+@setting_options("database")
+@click.argument("name")
+@click.argument("address")
+@json_option()
+def set_address(database: str | None, name: str, address: str, as_json: bool) -> None:
+    """Store that a database answers at another ADDRESS now, postgresql://...; servers use it within a second.
+
+    Another database than that of NAME, and one that cannot be written, are refused. What is written at the former address afterwards is
+    not in a copy: stop the former server first.
+    """
+    from touchbase.errors import TouchbaseError
+
+    try:
+        cell, lacking = run(_set_address(database, name, address))
+    except TouchbaseError as error:
+        raise click.ClickException(error.detail) from error
+    if as_json:
+        print_json({**_out(cell), "lacking_clients": lacking})
+        return
+    click.echo(f"database {name} is at {without_password(cell.address)}; servers use it within a second")
+    if lacking:
+        click.echo(f"it lacks clients that the directory has, whose requests are 404: {', '.join(lacking)}", err=True)
+
+
+async def _set_address(database: str | None, name: str, address: str) -> tuple[Cell, list[str]]:
+    from touchbase.routing.set_up import move_address
+    from touchbase.stores import open_store
+
+    async with opened(database, as_is=True) as store:
+        return await move_address(store.home, name, address, partial(open_store, as_is=True, encryption_keys=keys_at_hand()))
 
 
 @databases.command()
