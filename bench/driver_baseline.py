@@ -75,7 +75,7 @@ def _sqlite_list(cursor: apsw.Cursor) -> int:
 async def postgres_rates(address: str, expected: int, seconds: float) -> dict[str, float]:
     """The same of asyncpg."""
     run, numbers = new_run(), count(1)
-    connections: list[Any] = [await asyncpg.connect(address) for _ in range(WRITERS)]
+    connections: list[Any] = [await asyncpg.connect(address, server_settings={"touchbase.clients": "all"}) for _ in range(WRITERS)]
     try:
         result = {name: await _on_connections(connections, seconds, _postgres_group(name, numbers, expected, run)) for name in PARTS}
         result["get"] = await _on_connections(connections, seconds, _postgres_get(numbers, expected))

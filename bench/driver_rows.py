@@ -43,7 +43,7 @@ def _contact(n: int, expected: int, run: str) -> Values:
 def _custom(name: str) -> Callable[[int, int, str], Values]:
     def one(n: int, expected: int, run: str) -> Values:
         own = {"client": CLIENT, "record_kind": 1, "record_id": FAR + n, "name": name, "id": FAR + n, "value": "40"}
-        return own | {"updated_us": n, "priority": 1, "stamped_us": n, "stamp_key": ""}
+        return own | {"updated_us": n, "priority": 1, "stamped_us": n, "stamp_key": "", "created_us": n}
 
     return one
 
