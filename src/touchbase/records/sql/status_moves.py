@@ -72,6 +72,13 @@ Move = tuple[Micros, str, str]
 """When a record went from one status to another."""
 
 
+def count_present(client: int, kind: int) -> Plan[int]:
+    """Return how many records of a kind a client has, without reading them."""
+    where = "WHERE client = ? AND record_kind = ? AND span = ?"
+    rows = yield Select(f"SELECT CAST(COALESCE(sum(n), 0) AS bigint) FROM status_move {where}", (client, kind, PRESENT))
+    return int(rows[0][0])
+
+
 def creation_moves(kind: int) -> str:
     """Return the common table expression by which a PostgreSQL statement counts the records that it creates.
 

@@ -16,6 +16,7 @@ from touchbase.errors import Fault, Invalid
 from touchbase.records.models import Company, Contact
 from touchbase.records.record_type import RECORD_TYPES
 from touchbase.records.sql.statements import TABLES, RecordTable, with_custom_fields_within
+from touchbase.records.sql.status_moves import count_present
 from touchbase.search.fields import INDEXED_TIMES
 from touchbase.search.queries import EXACT, Count, RecordSearch, SearchPage
 from touchbase.search.sorting import Position, place_of, position_of
@@ -79,10 +80,15 @@ def _place(
     """
     parts = (None,) if ids is not None else _parts(search)
     counts = search.counts if len(search.counts) == len(parts) else ()
+    of_all = ids is None and not counts and not search.words and not any(conjuncts(search.where))
+    total = (yield from count_present(search.client, search.kind.kind)) if of_all else None
     for first in () if counts else parts:
         is_indexed = ids is not None or (first and _is_in_index(search, finder))
-        rows = yield _select(search, ids, first, None if is_indexed else MOST_UNINDEXED + 1, finder, count=True)
-        counts = (*counts, rows[0][0])
+        if total is not None and len(counts) == len(parts) - 1:  # what is left: counting a million rows takes 0.1 s
+            counts = (*counts, max(0, total - sum(counts)))
+        else:
+            rows = yield _select(search, ids, first, None if is_indexed else MOST_UNINDEXED + 1, finder, count=True)
+            counts = (*counts, rows[0][0])
         if not is_indexed and counts[-1] > MOST_UNINDEXED:
             raise Invalid([Fault("?at", "order", _TOO_MANY)])
     total = sum(counts)
@@ -265,5 +271,5 @@ def _count(search: RecordSearch[Any], ids: Collection[int] | None, finder: Candi
     count: int = (yield Select(texts[0], tuple(params), texts[1]))[0][0]
     if exact:
         return Count(count, is_exact=True)
-    total: int = (yield Select(f"SELECT count(*) FROM {search.kind.name} WHERE client = ?", (search.client,)))[0][0]
+    total = yield from count_present(search.client, search.kind.kind)
     return Count(count if total <= SAMPLE else count * total // SAMPLE, is_exact=total <= SAMPLE)
