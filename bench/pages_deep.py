@@ -54,8 +54,8 @@ def _pages(connection: http.client.HTTPConnection, filters: str, depth: float, c
 def _cursor(filters: str, part: float, count: int, lowest: int) -> str:
     number = int(part * count)
     by_time = filters.startswith(EARLY)
-    text = cursor_text("contacts by time", (lowest + int(part * SPREAD), number)) if by_time else cursor_text("contacts", (0, number))
-    return f"cursor={quote(text)}"
+    order, at = ("contacts by time", lowest + int(part * SPREAD)) if by_time else ("contacts by creation", 0)
+    return f"cursor={quote(cursor_text(order, (at, number)))}"
 
 
 def _asked(connection: http.client.HTTPConnection, query: str) -> tuple[float, bytes]:
