@@ -65,7 +65,7 @@ def _table(rows: list[list[str]]) -> list[str]:
 
 
 def _growth(runs: Runs) -> list[str]:
-    """A column for each size of millions in each run; in a cell the rate and its ratio to the small store's."""
+    """A column for each size of millions in each run, with its day and machine; in a cell the rate and its ratio to the small store's."""
     cells: dict[str, dict[str, str]] = {}
     columns: list[str] = []
     for name in sorted(runs, key=lambda first: list(GROWTH).index(first) if first in GROWTH else len(GROWTH)):
@@ -73,7 +73,8 @@ def _growth(runs: Runs) -> list[str]:
             match = _GROWN.fullmatch(what)
             if match is None or not (count := match["count"] or match["of"]).endswith(",000,000"):
                 continue
-            column = f"{GROWTH.get(name, name)}, {count.removesuffix(',000,000')} million"
+            day, processor = runs[name]["machine"]["measured"][:10], runs[name]["machine"]["processor"].split(",")[0]
+            column = f"{GROWTH.get(name, name)}, {count.removesuffix(',000,000')} million ({day}, {processor})"
             columns += [column] if column not in columns else []
             line = f"{match['what'] or 'page of 50, slowest filter and depth'}{', scattered' if match['order'] else ''}"
             cells.setdefault(line, {})[column] = _short(measured) + (f" {verdict}" if verdict == "MISSED" else "")

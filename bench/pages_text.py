@@ -71,14 +71,14 @@ fields 10, history and log 11), plans 35, the flush 5, and rows from the reader 
 
 A transaction has 500 rows, for which other writes of SQLite wait some 50 ms. On PostgreSQL a row takes about 100 us, and nothing waits.
 
-Without effect: statements of 100 rows in place of 32, whose text is too long for the cache; inserts of custom fields without the check
-that their record was inserted. With effect, a fifth together: a job's cause encoded once, companies looked for by keys, lists asked first.
-
 ## Reports
 
 Processor time of a `GET`, a million contacts of 200 clients on SQLite, a fifth on PostgreSQL (d525008a, load 11 to 20): by status, 90 days,
-80 and 366 ms, of one client 4, 22; by step of one 64, 114. First screen (5642f25a; 200,000 contacts, 100,000; none with an event in the
-present hour): 140, 440, of which the report by client 40, 130, from parts 700, 1,980. The aim is 300.
+80 and 366 ms, of one client 4, 22; by step of one 64, 114.
+
+The first screen of 200 clients with a million contacts, and an event before each (`python -m bench --only console --sizes 1000000`,
+4ddafa1d): 237 ms on SQLite, 266 on PostgreSQL; the aim is 300. A page of 50 conversations: 21 and 15 ms. The jump to the middle of a
+million rows on PostgreSQL: 127 ms the first time (345 before counts were stored), 75 the next; the aim is 120.
 
 ## Several processes on PostgreSQL
 
