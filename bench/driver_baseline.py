@@ -43,7 +43,7 @@ def sqlite_rates(path: str, expected: int, seconds: float) -> dict[str, float]:
 
 
 def _timed(seconds: float, work: Callable[[], int]) -> float:
-    began, done = time.perf_counter(), 0
+    began, done = time.perf_counter(), work()
     while (passed := time.perf_counter() - began) < seconds:
         done += work()
     return done / passed
@@ -90,7 +90,7 @@ async def _on_connections(connections: list[Any], seconds: float, work: Callable
     began = time.perf_counter()
 
     async def one(connection: Any) -> int:
-        done = 0
+        done = int(await work(connection))
         while time.perf_counter() - began < seconds:
             done += await work(connection)
         return done

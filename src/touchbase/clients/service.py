@@ -120,11 +120,11 @@ class Clients:
         """
         client = await self.find(client_id)
         if client is None:
-            now = self._clock()
+            now, changes = self._clock(), self._by_id.changes
             client = await self._store.write(ensure_client(client_id, now, first_use=first_use))
             if client.created_us == now and client.made_by == BY_CALL:
                 LOG.warning("%s", MADE_BY_CALL)
-            if client.client_id == client_id:
+            if client.client_id == client_id and changes == self._by_id.changes:
                 self._by_id.put(client_id, client, now)
                 self._by_number.put(client.number, client, now)
         return client
@@ -149,12 +149,13 @@ class Clients:
 
     async def of(self, numbers: Iterable[int | None]) -> dict[int, Client]:
         """Return the clients of these numbers, as far as there are such."""
-        now, wanted = self._clock(), {*numbers} - {None}
+        now, wanted, changes = self._clock(), {*numbers} - {None}, self._by_number.changes
         clients = {number: client for number in wanted if number and (client := self._by_number.get(number, now)) is not None}
         missing = sorted(number for number in wanted if number and number not in clients)
         for client in (await self._store.read(find_clients(missing))) if missing else []:
             clients[client.number] = client
-            self._by_number.put(client.number, client, now)
+            if changes == self._by_number.changes:
+                self._by_number.put(client.number, client, now)
         return clients
 
     async def page(

@@ -36,7 +36,8 @@ class Cache(Generic[K, V]):
         self._valid_until = valid_until
         self._entries: dict[K, tuple[V, Micros, Micros]] = {}
         self._reads: dict[K, asyncio.Task[V | None]] = {}
-        self._changes = 0
+        self.changes = 0
+        """Grows whenever a value is forgotten: one that was read before may be older than the change."""
 
     def get(self, key: K, now: Micros) -> V | None:
         """Return the cached value; None when it is missing or too old."""
@@ -73,20 +74,20 @@ class Cache(Generic[K, V]):
     def forget(self, key: K) -> None:
         """Remove a changed value; a load in progress is repeated, because its result may be older than the change."""
         self._entries.pop(key, None)
-        self._changes += 1
+        self.changes += 1
 
     def forget_where(self, is_changed: Callable[[K, V], bool]) -> None:
         """Remove all changed values, as `forget`."""
         for key in [key for key, entry in self._entries.items() if is_changed(key, entry[0])]:
             del self._entries[key]
-        self._changes += 1
+        self.changes += 1
 
     async def _load(self, key: K, load: Callable[[], Awaitable[V | None]]) -> V | None:
         now = self._clock()
         while True:
-            changes = self._changes
+            changes = self.changes
             value = await load()
-            if changes == self._changes:
+            if changes == self.changes:
                 break
         if value is None:
             self._entries.pop(key, None)
