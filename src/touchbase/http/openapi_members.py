@@ -79,7 +79,7 @@ ONLY = {
     "ExplainedValueOut.value": "The present value; null: none.",
     "ExportedDelivery.body": "The body as it was received; null: it was removed, or it names other people too.",
     "ExportedDelivery.headers": "Headers of the webhook; null: left out as `body` is.",
-    "ExportedDelivery.lost": "Why the content cannot be read from object storage: export again once that is mended; null: it is not lost.",
+    "ExportedDelivery.lost": "Why the content cannot be read from object storage: export again once that is fixed; null: it is not lost.",
     "ExportedDelivery.query": "The query string of the webhook; null: left out as `body` is.",
     "ExportedEvent.detail": "Everything else that is stored of the event.",
     "ExportedEvent.status": "The status that the event named; null: none.",
